@@ -1,0 +1,1 @@
+"""What each byte means: dtypes, bits, magic numbers. Imports numpy and nothing of ours."""
