@@ -1,0 +1,1 @@
+"""Jupyter widgets that show what is in a Kafka log directory."""
