@@ -1,0 +1,1 @@
+"""From the bytes of a key or value to something a person can read."""

@@ -1,0 +1,1 @@
+"""Questions about a log directory. Nothing here writes, locks, or raises on bad bytes."""

@@ -1,0 +1,1 @@
+"""Batches and records in memory, and how they are compressed."""
