@@ -1,0 +1,234 @@
+"""Names of the files and folders of a log directory: build and parse.
+
+The files of a segment are called after its base offset, in 20 digits; a producer snapshot after the
+offset it reaches up to (exclusive). A suffix tells what a broker was doing with a file: `.cleaned`
+(compaction writes it), `.swap` (complete, to replace others), `.deleted` (waits for its end),
+`.part` (a metadata snapshot being written). A partition's folder is called `<topic>-<partition>`;
+`.<id>-delete`, `.<id>-stray` or `.<id>-future` behind it tell that it is not the partition's log,
+or not yet.
+
+Parsing never raises: None says that no broker gives such a name.
+
+Kafka: LogFileUtils, LocalLog.parseTopicPartitionName, Snapshots (4.0)
+"""
+
+import re
+from typing import Final, Literal, NamedTuple
+
+FileKind = Literal["log", "index", "timeindex", "txnindex", "snapshot", "checkpoint"]
+DirectoryKind = Literal["log", "delete", "stray", "future"]
+
+DELETED: Final = ".deleted"
+CLEANED: Final = ".cleaned"
+SWAP: Final = ".swap"
+PART: Final = ".part"
+
+LEADER_EPOCHS: Final = "leader-epoch-checkpoint"
+PARTITION_METADATA: Final = "partition.metadata"
+QUORUM_STATE: Final = "quorum-state"
+
+RECOVERY_POINTS: Final = "recovery-point-offset-checkpoint"
+LOG_START_OFFSETS: Final = "log-start-offset-checkpoint"
+HIGH_WATERMARKS: Final = "replication-offset-checkpoint"
+CLEANER_OFFSETS: Final = "cleaner-offset-checkpoint"
+META_PROPERTIES: Final = "meta.properties"
+CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
+LOCK: Final = ".lock"
+BOOTSTRAP_CHECKPOINT: Final = "bootstrap.checkpoint"
+
+OFFSET_CHECKPOINTS: Final = (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS, CLEANER_OFFSETS)
+"""The four checkpoints of one format: an offset for each partition."""
+
+PARTITION_FILES: Final = frozenset({LEADER_EPOCHS, PARTITION_METADATA, QUORUM_STATE})
+"""Names without an offset that a broker writes into a partition's folder."""
+
+ROOT_FILES: Final = frozenset(
+    {*OFFSET_CHECKPOINTS, META_PROPERTIES, CLEAN_SHUTDOWN, LOCK, BOOTSTRAP_CHECKPOINT}
+)
+"""Names of the plain files that a broker writes into a log directory."""
+
+TEMPORARY: Final = ".tmp"
+"""Behind a checkpoint's name while it is written; a crash may leave it."""
+
+MAX_OFFSET: Final = 2**63 - 1
+MAX_PARTITION: Final = 2**31 - 1
+MAX_EPOCH: Final = 2**31 - 1
+MAX_TOPIC_LENGTH: Final = 249
+MAX_DIRECTORY_LENGTH: Final = 255  # of -delete and -stray names, which cut the topic to fit
+
+SEGMENT_KINDS: Final[tuple[FileKind, ...]] = ("log", "index", "timeindex", "txnindex")
+
+_OFFSET_DIGITS: Final = 20
+# What may follow the 20 digits. A look-up here instead of a regular expression: listing 10,000
+# partitions parses 90,000 names.
+_ENDINGS: Final[dict[str, tuple[FileKind, str, int | None]]] = {
+    f".{kind}{suffix}": (kind, suffix, None)
+    for kind in (*SEGMENT_KINDS, "snapshot")
+    for suffix in ("", DELETED, CLEANED, SWAP)
+}  # fmt: skip
+_CHECKPOINT_ENDING: Final = re.compile(
+    r"-([0-9]{10})(?:\.checkpoint(|\.deleted|\.part)|-[^/]*\.checkpoint(\.part))", re.ASCII
+)
+_MARKED_DIRECTORY: Final = re.compile(r"\S+-\S+\.\S+-(delete|stray|future)", re.ASCII)
+_JAVA_INT: Final = re.compile(r"\+?[0-9]+", re.ASCII)
+_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]+", re.ASCII)
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic; sorts by topic, then number. `str()` is its folder's name."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+class FileName(NamedTuple):
+    """The parts of the name of a file that is called after an offset.
+
+    Attributes:
+        kind: what it holds; "checkpoint" is a metadata snapshot of KRaft.
+        offset: base offset of the segment; for "snapshot" and "checkpoint" the offset up to which
+            (exclusive) they hold the state.
+        suffix: "" for a file in use, else `DELETED`, `CLEANED`, `SWAP` or `PART`.
+        epoch: leader epoch of a "checkpoint"; None for the others.
+    """
+
+    kind: FileKind
+    offset: int
+    suffix: str = ""
+    epoch: int | None = None
+
+
+class DirectoryName(NamedTuple):
+    """The parts of the name of a partition's folder.
+
+    Attributes:
+        topic: may be cut short in "delete" and "stray" names.
+        partition: its number.
+        kind: "log" in use; "delete" waits for its end; "stray" belongs to no topic the broker
+            knows; "future" is a copy moving in from another log directory.
+        unique_id: what stands between the last dot and the kind; None for "log".
+    """
+
+    topic: str
+    partition: int
+    kind: DirectoryKind = "log"
+    unique_id: str | None = None
+
+
+def parse_file_name(name: str) -> FileName | None:
+    """Return the parts of a name that starts with an offset; None if a broker gives no such name.
+
+    Names without an offset (`PARTITION_FILES`, `ROOT_FILES`) give None as well.
+    """
+    digits = name[:_OFFSET_DIGITS]
+    parts = _ENDINGS.get(name[_OFFSET_DIGITS:]) or _checkpoint_parts(name)
+    # isdecimal alone would take the digits of other scripts.
+    if parts is None or not (digits.isdecimal() and digits.isascii()):
+        return None
+    offset = int(digits)
+    return FileName(parts[0], offset, parts[1], parts[2]) if offset <= MAX_OFFSET else None
+
+
+def _checkpoint_parts(name: str) -> tuple[FileKind, str, int | None] | None:
+    found = _CHECKPOINT_ENDING.fullmatch(name, _OFFSET_DIGITS)
+    if found is None or int(found[1]) > MAX_EPOCH:
+        return None
+    return "checkpoint", found[2] or found[3] or "", int(found[1])
+
+
+def misnamed_kind(name: str) -> FileKind | None:
+    """Return what a file claims to be whose name has no proper offset, as `5.log`; else None.
+
+    A broker parses whatever stands before the first dot of such a file: it fails to start when that
+    is no number, and looks for the file with 20 digits when it is.
+
+    Kafka: LogLoader.loadSegmentFiles, LogFileUtils.offsetFromFileName (4.0)
+    """
+    if parse_file_name(name) is not None:
+        return None
+    for kind in (*SEGMENT_KINDS, "snapshot"):
+        if name.endswith(f".{kind}"):
+            return kind
+    return None
+
+
+def file_name(kind: FileKind, offset: int, suffix: str = "", epoch: int | None = None) -> str:
+    """Return the name of a file that is called after ``offset``; `parse_file_name` reads it back.
+
+    Args:
+        kind: what it holds.
+        offset: see `FileName`.
+        suffix: "" or one of `DELETED`, `CLEANED`, `SWAP`, `PART`.
+        epoch: only for a "checkpoint", and needed there.
+
+    Kafka: LogFileUtils.filenamePrefixFromOffset, Snapshots.filenameFromSnapshotId (4.0)
+    """
+    if epoch is None:
+        return f"{offset:020d}.{kind}{suffix}"
+    return f"{offset:020d}-{epoch:010d}.{kind}{suffix}"
+
+
+def parse_directory_name(name: str) -> DirectoryName | None:
+    """Return the parts of a partition folder's name; None where a broker would refuse to start.
+
+    The topic ends at the last `-`, so it may hold dashes and digits itself. Whether the topic's
+    name is allowed is another question: `topic_name_problem`.
+
+    Kafka: LocalLog.parseTopicPartitionName (4.0)
+    """
+    kind: DirectoryKind = "log"
+    unique_id = None
+    if name.endswith(("-delete", "-stray", "-future")):
+        found = _MARKED_DIRECTORY.fullmatch(name)
+        if found is None:
+            return None
+        kind = found[1]  # type: ignore[assignment]  # the pattern names just these three
+        name, _, rest = name.rpartition(".")
+        unique_id = rest.removesuffix(f"-{kind}")
+    topic, dash, number = name.rpartition("-")
+    if not dash or not topic or _JAVA_INT.fullmatch(number) is None:
+        return None
+    partition = int(number)
+    if partition > MAX_PARTITION:
+        return None
+    return DirectoryName(topic, partition, kind, unique_id)
+
+
+def directory_name(
+    topic: str, partition: int, kind: DirectoryKind = "log", unique_id: str | None = None
+) -> str:
+    """Return the name of a partition's folder; `parse_directory_name` reads it back.
+
+    Args:
+        topic: cut at the end where a "delete" or "stray" name would pass 255 characters.
+        partition: its number.
+        kind: what the folder is.
+        unique_id: 32 hex digits of a random UUID; needed unless ``kind`` is "log".
+
+    Kafka: LocalLog.logDeleteDirName, logStrayDirName, logFutureDirName (4.0)
+    """
+    if kind == "log":
+        return f"{topic}-{partition}"
+    ending = f"-{partition}.{unique_id}-{kind}"
+    if kind != "future":
+        topic = topic[: MAX_DIRECTORY_LENGTH - len(ending)]
+    return topic + ending
+
+
+def topic_name_problem(topic: str) -> str | None:
+    """Return why a broker would not create a topic of this name; None if it would.
+
+    Kafka: Topic.validate (4.0)
+    """
+    if not topic:
+        return "a topic's name may not be empty"
+    if topic in {".", ".."}:
+        return "a topic's name may not be '.' or '..'"
+    if len(topic) > MAX_TOPIC_LENGTH:
+        return f"a topic's name has at most {MAX_TOPIC_LENGTH} characters, this has {len(topic)}"
+    if _TOPIC.fullmatch(topic) is None:
+        return "a topic's name has only ASCII letters, digits, '.', '_' and '-'"
+    return None
