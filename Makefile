@@ -1,5 +1,55 @@
-PYTHON ?= python3
+# The verbs of this project. `make lab` and `make test` need Python 3.11 or newer and make, nothing else:
+# the rest is installed, into .venv and (for tests, as root on Debian) by apt-get.
 
-.PHONY: env
+PYTHON ?= python3
+BIN := .venv/bin
+
+# A Python of another environment must not lend its packages to this one.
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+
+.DEFAULT_GOAL := help
+.PHONY: help lab test check fix bench notebooks docs env lock system clean
+
+help: ## show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+lab: env ## open JupyterLab on the tour over sample_data
+	@$(BIN)/kafka-workbench lab
+
+test: env system ## run every test: units, real brokers, browser, notebooks, Spark; print the coverage
+	@mkdir -p build/coverage
+	@$(BIN)/python -m pytest --cov --cov-report=term $(TESTS)
+
+check: env ## check format, lint, types and layers; changes nothing
+	@$(BIN)/ruff format --check --quiet || { echo "some files are not formatted: make fix"; exit 1; }
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+fix: env ## format, and mend what ruff can mend safely
+	@$(BIN)/ruff check --fix-only --quiet
+	@$(BIN)/ruff format
+
+bench: env system ## measure against memcpy, the JVM, DumpLogSegments, aiokafka and kafka-python
+	@$(BIN)/python -m tests.benchmarks
+
+notebooks: env ## execute the notebooks and keep the pictures that they show
+	@$(BIN)/python .ci/notebooks.py
+
+docs: env ## write the reference of the Python names to build/docs
+	@$(BIN)/python -m pdoc --docformat google --output-directory build/docs workbench widgets
+	@echo "build/docs/index.html"
+
 env: ## make or renew the virtual environment .venv from requirements.lock
 	@$(PYTHON) .ci/environment.py
+
+lock: env ## choose the newest versions that pyproject.toml allows; write requirements.lock
+	@$(PYTHON) .ci/lock.py
+
+system: ## install what tests need beside Python: Chromium, a JDK, Maven, node
+	@$(PYTHON) .ci/system_packages.py
+
+clean: ## remove what make made, the environment too
+	rm -rf .venv build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

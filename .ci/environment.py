@@ -1,8 +1,8 @@
 """Make the project's virtual environment from requirements.lock, again only when something changed.
 
-Every package is installed at the version and with the hash that the lock names; the project itself is installed
-editable. Needs nothing but Python 3.11 or newer, so that `make lab` works on a machine that has only that and make.
-Run as `python3 .ci/environment.py` (this is `make env`).
+Every package is installed at the version and with the hash that the lock names; the project itself
+is installed editable. Needs nothing but Python 3.11 or newer, so that `make lab` works on a machine
+that has only that and make. Run as `python3 .ci/environment.py` (this is `make env`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ENVIRONMENT = PROJECT / ".venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
 LOCK = PROJECT / "requirements.lock"
 STAMP = ENVIRONMENT / "made-from"
-# crcmod and pyspark come as source only; they and the project itself are built by this, at the locked version.
+# crcmod and pyspark come as source only; they and the project are built by this, as locked.
 BUILDER = "setuptools"
 # The environment's own installer and the project are not in the lock.
 NOT_LOCKED = {"pip", "kafka-log-workbench"}
@@ -66,7 +66,10 @@ def make_environment() -> None:
 
 def install_packages(lock: str) -> None:
     """Install what `lock` names and the project itself; remove what is no longer named."""
-    print("installing the packages of requirements.lock (some 500 MB; a few minutes the first time)", flush=True)
+    print(
+        "installing the packages of requirements.lock (some 500 MB; a few minutes the first time)",
+        flush=True,
+    )
     install(requirement_of(BUILDER, lock))
     install(lock)
     pip("install", "--quiet", "--no-deps", "--no-build-isolation", "--editable", str(PROJECT))
@@ -101,7 +104,15 @@ def install(requirements: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "requirements.txt"
         path.write_text(requirements)
-        pip("install", "--quiet", "--require-hashes", "--no-deps", "--no-build-isolation", "-r", str(path))
+        pip(
+            "install",
+            "--quiet",
+            "--require-hashes",
+            "--no-deps",
+            "--no-build-isolation",
+            "-r",
+            str(path),
+        )
 
 
 def pip(command: str, *arguments: str) -> str:
