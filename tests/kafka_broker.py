@@ -1,0 +1,356 @@
+"""Real Kafka brokers of any version on loopback, and Java programs against their class path.
+
+A test tool, also used by ``sample_data/make``. Brokers come from their Maven artifacts, resolved
+once per version; from 3.3 on a broker is a KRaft node of its own, before that a ZooKeeper of the
+same class path stands beside it. Needs ``java``, ``javac`` and ``mvn`` (Java 17 runs 0.8.2 to 4.x).
+
+    with Broker("4.2.0", folder) as broker:
+        run_java("4.2.0", "kafka.tools.DumpLogSegments", "--files", ...)
+
+Everything listens on 127.0.0.1 only.
+"""
+
+import base64
+import hashlib
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import uuid
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+CACHE = Path(
+    os.environ.get("KAFKA_BROKER_CACHE", Path.home() / ".cache" / "kafka-log-workbench" / "java")
+)
+JVM_OPTIONS = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",  # brokers here live for seconds: compile fast, not well
+    "--add-opens=java.base/java.lang=ALL-UNNAMED",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-exports=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+    "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
+)
+LOG4J = """\
+log4j.rootLogger=INFO, out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.target=System.err
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
+"""
+POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>workbench</groupId><artifactId>broker</artifactId><version>1</version>
+<packaging>pom</packaging><dependencies>{dependencies}</dependencies></project>
+"""
+# Never on Maven Central, and needed for JMX alone.
+EXCLUDED_GROUPS = ("com.sun.jdmk", "com.sun.jmx", "javax.jms")
+CLASS_PATH_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:build-classpath"
+KRAFT_SINCE = (3, 3)
+START_SECONDS = 120
+STOP_SECONDS = 120
+
+
+def parse_version(version: str) -> tuple[int, ...]:
+    """Return "0.10.2.2" as (0, 10, 2, 2), to compare with (0, 11)."""
+    return tuple(int(part) for part in version.split("."))
+
+
+def _dependencies(version: str) -> str:
+    """Return the POM's dependencies: broker, tools, a logger, and what a newer JDK lacks."""
+    number = parse_version(version)
+    scala = "2.13" if number >= (2, 4) else "2.12" if number >= (1, 0) else "2.11"
+    wanted = [("org.apache.kafka", f"kafka_{scala}", version)]
+    if (2, 0) <= number < (2, 4):  # its own ZooKeeper fails on Java 14 and later
+        wanted.insert(0, ("org.apache.zookeeper", "zookeeper", "3.5.9"))
+    if number >= (0, 10):
+        wanted.append(("org.apache.kafka", "kafka-tools", version))
+    if number >= (4, 0):
+        wanted.append(("org.slf4j", "slf4j-simple", "1.7.36"))
+    elif number >= (3, 7):
+        wanted.append(("org.slf4j", "slf4j-reload4j", "1.7.36"))
+    elif number >= (0, 9):
+        wanted += [("org.slf4j", "slf4j-log4j12", "1.7.25"), ("log4j", "log4j", "1.2.17")]
+    if (0, 10, 1) <= number < (1, 0):
+        wanted.append(("javax.xml.bind", "jaxb-api", "2.3.1"))
+    excluded = "".join(
+        f"<exclusion><groupId>{group}</groupId><artifactId>*</artifactId></exclusion>"
+        for group in EXCLUDED_GROUPS
+    )
+    return "".join(
+        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
+        f"<version>{its_version}</version><exclusions>{excluded}</exclusions></dependency>"
+        for group, artifact, its_version in wanted
+    )
+
+
+def class_path(version: str) -> str:
+    """Return the class path of a broker with its clients and tools; resolved by Maven once.
+
+    Raises:
+        RuntimeError: Maven is missing or could not resolve the version; its words are in the error.
+    """
+    stored = CACHE / version / "classpath"
+    if stored.exists():
+        path = stored.read_text().strip()
+        if all(Path(jar).exists() for jar in path.split(os.pathsep)):
+            return path
+    if shutil.which("mvn") is None:
+        raise RuntimeError("mvn is not installed (Debian: apt install maven)")
+    stored.parent.mkdir(parents=True, exist_ok=True)
+    pom = stored.with_name("pom.xml")
+    pom.write_text(POM.format(dependencies=_dependencies(version)))
+    command = ["mvn", "-q", "-B", "-f", str(pom), CLASS_PATH_GOAL, f"-Dmdep.outputFile={stored}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"Maven did not resolve Kafka {version}:\n{done.stdout}{done.stderr}")
+    return stored.read_text().strip()
+
+
+def java_command(
+    version: str, main_class: str, *arguments: str, heap: str = "512m", classes: Path | None = None
+) -> list[str]:
+    """Return the command that runs a class of a Kafka version, or one compiled into ``classes``."""
+    log4j = CACHE / "log4j.properties"
+    if not log4j.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        log4j.write_text(LOG4J)
+    path = class_path(version)
+    if classes is not None:
+        path = f"{classes}{os.pathsep}{path}"
+    settings = (f"-Xmx{heap}", f"-Dlog4j.configuration={log4j.as_uri()}")
+    return ["java", *JVM_OPTIONS, *settings, "-cp", path, main_class, *arguments]
+
+
+def run_java(
+    version: str, main_class: str, *arguments: str, classes: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a class to its end and return its output as text; the caller looks at ``returncode``."""
+    command = java_command(version, main_class, *arguments, classes=classes)
+    return subprocess.run(command, capture_output=True, text=True, check=False, errors="replace")
+
+
+def compile_java(version: str, source: str, main_class: str) -> Path:
+    """Compile one source text against a Kafka version; return the folder of its classes.
+
+    Lines that end in ``//@ 0.11`` stay only when the version is at least that, ``//@ -0.11`` only
+    when it is below: one client source serves all eras. Kept until the source changes.
+
+    Raises:
+        RuntimeError: javac refused it; its words are in the error.
+    """
+    number = parse_version(version)
+
+    def is_kept(line: str) -> bool:
+        mark = re.search(r"//@ (-?)([\d.]+)\s*$", line)
+        return mark is None or (number >= parse_version(mark[2])) != bool(mark[1])
+
+    text = "\n".join(line if is_kept(line) else "" for line in source.split("\n"))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    classes = CACHE / version / f"{main_class}-{digest}"
+    if classes.exists():
+        return classes
+    working = classes.with_name(f"{classes.name}.{os.getpid()}")
+    working.mkdir(parents=True)
+    file = working / f"{main_class}.java"
+    file.write_text(text)
+    command = ["javac", "-nowarn", "-cp", class_path(version), "-d", str(working), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        shutil.rmtree(working)
+        raise RuntimeError(f"javac refused {main_class} for Kafka {version}:\n{done.stderr}")
+    if classes.exists():  # another process was faster
+        shutil.rmtree(working)
+    else:
+        working.rename(classes)
+    return classes
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Broker:
+    """One broker with its files below ``folder``: ``data`` (log.dirs), ``server.log``, ZooKeeper's.
+
+    May be started, stopped and killed again and again on the same data; ports stay the same. As a
+    context manager it is started on entry and stopped cleanly on exit. Not thread-safe.
+
+    Args:
+        version: of the broker, may be changed while it is down (an upgrade in place).
+        folder: made when missing.
+        settings: server.properties by their dotted names, over the defaults chosen here; also
+            ``log.dirs``.
+        heap: of the broker's JVM.
+    """
+
+    def __init__(
+        self,
+        version: str,
+        folder: Path,
+        settings: dict[str, str] | None = None,
+        *,
+        heap: str = "512m",
+    ) -> None:
+        self.version = version
+        self.folder = folder
+        self.settings = dict(settings or {})
+        self.heap = heap
+        self.log = folder / "server.log"
+        self.data = folder / "data"
+        folder.mkdir(parents=True, exist_ok=True)
+        self._port = _free_port()
+        self._second_port = _free_port()  # of the controller, or ZooKeeper
+        self._process: subprocess.Popen[bytes] | None = None
+        self._zookeeper: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap(self) -> str:
+        """The address clients connect to, ``127.0.0.1:PORT``."""
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def zookeeper(self) -> str:
+        """ZooKeeper's address; below 3.3 only."""
+        return f"127.0.0.1:{self._second_port}"
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the broker's process lives."""
+        return self._process is not None and self._process.poll() is None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start and wait until the broker says it is up.
+
+        Raises:
+            RuntimeError: it ended or did not come up; the end of its log is in the error.
+        """
+        seen = self.log.stat().st_size if self.log.exists() else 0
+        properties = self.folder / "server.properties"
+        settings = self._default_settings() | self.settings
+        properties.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        if parse_version(self.version) >= KRAFT_SINCE:
+            self._format(properties, Path(settings["log.dirs"].split(",")[0]))
+        elif self._zookeeper is None:
+            self._start_zookeeper()
+        self._process = self._launch("kafka.Kafka", properties, self.heap)
+        started = re.compile(rb"Kafka Server started|started \(kafka\.server\.Kafka")
+        deadline = time.monotonic() + START_SECONDS
+        while not started.search(self.log.read_bytes()[seen:]):
+            if not self.is_running or time.monotonic() > deadline:
+                self.kill()
+                tail = self.log.read_text(errors="replace")[-3000:]
+                raise RuntimeError(f"Kafka {self.version} did not start:\n{tail}")
+            time.sleep(0.2)
+
+    def stop(self) -> None:
+        """Stop cleanly (SIGTERM), ZooKeeper after it. Does nothing when nothing runs."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the broker as a crash does (SIGKILL); its ZooKeeper is stopped."""
+        self._end(signal.SIGKILL)
+
+    def _end(self, how: signal.Signals) -> None:
+        for process, its_signal in ((self._process, how), (self._zookeeper, signal.SIGTERM)):
+            if process is not None and process.poll() is None:
+                process.send_signal(its_signal)
+                try:
+                    process.wait(STOP_SECONDS)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+        self._process = self._zookeeper = None
+
+    def _launch(self, main_class: str, argument: Path, heap: str) -> subprocess.Popen[bytes]:
+        command = java_command(self.version, main_class, str(argument), heap=heap)
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.folder
+            )
+
+    def _default_settings(self) -> dict[str, str]:
+        number = parse_version(self.version)
+        listener = f"PLAINTEXT://{self.bootstrap}"
+        settings = {"log.dirs": str(self.data), "num.partitions": "1"}
+        if number >= KRAFT_SINCE:
+            controller = f"127.0.0.1:{self._second_port}"
+            settings |= {
+                "process.roles": "broker,controller",
+                "node.id": "1",
+                "controller.quorum.voters": f"1@{controller}",
+                "listeners": f"{listener},CONTROLLER://{controller}",
+                "advertised.listeners": listener,
+                "controller.listener.names": "CONTROLLER",
+            }
+        else:
+            settings |= {"broker.id": "1", "zookeeper.connect": self.zookeeper}
+            # A session of the process before must be over soon, or the restarted one is refused.
+            settings |= {"zookeeper.session.timeout.ms": "4000"}
+            if number >= (0, 9):
+                settings |= {"listeners": listener}
+            else:
+                settings |= {"host.name": "127.0.0.1", "port": str(self._port)}
+        settings |= {"offsets.topic.replication.factor": "1"}
+        if number >= (0, 11):
+            settings |= {
+                "transaction.state.log.replication.factor": "1",
+                "transaction.state.log.min.isr": "1",
+                "group.initial.rebalance.delay.ms": "0",
+            }
+        if number >= (4, 0):
+            settings |= {
+                "share.coordinator.state.topic.replication.factor": "1",
+                "share.coordinator.state.topic.min.isr": "1",
+            }
+        return settings
+
+    def _format(self, properties: Path, log_directory: Path) -> None:
+        """Give an empty KRaft directory its cluster id."""
+        if (log_directory / "meta.properties").exists():
+            return
+        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        arguments = ("format", f"--cluster-id={cluster_id}", "-c", str(properties))
+        done = run_java(self.version, "kafka.tools.StorageTool", *arguments)
+        if done.returncode:
+            raise RuntimeError(f"the directory was not formatted:\n{done.stdout}{done.stderr}")
+
+    def _start_zookeeper(self) -> None:
+        properties = self.folder / "zookeeper.properties"
+        properties.write_text(
+            f"dataDir={self.folder / 'zookeeper'}\nclientPort={self._second_port}\n"
+            "clientPortAddress=127.0.0.1\nmaxClientCnxns=0\nadmin.enableServer=false\n"
+        )
+        main_class = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+        self._zookeeper = self._launch(main_class, properties, "256m")
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self._second_port), 1).close()
+            except OSError as error:
+                if self._zookeeper.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError(f"ZooKeeper did not start: see {self.log}") from error
+                time.sleep(0.2)
+            else:
+                return
