@@ -8,7 +8,7 @@ BIN := .venv/bin
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test check fix bench notebooks docs env lock system clean
+.PHONY: help lab test check fix bench notebooks docs env lock upgrade system clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -33,8 +33,8 @@ fix: env ## format, and mend what ruff can mend safely
 bench: env system ## measure against memcpy, the JVM, DumpLogSegments, aiokafka and kafka-python
 	@$(BIN)/python -m tests.benchmarks
 
-notebooks: env ## execute the notebooks and keep the pictures that they show
-	@$(BIN)/python .ci/notebooks.py
+notebooks: env ## execute every notebook and write it, with what it shows, to build/notebooks
+	@$(BIN)/jupyter-nbconvert --execute --to html --output-dir build/notebooks --log-level WARN notebooks/*.ipynb
 
 docs: env ## write the reference of the Python names to build/docs
 	@$(BIN)/python -m pdoc --docformat google --output-directory build/docs workbench widgets
@@ -43,8 +43,11 @@ docs: env ## write the reference of the Python names to build/docs
 env: ## make or renew the virtual environment .venv from requirements.lock
 	@$(PYTHON) .ci/environment.py
 
-lock: env ## choose the newest versions that pyproject.toml allows; write requirements.lock
+lock: ## write requirements.lock from pyproject.toml, keeping the pins that still fit
 	@$(PYTHON) .ci/lock.py
+
+upgrade: ## write requirements.lock with the newest versions that pyproject.toml allows
+	@$(PYTHON) .ci/lock.py --upgrade
 
 system: ## install what tests need beside Python: Chromium, a JDK, Maven, node
 	@$(PYTHON) .ci/system_packages.py

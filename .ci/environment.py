@@ -10,15 +10,15 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
-import venv
 from pathlib import Path
+
+from system_packages import ensure_venv_module
 
 PROJECT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = PROJECT / ".venv"
@@ -59,9 +59,11 @@ def fingerprint() -> list[str]:
 
 def make_environment() -> None:
     """Create the environment's folder, from nothing."""
+    ensure_venv_module()
     print(f"making {ENVIRONMENT.name} with Python {sys.version.split()[0]}", flush=True)
     shutil.rmtree(ENVIRONMENT, ignore_errors=True)
-    venv.create(ENVIRONMENT, with_pip=True, symlinks=os.name != "nt")
+    # In a process of its own: one that has just been given its ensurepip would not see it.
+    subprocess.run([sys.executable, "-m", "venv", str(ENVIRONMENT)], check=True)
 
 
 def install_packages(lock: str) -> None:
