@@ -1,0 +1,163 @@
+"""Single machine operations for kernels: unaligned big-endian reads, stores, copy, CRC-32C steps.
+
+Addresses are int64. Nothing here checks a bound: the kernel that calls must have. Little-endian
+machines only; `dispatch` falls back to the plain twins elsewhere.
+"""
+
+import platform
+from typing import Any
+
+from llvmlite import binding, ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+_I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
+_BYTE_POINTER = _I8.as_pointer()
+
+
+def _pointer(builder: Any, address: Any, kind: Any) -> Any:
+    return builder.inttoptr(address, kind.as_pointer())
+
+
+def _load(builder: Any, address: Any, kind: Any) -> Any:
+    value = builder.load(_pointer(builder, address, kind))
+    value.align = 1
+    return value
+
+
+def _reader(kind: Any, *, big_endian: bool, signed: bool) -> Any:
+    """Make an intrinsic that reads one integer at an address and widens it to int64."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def read(_typing_context: Any, _address: Any) -> Any:
+        def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            value = _load(builder, arguments[0], kind)
+            if big_endian and kind.width > 8:
+                value = builder.bswap(value)
+            if kind.width == 64:
+                return value
+            return builder.sext(value, _I64) if signed else builder.zext(value, _I64)
+
+        return types.int64(types.int64), codegen
+
+    return read
+
+
+read_u8 = _reader(_I8, big_endian=True, signed=False)
+read_i8 = _reader(_I8, big_endian=True, signed=True)
+read_i16 = _reader(_I16, big_endian=True, signed=True)
+read_i32 = _reader(_I32, big_endian=True, signed=True)
+read_u32 = _reader(_I32, big_endian=True, signed=False)
+read_i64 = _reader(_I64, big_endian=True, signed=True)
+read_word = _reader(_I64, big_endian=False, signed=True)  # 8 bytes as they lie, for checksums
+
+
+def _writer(kind: Any) -> Any:
+    """Make an intrinsic that stores the low bits of an int64 at an address, in native order."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def write(_typing_context: Any, _address: Any, _value: Any) -> Any:
+        def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            value = arguments[1] if kind.width == 64 else builder.trunc(arguments[1], kind)
+            builder.store(value, _pointer(builder, arguments[0], kind)).align = 1
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), codegen
+
+    return write
+
+
+write_u8 = _writer(_I8)
+write_i32 = _writer(_I32)
+write_i64 = _writer(_I64)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def address_of(_typing_context: Any, array: Any) -> Any:
+    """Return the address of a C-contiguous array's first item."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        return builder.ptrtoint(view.data, _I64)
+
+    return types.int64(array), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def copy(_typing_context: Any, _target: Any, _source: Any, _size: Any) -> Any:
+    """Copy ``size`` bytes between addresses that do not overlap."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        target, source = (builder.inttoptr(a, _BYTE_POINTER) for a in arguments[:2])
+        cgutils.raw_memcpy(builder, target, source, arguments[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def prefetch(_typing_context: Any, _address: Any) -> Any:
+    """Ask for the cache line at an address; harmless where nothing is mapped."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.VoidType(), [_BYTE_POINTER, _I32, _I32, _I32])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        where = builder.inttoptr(arguments[0], _BYTE_POINTER)
+        builder.call(function, [where, _I32(0), _I32(3), _I32(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), codegen
+
+
+def _crc_instruction() -> str:
+    """Return which CRC-32C instruction this CPU has: ``sse4.2``, ``aarch64`` or ``none``."""
+    try:
+        features = binding.get_host_cpu_features()
+    except RuntimeError:  # llvmlite cannot tell on some virtual CPUs
+        return "none"
+    machine = platform.machine().lower()
+    if machine in {"x86_64", "amd64"} and features.get("sse4.2"):
+        return "sse4.2"
+    if machine in {"arm64", "aarch64"} and features.get("crc"):
+        return "aarch64"
+    return "none"
+
+
+CRC_INSTRUCTION = _crc_instruction()
+_CRC_NAMES = {
+    "sse4.2": ("llvm.x86.sse42.crc32.64.64", "llvm.x86.sse42.crc32.32.8"),
+    "aarch64": ("llvm.aarch64.crc32cx", "llvm.aarch64.crc32cb"),
+}
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def crc32c_word(_typing_context: Any, _crc: Any, _word: Any) -> Any:
+    """Return the CRC after eight more bytes, by the CPU's instruction."""
+
+    def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        crc, word = arguments
+        state = _I64 if CRC_INSTRUCTION == "sse4.2" else _I32
+        kind = ir.FunctionType(state, [state, _I64])
+        name = _CRC_NAMES[CRC_INSTRUCTION][0]
+        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        if state is _I64:
+            return builder.call(function, [crc, word])
+        return builder.zext(builder.call(function, [builder.trunc(crc, _I32), word]), _I64)
+
+    return types.int64(types.int64, types.int64), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def crc32c_byte(_typing_context: Any, _crc: Any, _byte: Any) -> Any:
+    """Return the CRC after one more byte, by the CPU's instruction."""
+
+    def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        byte_kind = _I8 if CRC_INSTRUCTION == "sse4.2" else _I32
+        kind = ir.FunctionType(_I32, [_I32, byte_kind])
+        name = _CRC_NAMES[CRC_INSTRUCTION][1]
+        function = cgutils.get_or_insert_function(builder.module, kind, name)
+        crc, byte = builder.trunc(arguments[0], _I32), builder.trunc(arguments[1], byte_kind)
+        return builder.zext(builder.call(function, [crc, byte]), _I64)
+
+    return types.int64(types.int64, types.int64), codegen

@@ -1,0 +1,185 @@
+"""The blocks of an LZ4 frame into bytes, compiled. Every byte read or written is checked first.
+
+A block is a run of sequences: a token (high half: literal count, low half: match length - 4; 15 means
+more bytes follow, each added, up to one that is not 255), the literals, a distance back as two bytes
+little-endian. The last sequence of a block ends after its literals.
+
+Kafka: Lz4BlockInputStream.readBlock (4.2)
+"""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels._jit import kernel
+from workbench.kernels.intrinsics import address_of, copy, read_u8, write_u8
+
+OK: Final = 0
+CUT_SHORT: Final = 1
+BLOCK_TOO_LARGE: Final = 2
+CORRUPT_BLOCK: Final = 3
+NO_ROOM: Final = 4
+
+_STORED_BIT: Final = 0x80000000  # of a block's size: the bytes are not compressed
+
+
+@kernel
+def decode_blocks(
+    source: npt.NDArray[np.uint8],
+    at: int,
+    largest_block: int,
+    target: npt.NDArray[np.uint8],
+    used: int,
+    target_end: int,
+) -> tuple[int, int, int]:
+    """Decode independent blocks up to the end mark of their frame.
+
+    Args:
+        source: uint8[n], C-contiguous; the frame, with anything after it.
+        at: position of the first block's size in ``source``.
+        largest_block: bytes that a block may hold or expand to.
+        target: uint8[capacity], C-contiguous; filled from ``used`` on. Bytes between the returned
+            position and ``target_end`` may be overwritten.
+        used: position in ``target`` to fill from.
+        target_end: position in ``target`` to stop at, exclusive; at most its length.
+
+    Returns:
+        (code, at, used). ``OK``: the positions after the end mark and after the last byte filled.
+        Otherwise the positions at which the failing block begins; after ``NO_ROOM`` the same call
+        with a larger target goes on there.
+    """
+    base, end = address_of(source), address_of(source) + len(source)
+    start = address_of(target)
+    source_at, target_at, limit = base + at, start + used, start + target_end
+    while True:
+        if end - source_at < 4:
+            return CUT_SHORT, source_at - base, target_at - start
+        size = (
+            read_u8(source_at)
+            | read_u8(source_at + 1) << 8
+            | read_u8(source_at + 2) << 16
+            | read_u8(source_at + 3) << 24
+        )
+        stored = size & _STORED_BIT
+        size &= _STORED_BIT - 1
+        if size == 0:
+            return OK, source_at + 4 - base, target_at - start
+        if size > largest_block:
+            return BLOCK_TOO_LARGE, source_at - base, target_at - start
+        block = source_at + 4
+        if size > end - block:
+            return CUT_SHORT, source_at - base, target_at - start
+        if stored:
+            if size > limit - target_at:
+                return NO_ROOM, source_at - base, target_at - start
+            copy(target_at, block, size)
+            target_at += size
+        else:
+            block_limit = min(limit, target_at + largest_block)
+            reached = _decode_block(block, block + size, target_at, block_limit, limit)
+            if reached == -1 or (reached == -2 and block_limit < limit):
+                return CORRUPT_BLOCK, source_at - base, target_at - start
+            if reached == -2:
+                return NO_ROOM, source_at - base, target_at - start
+            target_at = reached
+        source_at = block + size
+
+
+@kernel
+def _decode_block(source: int, end: int, target: int, limit: int, room: int) -> int:
+    """Decode one block between two addresses.
+
+    Writes stay below ``room``; the block's own bytes stay below ``limit``, which is not beyond it.
+
+    Returns:
+        The address after the last byte, -1 for a corrupt block, -2 when it needs bytes at ``limit``.
+    """
+    start = target
+    # Below these a short sequence, at most 14 literals and a match of 18, needs no further check.
+    short_source, short_target = end - 18, min(limit - 32, room - 64)
+    while True:
+        if source >= end:
+            return -1
+        token = read_u8(source)
+        source += 1
+        count = token >> 4
+        if count < 15 and source <= short_source and target <= short_target:
+            copy(target, source, 16)  # one load and store, whatever the count
+            source += count
+            target += count
+            distance = read_u8(source) | read_u8(source + 1) << 8
+            source += 2
+            count = token & 15
+            if count < 15 and 8 <= distance <= target - start:
+                match = target - distance
+                copy(target, match, 8)
+                copy(target + 8, match + 8, 8)
+                copy(target + 16, match + 16, 8)
+                target += count + 4
+                continue
+        else:
+            if count == 15:
+                more = 255
+                while more == 255:
+                    if source >= end:
+                        return -1
+                    more = read_u8(source)
+                    source += 1
+                    count += more
+            if count > end - source:
+                return -1
+            if count > limit - target:
+                return -2
+            if source + count + 32 <= end and target + count + 32 <= room:
+                done = 0
+                while done < count:
+                    copy(target + done, source + done, 32)
+                    done += 32
+            else:
+                copy(target, source, count)
+            source += count
+            target += count
+            if source == end:
+                return target
+            if end - source < 2:
+                return -1
+            distance = read_u8(source) | read_u8(source + 1) << 8
+            source += 2
+            count = token & 15
+        if count == 15:
+            more = 255
+            while more == 255:
+                if source >= end:
+                    return -1
+                more = read_u8(source)
+                source += 1
+                count += more
+        count += 4
+        if distance == 0 or distance > target - start:
+            return -1
+        if count > limit - target:
+            return -2
+        _copy_match(target, distance, count, room)
+        target += count
+
+
+@kernel
+def _copy_match(target: int, distance: int, count: int, room: int) -> None:
+    """Repeat ``count`` bytes from ``distance`` before ``target``; the two may overlap."""
+    done = 0
+    if target + count + 16 > room:
+        while done < count:
+            write_u8(target + done, read_u8(target + done - distance))
+            done += 1
+        return
+    # The smallest multiple of the distance that a copy of 16 bytes does not overlap.
+    period = distance
+    if distance < 16:
+        period = distance * (15 // distance + 1)
+        while done < min(period, count):
+            write_u8(target + done, read_u8(target + done - distance))
+            done += 1
+    while done < count:
+        copy(target + done, target + done - period, 16)
+        done += 16

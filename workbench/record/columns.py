@@ -1,0 +1,234 @@
+"""Many records as arrays: what decoding gives, whatever the format they were stored in.
+
+Binary columns have the shape of Arrow's large_binary, so that handing them on copies nothing.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.outputs import (
+    HEADER_COUNT,
+    HEADER_KEY_BYTES,
+    HEADER_VALUE_BYTES,
+    HEADER_VALUE_NULLS,
+    HEADERS,
+    KEY_BYTES,
+    KEY_NULLS,
+    KEYS,
+    RECORDS,
+    USED_COUNT,
+    VALUE_BYTES,
+    VALUE_NULLS,
+    VALUES,
+    RecordOutputs,
+)
+from workbench.record.buffers import BufferPool
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryColumn:
+    """n byte strings or nulls.
+
+    Attributes:
+        offsets: int64[n + 1], ascending, into ``data``.
+        data: uint8[m].
+        validity: uint8 bitmap, bit i clear: item i is null; None when nothing is null.
+        null_count: how many are null.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    data: npt.NDArray[np.uint8]
+    validity: npt.NDArray[np.uint8] | None
+    null_count: int
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def item(self, index: int) -> bytes | None:
+        """Return one value; null is None, empty is ``b""``."""
+        if self.validity is not None and not self.validity[index >> 3] >> (index & 7) & 1:
+            return None
+        return self.data[self.offsets[index] : self.offsets[index + 1]].tobytes()
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Return int64[n]: bytes of each value, 0 for null."""
+        return np.diff(self.offsets)
+
+    def is_null(self) -> npt.NDArray[np.bool_]:
+        """Return bool[n]."""
+        if self.validity is None:
+            return np.zeros(len(self), np.bool_)
+        bits = np.unpackbits(self.validity, count=len(self), bitorder="little")
+        return bits == 0
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderColumn:
+    """The headers of n records: `offsets` int32[n + 1] into two columns of names and values."""
+
+    offsets: npt.NDArray[np.int32]
+    keys: BinaryColumn
+    values: BinaryColumn
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def item(self, index: int) -> list[tuple[bytes, bytes | None]]:
+        """Return the headers of one record in their order; names may repeat."""
+        first, last = int(self.offsets[index]), int(self.offsets[index + 1])
+        return [(self.keys.item(i) or b"", self.values.item(i)) for i in range(first, last)]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordColumns:
+    """n records, ascending by position in the log.
+
+    Attributes:
+        offsets: int64[n].
+        timestamps: int64[n], ms, -1: none.
+        batch: int32[n], row of the batch table that came with the columns.
+        keys, values, headers: None when they were not asked for.
+    """
+
+    offsets: npt.NDArray[np.int64]
+    timestamps: npt.NDArray[np.int64]
+    batch: npt.NDArray[np.int32]
+    keys: BinaryColumn | None
+    values: BinaryColumn | None
+    headers: HeaderColumn | None
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+
+def _nothing(dtype: Any) -> npt.NDArray[Any]:
+    """Return the output of a column that is not wanted."""
+    return np.zeros(1, dtype)
+
+
+_UNUSED: Final = RecordOutputs(
+    *(_nothing(kind) for kind in (np.int64, np.int64, np.int32)),
+    *(_nothing(kind) for kind in (np.int64, np.uint8, np.uint8) * 2),
+    *(_nothing(kind) for kind in (np.int32, np.int64, np.uint8, np.int64, np.uint8, np.uint8)),
+    _nothing(np.int64),
+)
+
+
+class ColumnBuilder:
+    """Output arrays that grow between kernel calls; `finish` cuts them to what is filled.
+
+    Args:
+        options: which of KEYS, VALUES, HEADERS are wanted.
+        pool: where the arrays come from.
+    """
+
+    def __init__(self, options: int, pool: BufferPool) -> None:
+        self._options = options
+        self._pool = pool
+        self._used = np.zeros(USED_COUNT, np.int64)
+        self._out = _UNUSED._replace(used=self._used)
+        self._record_room = -1
+        self._byte_room = 0
+
+    def reserve(self, records: int, size: int) -> RecordOutputs:
+        """Return outputs with room for ``records`` more records of ``size`` bytes in all."""
+        used = self._used
+        needed_records = int(used[RECORDS]) + records
+        # Keys, values and headers each may take all of the bytes.
+        most = max(
+            used[KEY_BYTES], used[VALUE_BYTES], used[HEADER_KEY_BYTES], used[HEADER_VALUE_BYTES]
+        )
+        needed_bytes = max(int(most), 2 * int(used[HEADER_COUNT])) + size
+        if needed_records > self._record_room or needed_bytes > self._byte_room:
+            grows = self._record_room >= 0
+            self._record_room = max(needed_records, 2 * self._record_room if grows else 0)
+            self._byte_room = max(needed_bytes, 2 * self._byte_room if grows else 0)
+            self._allocate()
+        return self._out
+
+    def _allocate(self) -> None:
+        """Take new arrays for the room wanted, and move what is filled."""
+        records, size, options = self._record_room, self._byte_room, self._options
+        used = [int(count) for count in self._used]
+        count, headers, most_headers = used[RECORDS], used[HEADER_COUNT], size // 2 + 2
+        new = {
+            "offsets": self._moved("offsets", count, records),
+            "timestamps": self._moved("timestamps", count, records),
+            "batch": self._moved("batch", count, records),
+        }
+        for wanted, kind, place in ((KEYS, "key", KEY_BYTES), (VALUES, "value", VALUE_BYTES)):
+            if options & wanted:
+                new[f"{kind}_offsets"] = self._moved(f"{kind}_offsets", count + 1, records + 1)
+                new[f"{kind}_data"] = self._moved(f"{kind}_data", used[place], size)
+                new[f"{kind}_validity"] = self._valid(f"{kind}_validity", count, records)
+        if options & HEADERS:
+            new["header_offsets"] = self._moved("header_offsets", count + 1, records + 1)
+            for kind, place in (
+                ("header_key", HEADER_KEY_BYTES),
+                ("header_value", HEADER_VALUE_BYTES),
+            ):
+                offsets = f"{kind}_offsets"
+                new[offsets] = self._moved(offsets, headers + 1, most_headers + 1)
+                new[f"{kind}_data"] = self._moved(f"{kind}_data", used[place], size)
+            validity = "header_value_validity"
+            new[validity] = self._valid(validity, headers, most_headers)
+        self._out = self._out._replace(**new)
+
+    def _moved(self, name: str, used: int, room: int) -> npt.NDArray[Any]:
+        """Return a larger array that starts with the first ``used`` items of the old one."""
+        old: npt.NDArray[Any] = getattr(self._out, name)
+        new = self._pool.take(old.dtype, room)
+        new[:used] = old[:used]
+        return new
+
+    def _valid(self, name: str, used: int, room: int) -> npt.NDArray[np.uint8]:
+        """Return a larger bitmap, its unused bits set."""
+        filled = (used + 7) // 8
+        new = self._moved(name, filled, room // 8 + 2)
+        new[filled : room // 8 + 2] = 0xFF
+        return new
+
+    @property
+    def record_count(self) -> int:
+        """Records so far."""
+        return int(self._used[RECORDS])
+
+    @property
+    def byte_count(self) -> int:
+        """Bytes of keys, values and headers so far."""
+        places = (KEY_BYTES, VALUE_BYTES, HEADER_KEY_BYTES, HEADER_VALUE_BYTES)
+        return int(self._used[list(places)].sum())
+
+    def _binary(self, kind: str, count: int, size: int, nulls: int) -> BinaryColumn:
+        out = self._out
+        validity = getattr(out, f"{kind}_validity")[: count // 8 + 1] if nulls else None
+        offsets, data = getattr(out, f"{kind}_offsets"), getattr(out, f"{kind}_data")
+        return BinaryColumn(offsets[: count + 1], data[:size], validity, nulls)
+
+    def finish(self) -> RecordColumns:
+        """Return what was decoded. The builder must not be used afterwards."""
+        used, out = [int(count) for count in self._used], self._out
+        count = used[RECORDS]
+        keys = values = headers = None
+        if self._options & KEYS:
+            keys = self._binary("key", count, used[KEY_BYTES], used[KEY_NULLS])
+        if self._options & VALUES:
+            values = self._binary("value", count, used[VALUE_BYTES], used[VALUE_NULLS])
+        if self._options & HEADERS:
+            header_count = used[HEADER_COUNT]
+            names = BinaryColumn(
+                out.header_key_offsets[: header_count + 1],
+                out.header_key_data[: used[HEADER_KEY_BYTES]],
+                None,
+                0,
+            )
+            contents = self._binary(
+                "header_value", header_count, used[HEADER_VALUE_BYTES], used[HEADER_VALUE_NULLS]
+            )
+            headers = HeaderColumn(out.header_offsets[: count + 1], names, contents)
+        return RecordColumns(
+            out.offsets[:count], out.timestamps[:count], out.batch[:count], keys, values, headers
+        )

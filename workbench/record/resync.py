@@ -1,0 +1,71 @@
+"""Find the next whole batch behind bytes that make no sense.
+
+Kafka gives up at a size that cannot be; for a rescue we look on. A batch counts as found only when its
+CRC is right, so that ordinary bytes are never taken for one.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels.dispatch import check_crcs, check_message_crcs, scan_window
+from workbench.layout import problems
+from workbench.layout.attributes import ZSTD
+from workbench.layout.batch_header import (
+    BATCH_HEADER_SIZE,
+    ENTRY_HEADER_SIZE,
+    LENGTH_END,
+    MAGIC_AT,
+)
+from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.message_header import SMALLEST_ENTRY
+from workbench.record.source import FileSource
+
+_WINDOW: Final = 4 << 20  # bytes looked through at a time; the largest batch that is found
+
+
+def _candidates(data: npt.NDArray[np.uint8], left: int) -> npt.NDArray[np.int64]:
+    """Return places in ``data`` where size, magic and codec could be those of a batch.
+
+    Args:
+        data: uint8[n].
+        left: bytes from ``data[0]`` to the end of the file.
+    """
+    count = len(data) - BATCH_HEADER_SIZE
+    if count <= 0:
+        count = max(0, len(data) - SMALLEST_ENTRY + 1)
+    places = np.flatnonzero(data[MAGIC_AT : MAGIC_AT + count] <= 2)
+    size = np.zeros(len(places), np.int64)
+    for byte in range(8, LENGTH_END):
+        size = size << 8 | data[places + byte]
+    magic = data[places + MAGIC_AT]
+    codec_at = np.where(magic == 2, places + 22, places + ENTRY_HEADER_SIZE)
+    codec = data[np.minimum(codec_at, len(data) - 1)] & 7
+    smallest = np.where(magic == 2, BATCH_HEADER_SIZE, SMALLEST_ENTRY) - LENGTH_END
+    fits = (size >= smallest) & (size <= left - places - LENGTH_END) & (codec <= ZSTD)
+    return places[fits & (data[places] < 0x80)]  # an offset is never negative
+
+
+def find_batch(source: FileSource, start: int, stop: int) -> int | None:
+    """Return the first position in [start, stop) where a batch with a right CRC starts, or None.
+
+    Batches above 4 MiB are not found.
+    """
+    rows: npt.NDArray[Any] = np.zeros(1, BATCH_ROW)
+    matches = np.zeros(1, np.bool_)
+    position = start
+    while position < stop:
+        data = source.read(position, min(2 * _WINDOW, stop - position))
+        for place in _candidates(data[: _WINDOW + BATCH_HEADER_SIZE], stop - position):
+            rest = data[place:]
+            count, _, _ = scan_window(rest, 0, stop - position - int(place), rows)
+            if not count or rows[0]["problem"] != problems.OK or rows[0]["size"] > len(rest):
+                continue
+            matches[0] = False
+            check_crcs(rest, 0, rows, matches)
+            check_message_crcs(rest, 0, rows, matches)
+            if matches[0]:
+                return position + int(place)
+        position += _WINDOW
+    return None
