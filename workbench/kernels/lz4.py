@@ -1,8 +1,8 @@
 """The blocks of an LZ4 frame into bytes, compiled. Every byte read or written is checked first.
 
-A block is a run of sequences: a token (high half: literal count, low half: match length - 4; 15 means
-more bytes follow, each added, up to one that is not 255), the literals, a distance back as two bytes
-little-endian. The last sequence of a block ends after its literals.
+A block is a run of sequences: a token (high half: literal count, low half: match length - 4; 15
+means that more bytes follow, each added, up to one that is not 255), the literals, a distance back
+as two bytes little-endian. The last sequence of a block ends after its literals.
 
 Kafka: Lz4BlockInputStream.readBlock (4.2)
 """
@@ -93,7 +93,7 @@ def _decode_block(source: int, end: int, target: int, limit: int, room: int) -> 
     Writes stay below ``room``; the block's own bytes stay below ``limit``, which is not beyond it.
 
     Returns:
-        The address after the last byte, -1 for a corrupt block, -2 when it needs bytes at ``limit``.
+        The address after the last byte, -1 for a corrupt block, -2 when it grows beyond ``limit``.
     """
     start = target
     # Below these a short sequence, at most 14 literals and a match of 18, needs no further check.

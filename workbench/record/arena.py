@@ -1,0 +1,76 @@
+"""A buffer that the batches of one chunk are decompressed into, back to back.
+
+Fresh memory costs far more than copying into memory that was used before, so an arena is made once,
+cleared for each chunk, and keeps what it grew to.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import WorkbenchError
+
+START_CAPACITY: Final = 1 << 20  # bytes; a chunk of small batches fits without growing
+
+
+class DecompressionError(WorkbenchError, ValueError):
+    """Compressed bytes that their codec cannot read, or that expand beyond the limit.
+
+    The message says what is wrong; who knows the file and the position adds them.
+    """
+
+
+class Arena:
+    """A growing run of bytes, filled from the front.
+
+    Growing moves the bytes: `data` and `view` are then new objects that begin with the same bytes,
+    and views taken before keep the old ones. So take views only when the chunk is filled.
+    Not thread-safe: it also holds the context of a decompressor, which threads must not share.
+
+    Attributes:
+        data: uint8[capacity]; the first `used` bytes are filled.
+        view: the same bytes, writable, for codecs that fill a buffer.
+        used: bytes filled.
+        limit: position that the batch being decompressed may not grow beyond.
+    """
+
+    __slots__ = ("data", "limit", "used", "view", "zstd")
+
+    def __init__(self, capacity: int = START_CAPACITY) -> None:
+        self.data: npt.NDArray[np.uint8] = np.empty(max(capacity, 1), np.uint8)
+        self.view = memoryview(self.data)
+        self.used = 0
+        self.limit = 0
+        self.zstd: Any = None
+
+    def clear(self) -> None:
+        """Forget the bytes and keep the memory."""
+        self.used = 0
+
+    def reserve(self, size: int) -> None:
+        """Make room for ``size`` bytes after the used ones; at least doubles when it must grow."""
+        needed = self.used + size
+        if needed > len(self.data):
+            grown = np.empty(max(needed, 2 * len(self.data)), np.uint8)
+            grown[: self.used] = self.data[: self.used]
+            self.data = grown
+            self.view = memoryview(grown)
+
+    def append(self, data: bytes | memoryview) -> None:
+        """Append bytes of the batch that is being decompressed.
+
+        Raises:
+            DecompressionError: the batch would grow beyond the limit.
+        """
+        end = self.used + len(data)
+        if end > self.limit:
+            raise self.limit_error()
+        if end > len(self.data):
+            self.reserve(len(data))
+        self.view[self.used : end] = data
+        self.used = end
+
+    def limit_error(self) -> DecompressionError:
+        """Return the error for a batch that expands too far."""
+        return DecompressionError("the bytes expand to more than the limit allows")
