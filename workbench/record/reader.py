@@ -40,6 +40,18 @@ from workbench.record.compression import Arena, DecompressionError, decompress_i
 from workbench.record.resync import find_batch
 from workbench.record.source import FileSource
 
+__all__ = [
+    "ALL_COLUMNS",
+    "HEADERS",
+    "KEYS",
+    "VALUES",
+    "Chunk",
+    "Problem",
+    "RecordReader",
+    "Select",
+    "entry_crc",
+]
+
 ALL_COLUMNS: Final = KEYS | VALUES | HEADERS
 WINDOW: Final = 4 << 20  # bytes read at a time: calls are rare, and a core's cache still helps
 LARGEST_BATCH: Final = 128 << 20  # bytes; a size above is taken for damage, not for an allocation

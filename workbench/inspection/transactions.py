@@ -1,0 +1,167 @@
+"""Which transactional batches are committed, aborted or still open, told by the markers in the log.
+
+The log is the truth: a batch of a producer belongs to the transaction that the producer's next marker
+ends. The transaction index says the same in fewer bytes, and may be missing or wrong, so it is checked
+against this and not used for it.
+
+Kafka: ProducerStateManager, Fetcher.consumedAbortedTransactions, ControlRecordType (4.2)
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.inspection.partition import Partition
+from workbench.inspection.segment import Segment
+from workbench.record.reader import KEYS
+from workbench.layout import problems
+
+Rows = npt.NDArray[Any]
+
+NOT_TRANSACTIONAL: Final = 0
+COMMITTED: Final = 1
+ABORTED: Final = 2
+OPEN: Final = 3
+FATE_NAMES: Final = ("not transactional", "committed", "aborted", "open")
+
+_ABORT: Final = 0  # control record types
+_COMMIT: Final = 1
+
+
+class Markers(NamedTuple):
+    """The transaction markers of a partition, ascending by offset.
+
+    Attributes:
+        offsets: int64[n].
+        producer_ids: int64[n].
+        is_abort: bool[n].
+    """
+
+    offsets: npt.NDArray[np.int64]
+    producer_ids: npt.NDArray[np.int64]
+    is_abort: npt.NDArray[np.bool_]
+
+
+class Transactions(NamedTuple):
+    """What a partition's transactions come to.
+
+    Attributes:
+        markers: every commit and abort.
+        last_stable_offset: first offset of the oldest open transaction, else the log end offset.
+    """
+
+    markers: Markers
+    last_stable_offset: int
+
+    def fates(self, rows: Rows) -> npt.NDArray[np.int8]:
+        """Return int8[m]: COMMITTED, ABORTED, OPEN or NOT_TRANSACTIONAL for BATCH_ROW[m]."""
+        return _fates(rows, self.markers)
+
+
+def is_marker(rows: Rows) -> npt.NDArray[np.bool_]:
+    """Return bool[m]: which batches hold a transaction marker."""
+    readable = (rows["problem"] == problems.OK) & (rows["record_count"] > 0)
+    return rows["is_control"] & rows["is_transactional"] & readable
+
+
+def _segment_markers(segment: Segment) -> tuple[list[int], list[int], list[bool]]:
+    """Decode the markers of one segment: offsets, producer ids, whether aborts."""
+    rows = segment.batches.rows
+    at = np.flatnonzero(is_marker(rows))
+    found: tuple[list[int], list[int], list[bool]] = ([], [], [])
+    if not len(at):
+        return found
+    start = int(rows[at[0]]["position"])
+    stop = int(rows[at[-1]]["position"] + rows[at[-1]]["size"])
+    for chunk in segment.read(start, stop, options=KEYS, select=is_marker):
+        keys = chunk.columns.keys
+        assert keys is not None
+        for record in range(len(chunk.columns)):
+            key = keys.item(record) or b""
+            kind = int.from_bytes(key[2:4], signed=True) if len(key) >= 4 else -1  # noqa: PLR2004
+            if kind in {_ABORT, _COMMIT}:
+                found[0].append(int(chunk.columns.offsets[record]))
+                found[1].append(int(chunk.rows[chunk.columns.batch[record]]["producer_id"]))
+                found[2].append(kind == _ABORT)
+    return found
+
+
+def _fates(rows: Rows, markers: Markers) -> npt.NDArray[np.int8]:
+    fates = np.zeros(len(rows), np.int8)
+    wanted = np.flatnonzero(rows["is_transactional"] & ~rows["is_control"] & (rows["magic"] == 2))  # noqa: PLR2004
+    if not len(wanted):
+        return fates
+    producers, offsets = rows["producer_id"][wanted], rows["base_offset"][wanted]
+    order = np.lexsort((markers.offsets, markers.producer_ids))
+    sorted_ids, sorted_offsets = markers.producer_ids[order], markers.offsets[order]
+    fates[wanted] = OPEN
+    for producer in np.unique(producers):
+        low, high = np.searchsorted(sorted_ids, [producer, producer + 1])
+        mine = np.flatnonzero(producers == producer)
+        ending = low + np.searchsorted(sorted_offsets[low:high], offsets[mine])
+        ended = ending < high
+        aborted = markers.is_abort[order[ending[ended]]]
+        fates[wanted[mine[ended]]] = np.where(aborted, ABORTED, COMMITTED)
+    return fates
+
+
+def read_transactions(partition: Partition) -> Transactions:
+    """Read the markers of a partition and work out its last stable offset.
+
+    Walks the batch headers of every segment and decodes the control batches.
+    """
+    return transactions_of(partition.segments, partition.log_end_offset)
+
+
+def transactions_of(segments: Sequence[Segment], log_end_offset: int) -> Transactions:
+    """Do what `read_transactions` does for given segments, ascending."""
+    offsets: list[int] = []
+    producers: list[int] = []
+    aborts: list[bool] = []
+    for segment in segments:
+        for target, found in zip(
+            (offsets, producers, aborts), _segment_markers(segment), strict=True
+        ):
+            target.extend(found)  # type: ignore[arg-type]
+    markers = Markers(
+        np.array(offsets, np.int64), np.array(producers, np.int64), np.array(aborts, np.bool_)
+    )
+    stable = log_end_offset
+    for segment in segments:
+        rows = segment.batches.rows
+        opened = rows["base_offset"][_fates(rows, markers) == OPEN]
+        if len(opened):
+            stable = min(stable, int(opened.min()))
+            break
+    return Transactions(markers, stable)
+
+
+class AbortedTransaction(NamedTuple):
+    """A transaction that was rolled back.
+
+    Attributes:
+        first_offset: of its first batch that is still in the log.
+        last_offset: of its marker.
+    """
+
+    producer_id: int
+    first_offset: int
+    last_offset: int
+
+
+def aborted_transactions(
+    segments: Sequence[Segment], transactions: Transactions
+) -> list[AbortedTransaction]:
+    """Return the aborted transactions that have batches in the log, ascending by marker."""
+    first: dict[tuple[int, int], int] = {}
+    markers = transactions.markers
+    for segment in segments:
+        rows = segment.batches.rows
+        for row in rows[transactions.fates(rows) == ABORTED]:
+            producer, offset = int(row["producer_id"]), int(row["base_offset"])
+            later = (markers.producer_ids == producer) & (markers.offsets >= offset)
+            end = int(markers.offsets[later][0])
+            first[end, producer] = min(offset, first.get((end, producer), offset))
+    return [AbortedTransaction(who, start, end) for (end, who), start in sorted(first.items())]
