@@ -25,7 +25,7 @@ ABORTED_TRANSACTION: Final = np.dtype([
     ("producer_id", ">i8"),
     ("first_offset", ">i8"),        # of the transaction's first record
     ("last_offset", ">i8"),         # of the ABORT marker
-    ("last_stable_offset", ">i8"),  # of the log when the marker was appended
+    ("last_stable_offset", ">i8"),  # of the log once this transaction was decided
 ])  # fmt: skip
 
 ABORTED_TRANSACTION_VERSION: Final = 0  # the only one there is

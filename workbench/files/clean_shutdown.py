@@ -1,0 +1,55 @@
+"""`.kafka_cleanshutdown`: the broker closed every log of this directory before it stopped.
+
+That the file is there says so; a broker deletes it as soon as it loads the logs. Up to 3.6 it is
+empty, since 3.7 it holds one JSON object with the broker's epoch. What cannot be parsed still
+counts as a clean shutdown.
+
+Kafka: CleanShutdownFileHandler (4.0)
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Final, Self
+
+from workbench.errors import CorruptCheckpointError
+from workbench.files import text
+from workbench.files.reading import Problem, SmallFile
+
+NO_BROKER_EPOCH: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class CleanShutdown(SmallFile):
+    """What the file says besides being there.
+
+    Attributes:
+        broker_epoch: of the broker that stopped; None if it did not know it, or up to 3.6.
+        version: of the JSON; None up to 3.6.
+        problems: see `reading`.
+    """
+
+    broker_epoch: int | None = None
+    version: int | None = None
+    problems: tuple[Problem, ...] = ()
+
+    corrupt_error = CorruptCheckpointError
+
+    @classmethod
+    def _parse(cls, data: bytes) -> Self:
+        if not data:
+            return cls()
+        fields = text.parse_json_object(data)
+        if isinstance(fields, Problem):
+            return cls(problems=(fields,))
+        problems = text.size_problems(data)
+        version = text.json_integer(fields, "version", text.INT32_MAX, problems)
+        epoch = text.json_integer(fields, "brokerEpoch", text.INT64_MAX, problems)
+        return cls(None if epoch == NO_BROKER_EPOCH else epoch, version, problems.found())
+
+    def encode(self) -> bytes:
+        """Return the file's bytes."""
+        if self.version is None:
+            return b""
+        epoch = NO_BROKER_EPOCH if self.broker_epoch is None else self.broker_epoch
+        fields = {"version": self.version, "brokerEpoch": epoch}
+        return json.dumps(fields, separators=(",", ":")).encode()

@@ -1,0 +1,123 @@
+"""`leader-epoch-checkpoint`: at which offset each leader's time began.
+
+A checkpoint (see `text`) with an epoch and its first offset a line, both ascending. The end of an
+epoch is the start of the next; the end of the latest is the log's.
+
+Kafka: LeaderEpochCheckpointFile, LeaderEpochFileCache (4.0); since 0.11
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Self
+
+from workbench.errors import CorruptCheckpointError
+from workbench.files import text
+from workbench.files.reading import Problem, ProblemList, SmallFile
+
+UNKNOWN_EPOCH: Final = -1  # of batches that no leader has numbered
+
+
+class EpochEntry(NamedTuple):
+    """A leader epoch and the first offset that was written in it."""
+
+    epoch: int
+    start_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderEpochs(SmallFile):
+    """The epochs of a partition, as they stand in the file.
+
+    Look-ups suppose that epochs and start offsets ascend, which `problems` tells.
+
+    Attributes:
+        entries: ascending.
+        problems: see `reading`.
+    """
+
+    entries: tuple[EpochEntry, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    corrupt_error = CorruptCheckpointError
+
+    @classmethod
+    def _parse(cls, data: bytes) -> Self:
+        rows, problems = text.parse_checkpoint(data, 2)
+        entries: list[EpochEntry] = []
+        for position, (epoch_text, start_text) in rows:
+            epoch = text.parse_integer(epoch_text, text.INT32_MAX)
+            start_offset = text.parse_integer(start_text, text.INT64_MAX)
+            if epoch is None or start_offset is None:
+                found = f"line {text.quote(f'{epoch_text} {start_text}')}"
+                problems.add("malformed", position, found, "an epoch and an offset")
+                continue
+            _check_entry(EpochEntry(epoch, start_offset), entries, position, problems)
+            entries.append(EpochEntry(epoch, start_offset))
+        return cls(tuple(entries), problems.found())
+
+    def encode(self) -> bytes:
+        """Return the file's bytes."""
+        return text.encode_checkpoint([f"{epoch} {start}" for epoch, start in self.entries])
+
+    @property
+    def latest(self) -> EpochEntry | None:
+        """The newest epoch; None if there is none."""
+        return self.entries[-1] if self.entries else None
+
+    @property
+    def earliest(self) -> EpochEntry | None:
+        """The oldest epoch still in the log; None if there is none."""
+        return self.entries[0] if self.entries else None
+
+    def epoch_for_offset(self, offset: int) -> int | None:
+        """Return the epoch in which ``offset`` was, or would be, written; None before the first.
+
+        Kafka: LeaderEpochFileCache.epochForOffset (4.0)
+        """
+        slot = bisect_right(self.entries, offset, key=lambda entry: entry.start_offset)
+        return self.entries[slot - 1].epoch if slot else None
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int] | None:
+        """Return the largest epoch up to ``epoch`` and where it ends (exclusive).
+
+        A follower that has records of ``epoch`` past that end must cut them off.
+
+        Returns:
+            None when nothing is known of the epoch: it is later than the latest, -1, or the file
+            has no entries. The asked epoch itself, ending where the first begins, when it is older
+            than the first.
+
+        Kafka: LeaderEpochFileCache.endOffsetFor (4.0)
+        """
+        if epoch == UNKNOWN_EPOCH or not self.entries:
+            return None
+        if epoch == self.entries[-1].epoch:
+            return epoch, log_end_offset
+        slot = self._slot_above(epoch)
+        if slot == len(self.entries):
+            return None
+        end_offset = self.entries[slot].start_offset
+        return (self.entries[slot - 1].epoch if slot else epoch), end_offset
+
+    def next_epoch(self, epoch: int) -> int | None:
+        """Return the first epoch later than ``epoch``; None if there is none."""
+        slot = self._slot_above(epoch)
+        return self.entries[slot].epoch if slot < len(self.entries) else None
+
+    def previous_epoch(self, epoch: int) -> int | None:
+        """Return the last epoch earlier than ``epoch``; None if there is none."""
+        slot = self._slot_above(epoch - 1)
+        return self.entries[slot - 1].epoch if slot else None
+
+    def _slot_above(self, epoch: int) -> int:
+        return bisect_right(self.entries, epoch, key=lambda entry: entry.epoch)
+
+
+def _check_entry(
+    entry: EpochEntry, before: list[EpochEntry], position: int, problems: ProblemList
+) -> None:
+    if entry.epoch < 0 or entry.start_offset < 0:
+        problems.add("bad value", position, f"{entry.epoch} {entry.start_offset}", "no negatives")
+    if before and not (entry.epoch > before[-1].epoch and entry.start_offset > before[-1][1]):
+        found = f"{entry.epoch} {entry.start_offset} after {before[-1].epoch} {before[-1][1]}"
+        problems.add("wrong order", position, found, "epochs and offsets to ascend")

@@ -1,0 +1,76 @@
+"""`partition.metadata`: the id of the topic that a partition's folder belongs to.
+
+Two lines, the last without an end: `version: 0` and `topic_id: <22 characters>`. A broker compares
+the id, not the folder's name, with what the cluster says.
+
+Kafka: PartitionMetadataFile (4.0); since 2.8
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Self
+from uuid import UUID
+
+from workbench.errors import CorruptCheckpointError
+from workbench.files import text
+from workbench.files.reading import Problem, ProblemList, SmallFile
+
+_SEPARATOR: Final = re.compile(r":\s+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionMetadata(SmallFile):
+    """A topic's id.
+
+    Attributes:
+        topic_id: None only where the file is damaged; `text.format_uuid` writes it as Kafka does.
+        version: 0; a broker takes any that is not negative. None where the file is damaged.
+        problems: see `reading`.
+    """
+
+    topic_id: UUID | None
+    version: int | None = 0
+    problems: tuple[Problem, ...] = ()
+
+    corrupt_error = CorruptCheckpointError
+
+    @classmethod
+    def _parse(cls, data: bytes) -> Self:
+        problems = text.size_problems(data)
+        lines = text.split_lines(data)
+        version_text = _value(lines, 0, "version: 0", len(data), problems)
+        version = None if version_text is None else text.parse_integer(version_text, text.INT32_MAX)
+        if version_text is not None and version is None:
+            problems.add("malformed", 0, f"version {text.quote(version_text)}", "a number")
+        elif version is not None and version < 0:
+            problems.add("unknown version", 0, f"version {version}", "0")
+        id_text = _value(lines, 1, "topic_id: and 22 characters", len(data), problems)
+        topic_id = None if id_text is None else text.parse_uuid(id_text)
+        if id_text is not None and topic_id in {None, text.NO_UUID}:
+            found = f"topic id {text.quote(id_text)}"
+            problems.add(
+                "bad value", lines[1].position, found, "22 characters of base64, not all A"
+            )
+        return cls(topic_id, version, problems.found())
+
+    def encode(self) -> bytes:
+        """Return the file's bytes."""
+        assert self.topic_id is not None
+        return f"version: {self.version}\ntopic_id: {text.format_uuid(self.topic_id)}".encode()
+
+
+def _value(
+    lines: list[text.Line], number: int, expected: str, size: int, problems: ProblemList
+) -> str | None:
+    """Return what stands behind the colon; a broker does not look at what stands before it."""
+    if number >= len(lines):
+        problems.add("missing", size, f"{len(lines)} lines", expected)
+        return None
+    parts = _SEPARATOR.split(lines[number].text)
+    while len(parts) > 1 and not parts[-1]:
+        parts.pop()
+    if len(parts) == 2:
+        return parts[1]
+    found = f"line {text.quote(lines[number].text)}"
+    problems.add("malformed", lines[number].position, found, expected)
+    return None

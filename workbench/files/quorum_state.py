@@ -1,0 +1,126 @@
+"""`quorum-state`: whom a KRaft controller follows or voted for, in the folder of the metadata log.
+
+One line of JSON. Version 0 names the voters and may name the cluster; version 1 (kraft.version 1,
+dynamic voters) leaves both to the log and adds the directory that was voted for.
+
+Kafka: FileQuorumStateStore, QuorumStateData.json (4.0)
+"""
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any, Final, Self
+from uuid import UUID
+
+from workbench.errors import CorruptCheckpointError
+from workbench.files import text
+from workbench.files.reading import Problem, ProblemList, SmallFile
+
+NOBODY: Final = -1
+LATEST_VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class QuorumState(SmallFile):
+    """A controller's last election.
+
+    Attributes:
+        leader_id: None when no leader was known.
+        leader_epoch: None only where the file is damaged.
+        voted_id: None when it had not voted in this epoch.
+        voted_directory_id: of the voted controller; None in version 0 and when it had not voted.
+        cluster_id: mostly empty; None in version 1.
+        applied_offset: never used by a broker; None in version 1.
+        current_voters: ids, in the file's order; None in version 1.
+        version: `data_version`; None where the file is damaged.
+        problems: see `reading`.
+    """
+
+    leader_id: int | None
+    leader_epoch: int | None
+    voted_id: int | None
+    voted_directory_id: UUID | None = None
+    cluster_id: str | None = None
+    applied_offset: int | None = None
+    current_voters: tuple[int, ...] | None = None
+    version: int | None = LATEST_VERSION
+    problems: tuple[Problem, ...] = ()
+
+    corrupt_error = CorruptCheckpointError
+
+    @classmethod
+    def _parse(cls, data: bytes) -> Self:
+        fields = text.parse_json_object(data)
+        if isinstance(fields, Problem):
+            return cls(None, None, None, version=None, problems=(fields,))
+        problems = text.size_problems(data)
+        version = text.json_integer(fields, "data_version", text.INT32_MAX, problems)
+        if version is not None and not 0 <= version <= LATEST_VERSION:
+            problems.add("unknown version", None, f"data_version {version}", "0 or 1")
+        leader_id = text.json_integer(fields, "leaderId", text.INT32_MAX, problems)
+        voted_id = text.json_integer(fields, "votedId", text.INT32_MAX, problems)
+        state = cls(
+            leader_id=None if leader_id == NOBODY else leader_id,
+            leader_epoch=text.json_integer(fields, "leaderEpoch", text.INT32_MAX, problems),
+            voted_id=None if voted_id == NOBODY else voted_id,
+            version=version,
+        )
+        if version == 0:
+            state = replace(
+                state,
+                cluster_id=_cluster_id(fields, problems),
+                applied_offset=text.json_integer(fields, "appliedOffset", text.INT64_MAX, problems),
+                current_voters=_voters(fields, problems),
+            )
+        else:
+            state = replace(state, voted_directory_id=_directory_id(fields, problems))
+        return replace(state, problems=problems.found())
+
+    def encode(self) -> bytes:
+        """Return the file's bytes."""
+        fields: dict[str, Any] = {
+            "leaderId": NOBODY if self.leader_id is None else self.leader_id,
+            "leaderEpoch": self.leader_epoch,
+            "votedId": NOBODY if self.voted_id is None else self.voted_id,
+        }
+        if self.version == 0:
+            voters = None
+            if self.current_voters is not None:
+                voters = [{"voterId": voter} for voter in self.current_voters]
+            fields = {"clusterId": self.cluster_id, **fields}
+            fields |= {"appliedOffset": self.applied_offset, "currentVoters": voters}
+        else:
+            fields["votedDirectoryId"] = text.format_uuid(self.voted_directory_id or text.NO_UUID)
+        fields["data_version"] = self.version
+        return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _cluster_id(fields: dict[str, Any], problems: ProblemList) -> str | None:
+    cluster_id = fields.get("clusterId", "")
+    if isinstance(cluster_id, str):
+        return cluster_id
+    problems.add("bad value", None, f"clusterId {text.quote(str(cluster_id))}", "a string")
+    return None
+
+
+def _voters(fields: dict[str, Any], problems: ProblemList) -> tuple[int, ...] | None:
+    voters = fields.get("currentVoters")
+    if voters is None:  # a broker writes null before it knows any
+        return None
+    if not isinstance(voters, list) or not all(isinstance(voter, dict) for voter in voters):
+        found = f"currentVoters {text.quote(str(voters))}"
+        problems.add("bad value", None, found, "a list of objects")
+        return None
+    ids = [text.json_integer(voter, "voterId", text.INT32_MAX, problems) for voter in voters]
+    return tuple(voter for voter in ids if voter is not None)
+
+
+def _directory_id(fields: dict[str, Any], problems: ProblemList) -> UUID | None:
+    if "votedDirectoryId" not in fields:
+        problems.add("missing", None, "no votedDirectoryId", "one in version 1")
+        return None
+    written = fields["votedDirectoryId"]
+    directory_id = text.parse_uuid(written) if isinstance(written, str) else None
+    if directory_id is None:
+        found = f"votedDirectoryId {text.quote(str(written))}"
+        problems.add("bad value", None, found, "22 characters of base64")
+    return None if directory_id == text.NO_UUID else directory_id
