@@ -84,7 +84,7 @@ def decompress_into(
 
 
 def decompress(
-    codec: int, data: bytes | memoryview, magic: int, limit: int = DEFAULT_LIMIT
+    codec: int, data: bytes | bytearray | memoryview, magic: int, limit: int = DEFAULT_LIMIT
 ) -> bytes:
     """Return the decompressed bytes of one batch; `decompress_into` is the fast way for many.
 
