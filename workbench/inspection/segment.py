@@ -21,6 +21,7 @@ from workbench.inspection.html import table_html
 from workbench.record.batch_table import BatchTable, scan_batches
 from workbench.record.buffers import BufferPool
 from workbench.record.reader import ALL_COLUMNS, Chunk, RecordReader, Select
+from workbench.record.resync import batch_at
 from workbench.record.source import FileSource
 
 
@@ -126,15 +127,22 @@ class Segment:
         return last.position if sound and table.stop.code <= 1 else 0
 
     def position_of(self, offset: int) -> int:
-        """Return a byte position, by the index, at or before the first batch that reaches ``offset``.
+        """Return where to start reading for ``offset``: at or before the first batch that reaches it.
+
+        The index tells, and is believed only where a batch with a right CRC stands that begins at or
+        before ``offset``; else the answer is 0.
 
         Kafka: OffsetIndex.lookup
         """
         index = self.offset_index
-        if index is None:
+        position = index.lookup(offset).position if index is not None else 0
+        if position == 0:
             return 0
-        position = index.lookup(offset).position
-        return position if 0 <= position < self.size else 0
+        with FileSource(self.path) as source:
+            row = batch_at(source, position)
+        # A wrapper of magic 0 or 1 does not tell its base offset; its last one is the stricter bound.
+        known = row is not None and (row["last_offset"] if row["magic"] < 2 else row["base_offset"])  # noqa: PLR2004
+        return position if row is not None and known <= offset else 0
 
     def read(
         self,

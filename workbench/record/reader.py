@@ -188,7 +188,8 @@ class RecordReader:
             self.stop_code = problems.UNFINISHED if code == problems.MORE_DATA else code
             break
         if self._problems:
-            yield Chunk(rows[:0], ColumnBuilder(0, self._pool).finish(), self._take_problems())
+            empty = ColumnBuilder(self._options, self._pool).finish()
+            yield Chunk(rows[:0], empty, self._take_problems())
 
     def _whole(self, rows: Rows, size: int) -> int:
         """Return how many of ``rows`` end within ``size`` bytes from the position."""

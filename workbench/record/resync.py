@@ -47,6 +47,26 @@ def _candidates(data: npt.NDArray[np.uint8], left: int) -> npt.NDArray[np.int64]
     return places[fits & (data[places] < 0x80)]  # an offset is never negative
 
 
+def batch_at(source: FileSource, position: int) -> Any:
+    """Return the BATCH_ROW of the batch that starts at ``position``; None unless its CRC is right.
+
+    Batches above 4 MiB are not believed.
+    """
+    if position < 0:
+        return None
+    rows: npt.NDArray[Any] = np.zeros(1, BATCH_ROW)
+    file_end = source.size
+    count, _, _ = scan_window(source.read(position, BATCH_HEADER_SIZE), position, file_end, rows)
+    if not count or rows[0]["problem"] != problems.OK or rows[0]["size"] > _WINDOW:
+        return None
+    data = source.read(position, int(rows[0]["size"]))
+    matches = np.zeros(1, np.bool_)
+    if len(data) == rows[0]["size"]:
+        check_crcs(data, position, rows, matches)
+        check_message_crcs(data, position, rows, matches)
+    return rows[0] if matches[0] else None
+
+
 def find_batch(source: FileSource, start: int, stop: int) -> int | None:
     """Return the first position in [start, stop) where a batch with a right CRC starts, or None.
 

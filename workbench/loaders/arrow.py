@@ -1,0 +1,127 @@
+"""Record columns to Arrow: the same memory, without a copy, wherever nothing is filtered out."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from workbench.layout.attributes import CODEC_NAMES, TIMESTAMP_TYPE_NAMES, codec_name
+from workbench.loaders.schemas import HEADERS, SCAN_FIELDS, TIMESTAMP
+from workbench.record.columns import BinaryColumn, HeaderColumn, RecordColumns
+
+Rows = npt.NDArray[Any]
+
+NO_ABSENT = object()
+
+
+def integers(values: npt.NDArray[Any], kind: pa.DataType, absent: object = -1) -> pa.Array:
+    """Return integers or times as an Arrow array; ``absent`` (in files: -1) becomes null.
+
+    Args:
+        values: int[n], of the width of ``kind``; times in ms.
+        absent: pass `NO_ABSENT` when every value means itself.
+    """
+    plain = np.ascontiguousarray(values)
+    if absent is not NO_ABSENT:
+        mask = plain == absent
+        if mask.any():
+            return pa.array(plain, mask=mask).view(kind)
+    return pa.Array.from_buffers(kind, len(plain), [None, pa.py_buffer(plain)])
+
+
+def binary(column: BinaryColumn, kind: pa.DataType | None = None) -> pa.Array:
+    """Return a binary column as large_binary (or large_string, when its bytes are UTF-8)."""
+    validity = None if column.validity is None else pa.py_buffer(column.validity)
+    buffers = [validity, pa.py_buffer(column.offsets), pa.py_buffer(column.data)]
+    kind = kind or pa.large_binary()
+    return pa.Array.from_buffers(kind, len(column), buffers, null_count=column.null_count)
+
+
+def text(column: BinaryColumn) -> pa.Array:
+    """Return bytes as strings; what is not UTF-8 is shown with replacement characters."""
+    raw = binary(column)
+    try:
+        return raw.cast(pa.large_string()).cast(pa.string())
+    except pa.ArrowInvalid:
+        values = (value.as_buffer() for value in raw)
+        return pa.array([str(value, "utf-8", "replace") for value in values], pa.string())
+
+
+def headers(column: HeaderColumn) -> pa.Array:
+    """Return headers as ``list<struct<key, value>>``; a record without any has an empty list."""
+    item = HEADERS.value_type
+    pairs = pa.StructArray.from_arrays(
+        [text(column.keys), binary(column.values)], fields=[item.field(0), item.field(1)]
+    )
+    buffers = [None, pa.py_buffer(column.offsets)]
+    return pa.Array.from_buffers(HEADERS, len(column), buffers, children=[pairs])
+
+
+def repeated(value: str | int, kind: pa.DataType, count: int) -> pa.Array:
+    """Return one value ``count`` times."""
+    return pa.repeat(pa.scalar(value, kind), count)
+
+
+def _names(codes: npt.NDArray[Any], words: dict[int, str]) -> pa.Array:
+    """Return small codes as words; a code without a word is null."""
+    if len(codes) and (codes == codes[0]).all():
+        return _constant(words.get(int(codes[0])), len(codes))
+    keys = list(words)
+    places = np.searchsorted(keys, codes)
+    places[~np.isin(codes, keys)] = len(keys)
+    return pa.array([*words.values(), None], pa.string()).take(pa.array(places))
+
+
+def _constant(word: str | None, count: int) -> pa.Array:
+    return pa.nulls(count, pa.string()) if word is None else repeated(word, pa.string(), count)
+
+
+def timestamp_types(codes: npt.NDArray[Any]) -> pa.Array:
+    """Return ``CreateTime``, ``LogAppendTime`` or null for each code."""
+    return _names(codes, TIMESTAMP_TYPE_NAMES)
+
+
+def codecs(codes: npt.NDArray[Any]) -> pa.Array:
+    """Return the codec's name for each id."""
+    return _names(codes, {code: codec_name(code) for code in range(len(CODEC_NAMES) + 3)})
+
+
+def sequences(columns: RecordColumns, rows: Rows) -> npt.NDArray[np.int32]:
+    """Return int32[n]: the sequence number of each record, -1 without; wraps from 2**31 - 1 to 0."""
+    base = rows["base_sequence"][columns.batch].astype(np.int64)
+    delta = columns.offsets - rows["base_offset"][columns.batch]
+    return np.where(base < 0, -1, (base + delta) % 2**31).astype(np.int32)
+
+
+def column(name: str, columns: RecordColumns, rows: Rows, where: tuple[str, int, int]) -> pa.Array:
+    """Return one column of a scan for the records of a chunk.
+
+    Args:
+        name: one of `SCAN_FIELDS`.
+        rows: BATCH_ROW[m] that ``columns.batch`` numbers.
+        where: (topic, partition, base offset of the segment).
+    """
+    count = len(columns)
+    kind = SCAN_FIELDS[name].type
+    constants = dict(zip(("topic", "partition", "segment"), where, strict=True))
+    if name in constants:
+        return repeated(constants[name], kind, count)
+    if name == "offset":
+        return integers(columns.offsets, kind, NO_ABSENT)
+    if name == "timestamp":
+        return integers(columns.timestamps, TIMESTAMP)
+    if name in {"key", "value", "headers"}:
+        source: Any = getattr(columns, {"key": "keys", "value": "values"}.get(name, name))
+        return headers(source) if name == "headers" else binary(source)
+    if name == "sequence":
+        return integers(sequences(columns, rows), kind)
+    field = {"batch_base_offset": "base_offset", "batch_position": "position"}.get(name, name)
+    values = rows[field][columns.batch]
+    if name == "timestamp_type":
+        return timestamp_types(values)
+    if name == "codec":
+        return codecs(values)
+    if kind == pa.bool_():
+        return pa.array(values)
+    return integers(values, kind, -1 if SCAN_FIELDS[name].nullable else NO_ABSENT)

@@ -1,0 +1,145 @@
+"""What a scan reads: which partitions, which segments of them, and which batches of those.
+
+A scan prunes by folder and file names (topics, partitions, base offsets), by the offset index (where to
+start in a segment) and by batch headers (offsets, largest timestamp, transactions), in this order.
+Indexes are only believed where a batch with a right CRC stands at the place they tell.
+"""
+
+import datetime
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.inspection.listing import Listing
+from workbench.inspection.partition import Partition
+from workbench.inspection.segment import Segment
+from workbench.inspection.transactions import ABORTED, Transactions, read_transactions
+
+Rows = npt.NDArray[Any]
+IsolationLevel = Literal["read_uncommitted", "read_committed"]
+OffsetRange = tuple[int | None, int | None]
+Time = int | datetime.datetime
+TimeRange = tuple[Time | None, Time | None]
+
+LOWEST: Final = -(2**63)
+HIGHEST: Final = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class SegmentRead:
+    """One segment of a scan.
+
+    Attributes:
+        partition, segment: what to read.
+        start: byte position to start at.
+        low, high: offsets to keep, ``high`` excluded.
+        transactions: given for read_committed, else None.
+    """
+
+    partition: Partition
+    segment: Segment
+    start: int
+    low: int
+    high: int
+    transactions: Transactions | None
+
+
+def milliseconds(time: Time | None, default: int) -> int:
+    """Return a time as ms since the epoch; a datetime without a zone is taken as UTC."""
+    if time is None:
+        return default
+    if isinstance(time, datetime.datetime):
+        aware = time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
+        since = aware - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+        return since // datetime.timedelta(milliseconds=1)
+    return int(time)
+
+
+def choose_partitions(
+    listing: Listing,
+    topics: Iterable[str] | str | None,
+    partitions: Iterable[int | str] | int | str | None,
+) -> list[Partition]:
+    """Return the partitions in use that a scan is about, sorted by topic and number.
+
+    Args:
+        topics: names of topics; None: all.
+        partitions: numbers, or names as ``orders-0``; None: all.
+
+    Raises:
+        LookupError: a topic or partition is not there; the message names the nearest.
+    """
+    chosen = [p for p in listing.partitions.values() if p.kind == "log"]
+    if topics is not None:
+        wanted = {topics} if isinstance(topics, str) else set(topics)
+        _require(wanted, {p.topic for p in chosen}, "topic")
+        chosen = [p for p in chosen if p.topic in wanted]
+    if partitions is not None:
+        given = {partitions} if isinstance(partitions, int | str) else set(partitions)
+        numbers = {p for p in given if isinstance(p, int)}
+        named = {str(p) for p in given if not isinstance(p, int)}
+        _require(named, {p.name for p in chosen}, "partition")
+        _require(numbers, {p.partition for p in chosen}, "partition")
+        chosen = [p for p in chosen if p.partition in numbers or p.name in named]
+    return chosen
+
+
+def _require(wanted: set[Any], there: set[Any], what: str) -> None:
+    for name in sorted(wanted - there, key=str):
+        near = difflib.get_close_matches(str(name), sorted(map(str, there)), 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise LookupError(f"there is no {what} {name}{hint}")
+
+
+def offset_range(
+    offsets: OffsetRange | Mapping[str, OffsetRange] | None, partition: Partition
+) -> tuple[int, int]:
+    """Return the offsets [low, high) wanted of a partition: its own range, or the one for all."""
+    given = offsets.get(partition.name) if isinstance(offsets, Mapping) else offsets
+    low, high = given or (None, None)
+    return (
+        max(partition.log_start_offset, LOWEST if low is None else low),
+        HIGHEST if high is None else high,
+    )
+
+
+def plan_partition(
+    partition: Partition, low: int, high: int, isolation_level: IsolationLevel
+) -> list[SegmentRead]:
+    """Return the segments of a partition that can hold offsets [low, high), ascending."""
+    transactions = None
+    if isolation_level == "read_committed":
+        transactions = read_transactions(partition)
+        high = min(high, transactions.last_stable_offset)
+    reads: list[SegmentRead] = []
+    segments: Sequence[Segment] = partition.segments
+    for at, segment in enumerate(segments):
+        following = segments[at + 1].base_offset if at + 1 < len(segments) else HIGHEST
+        if segment.base_offset >= high or following <= low or low >= high:
+            continue
+        start = segment.position_of(low) if low > segment.base_offset else 0
+        reads.append(SegmentRead(partition, segment, start, low, high, transactions))
+    return reads
+
+
+def batch_selector(
+    read: SegmentRead, times: tuple[int, int], *, include_control: bool
+) -> Callable[[Rows], npt.NDArray[np.bool_]]:
+    """Return the function that tells from headers which batches of a read can hold wanted records."""
+
+    def select(rows: Rows) -> npt.NDArray[np.bool_]:
+        # The base offset of a wrapper of magic 0 or 1 is not known (-1): it is never too high.
+        wanted = (rows["last_offset"] >= read.low) & (rows["base_offset"] < read.high)
+        if not include_control:
+            wanted &= ~rows["is_control"]
+        if times[0] > LOWEST:
+            wanted &= rows["max_timestamp"] >= times[0]
+        if read.transactions is not None:
+            wanted &= read.transactions.fates(rows) != ABORTED
+        return np.asarray(wanted, np.bool_)
+
+    return select

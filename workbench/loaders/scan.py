@@ -1,0 +1,310 @@
+"""A scan: records of any partitions as Arrow batches, read when a verb asks for them.
+
+`Scan.to_arrow_batch_reader` and `Scan.__arrow_c_stream__` stream in bounded memory; the verbs that
+return a whole table hold it whole. Damaged batches are left out, warned of, and listed in
+`Scan.findings`.
+"""
+
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from workbench.errors import CorruptRecordError, MissingDependencyError
+from workbench.inspection.findings import Finding, finding_of
+from workbench.inspection.listing import Listing
+from workbench.loaders import arrow
+from workbench.loaders.plan import (
+    HIGHEST,
+    LOWEST,
+    IsolationLevel,
+    OffsetRange,
+    SegmentRead,
+    TimeRange,
+    batch_selector,
+    choose_partitions,
+    milliseconds,
+    offset_range,
+    plan_partition,
+)
+from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
+from workbench.record.buffers import BufferPool
+from workbench.record.reader import HEADERS, KEYS, VALUES, Chunk
+
+OnCorrupt = Literal["report", "raise"]
+
+_OPTIONS: Final = {"key": KEYS, "value": VALUES, "headers": HEADERS}
+_SHOWN: Final = 20  # records that `head` gives
+
+
+class CorruptDataWarning(UserWarning):
+    """A scan left out batches that cannot be read; `Scan.findings` lists them."""
+
+
+class Scan:
+    """Records to be read; nothing is read before a verb. Made by `LogDirectory.scan`.
+
+    Args:
+        listing: what was opened.
+        topics: names of topics; default all.
+        partitions: numbers or names of partitions; default all.
+        offsets: (first, end) with the end excluded and None for open, for every partition or, as a
+            mapping, by partition name.
+        timestamps: (first, end) in ms or datetimes, end excluded; records without one never match.
+        columns: names out of `schemas.SCAN_FIELDS`; default `schemas.RECORD_FIELDS`. What is not
+            asked for is not decoded.
+        isolation_level: ``read_committed`` leaves out aborted records and stops at the last stable
+            offset, as a consumer would.
+        limit: records at the most.
+        include_control: give control records too.
+        check_crc: leave out batches whose CRC is wrong.
+        on_corrupt: ``report`` goes on and warns; ``raise`` stops at the first damaged batch.
+
+    Raises:
+        LookupError: a topic, partition or column is not there.
+        ValueError: an argument has no meaning.
+    """
+
+    def __init__(
+        self,
+        listing: Listing,
+        *,
+        topics: Iterable[str] | str | None = None,
+        partitions: Iterable[int | str] | int | str | None = None,
+        offsets: OffsetRange | Mapping[str, OffsetRange] | None = None,
+        timestamps: TimeRange | None = None,
+        columns: Iterable[str] | None = None,
+        isolation_level: IsolationLevel = "read_uncommitted",
+        limit: int | None = None,
+        include_control: bool = False,
+        check_crc: bool = True,
+        on_corrupt: OnCorrupt = "report",
+    ) -> None:
+        self.columns = list(RECORD_FIELDS if columns is None else columns)
+        for name in self.columns:
+            if name not in SCAN_FIELDS:
+                raise LookupError(f"there is no column {name}; there are {', '.join(SCAN_FIELDS)}")
+        if isolation_level not in {"read_uncommitted", "read_committed"}:
+            raise ValueError(
+                f"isolation_level is {isolation_level!r}, not read_uncommitted or read_committed"
+            )
+        if on_corrupt not in {"report", "raise"}:
+            raise ValueError(f"on_corrupt is {on_corrupt!r}, not report or raise")
+        if limit is not None and limit < 0:
+            raise ValueError(f"limit is {limit}, below 0")
+        self.partitions = choose_partitions(listing, topics, partitions)
+        self.findings: list[Finding] = []
+        self._offsets = offsets
+        first, end = timestamps or (None, None)
+        self._times = (milliseconds(first, LOWEST), milliseconds(end, HIGHEST))
+        self._isolation_level: IsolationLevel = isolation_level
+        self._limit = limit
+        self._include_control = include_control
+        self._check_crc = check_crc
+        self._on_corrupt = on_corrupt
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names, types and nullability of the columns."""
+        return pa.schema([SCAN_FIELDS[name] for name in self.columns])
+
+    def __repr__(self) -> str:
+        names = ", ".join(p.name for p in self.partitions[:3])
+        more = f" and {len(self.partitions) - 3} more" if len(self.partitions) > 3 else ""  # noqa: PLR2004
+        return f"<Scan of {names}{more}: {', '.join(self.columns)}>"
+
+    def plan(self) -> list[SegmentRead]:
+        """Return the segments that will be read, in order; reads names, indexes, transactions."""
+        reads: list[SegmentRead] = []
+        for partition in self.partitions:
+            low, high = offset_range(self._offsets, partition)
+            reads.extend(plan_partition(partition, low, high, self._isolation_level))
+        return reads
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the records as Arrow batches of some MiB, by partition and offset.
+
+        Memory is used again for the next batch once a batch is dropped, and never before.
+
+        Raises:
+            CorruptRecordError: with ``on_corrupt="raise"``, at the first damaged batch.
+        """
+        self.findings = []
+        left = HIGHEST if self._limit is None else self._limit
+        pool = BufferPool()
+        for read in self.plan():
+            if left <= 0:
+                break
+            for chunk in self._chunks(read, pool):
+                batch = self._to_batch(chunk, read)
+                if batch.num_rows > left:
+                    batch = batch.slice(0, left)
+                left -= batch.num_rows
+                if batch.num_rows:
+                    yield batch
+                if left <= 0:
+                    break
+        if self.findings:
+            warnings.warn(
+                f"{len(self.findings)} damaged places were left out; the first: {self.findings[0]}",
+                CorruptDataWarning,
+                stacklevel=2,
+            )
+
+    def _chunks(self, read: SegmentRead, pool: BufferPool) -> Iterator[Chunk]:
+        options = sum(_OPTIONS[name] for name in self.columns if name in _OPTIONS)
+        select = batch_selector(read, self._times, include_control=self._include_control)
+        path = read.segment.path
+        for chunk in read.segment.read(
+            read.start, options=options, check_crc=self._check_crc, select=select, pool=pool
+        ):
+            for problem in chunk.problems:
+                finding = finding_of(problem, path)
+                if self._on_corrupt == "raise":
+                    raise CorruptRecordError(path, problem.position, finding.found)
+                self.findings.append(finding)
+            yield chunk
+            rows = chunk.rows
+            if len(rows) and rows["base_offset"][-1] >= read.high:
+                break
+
+    def _to_batch(self, chunk: Chunk, read: SegmentRead) -> pa.RecordBatch:
+        """Return a chunk's records as Arrow, those outside the wanted ranges filtered out."""
+        columns, rows = chunk.columns, chunk.rows
+        partition = read.partition
+        where = (partition.topic, partition.partition, read.segment.base_offset)
+        arrays = [arrow.column(name, columns, rows, where) for name in self.columns]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        keep = (columns.offsets >= read.low) & (columns.offsets < read.high)
+        if self._times != (LOWEST, HIGHEST):
+            stamps = columns.timestamps
+            keep &= (stamps >= max(self._times[0], 0)) & (stamps < self._times[1])
+        return batch if keep.all() else batch.filter(pa.array(np.asarray(keep)))
+
+    def to_arrow_batch_reader(self) -> pa.RecordBatchReader:
+        """Return a reader that streams the records; memory stays bounded whatever the size."""
+        return pa.RecordBatchReader.from_batches(self.schema, self.batches())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Stream to any library that speaks the Arrow C stream interface; each call reads anew."""
+        return self.to_arrow_batch_reader().__arrow_c_stream__(requested_schema)
+
+    def to_arrow(self) -> pa.Table:
+        """Return all records as a table. They are all in memory at once."""
+        return pa.Table.from_batches(self.batches(), schema=self.schema)
+
+    def to_pandas(self, dtype_backend: Literal["numpy_nullable", "pyarrow"] | None = None) -> Any:
+        """Return all records as a `pandas.DataFrame`. They are all in memory at once.
+
+        Integers never become floats: columns without nulls get numpy's integers, others pandas'
+        nullable ones. Keys, values and headers stay Arrow (`pandas.ArrowDtype`), which copies nothing.
+
+        Args:
+            dtype_backend: "pyarrow": Arrow types throughout; "numpy_nullable": pandas' own nullable
+                types for numbers, booleans and text; default: as above.
+        """
+        import pandas as pd  # noqa: PLC0415 - only this verb needs it
+
+        table = self.to_arrow()
+        kept = {pa.large_binary(), SCAN_FIELDS["headers"].type, pa.string()}
+        nullable = {
+            pa.int16(): pd.Int16Dtype(),
+            pa.int32(): pd.Int32Dtype(),
+            pa.int64(): pd.Int64Dtype(),
+        }
+        has_nulls = {field.type for field in table.schema if table[field.name].null_count}
+
+        def dtype_of(kind: pa.DataType) -> Any:
+            if dtype_backend == "pyarrow" or kind in kept:
+                if dtype_backend == "numpy_nullable" and kind == pa.string():
+                    return pd.StringDtype()
+                return pd.ArrowDtype(kind)
+            if dtype_backend == "numpy_nullable":
+                own = {pa.int8(): pd.Int8Dtype(), pa.bool_(): pd.BooleanDtype(), **nullable}
+                return own.get(kind)
+            return nullable.get(kind) if kind in has_nulls else None
+
+        return table.to_pandas(types_mapper=dtype_of)
+
+    def to_polars(self) -> Any:
+        """Return all records as a `polars.DataFrame`.
+
+        Raises:
+            MissingDependencyError: polars is not installed.
+        """
+        try:
+            import polars as pl  # noqa: PLC0415 - an extra
+        except ImportError as error:
+            raise MissingDependencyError("polars", "pip install polars") from error
+        return pl.from_arrow(self.to_arrow())
+
+    def to_duckdb(self, table_name: str = "records", connection: Any = None) -> Any:
+        """Register all records as a table and return the `duckdb` connection.
+
+        Args:
+            table_name: name of the view; queries on the connection can use it at once.
+            connection: a connection to use; default a new one in memory.
+
+        Raises:
+            MissingDependencyError: duckdb is not installed.
+        """
+        try:
+            import duckdb  # noqa: PLC0415 - an extra
+        except ImportError as error:
+            raise MissingDependencyError("duckdb", "pip install duckdb") from error
+        connection = connection or duckdb.connect()
+        connection.register(table_name, self.to_arrow())
+        return connection
+
+    def to_parquet(self, path: str | os.PathLike[str], *, compression: str = "zstd") -> int:
+        """Write the records to a Parquet file and return how many there were.
+
+        Memory stays bounded. The file appears under its name only when it is complete.
+
+        Args:
+            path: of the file; an existing one is replaced.
+            compression: a codec that pyarrow knows.
+        """
+        import pyarrow.parquet as pq  # noqa: PLC0415 - 50 ms that other verbs need not wait
+
+        unfinished = f"{os.fspath(path)}.unfinished"
+        count = 0
+        try:
+            with pq.ParquetWriter(unfinished, self.schema, compression=compression) as writer:
+                for batch in self.batches():
+                    writer.write_batch(batch)
+                    count += batch.num_rows
+            os.replace(unfinished, path)
+        finally:
+            if os.path.exists(unfinished):
+                os.unlink(unfinished)
+        return count
+
+    def count(self) -> int:
+        """Return how many records there are; keys, values and headers are not decoded."""
+        narrow = self._with_columns(["offset"])
+        total = sum(batch.num_rows for batch in narrow.batches())
+        self.findings = narrow.findings
+        return total
+
+    def _with_columns(self, columns: list[str]) -> "Scan":
+        other = object.__new__(Scan)
+        other.__dict__.update(self.__dict__)
+        other.columns = columns
+        return other
+
+    def head(self, count: int = _SHOWN) -> pa.Table:
+        """Return the first ``count`` records as a table; reads no further."""
+        other = self._with_columns(self.columns)
+        other._limit = count if self._limit is None else min(count, self._limit)
+        table = other.to_arrow()
+        self.findings = other.findings
+        return table
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield one dict a record, by column name. Convenient, not fast."""
+        for batch in self.batches():
+            yield from batch.to_pylist()

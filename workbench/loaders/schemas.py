@@ -1,0 +1,175 @@
+"""Arrow schemas: the only definition of column names, types and nullability.
+
+Integers stay integers: what may be missing is a nullable int, never a float. Offsets and positions are
+int64, times `timestamp[ms, UTC]`. Null is not empty.
+"""
+
+from typing import Final
+
+import pyarrow as pa
+
+TIMESTAMP: Final = pa.timestamp("ms", tz="UTC")
+HEADERS: Final = pa.list_(
+    pa.field(
+        "item",
+        pa.struct(
+            [pa.field("key", pa.string(), nullable=False), pa.field("value", pa.large_binary())]
+        ),
+        nullable=False,
+    )
+)
+
+
+def _fields(*fields: tuple[str, pa.DataType, bool]) -> dict[str, pa.Field]:
+    return {name: pa.field(name, kind, nullable=nullable) for name, kind, nullable in fields}
+
+
+RECORD_FIELDS: Final = _fields(
+    ("topic", pa.string(), False),
+    ("partition", pa.int32(), False),
+    ("offset", pa.int64(), False),
+    ("timestamp", TIMESTAMP, True),  # null: the record has none
+    ("timestamp_type", pa.string(), True),  # CreateTime, LogAppendTime; null in magic 0
+    ("key", pa.large_binary(), True),
+    ("value", pa.large_binary(), True),  # null: a tombstone
+    ("headers", HEADERS, False),
+)
+"""The columns of a scan unless others are asked for."""
+
+BATCH_FIELDS: Final = _fields(
+    ("producer_id", pa.int64(), True),
+    ("producer_epoch", pa.int16(), True),
+    ("sequence", pa.int32(), True),
+    ("partition_leader_epoch", pa.int32(), True),
+    ("codec", pa.string(), False),
+    ("magic", pa.int8(), False),
+    ("is_transactional", pa.bool_(), False),
+    ("is_control", pa.bool_(), False),
+    ("delete_horizon", TIMESTAMP, True),
+    ("batch_base_offset", pa.int64(), True),
+    ("batch_position", pa.int64(), False),  # byte in the segment's .log file
+    ("segment", pa.int64(), False),  # base offset of the segment
+)
+"""Columns a scan gives on request: what the record's batch says."""
+
+SCAN_FIELDS: Final = {**RECORD_FIELDS, **BATCH_FIELDS}
+
+_WHERE: Final = _fields(("topic", pa.string(), False), ("partition", pa.int32(), False))
+_SEGMENT: Final = _fields(("segment", pa.int64(), False))
+
+SEGMENTS: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        pa.field("name", pa.string(), nullable=False),  # of the partition's folder
+        pa.field("base_offset", pa.int64(), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),  # bytes of the .log file
+        pa.field("index_size", pa.int64()),  # bytes; null: there is no such file
+        pa.field("time_index_size", pa.int64()),
+        pa.field("transaction_index_size", pa.int64()),
+        pa.field("modified", TIMESTAMP, nullable=False),
+        pa.field("is_active", pa.bool_(), nullable=False),
+        pa.field("path", pa.string(), nullable=False),
+    ]
+)
+
+BATCHES: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        *_SEGMENT.values(),
+        pa.field("position", pa.int64(), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("base_offset", pa.int64()),  # null: a wrapper of magic 0 or 1 does not tell
+        pa.field("last_offset", pa.int64(), nullable=False),
+        pa.field("record_count", pa.int32()),
+        pa.field("base_timestamp", TIMESTAMP),  # null where the delete horizon took its place
+        pa.field("max_timestamp", TIMESTAMP),
+        pa.field("timestamp_type", pa.string()),
+        pa.field("magic", pa.int8(), nullable=False),
+        pa.field("codec", pa.string(), nullable=False),
+        pa.field("is_transactional", pa.bool_(), nullable=False),
+        pa.field("is_control", pa.bool_(), nullable=False),
+        pa.field("delete_horizon", TIMESTAMP),
+        pa.field("producer_id", pa.int64()),
+        pa.field("producer_epoch", pa.int16()),
+        pa.field("base_sequence", pa.int32()),
+        pa.field("last_sequence", pa.int32()),
+        pa.field("partition_leader_epoch", pa.int32()),
+        pa.field("attributes", pa.int16(), nullable=False),
+        pa.field("crc", pa.uint32(), nullable=False),
+        pa.field("problem", pa.string()),  # null: the header is sound
+    ]
+)
+
+OFFSET_INDEX: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        *_SEGMENT.values(),
+        pa.field("entry", pa.int32(), nullable=False),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("position", pa.int64(), nullable=False),
+    ]
+)
+
+TIME_INDEX: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        *_SEGMENT.values(),
+        pa.field("entry", pa.int32(), nullable=False),
+        pa.field("timestamp", TIMESTAMP, nullable=False),
+        pa.field("offset", pa.int64(), nullable=False),
+    ]
+)
+
+ABORTED_TRANSACTIONS: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        *_SEGMENT.values(),
+        pa.field("producer_id", pa.int64(), nullable=False),
+        pa.field("first_offset", pa.int64(), nullable=False),
+        pa.field("last_offset", pa.int64(), nullable=False),  # of the marker
+        pa.field("last_stable_offset", pa.int64(), nullable=False),
+    ]
+)
+
+PRODUCERS: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        pa.field("snapshot_offset", pa.int64(), nullable=False),  # state up to here, excluded
+        pa.field("producer_id", pa.int64(), nullable=False),
+        pa.field("producer_epoch", pa.int16(), nullable=False),
+        pa.field("last_sequence", pa.int32()),
+        pa.field("last_offset", pa.int64()),
+        pa.field("offset_delta", pa.int32(), nullable=False),
+        pa.field("timestamp", TIMESTAMP),
+        pa.field("coordinator_epoch", pa.int32()),
+        pa.field("current_transaction_first_offset", pa.int64()),  # null: no open transaction
+    ]
+)
+
+CHECKPOINTS: Final = pa.schema(
+    [
+        pa.field("root", pa.string(), nullable=False),
+        pa.field("checkpoint", pa.string(), nullable=False),  # name of the file
+        *_WHERE.values(),
+        pa.field("offset", pa.int64(), nullable=False),
+    ]
+)
+
+LEADER_EPOCHS: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        pa.field("epoch", pa.int32(), nullable=False),
+        pa.field("start_offset", pa.int64(), nullable=False),
+    ]
+)
+
+FILES: Final = pa.schema(
+    [
+        pa.field("root", pa.string(), nullable=False),
+        pa.field("folder", pa.string()),  # null: the file lies in the log directory itself
+        pa.field("name", pa.string(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),  # what a broker uses it for, or "unknown"
+        pa.field("size", pa.int64(), nullable=False),
+        pa.field("modified", TIMESTAMP, nullable=False),
+    ]
+)

@@ -1,0 +1,100 @@
+"""The public face of reading: open a log directory, then look, scan and verify.
+
+Nothing is written or locked, bad bytes raise nothing, and nothing is read before it is asked for.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from workbench.inspection.findings import Finding
+from workbench.inspection.html import table_html
+from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories
+from workbench.inspection.partition import Partition
+from workbench.inspection.verify import verify_listing
+from workbench.loaders.scan import Scan
+from workbench.loaders.tables import Inspect
+
+
+def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
+    """Open a log directory to look into it; it is never written to.
+
+    Args:
+        paths: a log directory (an entry of `log.dirs`), several that belong to one broker, a single
+            partition's folder, or a single file.
+
+    Raises:
+        LogDirectoryError: a path does not exist.
+        OSError: a folder may not be listed.
+    """
+    return LogDirectory(list_log_directories(paths))
+
+
+class LogDirectory(Mapping[str, Partition]):
+    """Partitions by name: ``logs["orders-0"]``. Can be pickled; what was read is not taken along."""
+
+    def __init__(self, listing: Listing) -> None:
+        self.listing = listing
+
+    def __getitem__(self, name: str) -> Partition:
+        return self.listing.partitions[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.listing.partitions)
+
+    def __len__(self) -> int:
+        return len(self.listing.partitions)
+
+    def __repr__(self) -> str:
+        where = ", ".join(root.path for root in self.roots)
+        return f"<LogDirectory {where}: {len(self)} partitions of {len(self.topics)} topics>"
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """The directories that were opened, with their checkpoints and other files."""
+        return self.listing.roots
+
+    @property
+    def partitions(self) -> dict[str, Partition]:
+        """All partitions by name, sorted by topic and number."""
+        return self.listing.partitions
+
+    @cached_property
+    def topics(self) -> list[str]:
+        """Names of the topics, sorted."""
+        return sorted({partition.topic for partition in self.values()})
+
+    @property
+    def inspect(self) -> Inspect:
+        """Everything but the records as Arrow tables: ``logs.inspect.batches()``."""
+        return Inspect(self.listing)
+
+    def scan(self, **arguments: Any) -> Scan:
+        """Return a lazy scan over the records; arguments as of `loaders.scan.Scan`."""
+        return Scan(self.listing, **arguments)
+
+    def verify(self, **arguments: Any) -> list[Finding]:
+        """Check everything there is; arguments as of `inspection.verify.verify_listing`."""
+        return verify_listing(self.listing, **arguments)
+
+    def _repr_html_(self) -> str:
+        shown = list(self.values())[:_SHOWN]
+        cells = [
+            [
+                p.name,
+                len(p.segments),
+                p.size,
+                p.log_start_offset,
+                p.log_end_offset,
+                len(p.leftovers),
+            ]
+            for p in shown
+        ]
+        left = len(self) - len(shown)
+        columns = ["partition", "segments", "bytes", "log start", "log end", "leftover files"]
+        note = f"{left} more partitions" if left else None
+        title = ", ".join(root.path for root in self.roots)
+        return table_html(title, columns, cells, note)
+
+
+_SHOWN = 40  # rows of the table in a notebook
