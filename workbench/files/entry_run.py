@@ -24,6 +24,7 @@ _CHUNK_SIZE: Final = 256 * 1024
 _HEAD_SIZE: Final = (
     4096  # of the first read for a file's last entry: mostly the file, or all in use
 )
+_SHORT_SIZE: Final = 64
 _SEEK_DATA: Final = getattr(os, "SEEK_DATA", None)
 
 
@@ -195,7 +196,17 @@ def read_last_entry(path: str, entry_size: int) -> bytes:
 
 def _used_size(data: bytes, entry_size: int) -> int:
     """Return where the last entry that is not all zeros ends."""
-    used = len(data.rstrip(b"\0"))
+    low, high = 0, len(data)  # what counts ends between the two
+    if data[-entry_size:].strip(b"\0"):
+        return high
+    # rstrip looks at a byte a time, comparing at sixteen or more.
+    while high - low > _SHORT_SIZE:
+        middle = (low + high) // 2
+        if data[middle:high] == bytes(high - middle):
+            high = middle
+        else:
+            low = middle
+    used = low + len(data[low:high].rstrip(b"\0"))
     return used + -used % entry_size
 
 
@@ -224,9 +235,8 @@ def _past_stray(descriptor: int, used: int, whole: int, entry_size: int) -> int:
         chunk = os.pread(descriptor, min(_CHUNK_SIZE, whole - position), position)
         if not chunk:
             break
-        not_zero = len(chunk.rstrip(b"\0"))
-        if not_zero:
-            end = position + not_zero
+        if chunk != bytes(len(chunk)):
+            end = position + len(chunk.rstrip(b"\0"))
             used = end + -end % entry_size
         position += len(chunk)
     return used

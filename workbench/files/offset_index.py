@@ -118,7 +118,7 @@ class OffsetIndex(IndexFile):
         Kafka: OffsetIndex.lookup (4.0)
         """
         if self.ascends:
-            slot = int(np.searchsorted(self.offsets, target_offset, "right")) - 1
+            slot = int(self.offsets.searchsorted(target_offset, "right")) - 1
             if slot >= 0:
                 return self[slot]
         return OffsetPosition(self.base_offset, 0)
@@ -132,7 +132,7 @@ class OffsetIndex(IndexFile):
         """
         if not self.ascends:
             return None
-        slot = int(np.searchsorted(self.positions, position + size, "left"))
+        slot = int(self.positions.searchsorted(position + size, "left"))
         return self[slot] if slot < len(self) else None
 
 

@@ -126,7 +126,7 @@ class TimeIndex(IndexFile):
         Kafka: TimeIndex.lookup (4.0)
         """
         if self.ascends:
-            slot = int(np.searchsorted(self.timestamps, target_timestamp, "right")) - 1
+            slot = int(self.timestamps.searchsorted(target_timestamp, "right")) - 1
             if slot >= 0:
                 return self[slot]
         return TimestampOffset(NO_TIMESTAMP, self.base_offset)
