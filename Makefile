@@ -31,7 +31,9 @@ fix: env ## format, and mend what ruff can mend safely
 	@$(BIN)/ruff format
 
 bench: env system ## measure against memcpy, the JVM, DumpLogSegments, aiokafka and kafka-python
-	@$(BIN)/python -m tests.benchmarks
+	@for file in tests/benchmarks/bench_*.py; do \
+	  $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; \
+	done
 
 notebooks: env ## execute every notebook and write it, with what it shows, to build/notebooks
 	@$(BIN)/jupyter-nbconvert --execute --to html --output-dir build/notebooks --log-level WARN notebooks/*.ipynb

@@ -2,7 +2,8 @@
 
 Every package is installed at the version and with the hash that the lock names; the project itself
 is installed editable. Needs nothing but Python 3.11 or newer, so that `make lab` works on a machine
-that has only that and make. Run as `python3 .ci/environment.py` (this is `make env`).
+that has only that and make. The kernels are compiled here, so that the first use of the workbench
+does not wait for it. Run as `python3 .ci/environment.py` (this is `make env`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ ENVIRONMENT = PROJECT / ".venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
 LOCK = PROJECT / "requirements.lock"
 STAMP = ENVIRONMENT / "made-from"
+KERNELS_STAMP = ENVIRONMENT / "compiled-from"
 # crcmod and pyspark come as source only; they and the project are built by this, as locked.
 BUILDER = "setuptools"
 # The environment's own installer and the project are not in the lock.
@@ -36,14 +38,19 @@ def main() -> int:
     with LOCK.open("rb") as lock_file:
         fcntl.flock(lock_file, fcntl.LOCK_EX)  # two `make` at the same time take turns
         wanted = fingerprint()
-        if STAMP.is_file() and STAMP.read_text().split() == wanted:
-            return 0
-        if not STAMP.is_file() or STAMP.read_text().split()[:1] != wanted[:1]:
-            make_environment()
-        STAMP.unlink(missing_ok=True)
-        install_packages(LOCK.read_text())
-        STAMP.write_text("\n".join(wanted) + "\n")
+        if read_stamp(STAMP) != wanted:
+            if read_stamp(STAMP)[:1] != wanted[:1]:
+                make_environment()
+            STAMP.unlink(missing_ok=True)
+            install_packages(LOCK.read_text())
+            STAMP.write_text("\n".join(wanted) + "\n")
+        compile_kernels()
     return 0
+
+
+def read_stamp(path: Path) -> list[str]:
+    """Return the lines of a stamp, none when it is not there."""
+    return path.read_text().split() if path.is_file() else []
 
 
 def fingerprint() -> list[str]:
@@ -79,6 +86,25 @@ def install_packages(lock: str) -> None:
     if dropped := sorted(installed - names_in(lock) - NOT_LOCKED):
         pip("uninstall", "--quiet", "--yes", *dropped)
     pip("check")
+
+
+def compile_kernels() -> None:
+    """Compile the kernels when their sources or the environment changed.
+
+    Kernels that do not compile are no reason to have no environment: the tests say what is wrong.
+    """
+    digest = hashlib.sha256(STAMP.read_bytes())
+    for folder in ("kernels", "layout"):
+        for source in sorted((PROJECT / "workbench" / folder).glob("*.py")):
+            digest.update(source.read_bytes())
+    if read_stamp(KERNELS_STAMP) == [digest.hexdigest()]:
+        return
+    print("compiling the kernels", flush=True)
+    words = [str(PYTHON), "-m", "workbench.kernels.warm_up"]
+    if subprocess.run(words, cwd=PROJECT, check=False).returncode == 0:
+        KERNELS_STAMP.write_text(digest.hexdigest() + "\n")
+    else:
+        print("the kernels could not be compiled", file=sys.stderr)
 
 
 def requirement_of(name: str, lock: str) -> str:
