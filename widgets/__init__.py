@@ -1,1 +1,8 @@
-"""Jupyter widgets that show what is in a Kafka log directory."""
+"""Jupyter widgets that show what is in a Kafka log directory.
+
+They need no network and no build step, and they are pictures where no widget can be shown.
+"""
+
+from widgets.explorer import LogExplorer
+
+__all__ = ["LogExplorer"]

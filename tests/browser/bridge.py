@@ -1,0 +1,136 @@
+"""A page in Chromium with the real front end, and the real widget of this process as its kernel."""
+
+import base64
+import functools
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Page, sync_playwright
+
+import widgets
+from widgets import LogExplorer
+
+HERE = Path(__file__).parent
+STATIC = Path(widgets.__file__).parent / "static"
+
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+class _Files(http.server.SimpleHTTPRequestHandler):
+    """The harness page, and the front end's modules as they are in the package."""
+
+    def translate_path(self, path: str) -> str:
+        """Map a URL path to one of the two folders."""
+        path = path.partition("?")[0]
+        if path.startswith("/static/"):
+            return str(STATIC / path.removeprefix("/static/"))
+        return str(HERE / path.lstrip("/"))
+
+    def log_message(self, *_args: object) -> None:
+        """Keep quiet."""
+
+
+_Files.extensions_map = _Files.extensions_map | {".js": "text/javascript"}
+
+
+@contextmanager
+def served() -> Iterator[str]:
+    """Serve the harness on a free port; yields its address."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Files))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+
+
+@contextmanager
+def chromium(profile: Path, *, width: int = 1180, height: int = 900) -> Iterator[BrowserContext]:
+    """Start the system's Chromium without a window, drawing in software."""
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            str(profile),
+            executable_path=CHROMIUM,
+            headless=True,
+            args=list(FLAGS),
+            viewport={"width": width, "height": height},
+        )
+        context.set_default_timeout(30_000)
+        yield context
+        context.close()
+
+
+class Bridge:
+    """Carries state and messages between a page and a widget of this process.
+
+    Attributes:
+        widget: the widget; as in a notebook, its traits follow the page and the page follows them.
+    """
+
+    def __init__(self, page: Page, widget: LogExplorer) -> None:
+        self.widget = widget
+        self.page = page
+        self._changed: set[str] = set()
+        self._messages: list[dict[str, Any]] = []
+        widget.observe(lambda change: self._changed.add(change["name"]))
+        widget.send = self._keep  # what would go over the comm goes to the page
+        page.expose_function("pythonState", self._take_state)
+        page.expose_function("pythonMessage", self._take_message)
+
+    def _keep(self, content: Any, buffers: Any = None) -> None:
+        self._messages.append({"content": content, "buffers": _plain(list(buffers or ()))})
+
+    def _take_state(self, text: str) -> dict[str, Any]:
+        self.widget.set_state(json.loads(text))
+        return self._flush()
+
+    def _take_message(self, text: str) -> dict[str, Any]:
+        self.widget._receive(self.widget, json.loads(text), [])
+        return self._flush()
+
+    def _flush(self) -> dict[str, Any]:
+        keys = self._changed & set(self.widget.keys)
+        state = _plain(self.widget.get_state(list(keys))) if keys else {}
+        messages, self._messages = self._messages, []
+        self._changed.clear()
+        return {"state": state, "messages": messages}
+
+    def mount(self, **options: Any) -> None:
+        """Render the widget in the page, and wait until it has drawn."""
+        self._flush()
+        self.page.evaluate(
+            "([state, options]) => mount(state, options)",
+            [_plain(self.widget.get_state()), options],
+        )
+
+    def push(self) -> None:
+        """Send what changed in Python to the page."""
+        state = self._flush()["state"]
+        self.page.evaluate("(state) => model.receive(revive(state))", state)
+
+
+def _plain(value: Any) -> Any:
+    """Make a value fit for JSON; bytes become base64 text in an object of their own."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return {"$bytes": base64.b64encode(bytes(value)).decode()}
+    if isinstance(value, dict):
+        return {
+            name: _plain(each)
+            for name, each in value.items()
+            if name not in {"_esm", "_css", "layout", "tooltip"}
+        }
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value

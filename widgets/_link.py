@@ -1,0 +1,72 @@
+"""Join the ES modules of ``static/`` into the one text that anywidget evaluates.
+
+The files stay real modules, so that node and a browser can load and test them one by one; here
+their imports are taken out and each module is put in once, before the first that needs it. There
+is no build step. It is strict, since what it joins shares one scope: only one-line named imports of
+neighbours, ``export`` only before a declaration, every imported name exported, and no top-level
+name twice.
+"""
+
+import re
+from pathlib import Path
+
+STATIC = Path(__file__).parent / "static"
+
+_IMPORT = re.compile(
+    r'^import \{ (?P<names>[\w, ]+) \} from "\./(?P<file>[\w.-]+)";$', re.MULTILINE
+)
+_EXPORT = re.compile(r"^export (?=(?:const|let|function|class|async function) )", re.MULTILINE)
+_DECLARED = re.compile(
+    r"^(?P<export>export )?(?:const|let|class|function|async function) (?P<name>\w+)", re.MULTILINE
+)
+_UNKNOWN = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
+
+
+def link(entry: str, folder: Path = STATIC) -> str:
+    """Return the linked text of one entry module.
+
+    Args:
+        entry: a file name in ``folder``; its ``export default`` stays.
+
+    Raises:
+        ValueError: an import or export has a form that cannot be joined, a name is imported that
+            is not exported, two modules declare one name, or modules import each other in a ring.
+    """
+    linked: dict[str, str] = {}
+    owners: dict[str, str] = {}
+    exports: dict[str, set[str]] = {}
+
+    def visit(name: str, path: tuple[str, ...]) -> None:
+        if name in path:
+            raise ValueError(f"{' imports '.join((*path, name))}: a ring cannot be joined")
+        if name in linked:
+            return
+        source = (folder / name).read_text(encoding="utf-8")
+        for found in _IMPORT.finditer(source):
+            visit(found["file"], (*path, name))
+            missing = {each.strip() for each in found["names"].split(",")} - exports[found["file"]]
+            if missing:
+                raise ValueError(f"{name}: {found['file']} does not export {sorted(missing)}")
+        exports[name] = _declare(name, source, owners)
+        body = _EXPORT.sub("", _IMPORT.sub("", source))
+        is_entry = not path
+        for line in _UNKNOWN.findall(body):
+            if not (is_entry and line.startswith("export default ")):
+                raise ValueError(f"{name}: cannot join {line!r}")
+        linked[name] = f"// {name}\n{body.strip()}\n"
+
+    visit(entry, ())
+    return "\n".join(linked.values())
+
+
+def _declare(module: str, source: str, owners: dict[str, str]) -> set[str]:
+    """Enter the top-level names of a module into ``owners``; return those it exports."""
+    exported = set()
+    for found in _DECLARED.finditer(source):
+        name = found["name"]
+        if name in owners:
+            raise ValueError(f"{module}: {name} is declared in {owners[name]} already")
+        owners[name] = module
+        if found["export"]:
+            exported.add(name)
+    return exported

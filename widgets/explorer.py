@@ -1,0 +1,287 @@
+"""LogExplorer: from a log directory down to the bytes of a batch, in the browser.
+
+The kernel reads what is selected and sends columns of numbers; records and bytes are asked for by the
+page. The front end draws by itself, so panning and zooming go on while the kernel is busy.
+"""
+
+import os
+from datetime import UTC, datetime
+from typing import Any
+
+import traitlets
+
+import workbench
+from widgets._link import STATIC, link
+from widgets._widget import MOST_BYTES, KafkaWidget
+from widgets.queries import view_queries
+from widgets.segment_view import SegmentView
+from widgets.selection import NOTHING, complete, from_front, segment_with_base, to_front
+from widgets.view.bytes import byte_window
+from widgets.view.findings import finding_rows
+from widgets.view.records import Lens, Mask
+from widgets.view.segments import strip_columns
+from widgets.view.text import plural, size_text
+from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
+
+Answer = tuple[dict[str, Any], list[bytes]]
+"""What goes back to the front end: a JSON object and buffers."""
+
+
+class LogExplorer(KafkaWidget):
+    """Look around in a log directory: topics, segments, batches, index entries, records, bytes.
+
+    Attributes:
+        selected: what is selected, as numbers: ``partition``, ``segment`` (base offset),
+            ``position`` (of the batch), ``offset`` (of the record). Set any of them: what follows
+            from it is filled in.
+        view: the bytes of the segment that the map shows: [from, to).
+        colour_by: "codec", "producer" or "epoch".
+        query: name of a view → Python that gives what it shows. Read-only.
+
+    Args:
+        logs: what `workbench.open_log_directory` returned, or a path to open.
+        show_values: show keys, values and headers. Without it their bytes do not leave the kernel.
+        mask: called with "key", "value" or "header" and the bytes; returns the bytes to show.
+
+    Raises:
+        LogDirectoryError: the path is no log directory.
+        TypeError: an option nobody knows.
+    """
+
+    _esm = link("explorer.js")
+    _css = STATIC / "explorer.css"
+
+    selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
+    view = traitlets.List(traitlets.Float()).tag(sync=True)
+    colour_by = traitlets.Enum(("codec", "producer", "epoch"), "codec").tag(sync=True)
+    query = traitlets.Dict(read_only=True).tag(sync=True)
+    _directory = traitlets.Dict().tag(sync=True)
+    _strip = traitlets.Dict(allow_none=True).tag(sync=True)
+    _segment = traitlets.Dict(allow_none=True).tag(sync=True)
+    _findings = traitlets.List().tag(sync=True)
+    _verified = traitlets.List().tag(sync=True)
+
+    def __init__(
+        self,
+        logs: Any,
+        *,
+        show_values: bool = False,
+        mask: Mask | None = None,
+        **options: Any,
+    ) -> None:
+        """Open a path, or show what was opened; see the class."""
+        if isinstance(logs, str | os.PathLike):
+            logs = workbench.open_log_directory(logs)
+        self.logs = logs
+        self._lens = Lens(show_values=show_values, mask=mask)
+        self._shown: tuple[str | None, int | None] = (None, None)
+        self._view: SegmentView | None = None
+        wanted = options.pop("selected", None)
+        super().__init__(**options)
+        self._list()
+        self.selected = wanted if wanted is not None else self._first_choice()
+
+    # What is selected.
+
+    @traitlets.validate("selected")
+    def _complete(self, proposal: Any) -> dict[str, Any]:
+        try:
+            return complete(proposal["value"], self.logs.listing.partitions)
+        except ValueError as error:
+            raise traitlets.TraitError(str(error)) from error
+
+    @traitlets.observe("selected")
+    def _follow(self, _change: Any) -> None:
+        """Read and send what belongs to the selection."""
+        name, base = self.selected.get("partition"), self.selected.get("segment")
+        self._picture = None
+        with self.hold_sync():
+            if (name, base) != self._shown:
+                if name != self._shown[0]:
+                    self._strip = self._read_strip(name) if name else None
+                self._shown = (name, base)
+                self.view = []
+                self._read_segment(name, base)
+            self.set_trait("query", self._queries())
+
+    def _first_choice(self) -> dict[str, Any]:
+        """What to show first: the largest partition of a topic of the user's."""
+        partitions = self.logs.listing.partitions
+        if not partitions:
+            return dict(NOTHING)
+        names = list(partitions)[:MOST_LOOKED_INTO]
+        return {"partition": max(names, key=lambda n: (not n.startswith("__"), partitions[n].size))}
+
+    def _read_strip(self, name: str) -> dict[str, Any]:
+        partition = self.logs.listing.partitions[name]
+        counts: dict[str, int] = {}
+        for finding in self._findings:
+            if finding["partition"] == name and finding["segment"] is not None:
+                counts[finding["segment"]] = counts.get(finding["segment"], 0) + 1
+        return strip_columns(name, partition, counts)
+
+    def _read_segment(self, name: str | None, base: int | None) -> None:
+        self._view = None
+        if name is not None and base is not None:
+            segment = segment_with_base(self.logs.listing.partitions[name], base)
+            self._view = SegmentView(segment) if segment else None
+        sent = self._view.columns(name, self._lens) if self._view and name else None
+        self._segment = sent
+
+    def _queries(self) -> dict[str, str]:
+        chosen, view = self.selected, self._view
+        paths = [str(root.path) for root in self.logs.listing.roots]
+        if chosen["partition"] is None or view is None:
+            return view_queries(paths, partition=chosen["partition"])
+        partition = self.logs.listing.partitions[chosen["partition"]]
+        batch = view.row_of(chosen["position"])
+        return view_queries(
+            paths,
+            partition=chosen["partition"],
+            topic=(partition.topic, partition.partition),
+            segment=partition.segments.index(view.segment),
+            batch=batch,
+            offsets=view.offsets(batch, chosen["offset"]),
+        )
+
+    # What the front end asks for.
+
+    def answer_records(self, partition: str, segment: str, start: int, stop: int) -> Answer:
+        """Rows [start, stop) of the record list, at most 1000."""
+        view = self._current(partition, segment)
+        if view is None or not 0 <= start < stop <= start + 1000:
+            return {"rows": []}, []
+        return {"rows": view.page(start, stop, self._lens)}, []
+
+    def answer_row(self, partition: str, segment: str, offset: str) -> Answer:
+        """Where in the record list an offset stands."""
+        view = self._current(partition, segment)
+        return {"row": -1 if view is None else view.records.row_of_offset(int(offset))}, []
+
+    def answer_bytes(
+        self, partition: str, segment: str, position: int, start: int, stop: int
+    ) -> Answer:
+        """Bytes [start, stop) of the batch at ``position``, and the fields in them."""
+        view = self._current(partition, segment)
+        if view is None or not 0 <= start < stop <= start + MOST_BYTES:
+            return {"start": start, "fields": [], "masks": []}, [b""]
+        return byte_window(view.segment, view.fields(position), position, start, stop, self._lens)
+
+    def answer_go(self, text: str, partition: str | None) -> Answer:
+        """Select what the text says: an offset, or a UTC time in any ISO form."""
+        if partition is None:
+            raise ValueError("select a partition first")
+        offset = self._offset_of(text.strip(), partition)
+        self.selected = {"partition": partition, "offset": offset}
+        return {"text": f"Offset {offset:,}."}, []
+
+    def _offset_of(self, text: str, partition: str) -> int:
+        digits = text.replace(",", "").replace("_", "")
+        if digits.isdigit():
+            return int(digits)
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            raise ValueError(f"{text!r} is neither an offset nor a time like 2026-01-31 12:00") from None
+        moment = moment.replace(tzinfo=moment.tzinfo or UTC)
+        found = self.logs.listing.partitions[partition].offset_for_timestamp(
+            int(moment.timestamp() * 1000)
+        )
+        if found is None:
+            raise ValueError(f"{partition} has no record at or after {text}")
+        return int(found)
+
+    def answer_refresh(self) -> Answer:
+        """List the directory again and read anew what is selected."""
+        self.refresh()
+        return {}, []
+
+    def answer_verify(self, partition: str | None) -> Answer:
+        """Check every byte of a partition."""
+        if partition is not None:
+            self.verify(partition)
+        return {}, []
+
+    def _current(self, partition: str, segment: str) -> SegmentView | None:
+        """The view that a question is about; None when another is selected by now."""
+        return self._view if self._shown == (partition, int(segment)) else None
+
+    # What Python asks for.
+
+    def refresh(self) -> None:
+        """List the log directory again, as a broker may have written since."""
+        paths = [root.path for root in self.logs.listing.roots]
+        self.logs = workbench.open_log_directory(paths)
+        wanted = self.selected
+        self._shown = (None, None)
+        with self.hold_sync():
+            self._verified, self._findings = [], []
+            self._list()
+            self.set_trait("selected", dict(NOTHING))
+            self.selected = wanted if wanted["partition"] in self.logs.listing.partitions else {}
+
+    def verify(self, partition: str | None = None) -> list[Any]:
+        """Check a partition (default: the selected one), mark what is wrong, return the findings."""
+        name = partition or self.selected["partition"]
+        if name is None:
+            raise ValueError("no partition is selected")
+        found = self.logs.verify(partitions=[name])
+        with self.hold_sync():
+            rest = [each for each in self._findings if each["partition"] != name]
+            self._findings = rest + finding_rows(name, self.logs.listing.partitions[name], found)
+            self._verified = [each for each in self._verified if each != name] + [name]
+            if self._shown[0] == name:
+                self._strip = self._read_strip(name)
+            self._list()
+        return list(found)
+
+    def selected_batch(self) -> Any:
+        """The selected batch as an object; None without one."""
+        row = self._view.row_of(self.selected["position"]) if self._view else None
+        return None if row is None or self._view is None else self._view.segment.batches[row]
+
+    def selected_records(self) -> list[Any]:
+        """The records of the selected batch, or the one selected record, whole and unmasked."""
+        row = self._view.row_of(self.selected["position"]) if self._view else None
+        if row is None or self._view is None:
+            return []
+        window, offset = self._view.records, self.selected["offset"]
+        records = window.read(window.first_row(row), window.first_row(row + 1))
+        return [each for each in records if offset is None or each.offset == offset]
+
+    def _list(self) -> None:
+        """Send the tree."""
+        listing = self.logs.listing
+        partitions = listing.partitions.values()
+        topics = {each.topic for each in partitions}
+        counts: dict[str, int] = {}
+        for finding in self._findings:
+            counts[finding["partition"]] = counts.get(finding["partition"], 0) + 1
+        summary = f"{plural(len(topics), 'topic')} · {plural(len(listing.partitions), 'partition')}"
+        if len(listing.partitions) <= MOST_LOOKED_INTO:
+            summary += f" · {size_text(sum(each.size for each in partitions))}"
+        paths = [str(root.path) for root in listing.roots]
+        title = os.path.basename(os.path.abspath(paths[0]))
+        self._directory = {
+            "title": title if len(paths) == 1 else f"{title} and {len(paths) - 1} more",
+            "path": "\n".join(paths),
+            "summary": summary,
+            "nodes": tree_nodes(listing, counts),
+        }
+
+    # Without a browser.
+
+    def describe(self) -> str:
+        """One line for where no picture can be shown."""
+        name, base = self._shown
+        rest = "" if self._view is None else f", {plural(len(self._view.rows), 'batch', 'batches')}"
+        place = f", {name}, segment {base}{rest}" if name else ""
+        return f"LogExplorer({self._directory['title']}: {self._directory['summary']}{place})"
+
+    def to_png(self) -> bytes:
+        """The tree, the segments and the segment map as a PNG file. Imports matplotlib."""
+        if self._picture is None:
+            from widgets.pictures import explorer_picture  # noqa: PLC0415 - matplotlib takes 0.5 s
+
+            self._picture = explorer_picture(self._directory, self._strip, self._segment)
+        return self._picture

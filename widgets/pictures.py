@@ -1,0 +1,236 @@
+"""The explorer as a static picture, for saved notebooks, exported pages and repositories.
+
+Drawn with matplotlib, which takes half a second to import: only the mime bundle imports this module.
+"""
+
+import io
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from widgets.view.packing import unpack
+from widgets.view.text import plural, size_text, time_text
+
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#B8A800", "#8C6BB1", "#888888")
+CODECS = ("uncompressed", "gzip", "snappy", "lz4", "zstd")
+CONTROL, DAMAGE, INK, DIM, LINE, HAIR, ACCENT = (
+    "#16191d", "#D55E00", "#16191d", "#5b6570", "#d5dae0", "#e9ecf0", "#0b62c4",
+)  # fmt: skip
+_BINS = 1200
+_WIDTH, _HEIGHT, _DPI = 10.0, 3.7, 120
+
+
+def explorer_picture(
+    directory: dict[str, Any], strip: dict[str, Any] | None, segment: dict[str, Any] | None
+) -> bytes:
+    """Return a PNG of what the explorer shows: summary, segments, batches, index entries, times.
+
+    Args:
+        directory: title, summary and nodes as they are sent to the front end.
+        strip: the segments of the selected partition, or None.
+        segment: the selected segment, or None.
+    """
+    figure = Figure(figsize=(_WIDTH, _HEIGHT), dpi=_DPI, facecolor="white")
+    figure.text(0.016, 0.945, directory["title"], size=10.5, weight="bold", color=INK, va="center")
+    figure.text(0.984, 0.945, directory["summary"], size=8.5, color=DIM, va="center", ha="right")
+    figure.add_artist(_rule(figure, 0.895))
+    _draw_tree(figure, directory, strip)
+    if strip and strip["size"]:
+        title = f"{strip['name']}   {strip['about']}"
+        figure.text(0.262, 0.85, title, size=8.5, color=INK, va="center")
+        _draw_strip(figure.add_axes((0.262, 0.71, 0.722, 0.085)), strip, segment)
+    if segment:
+        figure.text(0.262, 0.585, segment["name"], size=8.5, color=INK, va="center")
+        _draw_segment(figure, segment)
+    out = io.BytesIO()
+    figure.savefig(out, format="png", metadata={"Software": None})
+    return out.getvalue()
+
+
+def _rule(figure: Figure, height: float) -> Any:
+    from matplotlib.lines import Line2D  # noqa: PLC0415 - beside its only use
+
+    return Line2D([0, 1], [height, height], color=LINE, lw=0.8, transform=figure.transFigure)
+
+
+def _draw_tree(figure: Figure, directory: dict[str, Any], strip: dict[str, Any] | None) -> None:
+    """The first topics and partitions, as many as there is room for."""
+    nodes = [node for node in directory["nodes"] if node["kind"] in {"topic", "partition"}]
+    room, step = 14, 0.0585
+    for at, node in enumerate(nodes[:room]):
+        y = 0.85 - at * step
+        if at == room - 1 and len(nodes) > room:
+            figure.text(0.016, y, f"and {len(nodes) - at} more", size=8, color=DIM, va="center")
+            return
+        inner = node["kind"] == "partition"
+        if strip and inner and node["key"] == strip["partition"]:
+            figure.patches.append(_box(figure, (0.008, y - step / 2, 0.232, step), "#e1ecf8"))
+        color = DIM if node["quiet"] else INK
+        figure.text(0.034 if inner else 0.016, y, node["name"], size=8, color=color, va="center")
+        if node["size"] is not None:
+            size = size_text(node["size"])
+            figure.text(0.234, y, size, size=7.5, color=DIM, va="center", ha="right")
+
+
+def _box(figure: Figure, place: tuple[float, float, float, float], color: str) -> Any:
+    from matplotlib.patches import Rectangle  # noqa: PLC0415 - beside its only use
+
+    x, y, width, height = place
+    return Rectangle(
+        (x, y), width, height, transform=figure.transFigure, facecolor=color, edgecolor="none"
+    )
+
+
+def _bare(axes: Axes, *, ticks: bool = False) -> None:
+    axes.set_yticks([])
+    for side in axes.spines.values():
+        side.set_visible(False)
+    axes.tick_params(axis="x", length=2.5, width=0.6, color=LINE, labelcolor=DIM, labelsize=7, pad=2)
+    if not ticks:
+        axes.set_xticks([])
+
+
+def _draw_strip(axes: Axes, strip: dict[str, Any], segment: dict[str, Any] | None) -> None:
+    """Segments by their bytes; the selected one is dark."""
+    _bare(axes)
+    ends = np.cumsum(strip["size"])
+    total = max(1, int(ends[-1]))
+    axes.set_xlim(0, total)
+    axes.set_ylim(0, 1)
+    for base, size, end, findings in zip(
+        strip["base_offset"], strip["size"], ends, strip["findings"], strict=True
+    ):
+        chosen = segment is not None and base == segment["segment"]
+        axes.bar(
+            end - size, 1, max(size - total * 0.002, total * 0.0008), align="edge",
+            color="#aecbea" if chosen else "#dbe8f6",
+            edgecolor=INK if chosen else "none", lw=1,
+        )  # fmt: skip
+        if findings:
+            axes.bar(end - size, 0.1, size, align="edge", color=DAMAGE)
+        if size > total * 0.07:
+            axes.text(end - size + total * 0.008, 0.5, f"{int(base):,}", size=7, va="center")
+
+
+def _draw_segment(figure: Figure, segment: dict[str, Any]) -> None:
+    """Batches, offset index and times of a segment over the bytes of the file."""
+    size = max(1, segment["file_size"])
+    column = {name: unpack(packed) for name, packed in segment["batches"].items()}
+    position, width = column["position"], column["size"]
+    batches = figure.add_axes((0.262, 0.37, 0.722, 0.17))
+    index = figure.add_axes((0.262, 0.30, 0.722, 0.06), sharex=batches)
+    times = figure.add_axes((0.262, 0.125, 0.722, 0.16), sharex=batches)
+    for axes in (batches, index):
+        _bare(axes)
+    _bare(times, ticks=True)
+    batches.set_xlim(0, size)
+    kinds = _kinds(column)
+    if len(position) <= _BINS // 3:
+        colours = [_colour(kind) for kind in kinds]
+        gap = size * 0.0012 if len(position) < 250 else 0
+        wide = np.maximum(width - gap, size * 0.0008)
+        batches.bar(position, 1, wide, align="edge", color=colours, lw=0)
+    else:
+        batches.imshow(
+            _bins(position, width, kinds, size)[None], aspect="auto", extent=(0, size, 0, 1)
+        )
+    batches.set_ylim(0, 1.08)
+    damaged = column["problem"] != 0
+    centres = (position + width / 2)[damaged]
+    batches.plot(centres, np.full(len(centres), 1.0), "x", color=DAMAGE, ms=5, mew=1.6, clip_on=False)
+    if segment["file_size"] > segment["valid_size"]:
+        rest = segment["file_size"] - segment["valid_size"]
+        batches.bar(
+            segment["valid_size"], 1, rest, align="edge", color="white", hatch="////",
+            edgecolor=DAMAGE if segment["stop"] == "bad size" else DIM, lw=0.8,
+        )  # fmt: skip
+    entries = unpack(segment["offset_index"]["position"])
+    index.vlines(entries, 0.25, 1, color=ACCENT, lw=0.8)
+    index.plot(entries[: _BINS // 3], np.full(len(entries[: _BINS // 3]), 0.25), "o", color=ACCENT, ms=2)
+    index.set_ylim(0, 1)
+    _draw_times(times, segment, column)
+    _label_bytes(times, size)
+    _draw_legend(figure, set(kinds.tolist()), segment)
+
+
+def _kinds(column: dict[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """Codec of each batch, 8 for control batches, 9 for damaged ones."""
+    kinds = np.where(column["attributes"] & 0x20, 8, column["attributes"] & 7)
+    return np.where(column["problem"] != 0, 9, kinds)
+
+
+def _colour(kind: int) -> str:
+    return {8: CONTROL, 9: DAMAGE}.get(int(kind)) or PALETTE[int(kind)]
+
+
+def _bins(
+    position: npt.NDArray[np.int64],
+    width: npt.NDArray[np.int64],
+    kinds: npt.NDArray[np.int64],
+    size: int,
+) -> npt.NDArray[np.float64]:
+    """The mean colour of each of `_BINS` pieces of the file, weighted by bytes: float[n, 3]."""
+    colours = np.array([[int(_colour(k)[at : at + 2], 16) / 255 for at in (1, 3, 5)] for k in range(10)])
+    weight = colours[kinds] * width[:, None]
+    sums = np.vstack([np.zeros(3), np.cumsum(weight, axis=0)])
+
+    def upto(place: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        row = np.clip(np.searchsorted(position, place, "right") - 1, 0, len(position) - 1)
+        part = np.clip(place - position[row], 0, width[row])
+        result: npt.NDArray[np.float64] = sums[row] + colours[kinds[row]] * part[:, None]
+        return result
+
+    edges = np.linspace(0, size, _BINS + 1)
+    mean: npt.NDArray[np.float64] = np.clip(np.diff(upto(edges), axis=0) / np.diff(edges)[:, None], 0, 1)
+    return mean
+
+
+def _draw_times(
+    axes: Axes, segment: dict[str, Any], column: dict[str, npt.NDArray[np.int64]]
+) -> None:
+    """The latest time of each batch, with the entries of the time index."""
+    known = (column["max_timestamp"] >= 0) & (column["problem"] == 0)
+    entries = segment["time_index"]
+    axes.axhline(0, color=HAIR, lw=0.8)
+    if not known.any():
+        axes.text(0, 0.5, "no timestamps", size=7.5, color=DIM, va="center", transform=axes.transAxes)
+        return
+    stamps = column["max_timestamp"][known]
+    axes.step(column["position"][known], stamps - stamps.min(), where="post", color=INK, lw=1.1)
+    axes.plot(
+        unpack(entries["position"]), unpack(entries["timestamp"]) - stamps.min(), "D",
+        color=ACCENT, ms=3, mec="white", mew=0.5,
+    )  # fmt: skip
+    span = f"{time_text(int(stamps.min()))} to {time_text(int(stamps.max()))}"
+    axes.set_title(span, size=7, color=DIM, loc="right", pad=-1)
+    axes.margins(y=0.14)
+
+
+def _label_bytes(axes: Axes, size: int) -> None:
+    step = 2 ** max(0, int(np.ceil(np.log2(size / 8))))
+    axes.set_xticks(list(range(0, size + 1, step)), [size_text(at) for at in range(0, size + 1, step)])
+
+
+def _draw_legend(figure: Figure, kinds: set[int], segment: dict[str, Any]) -> None:
+    """What the colours mean, only those in use, in one line."""
+    names = dict(enumerate(CODECS)) | {8: "control", 9: "damaged"}
+    entries = [(_colour(kind), names.get(kind, f"codec {kind}"), "s") for kind in sorted(kinds)]
+    if segment["offset_index"]["position"]["length"]:
+        entries.append((ACCENT, "offset index entry", "o"))
+    if segment["time_index"]["offset"]["length"]:
+        entries.append((ACCENT, "time index entry", "D"))
+    count = plural(segment["batches"]["position"]["length"], "batch", "batches")
+    figure.text(0.984, 0.585, f"{count}, {size_text(segment['file_size'])}", size=8, color=DIM, ha="right", va="center")
+    from matplotlib.lines import Line2D  # noqa: PLC0415 - beside its only use
+
+    marks = [
+        Line2D([], [], ls="", marker=marker, color=colour, ms=5 if marker == "s" else 3.5, label=text)
+        for colour, text, marker in entries
+    ]
+    figure.legend(
+        handles=marks, loc="lower left", bbox_to_anchor=(0.253, -0.005), ncols=8, frameon=False,
+        fontsize=7.5, labelcolor=DIM, handletextpad=0.2, columnspacing=1.2,
+    )  # fmt: skip

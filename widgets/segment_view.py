@@ -1,0 +1,160 @@
+"""One segment, read for the explorer: its columns, pages of its records, and windows of its bytes."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from widgets.view.packing import pack
+from widgets.view.records import Lens, record_row
+from widgets.view.segments import batch_columns, index_columns, time_index_columns
+from workbench.inspection.fields import explain_batch
+from workbench.inspection.findings import finding_of
+from workbench.inspection.record_window import Record, RecordWindow
+from workbench.inspection.segment import Segment
+
+CHECKED_AT_ONCE = 16 << 20
+"""Bytes: every CRC of a segment up to this size is checked when it is opened (some 20 ms)."""
+
+FIRST_PAGE = 200
+"""Records that travel with the segment, so that a saved notebook shows them without a kernel."""
+
+_STOPS = {0: "end", 1: "unfinished batch", 2: "bad size"}
+_TAIL_LOOKED_AT = 4096
+_OTHER_PROBLEM = 254
+
+
+class Tail(NamedTuple):
+    """What follows the last whole batch of a file: ``stop`` says what it is, "end" for nothing."""
+
+    stop: str
+    position: int
+    file_size: int
+
+
+class SegmentView:
+    """What the explorer shows of a segment.
+
+    Attributes:
+        segment: the segment.
+        rows: its batch table.
+        records: its records by row.
+        damaged: position of a batch → code of what a header scan cannot see.
+        words: code → words, for the codes in use.
+    """
+
+    def __init__(self, segment: Segment) -> None:
+        self.segment = segment
+        table = segment.batches
+        self.rows: npt.NDArray[Any] = table.rows
+        self.records = RecordWindow(segment)
+        self.words: dict[int, str] = {}
+        for row in np.flatnonzero(self.rows["problem"]):
+            self.words[int(self.rows["problem"][row])] = table[int(row)].problem or "damaged"
+        self.damaged = self._check() if segment.size <= CHECKED_AT_ONCE else {}
+        self.tail = self._find_tail()
+        self._explained: tuple[int, list[Any]] | None = None
+
+    def _check(self) -> dict[int, int]:
+        """Read every batch and note those that cannot be read."""
+        damaged = {}
+        for chunk in self.segment.read(options=0):
+            for problem in chunk.problems:
+                damaged[problem.position] = problem.code
+                found = finding_of(problem, self.segment.path)
+                self.words.setdefault(problem.code, found.found.split(":")[0])
+        return damaged
+
+    def _find_tail(self) -> Tail:
+        stop = self.segment.batches.stop
+        size = max(self.segment.size, stop.position)
+        if size == stop.position:
+            return Tail("end", stop.position, size)
+        with open(self.segment.path, "rb") as file:
+            file.seek(stop.position)
+            rest = file.read(_TAIL_LOOKED_AT)
+        if rest and not any(rest):
+            return Tail("zeros", stop.position, size)
+        return Tail(_STOPS.get(stop.code, "bad size"), stop.position, size)
+
+    def row_of(self, position: int | None) -> int | None:
+        """Which row of the batch table starts at the position; None when none does."""
+        if position is None:
+            return None
+        row = int(np.searchsorted(self.rows["position"], position))
+        found = row < len(self.rows) and self.rows["position"][row] == position
+        return row if found else None
+
+    def columns(self, partition: str, lens: Lens) -> dict[str, Any]:
+        """Everything the front end needs to draw the segment, and its first records."""
+        segment, offset_index = self.segment, self.segment.offset_index
+        time_index = segment.time_index
+        entries, dropped = index_columns(
+            offset_index.offsets if offset_index else (),
+            offset_index.positions if offset_index else (),
+            self.tail.file_size,
+        )
+        starts = [self.records.first_row(row) for row in range(len(self.rows) + 1)]
+        return {
+            "partition": partition,
+            "segment": str(segment.base_offset),
+            "name": segment.files["log"].name,
+            "file_size": self.tail.file_size,
+            "valid_size": self.tail.position,
+            "stop": self.tail.stop,
+            "problem_words": {str(code): text for code, text in self.words.items()},
+            "batches": batch_columns(self.rows, self.damaged),
+            "offset_index": entries,
+            "offset_index_dropped": dropped,
+            "time_index": time_index_columns(
+                time_index.timestamps if time_index else (),
+                time_index.offsets if time_index else (),
+                self.rows,
+            ),
+            "first_rows": pack(np.array(starts, np.int64)),
+            "rows": len(self.records),
+            "head": self.page(0, FIRST_PAGE, lens),
+        }
+
+    def page(self, start: int, stop: int, lens: Lens) -> list[list[Any]]:
+        """Rows [start, stop) of the record list, cut to what there is.
+
+        A batch whose records turn out unreadable has rows that say so, so that every row keeps its
+        place.
+        """
+        stop = min(stop, len(self.records))
+        rows: list[list[Any] | None] = [None] * max(0, stop - start)
+        number, batch = start, -1
+        for record in self.records.read(start, stop):
+            number = number + 1 if record.batch == batch else self._first(record, start)
+            batch = record.batch
+            if start <= number < stop:
+                rows[number - start] = record_row(record, batch, lens)
+        return [row or self._lost(start + at) for at, row in enumerate(rows)]
+
+    def _first(self, record: Record, start: int) -> int:
+        """The row of the first record that was read of a batch."""
+        return max(start, self.records.first_row(record.batch))
+
+    def _lost(self, row: int) -> list[Any]:
+        """The row of a record that cannot be read."""
+        batch = self.records.batch_of(row)
+        code = self.damaged.get(int(self.rows["position"][batch]), _OTHER_PROBLEM)
+        text = self.words.get(code, "the batch cannot be read")
+        return ["", None, ["", "null"], ["", "null"], ["", "quiet"], batch, text]
+
+    def offsets(self, batch: int | None, offset: int | None) -> tuple[int, int] | None:
+        """Offsets of the selected record, batch or whole segment: first, and below which."""
+        if offset is not None:
+            return offset, offset + 1
+        rows = self.rows if batch is None else self.rows[batch : batch + 1]
+        if not len(rows):
+            return None
+        base, last = int(rows["base_offset"][0]), int(rows["last_offset"].max())
+        return (self.segment.base_offset if base < 0 else base), last + 1
+
+    def fields(self, position: int) -> list[Any]:
+        """The fields of the batch at a position, ascending; the last batch asked for is kept."""
+        if self._explained is None or self._explained[0] != position:
+            self._explained = (position, explain_batch(self.segment, position))
+        return self._explained[1]

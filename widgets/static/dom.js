@@ -1,0 +1,51 @@
+// Elements from code. Text from files only ever becomes a text node: it is never read as HTML.
+const SVG = "http://www.w3.org/2000/svg";
+
+export function h(tag, attributes, ...children) {
+  const el = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) el.addEventListener(name.slice(2), value);
+    else el.setAttribute(name, value === true ? "" : value);
+  }
+  el.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  return el;
+}
+
+const ICONS = {
+  chevron: "M6 4l4 4-4 4",
+  code: "M6 4L2 8l4 4M10 4l4 4-4 4",
+  check: "M3 8.5l3.2 3.2L13 5",
+  refresh: "M13 8a5 5 0 1 1-1.5-3.6M13 2v3h-3",
+  plus: "M8 3v10M3 8h10",
+  minus: "M3 8h10",
+  fit: "M2 6V3h3M14 6V3h-3M2 10v3h3M14 10v3h-3",
+  cross: "M4 4l8 8M12 4l-8 8",
+  copy: "M5 5h8v8H5zM3 11V3h8",
+  shield: "M8 2l5 2v4c0 3-2.2 5-5 6-2.8-1-5-3-5-6V4z",
+  keyboard: "M2 4h12v8H2zM5 7h.01M8 7h.01M11 7h.01M5 9.5h6",
+};
+
+export function icon(name) {
+  const svg = document.createElementNS(SVG, "svg"), path = document.createElementNS(SVG, "path");
+  for (const [key, value] of Object.entries({ viewBox: "0 0 16 16", width: 14, height: 14, fill: "none", stroke: "currentColor", "stroke-width": 1.5, "stroke-linecap": "round", "stroke-linejoin": "round", "aria-hidden": "true" })) svg.setAttribute(key, value);
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+export function button(label, { glyph, text, onclick, kind = "" } = {}) {
+  return h("button", { type: "button", class: `klw-button ${kind}`, title: label, "aria-label": label, onclick }, glyph && icon(glyph), text);
+}
+
+// A row of buttons of which one is pressed, as in a segmented control.
+export function choice(label, options, current, onpick) {
+  const group = h("div", { class: "klw-choice", role: "group", "aria-label": label });
+  const show = (value) => { for (const el of group.children) el.setAttribute("aria-pressed", String(el.dataset.value === value)); };
+  for (const [value, text] of options) {
+    const el = h("button", { type: "button", "data-value": value, onclick: () => { show(value); onpick(value); } }, text);
+    group.append(el);
+  }
+  show(current);
+  return { el: group, show };
+}

@@ -1,0 +1,61 @@
+// When to draw: on the next frame, and only while the element is on a page and has a width.
+// JupyterLab takes cells that are out of sight off the page; what was asked for meanwhile is kept.
+export function painter(el, paint, signal) {
+  let frame = 0, dirty = true, width = -1, height = -1, ratio = 0;
+  const stale = () => dirty || el.clientWidth !== width || el.clientHeight !== height || devicePixelRatio !== ratio;
+  const run = () => {
+    frame = 0;
+    if (!el.isConnected || !el.clientWidth) return;
+    dirty = false;
+    width = el.clientWidth;
+    height = el.clientHeight;
+    ratio = devicePixelRatio;
+    paint();
+  };
+  const ask = () => {
+    dirty = true;
+    if (!frame) frame = requestAnimationFrame(run);
+  };
+  const look = () => { if (stale()) ask(); };
+  const seen = new IntersectionObserver(look), sized = new ResizeObserver(look);
+  seen.observe(el);
+  sized.observe(el);
+  signal.addEventListener("abort", () => {
+    seen.disconnect();
+    sized.disconnect();
+    cancelAnimationFrame(frame);
+  });
+  return ask;
+}
+
+// Make the canvas as large as its box on the screen, whatever the pixel ratio; true when it changed.
+export function fitCanvas(canvas, context) {
+  const ratio = devicePixelRatio || 1;
+  const width = Math.round(canvas.clientWidth * ratio), height = Math.round(canvas.clientHeight * ratio);
+  const changed = canvas.width !== width || canvas.height !== height;
+  if (changed) {
+    canvas.width = width;
+    canvas.height = height;
+  }
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  return changed;
+}
+
+// Move a number pair smoothly; a second call takes over. People who asked for less motion get none.
+export function glider(set, signal) {
+  let frame = 0;
+  signal.addEventListener("abort", () => cancelAnimationFrame(frame));
+  const stop = () => { cancelAnimationFrame(frame); frame = 0; };
+  const go = (from, to, duration = 160) => {
+    stop();
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return set(to[0], to[1]);
+    const start = performance.now();
+    const step = (now) => {
+      const t = Math.min(1, Math.max(0, (now - start) / duration)), ease = 1 - (1 - t) ** 3;
+      set(from[0] + (to[0] - from[0]) * ease, from[1] + (to[1] - from[1]) * ease);
+      frame = t < 1 ? requestAnimationFrame(step) : 0;
+    };
+    frame = requestAnimationFrame(step);
+  };
+  return { go, stop };
+}

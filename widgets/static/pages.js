@@ -1,0 +1,34 @@
+// Rows that live in the kernel, fetched by the page and kept while they are likely to be seen again.
+export const PAGE_ROWS = 200;
+const KEPT_PAGES = 60;
+
+export function pageStore({ fetch, changed }) {
+  const pages = new Map(), asked = new Set();
+  let generation = 0;
+  return {
+    // The row, or null while its page is on its way.
+    row(i) {
+      const page = Math.floor(i / PAGE_ROWS), rows = pages.get(page);
+      if (rows) return rows[i - page * PAGE_ROWS] ?? null;
+      if (!asked.has(page)) {
+        asked.add(page);
+        const mine = generation;
+        fetch(page * PAGE_ROWS, (page + 1) * PAGE_ROWS).then((got) => {
+          if (mine !== generation) return;
+          asked.delete(page);
+          if (!got) return;
+          pages.set(page, got);
+          if (pages.size > KEPT_PAGES) pages.delete(pages.keys().next().value);
+          changed();
+        });
+      }
+      return null;
+    },
+    reset(firstPage) {
+      generation++;
+      pages.clear();
+      asked.clear();
+      if (firstPage?.length) pages.set(0, firstPage);
+    },
+  };
+}

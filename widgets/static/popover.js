@@ -1,0 +1,57 @@
+// Small sheets over the explorer: the Python of a view, and the keys.
+import { button, h, icon } from "./dom.js";
+
+const KEYS = [
+  ["↑ ↓", "move in the tree and in tables"], ["← →", "previous or next segment or batch"], ["+ −", "zoom the segment map"],
+  ["A D", "pan the segment map"], ["0", "show the whole segment"], ["Enter", "from a batch to its records, from a record to its bytes"],
+  ["Home End", "first or last"], ["/", "filter topics"], ["G", "go to an offset or a time"], ["Esc", "take back the selection, close a sheet"], ["?", "this list"],
+];
+
+export function popover(root) {
+  let el = null, owner = null;
+  const close = () => {
+    el?.remove();
+    el = null;
+    owner?.setAttribute("aria-expanded", "false");
+    owner?.focus();
+    owner = null;
+  };
+  function open(from, label, body, extra) {
+    if (owner === from && el) return close();
+    close();
+    el = h("div", { class: "klw-code", role: "dialog", "aria-label": label }, h("header", {}, h("span", {}, label), extra, button("Close", { glyph: "cross", onclick: close })), body);
+    owner = from;
+    owner?.setAttribute("aria-expanded", "true");
+    root.append(el);
+    const box = root.getBoundingClientRect(), at = from ? from.getBoundingClientRect().bottom - box.top + 4 : 44;
+    el.style.top = `${Math.max(44, Math.min(at, box.height - el.offsetHeight - 8))}px`;
+    el.querySelector("button")?.focus();
+  }
+  return {
+    close,
+    get isOpen() { return el !== null; },
+    python(from, label, code) {
+      const copy = button("Copy", { glyph: "copy", text: "Copy", kind: "klw-framed", onclick: () => copyText(code, copy) });
+      open(from, label, h("pre", { tabindex: 0 }, h("code", {}, code)), copy);
+    },
+    keys(from) {
+      open(from, "Keys", h("dl", { class: "klw-keys" }, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])));
+    },
+  };
+}
+
+// The clipboard is closed to pages from other hosts without TLS; the old command works there.
+async function copyText(text, from) {
+  let done = true;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = h("textarea", { class: "klw-quiet" });
+    area.value = text;
+    from.after(area);
+    area.select();
+    done = document.execCommand("copy");
+    area.remove();
+  }
+  from.replaceChildren(icon(done ? "check" : "cross"), done ? "Copied" : "Select and copy it by hand");
+}

@@ -1,0 +1,26 @@
+// Questions to the kernel by custom messages: an id goes out, the answer comes back with it.
+const PATIENCE_MS = 8000;
+
+export function requests(model, { onError, onSilence, signal }) {
+  const waiting = new Map();
+  let last = 0;
+  const receive = (message, buffers) => {
+    const call = waiting.get(message.id);
+    if (message.kind === "error") onError(message.text);
+    if (!call) return;
+    waiting.delete(message.id);
+    clearTimeout(call.timer);
+    onSilence(false);
+    call.resolve(message.kind === "error" ? null : { ...message, buffers });
+  };
+  model.on("msg:custom", receive);
+  signal.addEventListener("abort", () => {
+    model.off("msg:custom", receive);
+    for (const call of waiting.values()) clearTimeout(call.timer);
+  });
+  return (kind, body = {}) => new Promise((resolve) => {
+    const id = ++last, timer = setTimeout(() => onSilence(true), PATIENCE_MS);
+    waiting.set(id, { resolve, timer });
+    model.send({ kind, id, ...body });
+  });
+}

@@ -1,0 +1,144 @@
+// One segment as the front end holds it: columns of its batches and entries of its indexes.
+import { floorIndex, unpackColumns } from "./columns.js";
+import { CODECS, PALETTE } from "./theme.js";
+import { bytes, count, plural, range, timestamp } from "./format.js";
+
+const TRANSACTIONAL = 0x10, CONTROL = 0x20;
+
+export class SegmentData {
+  constructor(sent) {
+    Object.assign(this, { name: sent.name, fileSize: sent.file_size, validSize: sent.valid_size, stop: sent.stop, problems: sent.problem_words });
+    this.columns = unpackColumns(sent.batches);
+    this.length = this.columns.position.length;
+    this.position = this.columns.position.numbers();
+    this.end = this.columns.size.numbers();
+    for (let i = 0; i < this.length; i++) this.end[i] += this.position[i];
+    this.attributes = this.columns.attributes.numbers();
+    this.problem = this.columns.problem.numbers();
+    this.time = this.columns.max_timestamp.numbers();
+    this.offsetIndex = { ...unpackColumns(sent.offset_index), dropped: sent.offset_index_dropped };
+    this.indexPosition = this.offsetIndex.position.numbers();
+    this.timeIndex = unpackColumns(sent.time_index);
+    this.timeIndexPosition = this.timeIndex.position.numbers();
+    this.timeIndexTime = this.timeIndex.timestamp.numbers();
+    [this.firstTime, this.lastTime] = timeSpan(this.time, this.timeIndexTime, this.problem);
+    this.found = new Map();
+    this.colourBy("codec");
+  }
+
+  // Give every batch a category: `category[i]` indexes `categories`, whose entries have text and colour.
+  colourBy(what) {
+    const category = new Uint8Array(this.length), seen = new Map(), categories = [];
+    const column = what === "producer" ? this.columns.producer_id : what === "epoch" ? this.columns.leader_epoch : null;
+    const constant = column && !column.deltas;
+    let last = null, lastCategory = 0;
+    for (let i = 0; i < this.length; i++) {
+      const value = column ? (constant ? 0 : column.deltas[i]) : this.attributes[i] & 7;
+      if (value !== last) {
+        last = value;
+        let known = seen.get(value);
+        if (known === undefined) {
+          known = categories.length < 250 ? categories.length : 249;
+          seen.set(value, known);
+          if (known === categories.length) categories.push(categoryOf(what, column ? column.exact(i) : value, known));
+        }
+        lastCategory = known;
+      }
+      category[i] = lastCategory;
+    }
+    Object.assign(this, { category, categories, colouredBy: what });
+  }
+
+  isControl(i) { return (this.attributes[i] & CONTROL) !== 0; }
+  isTransactional(i) { return (this.attributes[i] & TRANSACTIONAL) !== 0; }
+  codec(i) { return CODECS[this.attributes[i] & 7] ?? `codec ${this.attributes[i] & 7}`; }
+  problemText(i) {
+    return this.found.get(i) ?? (this.problem[i] ? this.problems[this.problem[i]] ?? `problem ${this.problem[i]}` : "");
+  }
+  // Mark the batches that verify found something wrong with, besides those the scan saw.
+  setFindings(findings) {
+    this.found = new Map();
+    this.problem = this.columns.problem.numbers();
+    for (const each of findings) {
+      const i = each.batch_position === null || each.severity === "info" ? -1 : this.batchAtPosition(each.batch_position);
+      if (i < 0) continue;
+      this.found.set(i, each.kind);
+      if (each.severity === "error") this.problem[i] ||= 255;
+    }
+  }
+
+  // Which batch holds the byte; -1 before the first and after the last.
+  batchAt(position) {
+    const i = floorIndex(this.position, position);
+    return i >= 0 && position < this.end[i] ? i : -1;
+  }
+  batchAtPosition(position) {
+    const i = floorIndex(this.position, position);
+    return i >= 0 && this.position[i] === position ? i : -1;
+  }
+
+  // The index entry from which a broker would start to look for this batch; -1: from the start of the file.
+  entryFor(i) {
+    const offset = this.columns.last_offset.exact(i);
+    return this.offsetIndex.offset.after(offset) - 1;
+  }
+
+  offsets(i) {
+    const base = this.columns.base_offset.exact(i), last = this.columns.last_offset.exact(i);
+    return base < 0n ? `up to ${count(last)}` : range(base, last);
+  }
+  records(i) {
+    const n = this.columns.record_count.number(i);
+    return n < 0 ? "unknown until it is decompressed" : plural(n, "record");
+  }
+
+  // What is said about a batch in words: title and pairs; for the card and for screen readers.
+  describe(i) {
+    const c = this.columns, pairs = [["Offsets", this.offsets(i)], ["Records", this.records(i)]];
+    pairs.push([this.attributes[i] & 8 ? "Appended" : "Latest record", timestamp(c.max_timestamp.exact(i))]);
+    pairs.push(["Bytes", `${count(this.end[i] - this.position[i])} at ${count(this.position[i])}`]);
+    pairs.push(["Compression", this.codec(i)]);
+    if (c.producer_id.exact(i) >= 0n) pairs.push(["Producer", `${count(c.producer_id.exact(i))}, epoch ${c.producer_epoch.exact(i)}`]);
+    if (c.leader_epoch.exact(i) >= 0n) pairs.push(["Leader epoch", String(c.leader_epoch.exact(i))]);
+    const kind = this.isControl(i) ? "control batch" : this.isTransactional(i) ? "transactional" : "";
+    if (kind) pairs.push(["Kind", kind]);
+    if (c.magic.number(i) !== 2) pairs.push(["Format", `version ${c.magic.number(i)}`]);
+    if (this.problemText(i)) pairs.push(["Problem", this.problemText(i)]);
+    return { title: `Batch ${count(i)}`, pairs };
+  }
+  sentence(i) {
+    const { title, pairs } = this.describe(i);
+    return `${title}. ${pairs.map(([name, value]) => `${name}: ${value}`).join(". ")}.`;
+  }
+}
+
+function categoryOf(what, value, at) {
+  if (what === "codec") return { text: CODECS[value] ?? `codec ${value}`, colour: PALETTE[value] ?? "#888888" };
+  const colour = PALETTE[at % PALETTE.length];
+  if (value < 0n) return { text: what === "producer" ? "no producer id" : "no epoch", colour: "#888888" };
+  return { text: `${what === "producer" ? "producer" : "epoch"} ${count(value)}`, colour };
+}
+
+// The span of the times that are there and can be true; none when there is no such time.
+function timeSpan(batchTimes, entryTimes, problem) {
+  let low = Infinity, high = -Infinity;
+  for (const [times, skip] of [[batchTimes, problem], [entryTimes, null]]) {
+    for (let i = 0; i < times.length; i++) {
+      if (times[i] < 0 || Math.abs(times[i]) > 8.64e15 || skip?.[i]) continue;
+      if (times[i] < low) low = times[i];
+      if (times[i] > high) high = times[i];
+    }
+  }
+  return high >= low ? [low, high] : [null, null];
+}
+
+export function tailText(data) {
+  const rest = data.fileSize - data.validSize;
+  if (!rest) return "";
+  const words = {
+    "unfinished batch": "not yet a whole batch",
+    "bad size": "cannot be read: the size of the next batch makes no sense",
+    zeros: "zeros, set aside and not written yet",
+  };
+  return `${bytes(rest)} ${words[data.stop] ?? data.stop}`;
+}

@@ -1,0 +1,92 @@
+"""Records as cells of the record list: what may be seen of keys, values and headers.
+
+Values are private. Unless they are asked for, a cell tells whether there is a value and how long it
+is; the bytes themselves never leave the kernel, so they are in no saved notebook either.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+MOST_SHOWN = 160
+"""Characters of a value in a cell; the rest is cut and the cell says so."""
+
+Mask = Callable[[str, bytes], bytes]
+"""Takes "key", "value" or "header" and the bytes; returns the bytes to show instead."""
+
+Cell = list[str]
+
+
+class Lens:
+    """How much of the contents is shown.
+
+    Attributes:
+        show_values: whether bytes are shown at all.
+        mask: applied to the bytes before they are shown.
+    """
+
+    def __init__(self, *, show_values: bool = False, mask: Mask | None = None) -> None:
+        self.show_values = show_values
+        self.mask = mask
+
+    def cell(self, column: str, value: bytes | None) -> Cell:
+        """Return text and kind of a cell: "null", "quiet" (empty), "hidden", "text" or "bytes"."""
+        if value is None:
+            return ["null", "null"]
+        if not value:
+            return ["empty", "quiet"]
+        if not self.show_values:
+            return [_length(len(value)), "hidden", "Hidden. LogExplorer(logs, show_values=True) shows it."]
+        shown = self.mask(column, value) if self.mask else value
+        return readable(shown)
+
+    def headers(self, headers: Sequence[tuple[bytes, bytes | None]]) -> Cell:
+        """Return the cell of a record's headers; keys are shown with the values only."""
+        if not headers:
+            return ["", "quiet"]
+        if not self.show_values:
+            return [f"{len(headers)} header{'s' if len(headers) > 1 else ''}", "hidden"]
+        pairs = [
+            f"{key.decode('utf-8', 'replace')}={self.cell('header', value)[0]}"
+            for key, value in headers
+        ]
+        return [_cut(", ".join(pairs)), "text"]
+
+
+def readable(value: bytes) -> Cell:
+    """Text where the bytes are printable UTF-8, hexadecimal digits where not."""
+    try:
+        text = value[: MOST_SHOWN * 4].decode("utf-8")
+    except UnicodeDecodeError as error:
+        # A character that is cut at the end of the piece is no reason to show hexadecimal.
+        if len(value) <= MOST_SHOWN * 4 or error.start < MOST_SHOWN * 4 - 4:
+            return [_cut("0x" + value[: MOST_SHOWN // 2 + 1].hex()), "text"]
+        text = value[: error.start].decode("utf-8")
+    if any(ord(character) < 32 and character not in "\t\n\r" for character in text):
+        return [_cut("0x" + value[: MOST_SHOWN // 2 + 1].hex()), "text"]
+    return [_cut(text), "text"]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"
+
+
+def _length(size: int) -> str:
+    return f"{size:,} byte{'s' if size != 1 else ''}"
+
+
+def record_row(record: Any, batch: int, lens: Lens) -> list[Any]:
+    """Return one row of the record list.
+
+    Returns:
+        Offset as text, timestamp in ms or None, cells of key, value and headers, number of the
+        batch in the segment, and a note for what is no ordinary record.
+    """
+    return [
+        str(record.offset),
+        record.timestamp,
+        lens.cell("key", record.key),
+        lens.cell("value", record.value),
+        lens.headers(record.headers or ()),
+        batch,
+        None,
+    ]

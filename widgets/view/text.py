@@ -1,0 +1,31 @@
+"""Sizes, counts and times as people read them, for summaries and pictures. Times are UTC."""
+
+from datetime import UTC, datetime
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def size_text(size: float) -> str:
+    """Bytes in the largest unit that leaves a number of at least 1: ``1.2 MiB``."""
+    unit = 0
+    while abs(size) >= 1024 and unit < len(_UNITS) - 1:
+        size /= 1024
+        unit += 1
+    text = f"{size:.1f}".removesuffix(".0") if unit and abs(size) < 9.95 else f"{size:.0f}"
+    return f"{text} {_UNITS[unit]}"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """``1 batch``, ``2 batches``: the count with the right word."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def time_text(ms: int | None) -> str:
+    """Milliseconds since the epoch as a UTC time; the number itself where no calendar reaches."""
+    if ms is None or ms == -1:
+        return "no timestamp"
+    try:
+        moment = datetime.fromtimestamp(ms / 1000, UTC)
+    except (OverflowError, OSError, ValueError):
+        return f"{ms:,} ms"
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{ms % 1000:03d}"

@@ -1,0 +1,122 @@
+"""The tree of log directories, topics, partitions and other files, as nodes of a list.
+
+A node names its parent by its place in the list, which is before its own. What no broker would put
+there is in the tree as well, marked, never left out.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from workbench.inspection.listing import Listing, Root
+from workbench.inspection.partition import Partition
+
+MOST_LOOKED_INTO = 2000
+"""With more partitions than this their folders are not listed, so sizes and odd files do not show."""
+
+_KINDS = {"delete": "to be deleted", "future": "future", "stray": "stray"}
+
+Node = dict[str, Any]
+
+
+def tree_nodes(listing: Listing, findings: dict[str, int] | None = None) -> list[Node]:
+    """Return the nodes of a listing, parents first.
+
+    Args:
+        listing: what was opened.
+        findings: name of a partition → number of findings, for those that were verified.
+
+    Returns:
+        ``key`` (of a partition: its name in ``listing.partitions``), ``name``, ``parent`` (place in
+        the list or -1), ``kind`` ("root", "topic", "partition", "file"), ``size`` (bytes or None),
+        ``quiet``, and at will ``chip``, ``chip_kind``, ``title``.
+    """
+    nodes: list[Node] = []
+    names = {id(partition): name for name, partition in listing.partitions.items()}
+    deep = len(names) <= MOST_LOOKED_INTO
+    for root in listing.roots:
+        parent = -1
+        if len(listing.roots) > 1:
+            parent = _add(nodes, f"root {root.path}", root.path, -1, "root")
+        _add_topics(nodes, root, parent, lambda p: names[id(p)], findings or {}, deep=deep)
+        _add_files(nodes, root, parent)
+    return nodes
+
+
+def _add(nodes: list[Node], key: str, name: str, parent: int, kind: str, **more: Any) -> int:
+    """Append a node and return its place."""
+    node = {"key": key, "name": name, "parent": parent, "kind": kind, "size": None, "quiet": False}
+    nodes.append(node | more)
+    return len(nodes) - 1
+
+
+def _add_topics(
+    nodes: list[Node],
+    root: Root,
+    parent: int,
+    key_of: Callable[[Partition], str],
+    findings: dict[str, int],
+    *,
+    deep: bool,
+) -> None:
+    """Append the topics of a log directory, Kafka's own last, each with its partitions."""
+    topics: dict[str, list[Partition]] = {}
+    for partition in root.partitions:
+        topics.setdefault(partition.topic, []).append(partition)
+    for topic in sorted(topics, key=lambda name: (name.startswith("__"), name)):
+        members = topics[topic]
+        size = sum(each.size for each in members) if deep else None
+        place = _add(
+            nodes,
+            f"topic {root.path} {topic}",
+            topic,
+            parent,
+            "topic",
+            size=size,
+            quiet=topic.startswith("__"),
+        )
+        for partition in members:
+            key = key_of(partition)
+            found = findings.get(key)
+            chip = _KINDS.get(partition.kind)
+            if found:
+                chip = f"{found} finding" + ("s" if found > 1 else "")
+            at = _add(
+                nodes,
+                key,
+                str(partition.partition) if partition.kind == "log" else partition.name,
+                place,
+                "partition",
+                size=partition.size if deep else None,
+                quiet=topic.startswith("__"),
+                chip=chip,
+                chip_kind="error" if found else "",
+                title=f"{partition.name} in {partition.root or partition.path}",
+            )
+            if deep:
+                _add_odd_files(nodes, partition, at)
+
+
+def _add_odd_files(nodes: list[Node], partition: Partition, parent: int) -> None:
+    """Append the files of a partition that are no part of its segments in use."""
+    for chip, files in (
+        ("leftover", partition.leftovers),
+        ("orphan", partition.orphans),
+        ("unknown", partition.unknown),
+    ):
+        for file in files:
+            _add(nodes, file.path, file.name, parent, "file", size=file.size, quiet=True, chip=chip)
+    for folder in partition.folders:
+        _add(nodes, f"{partition.path}/{folder}", folder, parent, "file", quiet=True, chip="folder")
+
+
+def _add_files(nodes: list[Node], root: Root, parent: int) -> None:
+    """Append the plain files of a log directory, and the folders that are no partitions."""
+    if not root.files and not root.unknown_folders:
+        return
+    place = _add(nodes, f"files {root.path}", "Files of the directory", parent, "files", quiet=True)
+    unknown = set(root.unknown)
+    for file in root.files:
+        chip = "unknown" if file in unknown else None
+        _add(nodes, file.path, file.name, place, "file", size=file.size, quiet=True, chip=chip)
+    for folder in root.unknown_folders:
+        _add(nodes, f"{root.path}/{folder}", folder, place, "file", quiet=True, chip="not a log")
