@@ -139,8 +139,9 @@ def run_java(
 def compile_java(version: str, source: str, main_class: str) -> Path:
     """Compile one source text against a Kafka version; return the folder of its classes.
 
-    Lines that end in ``//@ 0.11`` stay only when the version is at least that, ``//@ -0.11`` only
-    when it is below: one client source serves all eras. Kept until the source changes.
+    A line that ends in ``//@ 0.11..2.5`` stays only when the version is at least the first and
+    below the second, either of which may be left out: one client source serves all eras. The
+    classes are kept until the source changes.
 
     Raises:
         RuntimeError: javac refused it; its words are in the error.
@@ -148,8 +149,11 @@ def compile_java(version: str, source: str, main_class: str) -> Path:
     number = parse_version(version)
 
     def is_kept(line: str) -> bool:
-        mark = re.search(r"//@ (-?)([\d.]+)\s*$", line)
-        return mark is None or (number >= parse_version(mark[2])) != bool(mark[1])
+        mark = re.search(r"//@ ([\d.]*?)\.\.([\d.]*)$", line)
+        if mark is None:
+            return True
+        is_old_enough = not mark[1] or number >= parse_version(mark[1])
+        return is_old_enough and (not mark[2] or number < parse_version(mark[2]))
 
     text = "\n".join(line if is_kept(line) else "" for line in source.split("\n"))
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
