@@ -4,6 +4,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
+# What `make test` runs; `make test TESTS=tests/files` runs a part.
+TESTS ?= tests
+
 # A Python of another environment must not lend its packages to this one.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
@@ -18,7 +21,7 @@ lab: env ## open JupyterLab on the tour over sample_data
 
 test: env system ## run every test: units, real brokers, browser, notebooks, Spark; print the coverage
 	@mkdir -p build/coverage
-	@$(BIN)/python -m pytest --cov --cov-report=term $(TESTS)
+	@$(BIN)/python -m pytest --cov --cov-report=term --durations=10 $(TESTS)
 
 check: env ## check format, lint, types and layers; changes nothing
 	@$(BIN)/ruff format --check --quiet || { echo "some files are not formatted: make fix"; exit 1; }
