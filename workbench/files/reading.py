@@ -127,7 +127,7 @@ class SmallFile:
         Raises:
             OSError: the file cannot be read.
         """
-        with open(path, "rb") as file:  # noqa: PTH123 - paths are strings here: 10,000 of them
+        with open(path, "rb") as file:
             data = file.read(SIZE_LIMIT + 1)
         return cls.decode(data, path, strict=strict)
 

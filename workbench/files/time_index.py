@@ -150,7 +150,7 @@ def read_last(path: str, base_offset: int) -> TimestampOffset | None:
     data = read_last_entry(path, TIME_ENTRY.itemsize)
     if not data:
         # See TimeIndex: a single entry may be all zeros.
-        alone = os.path.getsize(path) == TIME_ENTRY.itemsize  # noqa: PTH202 - a path is a string
+        alone = os.path.getsize(path) == TIME_ENTRY.itemsize
         return TimestampOffset(0, base_offset) if alone else None
     timestamp, relative = _ENTRY.unpack(data)
     return TimestampOffset(timestamp, base_offset + relative)

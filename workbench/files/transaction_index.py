@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.files.entry_run import EntryProblems, EntryRun, IndexFile, falls
-from workbench.files.reading import Problem
+from workbench.files.reading import SIZE_LIMIT, Problem
 from workbench.layout.index_entries import ABORTED_TRANSACTION, ABORTED_TRANSACTION_VERSION
 from workbench.layout.structure import as_struct
 
@@ -57,8 +57,6 @@ class AbortedTransactions(NamedTuple):
 class TransactionIndex(IndexFile):
     """The entries of one .txnindex file; `len()` is their number.
 
-    Zeros at the end are no entries: no transaction begins and ends at offset 0.
-
     Attributes:
         base_offset: of the segment.
         versions: int16[n]; 0.
@@ -84,7 +82,9 @@ class TransactionIndex(IndexFile):
 
     @classmethod
     def _of_run(cls, run: EntryRun, base_offset: int) -> Self:
-        entries = np.frombuffer(run.data, ABORTED_TRANSACTION)
+        # Nothing is allocated ahead of use here, so zeros at the end are entries too.
+        zeros = min(run.slack, SIZE_LIMIT - SIZE_LIMIT % ABORTED_TRANSACTION.itemsize)
+        entries = np.frombuffer(run.data + bytes(zeros), ABORTED_TRANSACTION)
         index = cls(
             base_offset=base_offset,
             versions=entries["version"].astype(np.int16),
@@ -166,12 +166,9 @@ def _problems(index: TransactionIndex, run: EntryRun) -> tuple[Problem, ...]:
     problems.add_where("unknown version", refused, "version 0")
     below = index.last_offsets < index.base_offset
     problems.add_where("below base offset", below, f"to end at {index.base_offset} or above")
-    no_range = (index.first_offsets < 0) | (index.first_offsets > index.last_offsets)
     odd = (index.versions != ABORTED_TRANSACTION_VERSION) & ~refused
-    problems.add_where("bad value", no_range | odd, "version 0 and a range of offsets")
+    no_range = (index.first_offsets < 0) | (index.first_offsets >= index.last_offsets)
+    problems.add_where("bad value", odd | no_range, "version 0 and records before the marker")
     falling = falls(index.last_offsets, or_stays=True)
     problems.add_where("wrong order", falling, "to end behind the entry before")
-    if run.slack:
-        position = len(index) * ABORTED_TRANSACTION.itemsize
-        problems.add("left over bytes", position, f"{run.slack} bytes of zeros", "the end")
     return problems.found()

@@ -1,0 +1,62 @@
+import pickle
+
+import pytest
+
+from workbench import errors
+
+EXAMPLES = [
+    errors.WorkbenchError("something"),
+    errors.CorruptFileError("a.log", None, "not a file of ours"),
+    errors.CorruptRecordError("a.log", 12, "crc is 1, should be 2"),
+    errors.CorruptIndexError(None, 8, "the last entry is cut short"),
+    errors.CorruptSnapshotError("a.snapshot", 2, "wrong crc"),
+    errors.CorruptCheckpointError("checkpoint", 0, "malformed"),
+    errors.UnsupportedFormatError("a.log", 16, "magic is 3, known are 0 to 2"),
+    errors.OffsetOutOfRangeError(5, low=7, high=9, where="orders-0"),
+    errors.InvalidOffsetError("offset 4 after 5"),
+    errors.OffsetOverflowError(2**40, 0),
+    errors.LogDirectoryError("/data", "is locked by a broker"),
+    errors.MissingDependencyError("polars", "pip install polars"),
+]
+
+
+def classes() -> list[type]:
+    return [
+        value
+        for value in vars(errors).values()
+        if isinstance(value, type) and value.__module__ == errors.__name__
+    ]
+
+
+def test_every_error_has_an_example() -> None:
+    assert {type(error) for error in EXAMPLES} == set(classes())
+
+
+@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
+def test_every_error_is_caught_by_the_base_and_by_a_built_in_one(error: Exception) -> None:
+    assert isinstance(error, errors.WorkbenchError)
+    if type(error) is not errors.WorkbenchError:
+        built_in = (ValueError, LookupError, OverflowError, OSError, ImportError)
+        assert isinstance(error, built_in)
+
+
+@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
+def test_an_error_comes_back_whole_from_a_pickle(error: Exception) -> None:
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert vars(again) == vars(error)
+
+
+def test_the_message_says_where_and_what() -> None:
+    assert str(EXAMPLES[2]) == "a.log at byte 12: crc is 1, should be 2"
+    assert str(EXAMPLES[1]) == "a.log: not a file of ours"
+    assert str(EXAMPLES[3]) == "bytes in memory at byte 8: the last entry is cut short"
+    assert str(EXAMPLES[7]) == "offset 5 is not in orders-0, which holds [7, 9)"
+    assert str(EXAMPLES[10]) == "/data: is locked by a broker"
+
+
+def test_the_docstring_names_every_error() -> None:
+    assert errors.__doc__ is not None
+    for error in classes():
+        assert error.__name__ in errors.__doc__
