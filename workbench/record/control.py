@@ -1,0 +1,196 @@
+"""Control records: the ends of transactions, and a KRaft quorum's leaders, voters and snapshots.
+
+They take offsets like other records and are never given to consumers.
+
+Kafka: ControlRecordType, EndTransactionMarker, ControlRecordUtils (4.2)
+"""
+
+import struct
+from typing import Any, Final, NamedTuple
+
+from workbench.errors import CorruptRecordError
+from workbench.layout.control_records import (
+    ABORT,
+    COMMIT,
+    CONTROL_KEY,
+    CONTROL_TYPE_NAMES,
+    CONTROL_VERSION,
+    END_TRANSACTION,
+    KRAFT_VERSION,
+    KRAFT_VOTERS,
+    LEADER_CHANGE,
+    SNAPSHOT_FOOTER,
+    SNAPSHOT_HEADER,
+)
+from workbench.layout.structure import as_struct
+from workbench.record.message import Message, declare
+
+_KEY: Final = as_struct(CONTROL_KEY)
+_MARKER: Final = as_struct(END_TRANSACTION)
+_VERSION: Final = struct.Struct(">h")
+
+MESSAGES: Final[dict[int, Message]] = {
+    LEADER_CHANGE: declare(
+        "LeaderChangeMessage",
+        """
+        version: int16
+        leaderId: int32
+        voters: [
+            voterId: int32
+            voterDirectoryId: uuid versions 1+
+        ]
+        grantingVoters: [
+            voterId: int32
+            voterDirectoryId: uuid versions 1+
+        ]
+        """,
+        highest=1,
+    ),
+    SNAPSHOT_HEADER: declare(
+        "SnapshotHeaderRecord",
+        """
+        version: int16
+        lastContainedLogTimestamp: int64
+        """,
+    ),
+    SNAPSHOT_FOOTER: declare("SnapshotFooterRecord", "version: int16"),
+    KRAFT_VERSION: declare(
+        "KRaftVersionRecord",
+        """
+        version: int16
+        kRaftVersion: int16
+        """,
+    ),
+    KRAFT_VOTERS: declare(
+        "VotersRecord",
+        """
+        version: int16
+        voters: [
+            voterId: int32
+            voterDirectoryId: uuid
+            endpoints: [
+                name: string
+                host: string
+                port: uint16
+            ]
+            kRaftVersionFeature: {
+                minSupportedVersion: int16
+                maxSupportedVersion: int16
+            }
+        ]
+        """,
+    ),
+}
+
+
+class EndTransactionMarker(NamedTuple):
+    """The value of an abort or commit marker."""
+
+    version: int
+    coordinator_epoch: int
+
+
+class ControlRecord(NamedTuple):
+    """What a control record says.
+
+    Attributes:
+        type: its number.
+        name: of the type, such as ``"commit"``; ``"unknown (337)"`` for a number without one.
+        value: an `EndTransactionMarker`, or the fields of the message by Kafka's names; None for
+            an unknown type, or when the record has no value.
+    """
+
+    type: int
+    name: str
+    value: EndTransactionMarker | dict[str, Any] | None
+
+
+def control_type_name(control_type: int) -> str:
+    """Return the name of a type number; one without a name as ``"unknown (337)"``."""
+    return CONTROL_TYPE_NAMES.get(control_type, f"unknown ({control_type})")
+
+
+def decode_control_type(key: bytes | memoryview | None) -> int:
+    """Return the type number in the key of a control record; it need not be a known one.
+
+    Raises:
+        CorruptRecordError: the key is null, shorter than 4 bytes, or its version is negative.
+    """
+    if key is None or len(key) < _KEY.size:
+        size = "no" if key is None else len(key)
+        raise CorruptRecordError(
+            None, None, f"the key of a control record has {size} bytes, at least 4 are needed"
+        )
+    version, control_type = _KEY.unpack_from(key)
+    if version < CONTROL_VERSION:
+        raise CorruptRecordError(None, None, f"the key of a control record has version {version}")
+    return int(control_type)
+
+
+def encode_control_key(control_type: int) -> bytes:
+    """Return the key of a control record."""
+    return _KEY.pack(CONTROL_VERSION, control_type)
+
+
+def decode_end_transaction(value: bytes | memoryview | None) -> EndTransactionMarker:
+    """Return what the value of an abort or commit marker says; a longer, newer one is accepted.
+
+    Raises:
+        CorruptRecordError: the value is null, shorter than 6 bytes, or its version is negative.
+    """
+    if value is None or len(value) < _MARKER.size:
+        size = "no" if value is None else len(value)
+        raise CorruptRecordError(
+            None, None, f"the value of a transaction marker has {size} bytes, 6 are needed"
+        )
+    version, coordinator_epoch = _MARKER.unpack_from(value)
+    if version < CONTROL_VERSION:
+        raise CorruptRecordError(None, None, f"a transaction marker has version {version}")
+    return EndTransactionMarker(version, coordinator_epoch)
+
+
+def encode_end_transaction(coordinator_epoch: int) -> bytes:
+    """Return the value of an abort or commit marker."""
+    return _MARKER.pack(CONTROL_VERSION, coordinator_epoch)
+
+
+def decode_control_record(
+    key: bytes | memoryview | None, value: bytes | memoryview | None
+) -> ControlRecord:
+    """Return what a control record says.
+
+    A value of a newer version than is known is read as the newest known one.
+
+    Raises:
+        CorruptRecordError: the key or the value is too short, or its version is negative.
+    """
+    control_type = decode_control_type(key)
+    name = control_type_name(control_type)
+    if control_type in (ABORT, COMMIT):
+        return ControlRecord(control_type, name, decode_end_transaction(value))
+    message = MESSAGES.get(control_type)
+    if message is None or value is None:
+        return ControlRecord(control_type, name, None)
+    return ControlRecord(control_type, name, _decode_message(message, value))
+
+
+def encode_control_value(control_type: int, values: dict[str, Any]) -> bytes:
+    """Return the value of a quorum's control record; ``values["version"]`` is its version.
+
+    Raises:
+        UnsupportedFormatError: the version is not known.
+    """
+    return MESSAGES[control_type].encode(values, values.get("version", 0))
+
+
+def _decode_message(message: Message, value: bytes | memoryview) -> dict[str, Any]:
+    # The version is the first field of the message itself.
+    if len(value) < _VERSION.size:
+        raise CorruptRecordError(
+            None, None, f"the value of a {message.name} has {len(value)} bytes, 2 are needed"
+        )
+    (version,) = _VERSION.unpack_from(value)
+    if version < 0:
+        raise CorruptRecordError(None, None, f"a {message.name} has version {version}")
+    values, _ = message.decode(value, min(version, message.highest))
+    return values
