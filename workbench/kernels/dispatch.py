@@ -1,51 +1,46 @@
 """The kernels that the rest of the product calls: compiled where numba is, else the plain twins.
 
-`KAFKA_WORKBENCH_KERNELS=plain` asks for the twins; `COMPILED` tells which are in use.
+Call them as attributes, ``dispatch.scan_file(…)``: numba is imported when the first is asked for, so
+what never reads a batch does not wait for it. `KAFKA_WORKBENCH_KERNELS=plain` asks for the twins;
+`COMPILED` tells which are in use.
 """
 
+import importlib
 import importlib.util
 import os
 import sys
 import warnings
+from collections.abc import Callable
+from typing import Any, Final
 
-_ASKED_PLAIN = os.environ.get("KAFKA_WORKBENCH_KERNELS") == "plain"
-COMPILED = (
+_ASKED_PLAIN: Final = os.environ.get("KAFKA_WORKBENCH_KERNELS") == "plain"
+COMPILED: Final = (
     not _ASKED_PLAIN and sys.byteorder == "little" and importlib.util.find_spec("numba") is not None
 )
+HAS_PREAD: Final = os.name == "posix"
 
-if COMPILED:
-    from workbench.kernels.checksum import crc32, crc32c
-    from workbench.kernels.decode import check_crcs, decode_records
-    from workbench.kernels.messages import check_message_crcs, decode_messages
-    from workbench.kernels.scan import HAS_PREAD, scan_file, scan_window
-else:
-    if not _ASKED_PLAIN:
+_MODULES: Final = {
+    "check_crcs": "decode",
+    "check_message_crcs": "messages",
+    "crc32": "checksum",
+    "crc32c": "checksum",
+    "decode_messages": "messages",
+    "decode_records": "decode",
+    "scan_file": "scan",
+    "scan_window": "scan",
+}
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if not COMPILED and not _ASKED_PLAIN:
         warnings.warn(
             "numba is not installed: records are decoded in plain Python, about 100 times slower",
             RuntimeWarning,
             stacklevel=2,
         )
-    from workbench.kernels.plain import (  # type: ignore[assignment]
-        HAS_PREAD,
-        check_crcs,
-        check_message_crcs,
-        crc32,
-        crc32c,
-        decode_messages,
-        decode_records,
-        scan_file,
-        scan_window,
-    )
-
-__all__ = [
-    "COMPILED",
-    "HAS_PREAD",
-    "check_crcs",
-    "check_message_crcs",
-    "crc32",
-    "crc32c",
-    "decode_messages",
-    "decode_records",
-    "scan_file",
-    "scan_window",
-]
+    module = importlib.import_module(f"workbench.kernels.{_MODULES[name] if COMPILED else 'plain'}")
+    function: Callable[..., Any] = getattr(module, name)
+    globals()[name] = function  # found without this function from now on
+    return function

@@ -5,18 +5,18 @@ return a whole table hold it whole. Damaged batches are left out, warned of, and
 `Scan.findings`.
 """
 
+import copy
+import dataclasses
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, Literal
 
-import numpy as np
 import pyarrow as pa
 
 from workbench.errors import CorruptRecordError, MissingDependencyError
-from workbench.inspection.findings import Finding, finding_of
+from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
-from workbench.loaders import arrow
 from workbench.loaders.plan import (
     HIGHEST,
     LOWEST,
@@ -24,19 +24,17 @@ from workbench.loaders.plan import (
     OffsetRange,
     SegmentRead,
     TimeRange,
-    batch_selector,
     choose_partitions,
     milliseconds,
     offset_range,
     plan_partition,
 )
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
+from workbench.loaders.segment_batches import ReadOptions, read_segment
 from workbench.record.buffers import BufferPool
-from workbench.record.reader import HEADERS, KEYS, VALUES, Chunk
 
 OnCorrupt = Literal["report", "raise"]
 
-_OPTIONS: Final = {"key": KEYS, "value": VALUES, "headers": HEADERS}
 _SHOWN: Final = 20  # records that `head` gives
 
 
@@ -83,8 +81,8 @@ class Scan:
         check_crc: bool = True,
         on_corrupt: OnCorrupt = "report",
     ) -> None:
-        self.columns = list(RECORD_FIELDS if columns is None else columns)
-        for name in self.columns:
+        names = tuple(RECORD_FIELDS if columns is None else columns)
+        for name in names:
             if name not in SCAN_FIELDS:
                 raise LookupError(f"there is no column {name}; there are {', '.join(SCAN_FIELDS)}")
         if isolation_level not in {"read_uncommitted", "read_committed"}:
@@ -99,17 +97,25 @@ class Scan:
         self.findings: list[Finding] = []
         self._offsets = offsets
         first, end = timestamps or (None, None)
-        self._times = (milliseconds(first, LOWEST), milliseconds(end, HIGHEST))
+        self.options = ReadOptions(
+            columns=names,
+            times=(milliseconds(first, LOWEST), milliseconds(end, HIGHEST)),
+            include_control=include_control,
+            check_crc=check_crc,
+        )
         self._isolation_level: IsolationLevel = isolation_level
         self._limit = limit
-        self._include_control = include_control
-        self._check_crc = check_crc
         self._on_corrupt = on_corrupt
 
     @property
     def schema(self) -> pa.Schema:
         """Names, types and nullability of the columns."""
-        return pa.schema([SCAN_FIELDS[name] for name in self.columns])
+        return self.options.schema
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.options.columns)
 
     def __repr__(self) -> str:
         names = ", ".join(p.name for p in self.partitions[:3])
@@ -135,18 +141,17 @@ class Scan:
         self.findings = []
         left = HIGHEST if self._limit is None else self._limit
         pool = BufferPool()
-        for read in self.plan():
-            if left <= 0:
-                break
-            for chunk in self._chunks(read, pool):
-                batch = self._to_batch(chunk, read)
-                if batch.num_rows > left:
-                    batch = batch.slice(0, left)
-                left -= batch.num_rows
-                if batch.num_rows:
-                    yield batch
-                if left <= 0:
+        for read in self.plan() if left else ():
+            for batch, findings in read_segment(read, self.options, pool):
+                self._note(findings)
+                taken = batch if batch.num_rows <= left else batch.slice(0, left)
+                left -= taken.num_rows
+                if taken.num_rows:
+                    yield taken
+                if not left:
                     break
+            if not left:
+                break
         if self.findings:
             warnings.warn(
                 f"{len(self.findings)} damaged places were left out; the first: {self.findings[0]}",
@@ -154,35 +159,12 @@ class Scan:
                 stacklevel=2,
             )
 
-    def _chunks(self, read: SegmentRead, pool: BufferPool) -> Iterator[Chunk]:
-        options = sum(_OPTIONS[name] for name in self.columns if name in _OPTIONS)
-        select = batch_selector(read, self._times, include_control=self._include_control)
-        path = read.segment.path
-        for chunk in read.segment.read(
-            read.start, options=options, check_crc=self._check_crc, select=select, pool=pool
-        ):
-            for problem in chunk.problems:
-                finding = finding_of(problem, path)
-                if self._on_corrupt == "raise":
-                    raise CorruptRecordError(path, problem.position, finding.found)
-                self.findings.append(finding)
-            yield chunk
-            rows = chunk.rows
-            if len(rows) and rows["base_offset"][-1] >= read.high:
-                break
-
-    def _to_batch(self, chunk: Chunk, read: SegmentRead) -> pa.RecordBatch:
-        """Return a chunk's records as Arrow, those outside the wanted ranges filtered out."""
-        columns, rows = chunk.columns, chunk.rows
-        partition = read.partition
-        where = (partition.topic, partition.partition, read.segment.base_offset)
-        arrays = [arrow.column(name, columns, rows, where) for name in self.columns]
-        batch = pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-        keep = (columns.offsets >= read.low) & (columns.offsets < read.high)
-        if self._times != (LOWEST, HIGHEST):
-            stamps = columns.timestamps
-            keep &= (stamps >= max(self._times[0], 0)) & (stamps < self._times[1])
-        return batch if keep.all() else batch.filter(pa.array(np.asarray(keep)))
+    def _note(self, findings: list[Finding]) -> None:
+        """Keep what was left out, or raise the first of it."""
+        if findings and self._on_corrupt == "raise":
+            first = findings[0]
+            raise CorruptRecordError(first.path, first.position, first.found)
+        self.findings.extend(findings)
 
     def to_arrow_batch_reader(self) -> pa.RecordBatchReader:
         """Return a reader that streams the records; memory stays bounded whatever the size."""
@@ -285,23 +267,18 @@ class Scan:
 
     def count(self) -> int:
         """Return how many records there are; keys, values and headers are not decoded."""
-        narrow = self._with_columns(["offset"])
+        narrow = copy.copy(self)
+        narrow.options = dataclasses.replace(self.options, columns=("offset",))
         total = sum(batch.num_rows for batch in narrow.batches())
         self.findings = narrow.findings
         return total
 
-    def _with_columns(self, columns: list[str]) -> "Scan":
-        other = object.__new__(Scan)
-        other.__dict__.update(self.__dict__)
-        other.columns = columns
-        return other
-
     def head(self, count: int = _SHOWN) -> pa.Table:
         """Return the first ``count`` records as a table; reads no further."""
-        other = self._with_columns(self.columns)
-        other._limit = count if self._limit is None else min(count, self._limit)
-        table = other.to_arrow()
-        self.findings = other.findings
+        first = copy.copy(self)
+        first._limit = count if self._limit is None else min(count, self._limit)
+        table = first.to_arrow()
+        self.findings = first.findings
         return table
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.dispatch import HAS_PREAD, scan_file, scan_window
+from workbench.kernels import dispatch
 from workbench.layout import problems
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.layout.batch_row import BATCH_ROW
@@ -154,7 +154,7 @@ def _scan_in_windows(
     count = 0
     while True:
         got = source.read_into(window[: max(0, min(_WINDOW, file_end - position))], position)
-        done, reached, code = scan_window(window[:got], position, file_end, rows[count:])
+        done, reached, code = dispatch.scan_window(window[:got], position, file_end, rows[count:])
         count += done
         if code != problems.MORE_DATA or reached == position:
             return count, reached, code
@@ -175,8 +175,8 @@ def scan_batches(source: FileSource, start: int = 0, stop: int | None = None) ->
     window = np.empty(_WINDOW, np.uint8)
     count, position = 0, start
     while True:
-        if HAS_PREAD:
-            got = scan_file(source.descriptor, position, file_end, window, rows[count:])
+        if dispatch.HAS_PREAD:
+            got = dispatch.scan_file(source.descriptor, position, file_end, window, rows[count:])
         else:
             got = _scan_in_windows(source, position, file_end, rows[count:])
         done, position, code = (int(number) for number in got)

@@ -22,15 +22,6 @@ import numpy as np
 from workbench.kernels.dispatch import COMPILED
 from workbench.record.arena import Arena, DecompressionError
 
-if COMPILED:
-    from workbench.kernels.lz4 import (
-        BLOCK_TOO_LARGE,
-        CUT_SHORT,
-        NO_ROOM,
-        OK,
-        decode_blocks,
-    )
-
 MAGIC: Final = bytes.fromhex("04224d18")
 END_MARK: Final = bytes(4)
 BLOCK_SIZE: Final = 64 * 1024  # bytes of input in a block that Kafka writes
@@ -159,6 +150,9 @@ def _compress_block(block: memoryview, level: int) -> bytes:
 
 
 def _decompress_blocks(data: memoryview, arena: Arena, header: FrameHeader) -> int:
+    # Imported at the first use: what never decompresses lz4 does not wait for the compiler.
+    from workbench.kernels.lz4 import BLOCK_TOO_LARGE, CUT_SHORT, NO_ROOM, OK, decode_blocks
+
     source = np.frombuffer(data, np.uint8)
     at = header.blocks_at
     room = max(header.largest_block, 4 * len(source))

@@ -14,15 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.dispatch import (
-    check_crcs,
-    check_message_crcs,
-    crc32,
-    crc32c,
-    decode_messages,
-    decode_records,
-    scan_window,
-)
+from workbench.kernels import dispatch
 from workbench.kernels.outputs import CHECK_CRC, HEADERS, KEYS, OUT_OF_ROOM, VALUES
 from workbench.layout import problems
 from workbench.layout.attributes import NONE, codec_name
@@ -153,7 +145,9 @@ class RecordReader:
             at = 0  # place in the buffer
             while True:
                 window = buffer[at:filled]
-                count, reached, code = scan_window(window, self._position, self._stop, rows)
+                count, reached, code = dispatch.scan_window(
+                    window, self._position, self._stop, rows
+                )
                 whole = self._whole(rows[:count], len(window))
                 if whole:
                     yield from self._decode(window, rows[:whole].copy())
@@ -282,7 +276,7 @@ class RecordReader:
     ) -> None:
         """Decode the rows of ``run``, noting those that cannot be."""
         first, last = run
-        decode = decode_messages if rows[first]["magic"] < 2 else decode_records
+        decode = dispatch.decode_messages if rows[first]["magic"] < 2 else dispatch.decode_records
         out = builder.reserve(*room)
         while first < last:
             row, code, position = decode(data, spans, rows, first, last, options, out)
@@ -311,7 +305,7 @@ class RecordReader:
         readable: list[tuple[int, int]] = []  # runs of rows that were decompressed
         row = first
         if self._check_crc:
-            check = check_message_crcs if old else check_crcs
+            check = dispatch.check_message_crcs if old else dispatch.check_crcs
             check(window, self._position, rows[first:last], matches[first:last])
         view = memoryview(window)
         while row < last and arena.used < _ARENA_RUN:
@@ -406,5 +400,5 @@ def wrapper_value(entry: memoryview) -> memoryview:
 def entry_crc(entry: npt.NDArray[np.uint8]) -> int:
     """Return the CRC that a whole batch or message ought to have stored: uint8[n] from its first byte."""
     if entry[16] < 2:
-        return int(crc32(entry[MESSAGE_CRC_FROM:]))
-    return int(crc32c(entry[CRC_FROM:]))
+        return int(dispatch.crc32(entry[MESSAGE_CRC_FROM:]))
+    return int(dispatch.crc32c(entry[CRC_FROM:]))

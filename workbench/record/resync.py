@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.dispatch import check_crcs, check_message_crcs, scan_window
+from workbench.kernels import dispatch
 from workbench.layout import problems
 from workbench.layout.attributes import ZSTD
 from workbench.layout.batch_header import (
@@ -56,14 +56,16 @@ def batch_at(source: FileSource, position: int) -> Any:
         return None
     rows: npt.NDArray[Any] = np.zeros(1, BATCH_ROW)
     file_end = source.size
-    count, _, _ = scan_window(source.read(position, BATCH_HEADER_SIZE), position, file_end, rows)
+    count, _, _ = dispatch.scan_window(
+        source.read(position, BATCH_HEADER_SIZE), position, file_end, rows
+    )
     if not count or rows[0]["problem"] != problems.OK or rows[0]["size"] > _WINDOW:
         return None
     data = source.read(position, int(rows[0]["size"]))
     matches = np.zeros(1, np.bool_)
     if len(data) == rows[0]["size"]:
-        check_crcs(data, position, rows, matches)
-        check_message_crcs(data, position, rows, matches)
+        dispatch.check_crcs(data, position, rows, matches)
+        dispatch.check_message_crcs(data, position, rows, matches)
     return rows[0] if matches[0] else None
 
 
@@ -79,12 +81,12 @@ def find_batch(source: FileSource, start: int, stop: int) -> int | None:
         data = source.read(position, min(2 * _WINDOW, stop - position))
         for place in _candidates(data[: _WINDOW + BATCH_HEADER_SIZE], stop - position):
             rest = data[place:]
-            count, _, _ = scan_window(rest, 0, stop - position - int(place), rows)
+            count, _, _ = dispatch.scan_window(rest, 0, stop - position - int(place), rows)
             if not count or rows[0]["problem"] != problems.OK or rows[0]["size"] > len(rest):
                 continue
             matches[0] = False
-            check_crcs(rest, 0, rows, matches)
-            check_message_crcs(rest, 0, rows, matches)
+            dispatch.check_crcs(rest, 0, rows, matches)
+            dispatch.check_message_crcs(rest, 0, rows, matches)
             if matches[0]:
                 return position + int(place)
         position += _WINDOW

@@ -1,0 +1,60 @@
+"""Compile every kernel now, so that the first use in a new process need not: `make env` runs this.
+
+The machine code is kept in `_jit.CACHE_FOLDER` for this CPU.
+"""
+
+import os
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+from workbench.kernels import dispatch
+from workbench.kernels.outputs import USED_COUNT, RecordOutputs
+from workbench.layout.batch_row import BATCH_ROW
+
+
+def compile_kernels() -> None:
+    """Call each kernel once with empty arrays of the types that it is used with."""
+    data = np.zeros(64, np.uint8)
+    rows = np.zeros(1, BATCH_ROW)
+    spans = np.zeros((1, 2), np.int64)
+    matches = np.zeros(1, np.bool_)
+    out = RecordOutputs(
+        *(np.zeros(1, kind) for kind in (np.int64, np.int64, np.int32)),
+        *(np.zeros(1, kind) for kind in (np.int64, np.uint8, np.uint8) * 2),
+        *(np.zeros(1, k) for k in (np.int32, np.int64, np.uint8, np.int64, np.uint8, np.uint8)),
+        used=np.zeros(USED_COUNT, np.int64),
+    )
+    dispatch.crc32(data)
+    dispatch.crc32c(data)
+    dispatch.scan_window(data, 0, 0, rows)
+    if dispatch.HAS_PREAD:
+        with tempfile.TemporaryFile() as file:
+            dispatch.scan_file(file.fileno(), 0, 0, np.zeros(4096, np.uint8), rows)
+    dispatch.decode_records(data, spans, rows, 0, 0, 0, out)
+    dispatch.decode_messages(data, spans, rows, 0, 0, 0, out)
+    dispatch.check_crcs(data, 0, rows[:0], matches)
+    dispatch.check_message_crcs(data, 0, rows[:0], matches)
+    if dispatch.COMPILED:
+        from workbench.kernels.lz4 import decode_blocks
+
+        decode_blocks(np.frombuffer(bytes(8), np.uint8), 0, 0, data, 0, 0)
+
+
+def main() -> None:
+    """Compile and say how long it took."""
+    if not dispatch.COMPILED:
+        sys.stderr.write("kernels run in plain Python here: nothing to compile\n")
+        return
+    from workbench.kernels._jit import CACHE_FOLDER
+
+    start = time.perf_counter()
+    compile_kernels()
+    seconds = time.perf_counter() - start
+    sys.stdout.write(f"kernels ready in {seconds:.1f} s, kept in {os.fspath(CACHE_FOLDER)}\n")
+
+
+if __name__ == "__main__":
+    main()
