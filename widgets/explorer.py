@@ -22,6 +22,7 @@ from widgets.view.records import Lens, Mask
 from widgets.view.segments import strip_columns
 from widgets.view.text import plural, size_text
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
+from workbench.inspection.listing import Listing, Root
 
 Answer = tuple[dict[str, Any], list[bytes]]
 """What goes back to the front end: a JSON object and buffers."""
@@ -154,18 +155,27 @@ class LogExplorer(KafkaWidget):
         return {"rows": view.page(start, stop, self._lens)}, []
 
     def answer_row(self, partition: str, segment: str, offset: str) -> Answer:
-        """Where in the record list an offset stands."""
+        """Where an offset stands in the record list, and where its bytes lie in its batch."""
         view = self._current(partition, segment)
-        return {"row": -1 if view is None else view.records.row_of_offset(int(offset))}, []
+        if view is None:
+            return {"row": -1, "place": None}, []
+        row = view.records.row_of_offset(int(offset))
+        return {"row": row, "place": view.place_of(row)}, []
 
     def answer_bytes(
-        self, partition: str, segment: str, position: int, start: int, stop: int
+        self, partition: str, segment: str, position: int, inside: bool, start: int, stop: int
     ) -> Answer:
-        """Bytes [start, stop) of the batch at ``position``, and the fields in them."""
+        """Bytes [start, stop) of a batch, on disk or decompressed, and the fields in them."""
         view = self._current(partition, segment)
         if view is None or not 0 <= start < stop <= start + MOST_BYTES:
             return {"start": start, "fields": [], "masks": []}, [b""]
-        return byte_window(view.segment, view.fields(position), position, start, stop, self._lens)
+        explained = view.explained(position)
+        inner = explained.batch.decompressed
+        data = (inner or b"") if inside else explained.batch.data
+        content, buffers = byte_window(
+            data[start:stop], explained.inside if inside else explained.on_disk, start, self._lens
+        )
+        return content | {"decompressed_size": None if inner is None else len(inner)}, buffers
 
     def answer_go(self, text: str, partition: str | None) -> Answer:
         """Select what the text says: an offset, or a UTC time in any ISO form."""
@@ -225,7 +235,7 @@ class LogExplorer(KafkaWidget):
         name = partition or self.selected["partition"]
         if name is None:
             raise ValueError("no partition is selected")
-        found = self.logs.verify(partitions=[name])
+        found = self._one_partition(name).verify()
         with self.hold_sync():
             rest = [each for each in self._findings if each["partition"] != name]
             self._findings = rest + finding_rows(name, self.logs.listing.partitions[name], found)
@@ -234,6 +244,12 @@ class LogExplorer(KafkaWidget):
                 self._strip = self._read_strip(name)
             self._list()
         return list(found)
+
+    def _one_partition(self, name: str) -> workbench.LogDirectory:
+        """The log directory as if it held this partition alone."""
+        partition = self.logs.listing.partitions[name]
+        root = Root(partition.root or partition.path, (), (partition,))
+        return workbench.LogDirectory(Listing((root,), {name: partition}))
 
     def selected_batch(self) -> Any:
         """The selected batch as an object; None without one."""

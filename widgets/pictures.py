@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
 
 from widgets.view.packing import unpack
 from widgets.view.text import plural, size_text, time_text
@@ -17,7 +19,7 @@ from widgets.view.text import plural, size_text, time_text
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#B8A800", "#8C6BB1", "#888888")
 CODECS = ("uncompressed", "gzip", "snappy", "lz4", "zstd")
 CONTROL, DAMAGE, INK, DIM, LINE, HAIR, ACCENT = (
-    "#16191d", "#D55E00", "#16191d", "#5b6570", "#d5dae0", "#e9ecf0", "#0b62c4",
+    "#333b45", "#D55E00", "#16191d", "#5b6570", "#d5dae0", "#e9ecf0", "#0b62c4",
 )  # fmt: skip
 _BINS = 1200
 _WIDTH, _HEIGHT, _DPI = 10.0, 3.7, 120
@@ -43,7 +45,9 @@ def explorer_picture(
         figure.text(0.262, 0.85, title, size=8.5, color=INK, va="center")
         _draw_strip(figure.add_axes((0.262, 0.71, 0.722, 0.085)), strip, segment)
     if segment:
-        figure.text(0.262, 0.585, segment["name"], size=8.5, color=INK, va="center")
+        figure.text(0.262, 0.605, segment["name"], size=8.5, color=INK, va="center")
+        about = _about(segment)
+        figure.text(0.984, 0.605, about, size=8, color=DIM, ha="right", va="center")
         _draw_segment(figure, segment)
     out = io.BytesIO()
     figure.savefig(out, format="png", metadata={"Software": None})
@@ -51,8 +55,6 @@ def explorer_picture(
 
 
 def _rule(figure: Figure, height: float) -> Any:
-    from matplotlib.lines import Line2D  # noqa: PLC0415 - beside its only use
-
     return Line2D([0, 1], [height, height], color=LINE, lw=0.8, transform=figure.transFigure)
 
 
@@ -76,8 +78,6 @@ def _draw_tree(figure: Figure, directory: dict[str, Any], strip: dict[str, Any] 
 
 
 def _box(figure: Figure, place: tuple[float, float, float, float], color: str) -> Any:
-    from matplotlib.patches import Rectangle  # noqa: PLC0415 - beside its only use
-
     x, y, width, height = place
     return Rectangle(
         (x, y), width, height, transform=figure.transFigure, facecolor=color, edgecolor="none"
@@ -88,9 +88,15 @@ def _bare(axes: Axes, *, ticks: bool = False) -> None:
     axes.set_yticks([])
     for side in axes.spines.values():
         side.set_visible(False)
-    axes.tick_params(axis="x", length=2.5, width=0.6, color=LINE, labelcolor=DIM, labelsize=7, pad=2)
-    if not ticks:
-        axes.set_xticks([])
+    axes.tick_params(
+        axis="x", length=2.5 if ticks else 0, width=0.6, color=LINE, labelbottom=ticks,
+        labelcolor=DIM, labelsize=7, pad=2,
+    )  # fmt: skip
+
+
+def _thinned(values: npt.NDArray[np.int64], most: int) -> npt.NDArray[np.int64]:
+    """At most that many of the values, evenly spread."""
+    return values[:: max(1, -(-len(values) // most))]
 
 
 def _draw_strip(axes: Axes, strip: dict[str, Any], segment: dict[str, Any] | None) -> None:
@@ -120,9 +126,9 @@ def _draw_segment(figure: Figure, segment: dict[str, Any]) -> None:
     size = max(1, segment["file_size"])
     column = {name: unpack(packed) for name, packed in segment["batches"].items()}
     position, width = column["position"], column["size"]
-    batches = figure.add_axes((0.262, 0.37, 0.722, 0.17))
-    index = figure.add_axes((0.262, 0.30, 0.722, 0.06), sharex=batches)
-    times = figure.add_axes((0.262, 0.125, 0.722, 0.16), sharex=batches)
+    batches = figure.add_axes((0.262, 0.39, 0.722, 0.17))
+    index = figure.add_axes((0.262, 0.32, 0.722, 0.06), sharex=batches)
+    times = figure.add_axes((0.262, 0.13, 0.722, 0.17), sharex=batches)
     for axes in (batches, index):
         _bare(axes)
     _bare(times, ticks=True)
@@ -147,13 +153,24 @@ def _draw_segment(figure: Figure, segment: dict[str, Any]) -> None:
             segment["valid_size"], 1, rest, align="edge", color="white", hatch="////",
             edgecolor=DAMAGE if segment["stop"] == "bad size" else DIM, lw=0.8,
         )  # fmt: skip
-    entries = unpack(segment["offset_index"]["position"])
+    entries = _thinned(unpack(segment["offset_index"]["position"]), 240)
     index.vlines(entries, 0.25, 1, color=ACCENT, lw=0.8)
-    index.plot(entries[: _BINS // 3], np.full(len(entries[: _BINS // 3]), 0.25), "o", color=ACCENT, ms=2)
+    if len(entries) < 80:
+        index.plot(entries, np.full(len(entries), 0.25), "o", color=ACCENT, ms=2.5)
     index.set_ylim(0, 1)
     _draw_times(times, segment, column)
     _label_bytes(times, size)
     _draw_legend(figure, set(kinds.tolist()), segment)
+
+
+def _about(segment: dict[str, Any]) -> str:
+    """How much a segment holds, and from when to when."""
+    times = unpack(segment["batches"]["max_timestamp"])
+    known = times[(times >= 0) & (unpack(segment["batches"]["problem"]) == 0)]
+    text = f"{plural(len(times), 'batch', 'batches')}, {size_text(segment['file_size'])}"
+    if not len(known):
+        return text
+    return f"{text}, {time_text(int(known.min()))[:19]} to {time_text(int(known.max()))[:19]}"
 
 
 def _kinds(column: dict[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
@@ -201,11 +218,10 @@ def _draw_times(
     stamps = column["max_timestamp"][known]
     axes.step(column["position"][known], stamps - stamps.min(), where="post", color=INK, lw=1.1)
     axes.plot(
-        unpack(entries["position"]), unpack(entries["timestamp"]) - stamps.min(), "D",
-        color=ACCENT, ms=3, mec="white", mew=0.5,
+        _thinned(unpack(entries["position"]), 60),
+        _thinned(unpack(entries["timestamp"]), 60) - stamps.min(),
+        "D", color=ACCENT, ms=3.4, mec="white", mew=0.6,
     )  # fmt: skip
-    span = f"{time_text(int(stamps.min()))} to {time_text(int(stamps.max()))}"
-    axes.set_title(span, size=7, color=DIM, loc="right", pad=-1)
     axes.margins(y=0.14)
 
 
@@ -222,10 +238,6 @@ def _draw_legend(figure: Figure, kinds: set[int], segment: dict[str, Any]) -> No
         entries.append((ACCENT, "offset index entry", "o"))
     if segment["time_index"]["offset"]["length"]:
         entries.append((ACCENT, "time index entry", "D"))
-    count = plural(segment["batches"]["position"]["length"], "batch", "batches")
-    figure.text(0.984, 0.585, f"{count}, {size_text(segment['file_size'])}", size=8, color=DIM, ha="right", va="center")
-    from matplotlib.lines import Line2D  # noqa: PLC0415 - beside its only use
-
     marks = [
         Line2D([], [], ls="", marker=marker, color=colour, ms=5 if marker == "s" else 3.5, label=text)
         for colour, text, marker in entries

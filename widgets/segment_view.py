@@ -5,9 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from widgets.view.bytes import Place, places
 from widgets.view.packing import pack
 from widgets.view.records import Lens, record_row
 from widgets.view.segments import batch_columns, index_columns, time_index_columns
+from workbench.inspection.batch_bytes import BatchBytes, read_batch
 from workbench.inspection.fields import explain_batch
 from workbench.inspection.findings import finding_of
 from workbench.inspection.record_window import Record, RecordWindow
@@ -22,6 +24,7 @@ FIRST_PAGE = 200
 _STOPS = {0: "end", 1: "unfinished batch", 2: "bad size"}
 _TAIL_LOOKED_AT = 4096
 _OTHER_PROBLEM = 254
+_RECORD_GROUPS = ("record ", "message")
 
 
 class Tail(NamedTuple):
@@ -30,6 +33,24 @@ class Tail(NamedTuple):
     stop: str
     position: int
     file_size: int
+
+
+class Explained(NamedTuple):
+    """A batch's bytes on disk and decompressed, each with its fields."""
+
+    position: int
+    batch: BatchBytes
+    on_disk: list[Place]
+    inside: list[Place]
+
+
+def explain(segment: Segment, position: int, size: int) -> Explained:
+    """Read a batch and name its bytes."""
+    fields = explain_batch(segment, position)
+    on_disk = [each for each in fields if not each.is_decompressed]
+    inside = [each for each in fields if each.is_decompressed]
+    batch = read_batch(segment, position, size)
+    return Explained(position, batch, places(on_disk, position), places(inside, 0))
 
 
 class SegmentView:
@@ -53,7 +74,7 @@ class SegmentView:
             self.words[int(self.rows["problem"][row])] = table[int(row)].problem or "damaged"
         self.damaged = self._check() if segment.size <= CHECKED_AT_ONCE else {}
         self.tail = self._find_tail()
-        self._explained: tuple[int, list[Any]] | None = None
+        self._explained: Explained | None = None
 
     def _check(self) -> dict[int, int]:
         """Read every batch and note those that cannot be read."""
@@ -153,8 +174,24 @@ class SegmentView:
         base, last = int(rows["base_offset"][0]), int(rows["last_offset"].max())
         return (self.segment.base_offset if base < 0 else base), last + 1
 
-    def fields(self, position: int) -> list[Any]:
-        """The fields of the batch at a position, ascending; the last batch asked for is kept."""
-        if self._explained is None or self._explained[0] != position:
-            self._explained = (position, explain_batch(self.segment, position))
-        return self._explained[1]
+    def explained(self, position: int) -> Explained:
+        """The bytes of the batch at a position with their fields; the last one asked for is kept."""
+        if self._explained is None or self._explained.position != position:
+            row = self.row_of(position)
+            size = 0 if row is None else int(self.rows["size"][row])
+            self._explained = explain(self.segment, position, size)
+        return self._explained
+
+    def place_of(self, row: int) -> tuple[bool, int, int] | None:
+        """Where a record's bytes lie: whether in what is decompressed, from where, how many."""
+        if not 0 <= row < len(self.records):
+            return None
+        batch = self.records.batch_of(row)
+        number = row - self.records.first_row(batch)
+        explained = self.explained(int(self.rows["position"][batch]))
+        for is_inside, found in ((False, explained.on_disk), (True, explained.inside)):
+            groups = [each for each in found if each.field.name.startswith(_RECORD_GROUPS)]
+            groups = [each for each in groups if each.field.level == 0]
+            if number < len(groups):
+                return is_inside, groups[number].start, groups[number].field.size
+        return None

@@ -1,5 +1,5 @@
 // Places of the ticks of an axis: round numbers, few enough to read.
-import { bytes, count } from "./format.js";
+import { count } from "./format.js";
 
 // Round steps for bytes are powers of two, so that labels say 64 KiB and not 62.5 KiB.
 export function byteTicks(from, to, most) {
@@ -12,11 +12,11 @@ export function byteTicks(from, to, most) {
 
 function byteLabel(at, step) {
   if (at === 0) return "0";
-  for (const [unit, size] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 1024]]) {
-    if (at >= size && (at * 100) % size === 0) return `${at / size} ${unit}`;
-    if (at >= size && step >= size / 64) return bytes(at);
+  if (step < 1024) return count(at);
+  for (const [unit, size] of [["GiB", 2 ** 30], ["MiB", 2 ** 20]]) {
+    if (at >= size && step >= size / 4) return `${at / size} ${unit}`;
   }
-  return count(at);
+  return at % 2 ** 20 ? `${count(at / 1024)} KiB` : `${count(at / 2 ** 20)} MiB`;
 }
 
 // Steps of 1, 2 or 5 times a power of ten, for offsets.

@@ -1,6 +1,6 @@
 // The bytes of a batch, 16 to a row, each coloured by the field it belongs to; the fields in sight beside them.
-import { h } from "./dom.js";
-import { count } from "./format.js";
+import { choice, h } from "./dom.js";
+import { bytes, count } from "./format.js";
 import { windowedRows } from "./rows.js";
 
 const PAGE_BYTES = 4096, WIDTH = 16;
@@ -10,9 +10,12 @@ export function bytesView({ fetch, signal }) {
   const list = h("div", { class: "klw-fields", tabindex: 0, role: "list", "aria-label": "Fields in sight" });
   const empty = h("div", { class: "klw-empty" }, "Select a batch to see its bytes.");
   const split = h("div", { class: "klw-bytes", hidden: true }, hexbox, list);
+  const modes = choice("Which bytes", [["disk", "On disk"], ["inside", "Decompressed"]], "disk", (mode) => showMode(mode === "inside"));
+  modes.el.hidden = true;
   const el = h("div", { class: "klw-pane" }, split, empty);
-  let source = null, pages = new Map(), asked = new Set(), lit = null, chosen = null, shownKey = "";
-  const rows = windowedRows({ box: hexbox, rowHeight: 20, signal, makeRow, fillRow, onWindow: showFields });
+  let batch = null, inside = false, wanted = null;
+  let source = null, pages = new Map(), asked = new Set(), lit = null, shownKey = "";
+  const rows = windowedRows({ box: hexbox, rowHeight: 20, headHeight: 6, signal, makeRow, fillRow, onWindow: showFields });
 
   function makeRow() {
     const cells = [];
@@ -25,9 +28,10 @@ export function bytesView({ fetch, signal }) {
     if (!got && !asked.has(number) && source) {
       asked.add(number);
       const mine = source;
-      fetch(number * PAGE_BYTES, Math.min(source.size, (number + 1) * PAGE_BYTES)).then((answer) => {
+      fetch(inside, number * PAGE_BYTES, Math.min(source.size, (number + 1) * PAGE_BYTES)).then((answer) => {
         asked.delete(number);
         if (mine !== source || !answer) return;
+        if (!inside) offerInside(answer.decompressed_size);
         pages.set(number, unfold(answer));
         if (pages.size > 64) pages.delete(pages.keys().next().value);
         rows.refresh();
@@ -52,7 +56,7 @@ export function bytesView({ fetch, signal }) {
   }
   function fillByte(cell, text, field, at, masked = false) {
     if (cell.textContent !== text) cell.textContent = text;
-    const state = field ? [field.tone, at === field.start && cell.tagName === "U", field === lit || field.key === chosen, masked] : ["", false, false, masked];
+    const state = field ? [field.tone, at === field.start && cell.tagName === "U", field === lit || isWanted(at), masked] : ["", false, false, masked];
     ["tone", "edge", "lit", "masked"].forEach((name, k) => { if (cell.dataset[name] !== String(state[k])) cell.dataset[name] = String(state[k]); });
     cell.dataset.at = at ?? "";
   }
@@ -65,14 +69,14 @@ export function bytesView({ fetch, signal }) {
     const key = [...fields.keys()].join();
     if (key === shownKey) return markFields();
     shownKey = key;
-    list.replaceChildren(...[...fields.values()].map((field) => h("div", { class: "klw-field", role: "listitem", style: `--level:${field.level}`, "data-key": field.key,
+    list.replaceChildren(...[...fields.values()].map((field) => h("div", { class: "klw-field", role: "listitem", style: `--level:${field.level}`, "data-wrong": field.wrong, "data-key": field.key,
       title: `${field.name}: ${field.value}${field.note ? ` (${field.note})` : ""}\n${count(field.size)} bytes at ${count(source.position + field.start)}` },
       h("i", field.leaf ? { "data-tone": field.tone } : {}), h("b", {}, field.name), h("span", {}, field.value, field.note ? h("em", {}, field.note) : null))));
     for (const item of list.children) item.addEventListener("pointerenter", () => light(fields.get(item.dataset.key)));
     markFields();
   }
   function markFields() {
-    for (const item of list.children) item.dataset.lit = String(item.dataset.key === (lit?.key ?? chosen));
+    for (const item of list.children) item.dataset.lit = String(item.dataset.key === lit?.key);
   }
   function light(field) {
     if (field?.key === lit?.key) return;
@@ -86,22 +90,51 @@ export function bytesView({ fetch, signal }) {
   });
   for (const box of [hexbox, list]) box.addEventListener("pointerleave", () => light(null));
 
+  const isWanted = (at) => wanted !== null && wanted[0] === inside && at >= wanted[1] && at < wanted[1] + wanted[2];
+  function offerInside(size) {
+    batch.inside = size;
+    modes.el.hidden = size === null;
+    if (wanted?.[0] && size !== null && !inside) showMode(true);
+  }
+  function showMode(isInside) {
+    inside = isInside;
+    modes.show(inside ? "inside" : "disk");
+    modes.el.title = inside ? `${bytes(batch.size)} on disk become ${bytes(batch.inside)}` : "";
+    open(inside ? { position: 0, size: batch.inside } : batch);
+    if (wanted?.[0] === inside) rows.toTop(Math.floor(wanted[1] / WIDTH) - 2);
+  }
+  function open(next) {
+    source = next;
+    pages = new Map();
+    asked = new Set();
+    lit = null;
+    shownKey = "";
+    list.replaceChildren();
+    rows.reset();
+    rows.setCount(next ? Math.ceil(next.size / WIDTH) : 0);
+  }
+
   return {
     el,
+    modes: modes.el,
     // What to show: {position, size} in the file; null for nothing.
     setSource(next, text = "Select a batch to see its bytes.") {
-      source = next;
-      pages = new Map();
-      asked = new Set();
-      lit = null;
-      chosen = null;
-      shownKey = "";
-      list.replaceChildren();
+      batch = next && { ...next, inside: null };
+      inside = false;
+      wanted = null;
+      modes.show("disk");
+      modes.el.hidden = true;
       split.hidden = !next;
       empty.hidden = Boolean(next);
       empty.textContent = text;
-      rows.reset();
-      rows.setCount(next ? Math.ceil(next.size / WIDTH) : 0);
+      open(batch);
+    },
+    // Mark a record's bytes: [is decompressed, start, size]; null for none.
+    setRecord(place) {
+      wanted = place;
+      if (!batch || !place) return rows.refresh();
+      if (place[0] !== inside && (!place[0] || batch.inside !== null)) return showMode(place[0]);
+      if (place[0] === inside) rows.toTop(Math.floor(place[1] / WIDTH) - 2);
     },
     refresh: rows.refresh,
   };

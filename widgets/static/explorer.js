@@ -109,10 +109,10 @@ function render({ model, el, signal: outer }) {
     const each = shownFindings()[i];
     if (each.segment !== null) choose({ segment: each.segment, position: each.batch_position, offset: null });
   } });
-  const hex = bytesView({ signal, fetch: (start, stop) => ask("bytes", inSegment({ position: chosen().position, start, stop })) });
+  const hex = bytesView({ signal, fetch: (inside, start, stop) => ask("bytes", inSegment({ position: chosen().position, inside, start, stop })) });
   const tabs = tabStrip({
     records: ["Records", records.el, python("records", "Records")],
-    bytes: ["Bytes", hex.el, python("bytes", "Bytes")],
+    bytes: ["Bytes", hex.el, hex.modes, python("bytes", "Bytes")],
     batches: ["Batches", batches.el, python("batches", "Batches")],
     offset_index: ["Offset index", offsetIndex.el, python("offset_index", "Offset index")],
     time_index: ["Time index", timeIndex.el, python("time_index", "Time index")],
@@ -193,8 +193,16 @@ function render({ model, el, signal: outer }) {
       hex.setSource(i < 0 ? null : { position: now.position, size: data.end[i] - data.position[i] });
       if (i >= 0 && now.offset === null && firstRows.length > i) records.toTop(firstRows.number(i));
     }
-    if (now.offset === null) records.select(-1);
-    else if (now.offset !== shownOffset || source !== shownSource) ask("row", inSegment({ offset: now.offset })).then((answer) => { if (answer && chosen().offset === now.offset) records.select(answer.row); });
+    if (now.offset === null) {
+      records.select(-1);
+      hex.setRecord(null);
+    } else if (now.offset !== shownOffset || source !== shownSource) {
+      ask("row", inSegment({ offset: now.offset })).then((answer) => {
+        if (!answer || chosen().offset !== now.offset) return;
+        records.select(answer.row);
+        hex.setRecord(answer.place);
+      });
+    }
     shownSource = source;
     shownOffset = now.offset;
     records.refresh();

@@ -40,9 +40,11 @@ function note(pen, ink, left, y, text) {
 }
 
 // The path of a look-up: from the entry at or before the offset, over the batches that must be read.
-export function paintLookup({ pen, data, ink, x }, i) {
+export function paintLookup({ pen, data, ink, x, left, span }, i) {
   const entry = data.entryFor(i), from = entry < 0 ? 0 : data.indexPosition[entry], to = data.position[i];
-  const [top, tall] = LAYOUT.index, a = x(from), b = x(to);
+  const [top, tall] = LAYOUT.index, a = x(from), limit = left + span;
+  // A batch that begins left of the view and reaches into it is pointed at where it comes into sight.
+  const b = x(to) < left && x(data.end[i]) > left ? left + 6 : x(to);
   pen.strokeStyle = pen.fillStyle = ink.accent;
   pen.lineWidth = 2;
   pen.beginPath();
@@ -61,7 +63,7 @@ export function paintLookup({ pen, data, ink, x }, i) {
   const text = to === from ? "index points here" : `index, then read ${bytes(to - from)}`;
   pen.font = ink.ui;
   const wide = pen.measureText(text).width;
-  const right = b + 10 + wide + 8 < x.limit;
+  const right = b + 10 + wide + 8 < limit;
   const place = right ? b + 8 : Math.min(a, b) - wide - 14;
   pen.fillStyle = ink.bg;
   pen.globalAlpha = 0.9;
@@ -103,7 +105,7 @@ function paintTimeEntries({ pen, data, ink, view, x }, y) {
   let before = -Infinity;
   for (let k = first; k < places.length && places[k] <= view[1]; k++) {
     const at = x(places[k]);
-    if (at - before < 5) continue;
+    if (at - before < 11) continue;
     before = at;
     const height = y(data.timeIndexTime[k]);
     pen.save();

@@ -6,14 +6,14 @@ export function recordList({ store, onPick, onOpen, batchOf, signal }) {
   return dataGrid({
     label: "Records", signal, onPick, onOpen, emptyText: "No records here.",
     columns: [
-      { name: "Offset", width: "minmax(84px,.7fr)", number: true }, { name: "Timestamp (UTC)", width: "176px" }, { name: "Key", width: "minmax(90px,1fr)" },
+      { name: "Offset", width: "92px", number: true }, { name: "Timestamp (UTC)", width: "176px" }, { name: "Key", width: "minmax(90px,1fr)" },
       { name: "Value", width: "minmax(150px,2.4fr)" }, { name: "Headers", width: "minmax(70px,.8fr)" }, { name: "Batch", width: "64px", number: true },
     ],
     cellsOf(i) {
       const row = store.row(i);
       if (!row) return null;
       const [offset, time, key, value, headers, batch, note] = row;
-      if (note && !offset) return [{ text: "—", kind: "bad" }, "", { text: note, kind: "bad" }, "", "", { text: count(batch), kind: "quiet" }];
+      if (note && !offset) return [{ text: "—", kind: "bad" }, "", "", { text: note, kind: "bad" }, "", { text: count(batch), kind: "quiet" }];
       return [count(offset), time === null ? { text: "none", kind: "null" } : timestamp(time), cellOf(key), note ? { text: note, kind: "quiet" } : cellOf(value), cellOf(headers), { text: count(batch), kind: "quiet" }];
     },
     rowKind: (i) => batchOf(i, store),
@@ -29,7 +29,7 @@ export function batchList({ data, onPick, onOpen, signal }) {
   return dataGrid({
     label: "Batches", signal, onPick, onOpen, emptyText: "No batches in this segment.",
     columns: [
-      { name: "#", width: "64px", number: true }, { name: "Position", width: "minmax(84px,1fr)", number: true }, { name: "Bytes", width: "minmax(66px,.8fr)", number: true },
+      { name: "#", width: "62px", number: true }, { name: "Position", width: "minmax(84px,1fr)", number: true }, { name: "Bytes", width: "minmax(66px,.8fr)", number: true },
       { name: "Offsets", width: "minmax(130px,1.6fr)" }, { name: "Records", width: "minmax(60px,.7fr)", number: true }, { name: "Latest time (UTC)", width: "176px" },
       { name: "Compression", width: "92px" }, { name: "Producer", width: "minmax(64px,.8fr)", number: true }, { name: "What", width: "minmax(110px,1.4fr)" },
     ],
@@ -48,7 +48,7 @@ export function batchList({ data, onPick, onOpen, signal }) {
 export function offsetIndexList({ data, onPick, signal }) {
   return dataGrid({
     label: "Offset index entries", signal, onPick, emptyText: "The offset index has no entries: a look-up reads from the start of the file.",
-    columns: [{ name: "#", width: "64px", number: true }, { name: "Offset", width: "minmax(100px,1fr)", number: true }, { name: "Position", width: "minmax(100px,1fr)", number: true }, { name: "Points at", width: "minmax(160px,3fr)" }],
+    columns: [{ name: "#", width: "62px", number: true }, { name: "Offset", width: "minmax(100px,1fr)", number: true }, { name: "Position", width: "minmax(100px,1fr)", number: true }, { name: "Points at", width: "minmax(160px,3fr)" }],
     cellsOf(i) {
       const d = data(), place = d.indexPosition[i], batch = d.batchAtPosition(place);
       return [count(i), count(d.offsetIndex.offset.exact(i)), count(place), batch >= 0 ? `batch ${count(batch)}, offsets ${d.offsets(batch)}` : { text: "no batch starts there", kind: "bad" }];
@@ -59,7 +59,7 @@ export function offsetIndexList({ data, onPick, signal }) {
 export function timeIndexList({ data, onPick, signal }) {
   return dataGrid({
     label: "Time index entries", signal, onPick, emptyText: "The time index has no entries.",
-    columns: [{ name: "#", width: "64px", number: true }, { name: "Timestamp (UTC)", width: "minmax(180px,1fr)" }, { name: "Offset", width: "minmax(100px,1fr)", number: true }, { name: "Means", width: "minmax(200px,3fr)" }],
+    columns: [{ name: "#", width: "62px", number: true }, { name: "Timestamp (UTC)", width: "minmax(180px,1fr)" }, { name: "Offset", width: "minmax(100px,1fr)", number: true }, { name: "Means", width: "minmax(200px,3fr)" }],
     cellsOf(i) {
       const d = data(), offset = d.timeIndex.offset.exact(i);
       return [count(i), timestamp(d.timeIndex.timestamp.exact(i)), count(offset), `no record up to offset ${count(offset)} is later`];

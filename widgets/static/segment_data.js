@@ -106,6 +106,9 @@ export class SegmentData {
     if (this.problemText(i)) pairs.push(["Problem", this.problemText(i)]);
     return { title: `Batch ${count(i)}`, pairs };
   }
+  describeTail() {
+    return { title: this.stop === "unfinished batch" ? "Unfinished batch" : this.stop === "zeros" ? "Preallocated" : "Unreadable", pairs: [["Bytes", `${count(this.fileSize - this.validSize)} from ${count(this.validSize)}`], ["State", tailText(this)]] };
+  }
   sentence(i) {
     const { title, pairs } = this.describe(i);
     return `${title}. ${pairs.map(([name, value]) => `${name}: ${value}`).join(". ")}.`;

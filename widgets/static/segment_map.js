@@ -63,10 +63,11 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
       hover = i;
       ask();
     }
-    card.hidden = i < 0;
-    if (i < 0) return;
+    const inTail = !inOverview && at >= data.validSize && at < data.fileSize;
+    card.hidden = i < 0 && !inTail;
+    if (card.hidden) return;
     if (card.dataset.batch !== String(i)) {
-      const { title, pairs } = data.describe(i);
+      const { title, pairs } = i < 0 ? data.describeTail() : data.describe(i);
       card.dataset.batch = i;
       card.replaceChildren(h("strong", {}, title), h("dl", {}, ...pairs.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
     }
@@ -167,6 +168,7 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
       cache = {};
       hover = -1;
       card.hidden = true;
+      card.dataset.batch = "";
       selected = -1;
       if (data) {
         view = firstView?.length === 2 ? clampView(firstView[0], firstView[1], data.fileSize) : [0, Math.max(1, data.fileSize)];

@@ -53,7 +53,7 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
     }
     const stripes = hatch(pen, ink.dim, 6);
     for (let i = 0; i < data.size.length; i++) paintSegment(i, stripes);
-    for (const [i, colour, weight] of [[hover, ink.fg, 1.5], [selected, ink.bg, 5], [selected, ink.fg, 2]]) {
+    for (const [i, colour, weight] of [[hover, ink.fg, 1.5], [selected, ink.bg, 4.5], [selected, ink.fg, 1.75]]) {
       if (i < 0 || i >= data.size.length) continue;
       pen.strokeStyle = colour;
       pen.lineWidth = weight;
@@ -74,7 +74,7 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
     pen.fill();
     pen.globalAlpha = 1;
     if (data.is_active[i]) {
-      pen.globalAlpha = 0.35;
+      pen.globalAlpha = 0.16;
       pen.fillStyle = stripes;
       shape();
       pen.fill();

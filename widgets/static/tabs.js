@@ -5,18 +5,18 @@ let groupCount = 0;
 
 export function tabStrip(panes) {
   const group = `klw-tabs-${++groupCount}`, names = Object.keys(panes), parts = {};
-  const about = h("span", { class: "klw-about" }), tools = h("span", {});
-  const strip = h("div", { class: "klw-tabs", role: "tablist", "aria-label": "What is in the segment" });
+  const about = h("span", { class: "klw-about" }), tools = h("span", { class: "klw-tools" });
+  const strip = h("div", { class: "klw-tablist", role: "tablist", "aria-label": "What is in the segment" });
   const body = h("div", { class: "klw-panes" });
   let current = names[0];
-  for (const [name, [text, pane, tool]] of Object.entries(panes)) {
+  for (const [name, [text, pane, ...tool]] of Object.entries(panes)) {
     const small = h("small", {}), tab = h("button", { type: "button", role: "tab", id: `${group}-${name}`, "aria-controls": `${group}-${name}-pane`, onclick: () => show(name) }, text, small);
     const holder = h("div", { class: "klw-pane", role: "tabpanel", id: `${group}-${name}-pane`, "aria-labelledby": `${group}-${name}` }, pane);
     parts[name] = { tab, small, holder, pane, tool };
     strip.append(tab);
     body.append(holder);
   }
-  strip.append(about, tools);
+  const head = h("div", { class: "klw-tabs" }, strip, about, tools);
   strip.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key], at = names.indexOf(current);
     if (!step || event.target.getAttribute("role") !== "tab") return;
@@ -33,12 +33,12 @@ export function tabStrip(panes) {
       tab.tabIndex = each === name ? 0 : -1;
       holder.hidden = each !== name;
     }
-    tools.replaceChildren(parts[name].tool);
+    tools.replaceChildren(...parts[name].tool);
     if (focus) (parts[name].pane.matches("[tabindex]") ? parts[name].pane : parts[name].pane.querySelector("[tabindex]"))?.focus();
   }
   show(current);
   return {
-    el: h("section", { class: "klw-panel klw-lower" }, strip, body),
+    el: h("section", { class: "klw-panel klw-lower" }, head, body),
     show,
     setCount(name, text) { parts[name].small.textContent = text; },
     setAbout(text) { about.textContent = text; },

@@ -50,7 +50,7 @@ export function followTheme(root, changed, signal) {
 // The colours a canvas needs, from the same CSS variables that style the rest.
 export function inks(root) {
   const style = getComputedStyle(root), read = (name) => style.getPropertyValue(`--klw-${name}`).trim();
-  const ink = Object.fromEntries(["bg", "panel", "fg", "dim", "faint", "line", "hair", "accent"].map((name) => [name, read(name)]));
+  const ink = Object.fromEntries(["bg", "panel", "fg", "dim", "faint", "line", "hair", "accent", "control"].map((name) => [name, read(name)]));
   return { ...ink, dark: root.dataset.theme === "dark", ui: `11px ${style.fontFamily}`, small: `10px ${style.fontFamily}`, strong: `600 11px ${style.fontFamily}` };
 }
 

@@ -77,8 +77,8 @@ function damageTicks({ pen, left }, { bins, ratio }, top, tall) {
   for (let x = 0; x < bins.width; x++) if (bins.flags[x] & 2) pen.fillRect(left + x / ratio - 1, top - 4, 3, tall + 6);
 }
 
-function paintGrid({ pen, ink, view, x, span }) {
-  const [top, tall] = LAYOUT.axis;
+function paintGrid({ pen, ink, view, x, span, left }) {
+  const [top, tall] = LAYOUT.axis, limit = left + span + 2;
   pen.font = ink.small;
   pen.textAlign = "left";
   pen.lineWidth = 1;
@@ -90,7 +90,7 @@ function paintGrid({ pen, ink, view, x, span }) {
     pen.lineTo(place, LAYOUT.height - 4);
     pen.stroke();
     pen.fillStyle = ink.dim;
-    pen.fillText(text, place + 4, top + tall / 2 - 1);
+    if (place + pen.measureText(text).width + 6 < limit) pen.fillText(text, place + 4, top + tall / 2 - 1);
   }
 }
 
@@ -114,7 +114,7 @@ function paintBatches(scene) {
     damageTicks(scene, layer, top, tall);
     return;
   }
-  const stripes = hatch(pen, ink.dark ? "rgba(0,0,0,.55)" : "rgba(255,255,255,.75)", 7);
+  const stripes = hatch(pen, ink.dark ? "rgba(0,0,0,.34)" : "rgba(255,255,255,.36)", 7);
   for (let i = first; i <= last; i++) {
     const a = x(data.position[i]), b = x(data.end[i]), gap = b - a > 5 ? 1 : b - a > 2.5 ? 0.5 : 0;
     paintBatch(scene, i, a, Math.max(0.75, b - a - gap), top, tall, stripes);
@@ -123,7 +123,7 @@ function paintBatches(scene) {
 
 function paintBatch({ pen, data, ink, left, span }, i, a, wide, top, tall, stripes) {
   const damaged = data.problem[i] !== 0;
-  pen.fillStyle = damaged ? DAMAGE : data.isControl(i) ? ink.fg : data.categories[data.category[i]].colour;
+  pen.fillStyle = damaged ? DAMAGE : data.isControl(i) ? ink.control : data.categories[data.category[i]].colour;
   box(pen, a, top, wide, tall);
   if (damaged) {
     pen.fillStyle = stripes;
@@ -196,10 +196,10 @@ function paintTail({ pen, data, ink, x }) {
   pen.strokeRect(a + 0.75, top + 0.75, wide - 1.5, tall - 1.5);
   pen.setLineDash([]);
   if (data.stop === "bad size") cross(pen, a + Math.min(wide / 2, 8), top - 6, ink);
-  const text = tailText(data);
   pen.font = ink.ui;
+  const text = [tailText(data), data.stop].find((each) => pen.measureText(each).width + 26 < wide);
+  if (!text) return;
   const room = pen.measureText(text).width + 14;
-  if (wide < room) return;
   pen.fillStyle = ink.bg;
   pen.fillRect(a + 6, top + tall / 2 - 9, room, 18);
   pen.fillStyle = ink.fg;
@@ -209,7 +209,6 @@ function paintTail({ pen, data, ink, x }) {
 
 function paintMarks(scene) {
   const { pen, data, ink, mark, x } = scene, [top, tall] = LAYOUT.batches;
-  x.limit = scene.left + scene.span;
   if (mark.selected >= 0 && mark.selected < data.length) paintLookup(scene, mark.selected);
   for (const [i, colour, weight, grow] of [[mark.hover, ink.fg, 1.5, 1], [mark.selected, ink.bg, 6, 2.5], [mark.selected, ink.fg, 2.5, 2.5]]) {
     if (i < 0 || i >= data.length) continue;
@@ -224,7 +223,7 @@ function paintMarks(scene) {
 
 export function mapSummary(data) {
   const size = `${plural(data.length, "batch", "batches")}, ${bytes(data.fileSize)}`;
-  const times = data.firstTime === null ? "" : `, ${duration(data.lastTime - data.firstTime)} of time`;
+  const times = data.firstTime === null ? "" : ` over ${duration(data.lastTime - data.firstTime)}`;
   const tail = tailText(data), bad = data.problem.reduce((n, each) => n + (each !== 0), 0);
   return `${size}${times}${bad ? `, ${plural(bad, "damaged batch", "damaged batches")}` : ""}${tail ? `; ${tail}` : ""}`;
 }

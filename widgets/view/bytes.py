@@ -1,76 +1,115 @@
 """A window of a batch's bytes with the fields in it, for the bytes view.
 
-Private bytes (keys, values, headers, and everything that is compressed) are replaced by zeros here,
-in the kernel, unless values are shown; the field still tells its length.
+Private bytes (keys, values, and everything that is compressed) are replaced by zeros here, in the
+kernel, unless values are shown; the field still tells its length.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from widgets.view.records import Lens
+from widgets.view.records import Lens, readable
 from workbench.inspection.fields import Field
-from workbench.inspection.segment import Segment
 
 _TONES = 4
-_PRIVATE = ("key", "value", "records", "compressed")
+_PRIVATE = frozenset({"key", "value", "records"})
+_HOLDS_BITS = "attributes"
+
+
+class Place(NamedTuple):
+    """A field, with what the bytes view needs to know of it.
+
+    Attributes:
+        field: as explained.
+        start: byte within the bytes that are shown.
+        owns: whether bytes are coloured by it: it holds no other field, or only bits.
+        tone: which of the four colours, by turns.
+    """
+
+    field: Field
+    start: int
+    owns: bool
+    tone: int
+
+
+def places(fields: Sequence[Field], origin: int) -> list[Place]:
+    """Give each field its start and its colour.
+
+    Args:
+        fields: in the order of the bytes, groups before what they hold.
+        origin: position of the first byte that is shown.
+    """
+    result: list[Place] = []
+    tone, bits_below = 0, None
+    for at, field in enumerate(fields):
+        if bits_below is not None and field.level <= bits_below:
+            bits_below = None
+        is_bit = bits_below is not None
+        has_parts = at + 1 < len(fields) and fields[at + 1].level > field.level
+        if has_parts and field.name == _HOLDS_BITS:
+            has_parts, bits_below = False, field.level
+        owns = not has_parts and not is_bit and field.size > 0
+        tone = (tone + 1) % _TONES if owns else tone
+        result.append(Place(field, field.position - origin, owns, tone))
+    return result
 
 
 def byte_window(
-    segment: Segment, fields: Sequence[Field], position: int, start: int, stop: int, lens: Lens
+    data: bytes, fields: Sequence[Place], start: int, lens: Lens
 ) -> tuple[dict[str, Any], list[bytes]]:
-    """Return bytes [start, stop) of the batch at ``position`` and the fields that touch them.
+    """Return a window of bytes and the fields that touch it.
 
     Args:
-        segment: where the batch lies.
-        fields: of the whole batch, ascending by position, groups before what they hold.
-        position: of the batch in the file.
-        start: byte within the batch.
-        stop: byte within the batch, exclusive.
+        data: the bytes of the window.
+        fields: all there are.
+        start: where the window starts within the bytes that are shown.
         lens: whether private bytes may be seen.
 
     Returns:
-        ``start``, ``fields`` (start within the batch, size, name, value, note, level, leaf, tone),
-        ``masks`` (hidden ranges within the batch), and one buffer: the bytes.
+        ``start``, ``fields`` (start, size, name, value, note, level, leaf, tone, wrong), ``masks``
+        (hidden ranges), and one buffer: the bytes.
     """
-    with open(segment.path, "rb") as file:
-        file.seek(position + start)
-        data = bytearray(file.read(stop - start))
-    shown, masks, tone = [], [], 0
-    for at, field in enumerate(fields):
-        begin, end = field.position - position, field.position - position + field.size
-        is_leaf = at + 1 == len(fields) or fields[at + 1].level <= field.level
-        tone = (tone + 1) % _TONES if is_leaf else tone
-        if end <= start and not (field.size == 0 and begin >= start) or begin >= stop:
+    stop, shown, masks = start + len(data), [], []
+    visible = bytearray(data)
+    for place in fields:
+        field, begin, end = place.field, place.start, place.start + place.field.size
+        if begin >= stop or (end <= start and not begin == end == start):
             continue
-        hidden = is_leaf and is_private(field.name) and field.size > 0 and not _open(lens)
+        hidden = place.owns and is_private(field) and not _is_open(lens)
         if hidden:
             masks.append([begin, end])
             low, high = max(begin, start) - start, min(end, stop) - start
-            data[low:high] = bytes(len(data[low:high]))
+            visible[low:high] = bytes(high - low)
         shown.append(
             {
                 "start": begin,
                 "size": field.size,
-                "name": field.name,
-                "value": "hidden" if hidden else _text(field.value),
-                "note": f"{field.size:,} bytes" if hidden else _text(field.note),
+                "name": field.name.replace("_", " "),
+                "value": "hidden" if hidden and not field.is_wrong else _text(field.value),
+                "note": field.note or (f"{field.size:,} bytes" if hidden else ""),
                 "level": field.level,
-                "leaf": is_leaf,
-                "tone": tone,
+                "leaf": place.owns,
+                "tone": place.tone,
+                "wrong": field.is_wrong,
             }
         )
-    return {"start": start, "fields": shown, "masks": masks}, [bytes(data)]
+    return {"start": start, "fields": shown, "masks": masks}, [bytes(visible)]
 
 
-def is_private(name: str) -> bool:
-    """Whether a field holds what people wrote: a key, a value, a header, or compressed records."""
-    return name.rsplit(".", 1)[-1].strip().lower() in _PRIVATE
+def is_private(field: Field) -> bool:
+    """Whether a field holds what people wrote: a key, a value, or records as a whole."""
+    return field.name in _PRIVATE
 
 
-def _open(lens: Lens) -> bool:
+def _is_open(lens: Lens) -> bool:
     # A mask changes texts in cells; what it would do to raw bytes nobody can say, so they stay shut.
     return lens.show_values and lens.mask is None
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return readable(value)[0] if value else "empty"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)

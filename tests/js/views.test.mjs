@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { pageStore } from "../../widgets/static/pages.js";
+import { SegmentData, tailText } from "../../widgets/static/segment_data.js";
+import { stripSpans } from "../../widgets/static/segment_strip.js";
+import { visibleNodes } from "../../widgets/static/tree.js";
+
+const same = (base, length) => ({ base: String(base), dtype: "same", length, data: null });
+const list = (values) => ({ base: "0", dtype: "u4", length: values.length, data: new DataView(Uint32Array.from(values).buffer) });
+const segment = (change = {}) => new SegmentData({
+  name: "x.log", file_size: 300, valid_size: 300, stop: "end", problem_words: { 14: "the CRC does not match" },
+  batches: {
+    position: list([0, 100, 200]), size: same(100, 3), base_offset: list([10, 20, 40]), last_offset: list([19, 29, 49]), record_count: same(10, 3), max_timestamp: list([5, 6, 7]),
+    producer_id: same(-1, 3), producer_epoch: same(-1, 3), leader_epoch: same(0, 3), attributes: list([0, 0x11, 0x30]), magic: same(2, 3), problem: same(0, 3),
+  },
+  offset_index: { offset: list([29]), position: list([100]) }, offset_index_dropped: 0,
+  time_index: { timestamp: list([6]), offset: list([29]), position: list([100]) }, ...change,
+});
+
+test("bytes belong to batches, and none to what lies behind them", () => {
+  const data = segment();
+  assert.deepEqual([0, 99, 100, 299, 300].map((at) => data.batchAt(at)), [0, 0, 1, 2, -1]);
+  assert.deepEqual([100, 150].map((at) => data.batchAtPosition(at)), [1, -1]);
+});
+
+test("a look-up starts at the last entry at or before the batch's last offset", () => {
+  const data = segment();
+  assert.deepEqual([0, 1, 2].map((i) => data.entryFor(i)), [-1, 0, 0]);
+});
+
+test("a description names codec, kind and problem", () => {
+  const data = segment();
+  data.setFindings([{ batch_position: 100, severity: "error", kind: "crc" }]);
+  assert.match(data.sentence(1), /gzip.*transactional.*crc/);
+  assert.match(data.sentence(2), /control batch/);
+  assert.deepEqual([...data.problem], [0, 255, 0]);
+});
+
+test("what follows the last batch is said in words", () => {
+  assert.equal(tailText(segment()), "");
+  assert.equal(tailText(segment({ file_size: 340, stop: "unfinished batch" })), "40 B not yet a whole batch");
+});
+
+test("segments lie end to end by bytes, and at their offsets by offsets", () => {
+  const segments = { size: [100, 50], base_offset: ["1000", "1500"], next_offset: ["1200", "1600"] };
+  assert.deepEqual(stripSpans(segments, "bytes"), { starts: [0, 100], ends: [100, 150], total: 150 });
+  assert.deepEqual(stripSpans(segments, "offsets"), { starts: [0, 500], ends: [200, 600], total: 600, origin: 1000 });
+});
+
+const nodes = [
+  { key: "t orders", name: "orders", parent: -1, kind: "topic" }, { key: "orders-0", name: "0", parent: 0, kind: "partition" }, { key: "orders-1", name: "1", parent: 0, kind: "partition" },
+  { key: "t clicks", name: "clicks", parent: -1, kind: "topic" }, { key: "clicks-0", name: "0", parent: 3, kind: "partition" },
+];
+
+test("the tree shows what is open", () => {
+  assert.deepEqual(visibleNodes(nodes, new Set(["t clicks"]), "").map(({ key }) => key), ["t orders", "t clicks", "clicks-0"]);
+});
+
+test("a filter shows matches with their topic, and a matching topic with all it has", () => {
+  assert.deepEqual(visibleNodes(nodes, new Set(), "ders-1").map(({ key }) => key), ["t orders", "orders-1"]);
+  assert.deepEqual(visibleNodes(nodes, new Set(), "clicks").map(({ key }) => key), ["t clicks", "clicks-0"]);
+});
+
+test("a page is asked for once, and an answer that comes too late is dropped", async () => {
+  const calls = [];
+  let changes = 0;
+  const store = pageStore({ fetch: (start) => new Promise((resolve) => calls.push([start, resolve])), changed: () => changes++ });
+  assert.equal(store.row(3), null);
+  assert.equal(store.row(4), null);
+  assert.equal(calls.length, 1);
+  store.reset([["first"]]);
+  calls[0][1]([["late"]]);
+  await Promise.resolve();
+  assert.deepEqual(store.row(0), ["first"]);
+  assert.equal(changes, 0);
+});
