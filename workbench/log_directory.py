@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from workbench.inspection.findings import Finding
-from workbench.inspection.html import table_html
+from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify import verify_listing
@@ -31,7 +31,7 @@ def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
 
 
 class LogDirectory(Mapping[str, Partition]):
-    """Partitions by name: ``logs["orders-0"]``. Can be pickled; what was read is not taken along."""
+    """Partitions by name: ``logs["orders-0"]``. Pickled, it leaves behind what was read."""
 
     def __init__(self, listing: Listing) -> None:
         self.listing = listing
@@ -79,7 +79,7 @@ class LogDirectory(Mapping[str, Partition]):
 
     def _repr_html_(self) -> str:
         shown = list(self.values())[:_SHOWN]
-        cells = [
+        cells: list[list[Cell]] = [
             [
                 p.name,
                 len(p.segments),

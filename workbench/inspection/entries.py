@@ -1,4 +1,4 @@
-"""What the file system says of a file, and how a folder is listed without following the broker's clock."""
+"""What the file system says of files: names, sizes and times, without opening one."""
 
 import os
 from typing import NamedTuple

@@ -1,7 +1,8 @@
 """What lies in one or more log directories, by names and sizes alone: no file of a log is opened.
 
-A path may be a log directory (an entry of `log.dirs`), a single partition's folder, or a single file.
-Partition folders are listed when they are first asked for, so ten thousand of them open at once.
+A path may be a log directory (an entry of `log.dirs`), a single partition's folder, or a single
+file. Partition folders are listed when they are first asked for, so ten thousand of them open at
+once.
 
 Kafka: LogManager.loadLog, LocalLog.parseTopicPartitionName (4.2)
 """

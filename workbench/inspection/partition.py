@@ -1,6 +1,7 @@
 """One partition's folder, read-only: its segments, its other files, and what they say together.
 
-Listed when first asked for, then kept: open the log directory anew to see what a live broker did since.
+Listed when first asked for, then kept: open the log directory anew to see what a live broker did
+    since.
 
 Kafka: org.apache.kafka.storage.internals.log.UnifiedLog, LogLoader (4.2)
 """
@@ -161,7 +162,7 @@ class Partition:
 
     @property
     def leftovers(self) -> tuple[FileEntry, ...]:
-        """Files that a broker was about to remove or to swap in: `.deleted`, `.cleaned`, `.swap`, …"""
+        """Files a broker was about to remove or to swap in: `.deleted`, `.cleaned`, `.swap`."""
         return self._contents.leftovers
 
     @property
@@ -199,7 +200,7 @@ class Partition:
 
     @cached_property
     def log_end_offset(self) -> int:
-        """The offset the next record would get, by the batches that are there; 0 without segments."""
+        """The offset the next record would get, by the batches there are; 0 without segments."""
         return self.segments[-1].next_offset if self.segments else 0
 
     @property

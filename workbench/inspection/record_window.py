@@ -1,7 +1,7 @@
 """Records of a segment by row number, decoding only the batches that hold them.
 
-For tables that show a few hundred of millions of rows: a row number finds its batch by the running sum
-of record counts. Batches that cannot be read have no rows. Control batches do.
+For tables that show a few hundred of millions of rows: a row number finds its batch by the running
+sum of record counts. Batches that cannot be read have no rows. Control batches do.
 """
 
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ class Record:
 class RecordWindow:
     """The records of ``segment``, numbered from 0.
 
-    Magic 0 and 1 wrappers do not tell their record count: they are decompressed once, when the window is
-    made. Not thread-safe.
+    Magic 0 and 1 wrappers do not tell their record count: they are decompressed once, when the
+    window is made. Not thread-safe.
     """
 
     def __init__(self, segment: Segment) -> None:
@@ -72,7 +72,7 @@ class RecordWindow:
         return int(np.searchsorted(self._starts, row, side="right")) - 1
 
     def row_of_offset(self, offset: int) -> int:
-        """Return the number of the first record at or after ``offset``; `len()` when there is none."""
+        """Return the number of the first record at or after ``offset``; `len()` without one."""
         batch = self.segment.batches.find_offset(offset)
         if batch == len(self.rows):
             return len(self)
@@ -95,10 +95,12 @@ class RecordWindow:
         records: list[Record] = []
         for chunk in self.segment.read(begin, end, pool=self._pool):
             columns = chunk.columns
-            assert columns.keys and columns.values and columns.headers
+            assert columns.keys
+            assert columns.values
+            assert columns.headers
             batches = np.searchsorted(self.rows["position"], chunk.rows["position"])
             numbers = self._numbers(batches, columns.batch)
-            for at in np.flatnonzero((numbers >= start) & (numbers < stop)):
+            for at in np.flatnonzero((numbers >= start) & (numbers < stop)).tolist():
                 batch = int(columns.batch[at])
                 stamp = int(columns.timestamps[at])
                 records.append(

@@ -1,7 +1,7 @@
 """One segment of a partition, read-only: the `.log` file and the indexes beside it.
 
-Nothing is read until it is asked for, nothing is ever written, and bad bytes are reported by what is
-returned, not raised. A segment can be pickled; what was read is not taken along.
+Nothing is read until it is asked for, nothing is ever written, and bad bytes are reported by what
+is returned, not raised. A segment can be pickled; what was read is not taken along.
 
 Kafka: org.apache.kafka.storage.internals.log.LogSegment (4.2)
 """
@@ -9,7 +9,6 @@ Kafka: org.apache.kafka.storage.internals.log.LogSegment (4.2)
 import os
 from collections.abc import Iterator
 from typing import Any
-
 
 from workbench.files import offset_index
 from workbench.files.names import FileKind
@@ -113,7 +112,7 @@ class Segment:
         return int(table.rows["last_offset"][-1]) + 1 if len(table) else self.base_offset
 
     def _position_near_end(self, source: FileSource) -> int:
-        """Return a position where a batch of this segment starts, as near to the end as is cheap."""
+        """Return where a batch of this segment starts, as near to the end as is cheap."""
         entry = self.files.get("index")
         size = source.size
         if entry is None or entry.size == 0 or size <= _SMALL_LOG:
@@ -127,10 +126,10 @@ class Segment:
         return last.position if sound and table.stop.code <= 1 else 0
 
     def position_of(self, offset: int) -> int:
-        """Return where to start reading for ``offset``: at or before the first batch that reaches it.
+        """Return where to start reading for ``offset``: not behind the first batch that reaches it.
 
-        The index tells, and is believed only where a batch with a right CRC stands that begins at or
-        before ``offset``; else the answer is 0.
+        The index tells, and is believed only where a batch with a right CRC stands that begins at
+        or before ``offset``; else the answer is 0.
 
         Kafka: OffsetIndex.lookup
         """
@@ -140,9 +139,11 @@ class Segment:
             return 0
         with FileSource(self.path) as source:
             row = batch_at(source, position)
-        # A wrapper of magic 0 or 1 does not tell its base offset; its last one is the stricter bound.
-        known = row is not None and (row["last_offset"] if row["magic"] < 2 else row["base_offset"])  # noqa: PLR2004
-        return position if row is not None and known <= offset else 0
+        if row is None:
+            return 0
+        # A wrapper of magic 0 or 1 does not tell its base offset; its last one is a stricter bound.
+        first = row["last_offset"] if row["magic"] < 2 else row["base_offset"]
+        return position if first <= offset else 0
 
     def read(
         self,

@@ -1,8 +1,8 @@
 """Which transactional batches are committed, aborted or still open, told by the markers in the log.
 
-The log is the truth: a batch of a producer belongs to the transaction that the producer's next marker
-ends. The transaction index says the same in fewer bytes, and may be missing or wrong, so it is checked
-against this and not used for it.
+The log is the truth: a batch of a producer belongs to the transaction that the producer's next
+marker ends. The transaction index says the same in fewer bytes, and may be missing or wrong, so it
+is checked against this and not used for it.
 
 Kafka: ProducerStateManager, Fetcher.consumedAbortedTransactions, ControlRecordType (4.2)
 """
@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.record.reader import KEYS
 from workbench.layout import problems
+from workbench.record.reader import KEYS
 
 Rows = npt.NDArray[Any]
 
@@ -63,7 +63,7 @@ class Transactions(NamedTuple):
 def is_marker(rows: Rows) -> npt.NDArray[np.bool_]:
     """Return bool[m]: which batches hold a transaction marker."""
     readable = (rows["problem"] == problems.OK) & (rows["record_count"] > 0)
-    return rows["is_control"] & rows["is_transactional"] & readable
+    return np.asarray(rows["is_control"] & rows["is_transactional"] & readable, np.bool_)
 
 
 def _segment_markers(segment: Segment) -> tuple[list[int], list[int], list[bool]]:
@@ -80,7 +80,7 @@ def _segment_markers(segment: Segment) -> tuple[list[int], list[int], list[bool]
         assert keys is not None
         for record in range(len(chunk.columns)):
             key = keys.item(record) or b""
-            kind = int.from_bytes(key[2:4], signed=True) if len(key) >= 4 else -1  # noqa: PLR2004
+            kind = int.from_bytes(key[2:4], signed=True) if len(key) >= 4 else -1
             if kind in {_ABORT, _COMMIT}:
                 found[0].append(int(chunk.columns.offsets[record]))
                 found[1].append(int(chunk.rows[chunk.columns.batch[record]]["producer_id"]))
@@ -90,7 +90,7 @@ def _segment_markers(segment: Segment) -> tuple[list[int], list[int], list[bool]
 
 def _fates(rows: Rows, markers: Markers) -> npt.NDArray[np.int8]:
     fates = np.zeros(len(rows), np.int8)
-    wanted = np.flatnonzero(rows["is_transactional"] & ~rows["is_control"] & (rows["magic"] == 2))  # noqa: PLR2004
+    wanted = np.flatnonzero(rows["is_transactional"] & ~rows["is_control"] & (rows["magic"] == 2))
     if not len(wanted):
         return fates
     producers, offsets = rows["producer_id"][wanted], rows["base_offset"][wanted]
@@ -121,10 +121,10 @@ def transactions_of(segments: Sequence[Segment], log_end_offset: int) -> Transac
     producers: list[int] = []
     aborts: list[bool] = []
     for segment in segments:
-        for target, found in zip(
-            (offsets, producers, aborts), _segment_markers(segment), strict=True
-        ):
-            target.extend(found)  # type: ignore[arg-type]
+        found = _segment_markers(segment)
+        offsets += found[0]
+        producers += found[1]
+        aborts += found[2]
     markers = Markers(
         np.array(offsets, np.int64), np.array(producers, np.int64), np.array(aborts, np.bool_)
     )

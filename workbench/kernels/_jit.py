@@ -1,7 +1,8 @@
 """How kernels are compiled, and where the machine code is kept.
 
-numba keys its cache on the file of one function and does not see edits in the files of the functions
-it calls. So the cache folder carries a hash of this whole folder: an edit anywhere gives a new one.
+numba keys its cache on the file of one function and does not see edits in the files of the
+functions it calls. So the cache folder carries a hash of this whole folder: an edit anywhere gives
+a new one.
 
 `NUMBA_CACHE_DIR` is honoured as the parent folder.
 """
@@ -44,11 +45,15 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Division by zero and overflow behave as in numpy; array bounds are the kernel's own duty.
     """
-    # numba reads its cache folder when a function is decorated: set it for that moment only, so that
+    # numba reads its cache folder when a function is decorated: set it for that moment only, so
+    # that
     # the functions of other packages keep theirs.
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE_FOLDER)
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")(
+            function
+        )
+        return compiled
     finally:
         numba.config.CACHE_DIR = before

@@ -1,4 +1,6 @@
-"""Records of magic 2 batches into columns, compiled. Every byte read is checked against its bound first.
+"""Records of magic 2 batches into columns, compiled.
+
+Every byte that is read is checked against its bound first.
 
 Kafka: DefaultRecord.readFrom, DefaultRecordBatch.iterator (4.2)
 """
@@ -167,7 +169,7 @@ def read_varint(at: int, end: int) -> tuple[int, int]:
 
 @kernel
 def read_varlong(at: int, end: int) -> tuple[int, int]:
-    """Return (value, address behind it) of a zigzag varlong; address 0 when cut short or too long."""
+    """Return (value, address behind it) of a zigzag varlong, as `read_varint`; all 64 bits."""
     raw = np.uint64(0)
     shift = 0
     while at < end and shift <= 63:
@@ -176,9 +178,9 @@ def read_varlong(at: int, end: int) -> tuple[int, int]:
         raw |= np.uint64(byte & 0x7F) << np.uint64(shift)
         if byte < 0x80:
             half = np.int64(raw >> np.uint64(1))
-            return half ^ -np.int64(raw & np.uint64(1)), at
+            return half ^ -np.int64(raw & np.uint64(1)), at  # type: ignore[return-value]
         shift += 7
-    return np.int64(0), 0
+    return np.int64(0), 0  # type: ignore[return-value]
 
 
 @kernel
@@ -415,8 +417,9 @@ def decode_records(
         out: appended to; room for all records and all bytes of the spans, whatever they hold.
 
     Returns:
-        (row, code, position): ``(last, OK, 0)``, or the first row that cannot be decoded, why, and the
-        byte place in ``data``. Outputs then hold the whole batches before that row and nothing of it.
+        (row, code, position): ``(last, OK, 0)``, or the first row that cannot be decoded, why, and
+        the byte place in ``data``. Outputs then hold the whole batches before that row and nothing
+        of it.
     """
     start = address_of(data)
     to = targets_of(out)
@@ -459,7 +462,8 @@ def check_crcs(
     """Check the CRC of whole magic 2 batches.
 
     Args:
-        data: uint8[n], C-contiguous: the file's bytes from ``position``; holds every batch of ``rows``.
+        data: uint8[n], C-contiguous: the file's bytes from ``position``; holds every batch of
+            ``rows``.
         rows: BATCH_ROW[m]; rows of other formats or with a problem are left alone.
         matches: bool[m], set for the rows that were checked.
     """

@@ -1,8 +1,8 @@
 """The kernels that the rest of the product calls: compiled where numba is, else the plain twins.
 
-Call them as attributes, ``dispatch.scan_file(…)``: numba is imported when the first is asked for, so
-what never reads a batch does not wait for it. `KAFKA_WORKBENCH_KERNELS=plain` asks for the twins;
-`COMPILED` tells which are in use.
+Call them as attributes, ``dispatch.scan_file(…)``: numba is imported when the first is asked for,
+so what never reads a batch does not wait for it. `KAFKA_WORKBENCH_KERNELS=plain` asks for the
+twins; `COMPILED` tells which are in use.
 """
 
 import importlib

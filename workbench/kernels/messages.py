@@ -1,4 +1,4 @@
-"""Messages of magic 0 and 1 into columns, compiled: plain ones, and those inside decompressed wrappers.
+"""Messages of magic 0 and 1 into columns, compiled: plain ones, and those inside wrappers.
 
 Kafka: LegacyRecord, AbstractLegacyRecordBatch.DeepRecordsIterator (4.2)
 """
@@ -70,7 +70,8 @@ def _decode_message(
 ) -> tuple[Counters, int, int]:
     """Decode one entry; its stored offset and its own timestamp are what is written.
 
-    Requires: ``end - at`` is the entry's size and at least SMALLEST_ENTRY; for magic 1, 8 bytes more.
+    Requires: ``end - at`` is the entry's size and at least SMALLEST_ENTRY; for magic 1, 8 bytes
+        more.
     """
     start = at
     key_bytes, value_bytes = c.key_bytes, c.value_bytes
@@ -254,6 +255,6 @@ def check_message_crcs(
     start = address_of(data) - position
     for index in range(len(rows)):
         row = rows[index]
-        if (row.magic == 0 or row.magic == 1) and row.problem == OK:
+        if row.problem == OK and 0 <= row.magic <= 1:
             at = start + row.position + MESSAGE_CRC_FROM
             matches[index] = crc32_at(at, row.size - MESSAGE_CRC_FROM) == row.crc

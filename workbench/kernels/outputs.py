@@ -1,6 +1,7 @@
 """What the decode kernels fill: columns of records as flat arrays, and how far they are filled.
 
-A binary column is `offsets` int64[n + 1] into `data`, and `validity`, a bitmap that the caller has set
+A binary column is `offsets` int64[n + 1] into `data`, and `validity`, a bitmap that the caller has
+set
 to ones and from which a null clears its bit: the shape of Arrow's large_binary.
 """
 
@@ -55,3 +56,25 @@ class RecordOutputs(NamedTuple):
 
 
 Rows = npt.NDArray[Any]  # of BATCH_ROW
+
+
+def no_outputs() -> RecordOutputs:
+    """Return outputs with room for nothing: every array has one item, `used` is all zeros."""
+    return RecordOutputs(
+        offsets=np.zeros(1, np.int64),
+        timestamps=np.zeros(1, np.int64),
+        batch=np.zeros(1, np.int32),
+        key_offsets=np.zeros(1, np.int64),
+        key_data=np.zeros(1, np.uint8),
+        key_validity=np.zeros(1, np.uint8),
+        value_offsets=np.zeros(1, np.int64),
+        value_data=np.zeros(1, np.uint8),
+        value_validity=np.zeros(1, np.uint8),
+        header_offsets=np.zeros(1, np.int32),
+        header_key_offsets=np.zeros(1, np.int64),
+        header_key_data=np.zeros(1, np.uint8),
+        header_value_offsets=np.zeros(1, np.int64),
+        header_value_data=np.zeros(1, np.uint8),
+        header_value_validity=np.zeros(1, np.uint8),
+        used=np.zeros(USED_COUNT, np.int64),
+    )

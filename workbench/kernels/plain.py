@@ -1,4 +1,4 @@
-"""The kernels in plain Python: the readable twins, the oracle of the tests, and what runs without numba.
+"""The kernels in plain Python: readable twins, oracle of the tests, and what runs without numba.
 
 Same arguments, same results, same codes and positions as the compiled ones in `checksum`, `scan`,
 `decode` and `messages`, whose docstrings hold here too.
@@ -297,10 +297,11 @@ def _record(data: bytes, at: int, end: int) -> tuple[Fields, int]:
 
 
 def _put(
-    out: tuple[npt.NDArray[np.int64], Bytes, Bytes], places: tuple[int, int, int], value: bytes | None,
+    out: tuple[npt.NDArray[np.int64], Bytes, Bytes], places: tuple[int, int, int], value: bytes |
+        None,
     used: npt.NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Append ``value`` to a binary column; ``places`` are those of its count, bytes, nulls in ``used``."""
+    """Append to a binary column; ``places`` are those of count, bytes, nulls in ``used``."""
     offsets, data, validity = out
     count, size, nulls = places
     item, at = int(used[count]), int(used[size])
@@ -383,7 +384,7 @@ def decode_records(
 
 def _lacks_room(out: RecordOutputs, options: int, records: int, size: int) -> bool:
     used = out.used
-    return (
+    return bool(
         used[RECORDS] + records > len(out.offsets)
         or (options & KEYS and used[KEY_BYTES] + size > len(out.key_data))
         or (options & VALUES and used[VALUE_BYTES] + size > len(out.value_data))

@@ -247,8 +247,8 @@ if HAS_PREAD:
     ) -> tuple[int, int, int]:
         """Walk over the headers of a file, reading little more than the headers.
 
-        A window of a file is read at a time: small where batches are large, so that their records stay
-        on the disk, and up to ``len(window)`` where they are small.
+        A window of a file is read at a time: small where batches are large, so that their records
+        stay on the disk, and up to ``len(window)`` where they are small.
 
         Args:
             descriptor: an open file; its own position is not moved.
@@ -258,7 +258,8 @@ if HAS_PREAD:
             rows: BATCH_ROW[m], filled in order.
 
         Returns:
-            As `scan_window`; MORE_DATA here means that the file gave fewer bytes than ``file_end`` said.
+            As `scan_window`; MORE_DATA here means that the file gave fewer bytes than ``file_end``
+            said.
         """
         address = address_of(window)
         size = _FIRST_WINDOW

@@ -1,7 +1,7 @@
 """Lookup tables of the two CRCs: slicing-by-16, and how a CRC moves over a run of zero bytes.
 
-The second kind joins CRCs that were computed side by side (Mark Adler's method): the CRC of A then B
-is the CRC of A moved over len(B) zero bytes, xor the CRC of B.
+The second kind joins CRCs that were computed side by side (Mark Adler's method): the CRC of A then
+B is the CRC of A moved over len(B) zero bytes, xor the CRC of B.
 """
 
 from typing import Final

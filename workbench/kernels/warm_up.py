@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from workbench.kernels import dispatch
-from workbench.kernels.outputs import USED_COUNT, RecordOutputs
+from workbench.kernels.outputs import no_outputs
 from workbench.layout.batch_row import BATCH_ROW
 
 
@@ -21,12 +21,7 @@ def compile_kernels() -> None:
     rows = np.zeros(1, BATCH_ROW)
     spans = np.zeros((1, 2), np.int64)
     matches = np.zeros(1, np.bool_)
-    out = RecordOutputs(
-        *(np.zeros(1, kind) for kind in (np.int64, np.int64, np.int32)),
-        *(np.zeros(1, kind) for kind in (np.int64, np.uint8, np.uint8) * 2),
-        *(np.zeros(1, k) for k in (np.int32, np.int64, np.uint8, np.int64, np.uint8, np.uint8)),
-        used=np.zeros(USED_COUNT, np.int64),
-    )
+    out = no_outputs()
     dispatch.crc32(data)
     dispatch.crc32c(data)
     dispatch.scan_window(data, 0, 0, rows)

@@ -1,4 +1,6 @@
-"""One row of a batch table: what a header-only scan knows of a batch. Native byte order, in memory only.
+"""One row of a batch table: what a header-only scan knows of a batch.
+
+In memory only, in native byte order.
 
 `-1` means "none" or, for `base_offset` and `record_count` of compressed magic 0 and 1, "not told by
 the header". `problem` is a code of `layout.problems`.

@@ -2,9 +2,9 @@
 
 The CRC is CRC-32 (zlib's) of everything after it, from the magic to the end of the message.
 After the header come `key size` (int32, negative: null), the key, `value size`, the value. With a
-codec in the attributes the message is a *wrapper*: its key is null and its value a compressed run of
-entries. The wrapper's offset is that of its last entry; inner offsets are absolute in magic 0 and
-relative to the first in magic 1.
+codec in the attributes the message is a *wrapper*: its key is null and its value a compressed run
+of entries. The wrapper's offset is that of its last entry; inner offsets are absolute in magic 0
+and relative to the first in magic 1.
 
 Kafka: org.apache.kafka.common.record.LegacyRecord, AbstractLegacyRecordBatch (4.2)
 """

@@ -1,6 +1,6 @@
 """Record columns to Arrow: the same memory, without a copy, wherever nothing is filtered out."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,8 @@ from workbench.record.columns import BinaryColumn, HeaderColumn, RecordColumns
 
 Rows = npt.NDArray[Any]
 
-NO_ABSENT = object()
+NO_ABSENT: Final = object()
+_WHERE: Final = ("topic", "partition", "segment")
 
 
 def integers(values: npt.NDArray[Any], kind: pa.DataType, absent: object = -1) -> pa.Array:
@@ -88,7 +89,7 @@ def codecs(codes: npt.NDArray[Any]) -> pa.Array:
 
 
 def sequences(columns: RecordColumns, rows: Rows) -> npt.NDArray[np.int32]:
-    """Return int32[n]: the sequence number of each record, -1 without; wraps from 2**31 - 1 to 0."""
+    """Return int32[n]: each record's sequence, -1 without; wraps from 2**31 - 1 to 0."""
     base = rows["base_sequence"][columns.batch].astype(np.int64)
     delta = columns.offsets - rows["base_offset"][columns.batch]
     return np.where(base < 0, -1, (base + delta) % 2**31).astype(np.int32)
@@ -104,7 +105,7 @@ def column(name: str, columns: RecordColumns, rows: Rows, where: tuple[str, int,
     """
     count = len(columns)
     kind = SCAN_FIELDS[name].type
-    constants = dict(zip(("topic", "partition", "segment"), where, strict=True))
+    constants: dict[str, str | int] = dict(zip(_WHERE, where, strict=True))
     if name in constants:
         return repeated(constants[name], kind, count)
     if name == "offset":

@@ -1,11 +1,11 @@
 """What a scan reads: which partitions, which segments of them, and which batches of those.
 
-A scan prunes by folder and file names (topics, partitions, base offsets), by the offset index (where to
-start in a segment) and by batch headers (offsets, largest timestamp, transactions), in this order.
-Indexes are only believed where a batch with a right CRC stands at the place they tell.
+A scan prunes by folder and file names (topics, partitions, base offsets), by the offset index
+(where to start in a segment) and by batch headers (offsets, largest timestamp, transactions), in
+this order. Indexes are only believed where a batch with a right CRC stands at the place they tell.
 """
 
-import datetime
+import datetime as dt
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from workbench.inspection.transactions import ABORTED, Transactions, read_transa
 Rows = npt.NDArray[Any]
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 OffsetRange = tuple[int | None, int | None]
-Time = int | datetime.datetime
+Time = int | dt.datetime
 TimeRange = tuple[Time | None, Time | None]
 
 LOWEST: Final = -(2**63)
@@ -52,10 +52,10 @@ def milliseconds(time: Time | None, default: int) -> int:
     """Return a time as ms since the epoch; a datetime without a zone is taken as UTC."""
     if time is None:
         return default
-    if isinstance(time, datetime.datetime):
-        aware = time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
-        since = aware - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-        return since // datetime.timedelta(milliseconds=1)
+    if isinstance(time, dt.datetime):
+        aware = time if time.tzinfo else time.replace(tzinfo=dt.UTC)
+        since = aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+        return since // dt.timedelta(milliseconds=1)
     return int(time)
 
 
@@ -129,7 +129,7 @@ def plan_partition(
 def batch_selector(
     read: SegmentRead, times: tuple[int, int], *, include_control: bool
 ) -> Callable[[Rows], npt.NDArray[np.bool_]]:
-    """Return the function that tells from headers which batches of a read can hold wanted records."""
+    """Return what tells from headers which batches of a read can hold wanted records."""
 
     def select(rows: Rows) -> npt.NDArray[np.bool_]:
         # The base offset of a wrapper of magic 0 or 1 is not known (-1): it is never too high.

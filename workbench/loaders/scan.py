@@ -104,7 +104,7 @@ class Scan:
             check_crc=check_crc,
         )
         self._isolation_level: IsolationLevel = isolation_level
-        self._limit = limit
+        self.limit = limit
         self._on_corrupt = on_corrupt
 
     @property
@@ -119,7 +119,7 @@ class Scan:
 
     def __repr__(self) -> str:
         names = ", ".join(p.name for p in self.partitions[:3])
-        more = f" and {len(self.partitions) - 3} more" if len(self.partitions) > 3 else ""  # noqa: PLR2004
+        more = f" and {len(self.partitions) - 3} more" if len(self.partitions) > 3 else ""
         return f"<Scan of {names}{more}: {', '.join(self.columns)}>"
 
     def plan(self) -> list[SegmentRead]:
@@ -139,7 +139,7 @@ class Scan:
             CorruptRecordError: with ``on_corrupt="raise"``, at the first damaged batch.
         """
         self.findings = []
-        left = HIGHEST if self._limit is None else self._limit
+        left = HIGHEST if self.limit is None else self.limit
         pool = BufferPool()
         for read in self.plan() if left else ():
             for batch, findings in read_segment(read, self.options, pool):
@@ -182,13 +182,14 @@ class Scan:
         """Return all records as a `pandas.DataFrame`. They are all in memory at once.
 
         Integers never become floats: columns without nulls get numpy's integers, others pandas'
-        nullable ones. Keys, values and headers stay Arrow (`pandas.ArrowDtype`), which copies nothing.
+        nullable ones. Keys, values and headers stay Arrow (`pandas.ArrowDtype`), which copies
+        nothing.
 
         Args:
             dtype_backend: "pyarrow": Arrow types throughout; "numpy_nullable": pandas' own nullable
                 types for numbers, booleans and text; default: as above.
         """
-        import pandas as pd  # noqa: PLC0415 - only this verb needs it
+        import pandas as pd
 
         table = self.to_arrow()
         kept = {pa.large_binary(), SCAN_FIELDS["headers"].type, pa.string()}
@@ -218,7 +219,7 @@ class Scan:
             MissingDependencyError: polars is not installed.
         """
         try:
-            import polars as pl  # noqa: PLC0415 - an extra
+            import polars as pl
         except ImportError as error:
             raise MissingDependencyError("polars", "pip install polars") from error
         return pl.from_arrow(self.to_arrow())
@@ -234,7 +235,7 @@ class Scan:
             MissingDependencyError: duckdb is not installed.
         """
         try:
-            import duckdb  # noqa: PLC0415 - an extra
+            import duckdb
         except ImportError as error:
             raise MissingDependencyError("duckdb", "pip install duckdb") from error
         connection = connection or duckdb.connect()
@@ -250,7 +251,7 @@ class Scan:
             path: of the file; an existing one is replaced.
             compression: a codec that pyarrow knows.
         """
-        import pyarrow.parquet as pq  # noqa: PLC0415 - 50 ms that other verbs need not wait
+        import pyarrow.parquet as pq
 
         unfinished = f"{os.fspath(path)}.unfinished"
         count = 0
@@ -269,14 +270,15 @@ class Scan:
         """Return how many records there are; keys, values and headers are not decoded."""
         narrow = copy.copy(self)
         narrow.options = dataclasses.replace(self.options, columns=("offset",))
-        total = sum(batch.num_rows for batch in narrow.batches())
+        total: int = sum(batch.num_rows for batch in narrow.batches())
         self.findings = narrow.findings
         return total
 
     def head(self, count: int = _SHOWN) -> pa.Table:
         """Return the first ``count`` records as a table; reads no further."""
+        limit = count if self.limit is None else min(count, self.limit)
         first = copy.copy(self)
-        first._limit = count if self._limit is None else min(count, self._limit)
+        first.limit = limit
         table = first.to_arrow()
         self.findings = first.findings
         return table

@@ -1,7 +1,7 @@
 """Arrow schemas: the only definition of column names, types and nullability.
 
-Integers stay integers: what may be missing is a nullable int, never a float. Offsets and positions are
-int64, times `timestamp[ms, UTC]`. Null is not empty.
+Integers stay integers: what may be missing is a nullable int, never a float. Offsets and positions
+are int64, times `timestamp[ms, UTC]`. Null is not empty.
 """
 
 from typing import Final

@@ -1,18 +1,18 @@
 """Spark data source "kafka-log": the columns of Spark's own Kafka source, read from segments.
 
-A file has no limit of one reader a partition: every segment may be a task of its own, and small ones
-share a task. Spark's filters are not pushed down: Spark 4.1 to 4.3 answer wrongly when a source accepts
-them and a DataFrame is used twice. Options do the pruning.
+A file has no limit of one reader a partition: every segment may be a task of its own, and small
+ones share a task. Spark's filters are not pushed down: Spark 4.1 to 4.3 answer wrongly when a
+source accepts them and a DataFrame is used twice. Options do the pruning.
 
-Options: ``path`` (or ``load(path)``), ``subscribe`` (topics, separated by commas), ``subscribePattern``
-(a regular expression for whole names); without either, every topic. ``includeHeaders``,
-``kafka.isolation.level``, ``failOnDataLoss``, ``maxPartitionBytes``. Other ``kafka.*`` options are for a
-broker and are passed over; others that are not known are refused.
+Options: ``path`` (or ``load(path)``), ``subscribe`` (topics, separated by commas),
+``subscribePattern`` (a regular expression for whole names); without either, every topic.
+``includeHeaders``, ``kafka.isolation.level``, ``failOnDataLoss``, ``maxPartitionBytes``. Other
+``kafka.*`` options are for a broker and are passed over; others that are not known are refused.
 """
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -53,7 +53,8 @@ _SCHEMA: Final = StructType(
 )
 _HEADER: Final = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
 _KNOWN: Final = {
-    "path", "subscribe", "subscribepattern", "includeheaders", "failondataloss", "maxpartitionbytes",
+    "path", "subscribe", "subscribepattern", "includeheaders", "failondataloss",
+    "maxpartitionbytes",
 }  # fmt: skip
 _TYPE_NUMBERS: Final = {"CreateTime": 0, "LogAppendTime": 1}
 
@@ -77,7 +78,7 @@ class SourceOptions:
     max_partition_bytes: int
 
 
-def parse_options(options: dict[str, str]) -> SourceOptions:
+def parse_options(options: Mapping[str, str]) -> SourceOptions:
     """Return the options of a ``load``.
 
     Raises:
@@ -129,7 +130,7 @@ def _size(text: str | None) -> int:
 
 
 @dataclass
-class LogPartition(InputPartition):  # type: ignore[misc]
+class LogPartition(InputPartition):
     """What one task reads: some segments, whole."""
 
     reads: tuple[SegmentRead, ...]
@@ -152,7 +153,7 @@ def pack(reads: list[SegmentRead], limit: int) -> list[LogPartition]:
     return tasks
 
 
-class KafkaLogSource(DataSource):  # type: ignore[misc]
+class KafkaLogSource(DataSource):
     """``spark.read.format("kafka-log")``."""
 
     @classmethod
@@ -177,7 +178,7 @@ class KafkaLogSource(DataSource):  # type: ignore[misc]
         return KafkaLogReader(parse_options(self.options))
 
 
-class KafkaLogReader(DataSourceReader):  # type: ignore[misc]
+class KafkaLogReader(DataSourceReader):
     """Plans segments into tasks on the driver, reads them on the executors."""
 
     def __init__(self, options: SourceOptions) -> None:
@@ -235,7 +236,7 @@ def to_spark(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _type_numbers(words: pa.Array) -> pa.Array:
-    """Return 0 for CreateTime, 1 for LogAppendTime, -1 for none: the numbers of Kafka's TimestampType."""
+    """Return 0 for CreateTime, 1 for LogAppendTime, -1 for none, as Kafka numbers them."""
     encoded = words.dictionary_encode()
     numbers = [_TYPE_NUMBERS.get(word.as_py(), -1) for word in encoded.dictionary]
     indices = encoded.indices.fill_null(len(numbers))

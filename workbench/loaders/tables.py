@@ -1,7 +1,7 @@
 """`logs.inspect`: what lies in a log directory as Arrow tables, one method a kind of thing.
 
-Every method takes ``topics`` and ``partitions`` as `LogDirectory.scan` does. Files that are damaged give
-the rows that can be read; `LogDirectory.verify` tells what is wrong with them.
+Every method takes ``topics`` and ``partitions`` as `LogDirectory.scan` does. Files that are
+damaged give the rows that can be read; `LogDirectory.verify` tells what is wrong with them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -40,7 +40,7 @@ def batch_columns(rows: Any, topic: str, partition: int, segment: int) -> list[p
     """Return BATCH_ROW[n] as the columns of `schemas.BATCHES`."""
     count = len(rows)
     arrays: list[pa.Array] = []
-    constants = {"topic": topic, "partition": partition, "segment": segment}
+    constants: dict[str, str | int] = {"topic": topic, "partition": partition, "segment": segment}
     words = [problems.WORDS.get(int(code)) for code in rows["problem"]]
     for field in schemas.BATCHES:
         name, kind = field.name, field.type
@@ -121,7 +121,7 @@ class Inspect:
             count = len(values[0])
             where = zip((p.topic, p.partition, s.base_offset), list(schema)[:3], strict=True)
             return [
-                *(arrow.repeated(value, field.type, count) for value, field in where),
+                *(arrow.repeated(value, field.type, count) for value, field in where),  # type: ignore[arg-type]
                 pa.array(np.arange(count, dtype=np.int32)),
                 *(
                     arrow.integers(numbers, field.type, arrow.NO_ABSENT)

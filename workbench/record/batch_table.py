@@ -1,7 +1,7 @@
 """The batch table: one row a batch of a `.log` file, from its headers alone.
 
-Nothing is decompressed and no CRC is checked, so what needs the records of a compressed magic 0 or 1
-message (its base offset, its count) is unknown.
+Nothing is decompressed and no CRC is checked, so what needs the records of a compressed magic 0 or
+1 message (its base offset, its count) is unknown.
 
 Kafka: FileLogInputStream, DefaultRecordBatch, AbstractLegacyRecordBatch (4.2)
 """
@@ -37,7 +37,7 @@ class ScanStop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One batch, or one magic 0 or 1 message, by its header. ``None`` means none, or not told by it.
+    """One batch, or one magic 0 or 1 message, by its header. ``None``: none, or not told.
 
     Times are ms since the epoch (UTC), `position` and `size` bytes; `last_*` inclusive.
     """
@@ -122,7 +122,7 @@ class BatchTable:
 
     @property
     def valid_size(self) -> int:
-        """Bytes of whole batches from the start of the walk: where the next one would be written."""
+        """Where the last whole batch ends: the next one would be written here."""
         return self.stop.position
 
     def at(self, position: int) -> int:
@@ -164,8 +164,8 @@ def _scan_in_windows(
 def scan_batches(source: FileSource, start: int = 0, stop: int | None = None) -> BatchTable:
     """Walk over the batch headers of [start, stop); ``start`` must be where a batch starts.
 
-    Reads the headers and little more. A batch that does not end before ``stop`` (default: the file's
-    end) is unfinished and not in the table.
+    Reads the headers and little more. A batch that does not end before ``stop`` (default: the
+    file's end) is unfinished and not in the table.
 
     Raises:
         OSError: the file cannot be read.

@@ -1,7 +1,8 @@
 """Memory that is used again: fresh pages cost about twenty times what copying into warm ones does.
 
 A slab goes out as an array view and comes back by itself when nobody holds the view any more, so
-results can be kept as long as one likes, and a stream that drops its results runs in the same memory.
+results can be kept as long as one likes, and a stream that drops its results runs in the same
+memory.
 """
 
 import sys

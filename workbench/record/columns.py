@@ -24,6 +24,7 @@ from workbench.kernels.outputs import (
     VALUE_NULLS,
     VALUES,
     RecordOutputs,
+    no_outputs,
 )
 from workbench.record.buffers import BufferPool
 
@@ -62,7 +63,8 @@ class BinaryColumn:
         if self.validity is None:
             return np.zeros(len(self), np.bool_)
         bits = np.unpackbits(self.validity, count=len(self), bitorder="little")
-        return bits == 0
+        null: npt.NDArray[np.bool_] = bits == 0
+        return null
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +106,7 @@ class RecordColumns:
         return len(self.offsets)
 
 
-def _nothing(dtype: Any) -> npt.NDArray[Any]:
-    """Return the output of a column that is not wanted."""
-    return np.zeros(1, dtype)
-
-
-_UNUSED: Final = RecordOutputs(
-    *(_nothing(kind) for kind in (np.int64, np.int64, np.int32)),
-    *(_nothing(kind) for kind in (np.int64, np.uint8, np.uint8) * 2),
-    *(_nothing(kind) for kind in (np.int32, np.int64, np.uint8, np.int64, np.uint8, np.uint8)),
-    _nothing(np.int64),
-)
+_UNUSED: Final = no_outputs()
 
 
 class ColumnBuilder:

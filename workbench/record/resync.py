@@ -1,7 +1,7 @@
 """Find the next whole batch behind bytes that make no sense.
 
-Kafka gives up at a size that cannot be; for a rescue we look on. A batch counts as found only when its
-CRC is right, so that ordinary bytes are never taken for one.
+Kafka gives up at a size that cannot be; for a rescue we look on. A batch counts as found only when
+its CRC is right, so that ordinary bytes are never taken for one.
 """
 
 from typing import Any, Final

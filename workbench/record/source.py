@@ -30,7 +30,7 @@ class FileSource:
         return os.fstat(self.descriptor).st_size
 
     def read_into(self, buffer: npt.NDArray[np.uint8], position: int) -> int:
-        """Fill ``buffer`` (uint8[n], contiguous) from ``position``; return how many bytes there were."""
+        """Fill ``buffer``, uint8[n], from ``position``; return how many bytes there were."""
         view = memoryview(buffer)
         done = 0
         while done < len(view):
@@ -47,7 +47,7 @@ class FileSource:
         return done
 
     def read(self, position: int, size: int) -> npt.NDArray[np.uint8]:
-        """Return uint8[m], m <= ``size``: the bytes from ``position``, fewer at the end of the file."""
+        """Return uint8[m]: the ``size`` bytes from ``position``, fewer at the end of the file."""
         buffer = np.empty(max(0, min(size, self.size - position)), np.uint8)
         return buffer[: self.read_into(buffer, position)]
 

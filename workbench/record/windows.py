@@ -1,0 +1,168 @@
+"""A `.log` file in windows of whole batches: what every reading of records goes through.
+
+The file is read some MiB at a time into memory that is used again. Where the size of a batch makes
+no sense, the next batch with a right CRC is looked for and the bytes between are a `Problem`.
+
+Kafka: FileLogInputStream (4.2)
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels import dispatch
+from workbench.layout import problems
+from workbench.layout.batch_header import BATCH_HEADER_SIZE
+from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.message_header import SMALLEST_ENTRY
+from workbench.record.buffers import BufferPool
+from workbench.record.resync import find_batch
+from workbench.record.source import FileSource
+
+WINDOW: Final = 4 << 20  # bytes read at a time: calls are rare, and a core's cache still helps
+LARGEST_BATCH: Final = 128 << 20  # bytes; a size above is taken for damage, not for an allocation
+_ROWS_AT_ONCE: Final = 8192
+
+Bytes = npt.NDArray[np.uint8]
+Rows = npt.NDArray[Any]
+
+
+class Problem(NamedTuple):
+    """Bytes that could not be read.
+
+    Attributes:
+        code: of `layout.problems`.
+        position: byte place in the file where the batch starts.
+        size: bytes left out.
+        offset: base offset of the batch as its header says, -1 when unknown.
+        found, expected: in words; empty when the code says it all.
+    """
+
+    code: int
+    position: int
+    size: int
+    offset: int
+    found: str = ""
+    expected: str = ""
+
+
+class Window(NamedTuple):
+    """Whole batches and their bytes; the bytes are valid until the next window is asked for.
+
+    Attributes:
+        data: uint8[n], the file's bytes from ``position``.
+        position: byte place in the file.
+        rows: BATCH_ROW[m], the batches, from ``position`` on without a gap.
+    """
+
+    data: Bytes
+    position: int
+    rows: Rows
+
+
+class BatchWindows:
+    """Iterate over it for `Window`s, in file order. Not thread-safe.
+
+    Args:
+        source: the file; stays open.
+        start: byte position of a batch to start at.
+        stop: give batches that end at or before this position.
+        pool: where the memory comes from.
+
+    Attributes:
+        problems: bytes without a readable batch, since they were last taken; the reader empties it.
+        stop_code: why it ended, once it has: END, UNFINISHED or BAD_SIZE of `layout.problems`.
+    """
+
+    def __init__(self, source: FileSource, start: int, stop: int, pool: BufferPool) -> None:
+        self._source = source
+        self._position = start  # in the file, of the buffer's first byte
+        self._stop = stop
+        self._pool = pool
+        self._buffer: Bytes = pool.take(np.uint8, max(min(WINDOW, stop - start), BATCH_HEADER_SIZE))
+        self._filled = 0
+        self._rows = np.zeros(
+            min(_ROWS_AT_ONCE, len(self._buffer) // SMALLEST_ENTRY + 2), BATCH_ROW
+        )
+        self.problems: list[Problem] = []
+        self.stop_code = problems.END
+
+    def __iter__(self) -> Iterator[Window]:
+        """Yield the windows that hold at least one whole batch."""
+        while self._fill():
+            at, code, needed = 0, problems.MORE_DATA, 0
+            while True:
+                data = self._buffer[at : self._filled]
+                position = self._position + at
+                count, _, code = dispatch.scan_window(data, position, self._stop, self._rows)
+                rows = self._rows[:count]
+                # Only the last one can reach beyond the window.
+                end = int(rows[-1]["position"] + rows[-1]["size"]) if count else position
+                needed = int(rows[-1]["size"]) if end - position > len(data) else 0
+                whole = rows[:-1] if needed else rows
+                if not len(whole):
+                    break
+                yield Window(data, position, whole.copy())
+                at += int(whole[-1]["position"] + whole[-1]["size"]) - position
+                if needed:
+                    break
+            if not self._go_on(at, code, needed):
+                break
+
+    def _fill(self) -> bool:
+        """Read on until the buffer is full; return False when the file has become shorter."""
+        room = min(len(self._buffer), self._stop - self._position) - self._filled
+        if room <= 0:
+            return True
+        target = self._buffer[self._filled : self._filled + room]
+        got = self._source.read_into(target, self._position + self._filled)
+        self._filled += got
+        if got == 0:
+            self.stop_code = problems.UNFINISHED
+        return got > 0
+
+    def _go_on(self, at: int, code: int, needed: int) -> bool:
+        """Make ready for the next reading; return whether there is one.
+
+        Args:
+            at: place in the buffer behind the batches that were given.
+            code: why the walk over headers ended there.
+            needed: bytes of a batch that begins there and is not whole in the buffer, or 0.
+        """
+        self._drop(at)
+        if needed > LARGEST_BATCH:
+            expected = f"at most {LARGEST_BATCH} bytes"
+            return self._skip(f"{needed} bytes", expected)
+        if needed:
+            if needed > len(self._buffer):
+                larger = self._pool.take(np.uint8, needed)
+                larger[: self._filled] = self._buffer[: self._filled]
+                self._buffer = larger
+            return True
+        if code == problems.MORE_DATA and at:
+            return True
+        if code == problems.BAD_SIZE:
+            self.stop_code = code
+            size = int.from_bytes(self._source.read(self._position + 8, 4).tobytes(), signed=True)
+            return self._skip(f"{size} bytes", "at least 14 bytes")
+        self.stop_code = problems.UNFINISHED if code == problems.MORE_DATA else code
+        return False
+
+    def _drop(self, count: int) -> None:
+        """Forget the first ``count`` bytes of the buffer."""
+        rest = self._buffer[count : self._filled].copy()
+        self._buffer[: len(rest)] = rest
+        self._filled = len(rest)
+        self._position += count
+
+    def _skip(self, found: str, expected: str) -> bool:
+        """Leave out bytes up to the next readable batch; return whether there is one."""
+        start = self._position
+        behind = find_batch(self._source, start + 1, self._stop)
+        self._position = self._stop if behind is None else behind
+        self._filled = 0
+        size = self._position - start
+        self.problems.append(Problem(problems.BAD_SIZE, start, size, -1, found, expected))
+        return behind is not None
