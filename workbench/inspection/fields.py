@@ -39,8 +39,9 @@ from workbench.layout.message_header import MESSAGE_V0, MESSAGE_V1, SMALLEST_MES
 from workbench.layout.structure import place
 from workbench.record.arena import DecompressionError
 from workbench.record.compression import decompress
-from workbench.record.reader import LARGEST_BATCH, entry_crc
+from workbench.record.reader import entry_crc
 from workbench.record.source import FileSource
+from workbench.record.windows import LARGEST_BATCH
 
 __all__ = ["MOST_RECORDS", "Field", "explain_batch"]
 
