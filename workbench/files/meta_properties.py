@@ -123,7 +123,9 @@ def _logical_lines(content: str) -> Iterator[tuple[int, str]]:
 
 
 def _unescape(written: str) -> str:
-    return _ESCAPED.sub(_character, written)
+    characters = _ESCAPED.sub(_character, written)
+    # Two escapes make one character above U+FFFF; half of one would not even print.
+    return characters.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _character(match: re.Match[str]) -> str:
@@ -144,7 +146,10 @@ def _escaped(match: re.Match[str]) -> str:
     for code, meant in _NAMED.items():
         if character == meant:
             return "\\" + code
-    return "\\" + character if " " <= character <= "~" else f"\\u{ord(character):04X}"
+    if " " <= character <= "~":
+        return "\\" + character
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex().upper()}" for at in range(0, len(units), 2))
 
 
 def _version(found: dict[str, Property], problems: ProblemList) -> int | None:
