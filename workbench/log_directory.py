@@ -5,14 +5,14 @@ Nothing is written or locked, bad bytes raise nothing, and nothing is read befor
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 from workbench.inspection.findings import Finding
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify import verify_listing
-from workbench.loaders.scan import Scan
+from workbench.loaders.scan import Scan, ScanOptions
 from workbench.loaders.tables import Inspect
 
 
@@ -69,9 +69,14 @@ class LogDirectory(Mapping[str, Partition]):
         """Everything but the records as Arrow tables: ``logs.inspect.batches()``."""
         return Inspect(self.listing)
 
-    def scan(self, **arguments: Any) -> Scan:
-        """Return a lazy scan over the records; arguments as of `loaders.scan.Scan`."""
-        return Scan(self.listing, **arguments)
+    def scan(self, **options: Unpack[ScanOptions]) -> Scan:
+        """Return a lazy scan over the records; `Scan` describes the options.
+
+        Raises:
+            LookupError: a topic, partition or column is not there.
+            ValueError: an option has no meaning.
+        """
+        return Scan(self.listing, **options)
 
     def verify(self, **arguments: Any) -> list[Finding]:
         """Check everything there is; arguments as of `inspection.verify.verify_listing`."""

@@ -22,7 +22,7 @@ from workbench.inspection.transactions import ABORTED, Transactions, read_transa
 Rows = npt.NDArray[Any]
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 OffsetRange = tuple[int | None, int | None]
-Time = int | dt.datetime
+Time = int | str | dt.datetime
 TimeRange = tuple[Time | None, Time | None]
 
 LOWEST: Final = -(2**63)
@@ -49,9 +49,20 @@ class SegmentRead:
 
 
 def milliseconds(time: Time | None, default: int) -> int:
-    """Return a time as ms since the epoch; a datetime without a zone is taken as UTC."""
+    """Return a time as ms since the epoch.
+
+    Args:
+        time: ms, a datetime, or ISO 8601 text as ``2026-11-21`` or ``2026-11-21T15:00:00+01:00``;
+            without a zone it is UTC.
+        default: what None means.
+
+    Raises:
+        ValueError: the text is no time.
+    """
     if time is None:
         return default
+    if isinstance(time, str):
+        time = dt.datetime.fromisoformat(time)
     if isinstance(time, dt.datetime):
         aware = time if time.tzinfo else time.replace(tzinfo=dt.UTC)
         since = aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)

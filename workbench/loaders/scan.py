@@ -10,7 +10,7 @@ import dataclasses
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict, Unpack
 
 import pyarrow as pa
 
@@ -42,16 +42,32 @@ class CorruptDataWarning(UserWarning):
     """A scan left out batches that cannot be read; `Scan.findings` lists them."""
 
 
+class ScanOptions(TypedDict, total=False):
+    """The keyword arguments of `Scan`, which describes them."""
+
+    topics: Iterable[str] | str | None
+    partitions: Iterable[int | str] | int | str | None
+    offsets: OffsetRange | Mapping[str, OffsetRange] | None
+    timestamps: TimeRange | None
+    columns: Iterable[str] | None
+    isolation_level: IsolationLevel
+    limit: int | None
+    include_control: bool
+    check_crc: bool
+    on_corrupt: OnCorrupt
+
+
 class Scan:
     """Records to be read; nothing is read before a verb. Made by `LogDirectory.scan`.
 
     Args:
         listing: what was opened.
-        topics: names of topics; default all.
+        topics: a name or names of topics; default all.
         partitions: numbers or names of partitions; default all.
         offsets: (first, end) with the end excluded and None for open, for every partition or, as a
             mapping, by partition name.
-        timestamps: (first, end) in ms or datetimes, end excluded; records without one never match.
+        timestamps: (first, end) in ms, datetimes or ISO 8601 text (UTC unless it names a zone), end
+            excluded; records without a timestamp never match.
         columns: names out of `schemas.SCAN_FIELDS`; default `schemas.RECORD_FIELDS`. What is not
             asked for is not decoded.
         isolation_level: ``read_committed`` leaves out aborted records and stops at the last stable
@@ -69,43 +85,39 @@ class Scan:
     def __init__(
         self,
         listing: Listing,
-        *,
-        topics: Iterable[str] | str | None = None,
-        partitions: Iterable[int | str] | int | str | None = None,
-        offsets: OffsetRange | Mapping[str, OffsetRange] | None = None,
-        timestamps: TimeRange | None = None,
-        columns: Iterable[str] | None = None,
-        isolation_level: IsolationLevel = "read_uncommitted",
-        limit: int | None = None,
-        include_control: bool = False,
-        check_crc: bool = True,
-        on_corrupt: OnCorrupt = "report",
+        **options: Unpack[ScanOptions],
     ) -> None:
-        names = tuple(RECORD_FIELDS if columns is None else columns)
+        unknown = sorted(options.keys() - ScanOptions.__annotations__.keys())
+        if unknown:
+            raise TypeError(f"a scan has no option {unknown[0]!r}")
+        given = options.get("columns")
+        names = tuple(RECORD_FIELDS if given is None else given)
         for name in names:
             if name not in SCAN_FIELDS:
                 raise LookupError(f"there is no column {name}; there are {', '.join(SCAN_FIELDS)}")
-        if isolation_level not in {"read_uncommitted", "read_committed"}:
+        self.isolation_level: IsolationLevel = options.get("isolation_level", "read_uncommitted")
+        if self.isolation_level not in {"read_uncommitted", "read_committed"}:
             raise ValueError(
-                f"isolation_level is {isolation_level!r}, not read_uncommitted or read_committed"
+                f"isolation_level is {self.isolation_level!r}, not read_uncommitted or read_committed"
             )
-        if on_corrupt not in {"report", "raise"}:
-            raise ValueError(f"on_corrupt is {on_corrupt!r}, not report or raise")
-        if limit is not None and limit < 0:
-            raise ValueError(f"limit is {limit}, below 0")
-        self.partitions = choose_partitions(listing, topics, partitions)
-        self.findings: list[Finding] = []
-        self._offsets = offsets
-        first, end = timestamps or (None, None)
+        self.on_corrupt: OnCorrupt = options.get("on_corrupt", "report")
+        if self.on_corrupt not in {"report", "raise"}:
+            raise ValueError(f"on_corrupt is {self.on_corrupt!r}, not report or raise")
+        self.limit = options.get("limit")
+        if self.limit is not None and self.limit < 0:
+            raise ValueError(f"limit is {self.limit}, below 0")
+        self.partitions = choose_partitions(
+            listing, options.get("topics"), options.get("partitions")
+        )
+        self.offsets = options.get("offsets")
+        first, end = options.get("timestamps") or (None, None)
         self.options = ReadOptions(
             columns=names,
             times=(milliseconds(first, LOWEST), milliseconds(end, HIGHEST)),
-            include_control=include_control,
-            check_crc=check_crc,
+            include_control=options.get("include_control", False),
+            check_crc=options.get("check_crc", True),
         )
-        self._isolation_level: IsolationLevel = isolation_level
-        self.limit = limit
-        self._on_corrupt = on_corrupt
+        self.findings: list[Finding] = []
 
     @property
     def schema(self) -> pa.Schema:
@@ -126,8 +138,8 @@ class Scan:
         """Return the segments that will be read, in order; reads names, indexes, transactions."""
         reads: list[SegmentRead] = []
         for partition in self.partitions:
-            low, high = offset_range(self._offsets, partition)
-            reads.extend(plan_partition(partition, low, high, self._isolation_level))
+            low, high = offset_range(self.offsets, partition)
+            reads.extend(plan_partition(partition, low, high, self.isolation_level))
         return reads
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -161,7 +173,7 @@ class Scan:
 
     def _note(self, findings: list[Finding]) -> None:
         """Keep what was left out, or raise the first of it."""
-        if findings and self._on_corrupt == "raise":
+        if findings and self.on_corrupt == "raise":
             first = findings[0]
             raise CorruptRecordError(first.path, first.position, first.found)
         self.findings.extend(findings)
