@@ -5,7 +5,8 @@ once per version; from 3.3 on a broker is a KRaft node of its own, before that a
 same class path stands beside it. Needs ``java``, ``javac`` and ``mvn`` (Java 17 runs 0.8.2 to 4.x).
 
     with Broker("4.2.0", folder) as broker:
-        run_java("4.2.0", "kafka.tools.DumpLogSegments", "--files", ...)
+        ...  # clients connect to broker.bootstrap
+    print(dump_log_segments("4.2.0", sorted(broker.data.glob("orders-0/*.log"))))
 
 Everything listens on 127.0.0.1 only.
 """
@@ -20,6 +21,7 @@ import socket
 import subprocess
 import time
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -134,6 +136,18 @@ def run_java(
     """Run a class to its end and return its output as text; the caller looks at ``returncode``."""
     command = java_command(version, main_class, *arguments, classes=classes)
     return subprocess.run(command, capture_output=True, text=True, check=False, errors="replace")
+
+
+def dump_log_segments(version: str, files: Sequence[Path], *options: str) -> str:
+    """Return what the version's own DumpLogSegments prints about files, standard error behind.
+
+    Dump copies: the tool makes a missing ``.index`` beside a ``.timeindex``.
+    """
+    is_moved = parse_version(version) >= (4, 3)
+    main_class = f"{'org.apache.' if is_moved else ''}kafka.tools.DumpLogSegments"
+    names = ",".join(str(file) for file in files)
+    done = run_java(version, main_class, *options, "--files", names)
+    return done.stdout + done.stderr
 
 
 def compile_java(version: str, source: str, main_class: str) -> Path:

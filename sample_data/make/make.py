@@ -13,6 +13,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # tests/kafka_broker.py starts brokers
 
+import damage
+import eras
 import shop
 
 NOT_DATA = {".lock"}  # the running broker's own
@@ -30,13 +32,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=2024)
-    parser.add_argument("--only", default="shop,eras,damaged")
+    parser.add_argument("--only", default="shop,eras,damaged", help="also versions")
     options = parser.parse_args()
     wanted = set(options.only.split(","))
     with tempfile.TemporaryDirectory(prefix="sample-data-") as working:
         if "shop" in wanted:
             made = shop.make_shop(Path(working) / "shop", options.seed)
             keep(made, options.out / f"shop-{shop.VERSION}")
+        for version in eras.VERSIONS:
+            if "eras" in wanted or version in wanted:
+                made = eras.make_era(version, Path(working) / version, options.seed)
+                keep(made, options.out / f"era-{version}")
+        if "damaged" in wanted:
+            made, edits = damage.make_damaged(Path(working) / "damaged", options.seed)
+            keep(made, options.out / "damaged")
+            (options.out / "damaged.tsv").write_text(edits)
 
 
 if __name__ == "__main__":
