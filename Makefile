@@ -42,7 +42,8 @@ notebooks: env ## execute every notebook and write it, with what it shows, to bu
 	@$(BIN)/jupyter-nbconvert --execute --to html --output-dir build/notebooks --log-level WARN notebooks/*.ipynb
 
 docs: env ## write the reference of the Python names to build/docs
-	@$(BIN)/python -m pdoc --docformat google --output-directory build/docs workbench widgets
+	@$(BIN)/python -m pdoc --docformat google --output-directory build/docs \
+	  $$(find workbench widgets -name '*.py' ! -name '_[!_]*' | sed 's|/__init__.py||; s|\.py$$||; s|/|.|g' | sort)
 	@echo "build/docs/index.html"
 
 env: ## make or renew the virtual environment .venv from requirements.lock
