@@ -6,8 +6,10 @@ A message is declared as text, one line a field, in the order of the bytes:
 
 Types: int8 int16 uint16 int32 int64 float64 bool string bytes uuid, ``[type]`` for an array, ``{``
 and ``}`` or ``[`` and ``]`` around lines of fields for a struct or an array of them, ``?`` before
-what may be null. From the first *flexible* version on, lengths are unsigned varints of n + 1 and
-every struct ends with tagged fields: those that have a tag, when they differ from their default.
+what may be null. The default of a struct is ``null`` or ``{}``.
+
+From the first *flexible* version on, lengths are unsigned varints of n + 1 and every struct ends
+with tagged fields: those that have a tag, when they differ from their default.
 
 Values are what JSON has, but bytes stay bytes. A uuid is its text: 22 characters of URL-safe
 base64.
@@ -172,6 +174,7 @@ def _default(line: re.Match[str], kind: str | tuple[Field, ...], text: str | Non
     if line["open"] == "[":
         return []
     if isinstance(kind, tuple):
+        assert text in (None, "{}"), text
         return {field.name: field.default for field in kind}
     if text in ("true", "false"):
         return text == "true"
@@ -237,8 +240,8 @@ class _Reader:
         kind = field.type
         if isinstance(kind, tuple):
             if field.is_nullable and not field.is_array:
-                present, at = self.number("int8", at)
-                if present < 0:
+                is_null, at = self.struct_is_null(field, at)
+                if is_null:
                     return None, at
             return self.struct(kind, at)
         if kind in _NUMBERS:
@@ -253,6 +256,14 @@ class _Reader:
         end = self.end(at, size, field.name)
         content = bytes(self.data[at:end])
         return content.decode("utf-8", "replace") if kind == "string" else content, end
+
+    def struct_is_null(self, field: Field, at: int) -> tuple[bool, int]:
+        # In line a negative byte stands for null, in a tagged field the varint 0.
+        if field.tag is None:
+            present, at = self.number("int8", at)
+            return present < 0, at
+        present, at = varint.decode_unsigned(self.data, at)
+        return present == 0, at
 
     def number(self, kind: str, at: int) -> tuple[Any, int]:
         number = _NUMBERS[kind]
@@ -315,7 +326,8 @@ class _Writer:
         kind = field.type
         if isinstance(kind, tuple):
             if field.is_nullable and not field.is_array:
-                self.out += _NUMBERS["int8"].pack(-1 if value is None else 1)
+                null = 0xFF if field.tag is None else 0
+                self.out.append(null if value is None else 1)
             if value is not None:
                 self.struct(kind, value)
         elif kind in _NUMBERS:

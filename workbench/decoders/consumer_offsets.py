@@ -1,0 +1,140 @@
+"""The topic `__consumer_offsets`: committed offsets and the state of groups of every kind.
+
+Types 0 and 1 are both offset commits (0: Kafka 0.8.2), 2 are classic groups. A transactional commit
+is an ordinary record in a transactional batch: it holds only once the marker behind it commits.
+
+Kafka: GroupCoordinatorRecordSerde (4.2)
+"""
+
+import struct
+from typing import Any, Final
+
+from workbench.decoders import typed_records
+from workbench.decoders.consumer_groups import CONSUMER_GROUP_TYPES
+from workbench.decoders.decoder import Bytes, Decoder
+from workbench.decoders.share_groups import SHARE_GROUP_TYPES
+from workbench.decoders.streams_groups import STREAMS_GROUP_TYPES
+from workbench.decoders.typed_records import RecordType, record_type
+from workbench.errors import CorruptRecordError
+from workbench.record.message import Message, declare
+
+_VERSION: Final = struct.Struct(">h")
+
+SUBSCRIPTION: Final = declare(
+    "ConsumerProtocolSubscription",
+    """
+    topics: [string]
+    userData: ?bytes
+    ownedPartitions: [
+        topic: string
+        partitions: [int32]
+    ] versions 1+
+    generationId: int32 = -1 versions 2+
+    rackId: ?string versions 3+
+    """,
+    highest=3,
+    flexible=None,
+)
+ASSIGNMENT: Final = declare(
+    "ConsumerProtocolAssignment",
+    """
+    assignedPartitions: [
+        topic: string
+        partitions: [int32]
+    ]
+    userData: ?bytes
+    """,
+    highest=3,
+    flexible=None,
+)
+
+
+def _expand_members(group: dict[str, Any]) -> None:
+    """Decode what consumers put into the bytes of their subscription and assignment."""
+    if group["protocolType"] != "consumer":
+        return
+    for member in group["members"]:
+        for name, message in (("subscription", SUBSCRIPTION), ("assignment", ASSIGNMENT)):
+            member[name] = _expand(message, member[name])
+
+
+def _expand(message: Message, data: bytes) -> Any:
+    if len(data) < _VERSION.size:
+        return data
+    (version,) = _VERSION.unpack_from(data)
+    if version < 0:
+        return data
+    try:
+        # A newer version only appends fields.
+        values, _ = message.decode(data, min(version, message.highest), _VERSION.size)
+    except CorruptRecordError:
+        return data
+    return values
+
+
+_OFFSET_COMMIT: Final = record_type(
+    "OffsetCommit",
+    """
+    group: string
+    topic: string
+    partition: int32
+    """,
+    """
+    offset: int64
+    leaderEpoch: int32 = -1 versions 3+
+    metadata: string
+    commitTimestamp: int64
+    expireTimestamp: int64 = -1 versions 1-1
+    topicId: uuid tag 0 versions 4+
+    """,
+    highest=4,
+    flexible=4,
+)
+
+TYPES: Final[dict[int, RecordType]] = {
+    0: _OFFSET_COMMIT,
+    1: _OFFSET_COMMIT,
+    2: record_type(
+        "GroupMetadata",
+        "group: string",
+        """
+        protocolType: string
+        generation: int32
+        protocol: ?string
+        leader: ?string
+        currentStateTimestamp: int64 = -1 versions 2+
+        members: [
+            memberId: string
+            groupInstanceId: ?string versions 3+
+            clientId: string
+            clientHost: string
+            rebalanceTimeout: int32 = -1 versions 1+
+            sessionTimeout: int32
+            subscription: bytes
+            assignment: bytes
+        ]
+        """,
+        highest=4,
+        flexible=4,
+        refine=_expand_members,
+    ),
+    **CONSUMER_GROUP_TYPES,
+    **SHARE_GROUP_TYPES,
+    **STREAMS_GROUP_TYPES,
+}
+
+
+def decode_key(data: Bytes | None) -> Any:
+    """Return type, type_id and data of a key; see `typed_records.decode_key`."""
+    return typed_records.decode_key(TYPES, data)
+
+
+def decode_value(key: Bytes | None, data: Bytes | None) -> Any:
+    """Return type, version and data of a value; see `typed_records.decode_value`.
+
+    The subscription and assignment of a consumer in a classic group are decoded too.
+    """
+    return typed_records.decode_value(TYPES, key, data)
+
+
+CONSUMER_OFFSETS: Final = Decoder("consumer_offsets", decode_key, decode_value)
