@@ -1,5 +1,6 @@
 """What each view of the explorer shows, as Python that gives it again."""
 
+import json
 from collections.abc import Sequence
 
 HEAD = "import workbench as wb"
@@ -24,12 +25,12 @@ def view_queries(
         batch: row of the batch in the segment's batch table.
         offsets: offsets of the records, from the first to below the second.
     """
-    opened = repr(paths[0]) if len(paths) == 1 else repr(list(paths))
+    opened = json.dumps(paths[0] if len(paths) == 1 else list(paths))
     start = f"{HEAD}\n\nlogs = wb.open_log_directory({opened})\n"
     queries = {"directory": f"{start}logs"}
     if partition is None:
         return queries
-    start += f"partition = logs[{partition!r}]\n"
+    start += f"partition = logs[{json.dumps(partition)}]\n"
     queries["segments"] = f"{start}partition.segments"
     queries["findings"] = start.replace("partition =", "findings = logs.verify()\npartition =")
     queries["findings"] += "[found for found in findings if found.path.startswith(partition.path)]"
@@ -54,6 +55,6 @@ def _records(topic: tuple[str, int] | None, offsets: tuple[int, int] | None) -> 
     if topic is None or offsets is None:
         return "next(segment.read(), None)"
     return (
-        f"logs.scan(topics=[{topic[0]!r}], partitions=[{topic[1]}], "
+        f"logs.scan(topics=[{json.dumps(topic[0])}], partitions=[{topic[1]}], "
         f"offsets=({offsets[0]}, {offsets[1]})).to_pandas()"
     )

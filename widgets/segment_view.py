@@ -8,7 +8,7 @@ import numpy.typing as npt
 from widgets.view.bytes import Place, places
 from widgets.view.packing import pack
 from widgets.view.records import Lens, record_row
-from widgets.view.segments import batch_columns, index_columns, time_index_columns
+from widgets.view.segments import batch_columns, first_rows, index_columns, time_index_columns
 from workbench.inspection.batch_bytes import BatchBytes, read_batch
 from workbench.inspection.fields import explain_batch
 from workbench.inspection.findings import finding_of
@@ -115,7 +115,6 @@ class SegmentView:
             offset_index.positions if offset_index else (),
             self.tail.file_size,
         )
-        starts = [self.records.first_row(row) for row in range(len(self.rows) + 1)]
         return {
             "partition": partition,
             "segment": str(segment.base_offset),
@@ -132,10 +131,19 @@ class SegmentView:
                 time_index.offsets if time_index else (),
                 self.rows,
             ),
-            "first_rows": pack(np.array(starts, np.int64)),
+            "first_rows": pack(self._first_rows()),
             "rows": len(self.records),
             "head": self.page(0, FIRST_PAGE, lens),
         }
+
+    def _first_rows(self) -> npt.NDArray[np.int64]:
+        """Where each batch begins in the record list: int64[n + 1]."""
+        counts = np.where(self.rows["problem"] == 0, self.rows["record_count"], 0)
+        if (counts >= 0).all():
+            return first_rows(counts)
+        # Wrappers of old formats do not tell how many records they hold; the window has looked.
+        rows = range(len(self.rows) + 1)
+        return np.array([self.records.first_row(row) for row in rows], np.int64)
 
     def page(self, start: int, stop: int, lens: Lens) -> list[list[Any]]:
         """Rows [start, stop) of the record list, cut to what there is.

@@ -30,8 +30,8 @@ test("a look-up starts at the last entry at or before the batch's last offset", 
 
 test("a description names codec, kind and problem", () => {
   const data = segment();
-  data.setFindings([{ batch_position: 100, severity: "error", kind: "crc" }]);
-  assert.match(data.sentence(1), /gzip.*transactional.*crc/);
+  data.setFindings([{ batch_position: 100, severity: "error", found: "the CRC is wrong" }]);
+  assert.match(data.sentence(1), /gzip.*transactional.*CRC is wrong/);
   assert.match(data.sentence(2), /control batch/);
   assert.deepEqual([...data.problem], [0, 255, 0]);
 });

@@ -32,6 +32,7 @@ export function bytesView({ fetch, signal }) {
         asked.delete(number);
         if (mine !== source || !answer) return;
         if (!inside) offerInside(answer.decompressed_size);
+        if (mine !== source) return;
         pages.set(number, unfold(answer));
         if (pages.size > 64) pages.delete(pages.keys().next().value);
         rows.refresh();
@@ -56,8 +57,8 @@ export function bytesView({ fetch, signal }) {
   }
   function fillByte(cell, text, field, at, masked = false) {
     if (cell.textContent !== text) cell.textContent = text;
-    const state = field ? [field.tone, at === field.start && cell.tagName === "U", field === lit || isWanted(at), masked] : ["", false, false, masked];
-    ["tone", "edge", "lit", "masked"].forEach((name, k) => { if (cell.dataset[name] !== String(state[k])) cell.dataset[name] = String(state[k]); });
+    const state = field ? [field.tone, at === field.start && cell.tagName === "U", field === lit, masked, isWanted(at)] : ["", false, false, masked, false];
+    ["tone", "edge", "lit", "masked", "wanted"].forEach((name, k) => { if (cell.dataset[name] !== String(state[k])) cell.dataset[name] = String(state[k]); });
     cell.dataset.at = at ?? "";
   }
   function showFields(first, stop) {

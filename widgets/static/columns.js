@@ -14,7 +14,9 @@ export class Column {
   numbers() {
     const out = new Float64Array(this.length), base = Number(this.base);
     if (!this.deltas) return out.fill(base);
-    for (let i = 0; i < out.length; i++) out[i] = base + Number(this.deltas[i]);
+    if (this.deltas instanceof BigUint64Array) for (let i = 0; i < out.length; i++) out[i] = Number(this.exact(i));
+    else out.set(this.deltas);
+    if (base && !(this.deltas instanceof BigUint64Array)) for (let i = 0; i < out.length; i++) out[i] += base;
     return out;
   }
   // The first row whose value is above `value` (a BigInt); rows ascend.

@@ -53,7 +53,7 @@ export class SegmentData {
   isTransactional(i) { return (this.attributes[i] & TRANSACTIONAL) !== 0; }
   codec(i) { return CODECS[this.attributes[i] & 7] ?? `codec ${this.attributes[i] & 7}`; }
   problemText(i) {
-    return this.found.get(i) ?? (this.problem[i] ? this.problems[this.problem[i]] ?? `problem ${this.problem[i]}` : "");
+    return this.problems[this.problem[i]] ?? this.found.get(i) ?? (this.problem[i] ? `problem ${this.problem[i]}` : "");
   }
   // Mark the batches that verify found something wrong with, besides those the scan saw.
   setFindings(findings) {
@@ -62,7 +62,7 @@ export class SegmentData {
     for (const each of findings) {
       const i = each.batch_position === null || each.severity === "info" ? -1 : this.batchAtPosition(each.batch_position);
       if (i < 0) continue;
-      this.found.set(i, each.kind);
+      this.found.set(i, each.found);
       if (each.severity === "error") this.problem[i] ||= 255;
     }
   }

@@ -109,10 +109,9 @@ def positions_of(offsets: Int64Array, rows: npt.NDArray[Any]) -> Int64Array:
     return ends[row]
 
 
-def first_rows(rows: npt.NDArray[Any]) -> Int64Array:
-    """The number of records before each batch: int64[n + 1]; unknown counts are taken as none."""
-    counts = np.maximum(rows["record_count"].astype(np.int64), 0)
-    return np.concatenate(([0], np.cumsum(counts)))
+def first_rows(counts: npt.NDArray[Any]) -> Int64Array:
+    """The number of records before each batch, and in all: int64[n + 1]."""
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)))
 
 
 def strip_columns(key: str, partition: Partition, findings: dict[str, int]) -> dict[str, Any]:

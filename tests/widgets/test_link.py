@@ -1,0 +1,72 @@
+"""Joining ES modules: strict, so that what works joined works apart, and the other way round."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from widgets._link import STATIC, link
+
+
+def modules(folder: Path, **texts: str) -> Path:
+    for name, text in texts.items():
+        (folder / f"{name}.js").write_text(text)
+    return folder
+
+
+def test_each_module_is_put_in_once_before_the_first_that_needs_it(tmp_path: Path) -> None:
+    modules(
+        tmp_path,
+        a='import { b } from "./b.js";\nimport { c } from "./c.js";\nexport default { b, c };\n',
+        b='import { c } from "./c.js";\nexport const b = c + 1;\n',
+        c="export const c = 1;\n",
+    )
+    text = link("a.js", tmp_path)
+    assert text.count("const c = 1;") == 1
+    assert text.index("const c") < text.index("const b") < text.index("export default")
+    assert "import" not in text
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "problem"),
+    [
+        ('import { x } from "./b.js";\n', "export const y = 1;\n", "does not export"),
+        ('import { y } from "./b.js";\nconst y2 = 1;\n', "export const y = 1;\nconst y2 = 2;\n", "declared in b.js"),
+        ('import * as b from "./b.js";\n', "export const y = 1;\n", "cannot join"),
+        ('import { y } from "./b.js";\n', "export { y };\nconst y = 1;\n", "cannot join"),
+        ('import { y } from "./b.js";\n', "export const y = 1;\nexport default y;\n", "cannot join"),
+        ('import { y } from "./b.js";\n', 'import { z } from "./a.js";\nexport const y = 1;\n', "a ring"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_joined_is_refused(tmp_path: Path, a: str, b: str, problem: str) -> None:
+    modules(tmp_path, a=a, b=b)
+    with pytest.raises(ValueError, match=problem):
+        link("a.js", tmp_path)
+
+
+def test_the_explorer_is_one_text_that_node_accepts(tmp_path: Path) -> None:
+    text = link("explorer.js")
+    joined = tmp_path / "explorer.mjs"
+    joined.write_text(text)
+    node = shutil.which("node")
+    assert node, "install Node.js 20 or newer to check the front end"
+    subprocess.run([node, "--check", str(joined)], check=True)
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+    assert "https://" not in text
+
+
+def test_the_front_end_never_reads_text_as_html() -> None:
+    for module in STATIC.glob("*.js"):
+        assert "innerHTML" not in module.read_text(), module.name
+        assert "insertAdjacentHTML" not in module.read_text(), module.name
+
+
+def test_the_front_end_passes_its_own_tests() -> None:
+    node = shutil.which("node")
+    assert node, "install Node.js 20 or newer to test the front end"
+    tests = sorted((Path(__file__).parent.parent / "js").glob("*.test.mjs"))
+    done = subprocess.run(
+        [node, "--test", *map(str, tests)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
