@@ -57,6 +57,7 @@ CLASS_PATH_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:build-
 KRAFT_SINCE = (3, 3)
 START_SECONDS = 120
 STOP_SECONDS = 120
+ZOOKEEPER_SESSION_SECONDS = 4
 
 
 def parse_version(version: str) -> tuple[int, ...]:
@@ -228,6 +229,7 @@ class Broker:
         folder.mkdir(parents=True, exist_ok=True)
         self._port = _free_port()
         self._second_port = _free_port()  # of the controller, or ZooKeeper
+        self._was_killed = False
         self._process: subprocess.Popen[bytes] | None = None
         self._zookeeper: subprocess.Popen[bytes] | None = None
 
@@ -272,14 +274,19 @@ class Broker:
             self._format(properties, Path(settings["log.dirs"].split(",")[0]))
         elif self._zookeeper is None:
             self._start_zookeeper()
+            if self._was_killed:  # ZooKeeper has to forget the dead broker's session first
+                time.sleep(ZOOKEEPER_SESSION_SECONDS + 2)
+        self._was_killed = False
         self._process = self._launch("kafka.Kafka", properties, self.heap)
         started = re.compile(rb"Kafka Server started|started \(kafka\.server\.Kafka")
         deadline = time.monotonic() + START_SECONDS
         while not started.search(self.log.read_bytes()[seen:]):
             if not self.is_running or time.monotonic() > deadline:
                 self.kill()
-                tail = self.log.read_text(errors="replace")[-3000:]
-                raise RuntimeError(f"Kafka {self.version} did not start:\n{tail}")
+                lines = self.log.read_bytes()[seen:].decode(errors="replace").splitlines()
+                told = [line for line in lines if re.search(r"ERROR|FATAL|Exception", line)]
+                words = "\n".join((told or lines)[-20:])
+                raise RuntimeError(f"Kafka {self.version} did not start:\n{words}")
             time.sleep(0.2)
 
     def stop(self) -> None:
@@ -288,6 +295,7 @@ class Broker:
 
     def kill(self) -> None:
         """End the broker as a crash does (SIGKILL); its ZooKeeper is stopped."""
+        self._was_killed = self._was_killed or self.is_running
         self._end(signal.SIGKILL)
 
     def _end(self, how: signal.Signals) -> None:
@@ -324,8 +332,7 @@ class Broker:
             }
         else:
             settings |= {"broker.id": "1", "zookeeper.connect": self.zookeeper}
-            # A session of the process before must be over soon, or the restarted one is refused.
-            settings |= {"zookeeper.session.timeout.ms": "4000"}
+            settings |= {"zookeeper.session.timeout.ms": f"{ZOOKEEPER_SESSION_SECONDS}000"}
             if number >= (0, 9):
                 settings |= {"listeners": listener}
             else:
@@ -359,6 +366,7 @@ class Broker:
         properties.write_text(
             f"dataDir={self.folder / 'zookeeper'}\nclientPort={self._second_port}\n"
             "clientPortAddress=127.0.0.1\nmaxClientCnxns=0\nadmin.enableServer=false\n"
+            "tickTime=500\n"  # a session lives for two ticks at least
         )
         main_class = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
         self._zookeeper = self._launch(main_class, properties, "256m")
