@@ -6,20 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.files import text
-from workbench.files.reading import Problem
+from workbench.files.reading import ProblemList
 
 
 def test_lines_end_as_in_java() -> None:
-    lines = text.split_lines(b"a\nb\r\nc\rd\n\ne")
+    lines = list(text.split_lines(b"a\nb\r\nc\rd\n\ne"))
     assert lines == [(0, "a"), (2, "b"), (5, "c"), (7, "d"), (9, ""), (10, "e")]
-    assert text.split_lines(b"") == []
-    assert text.split_lines(b"\n") == [(0, "")]
+    assert list(text.split_lines(b"")) == []
+    assert list(text.split_lines(b"\n")) == [(0, "")]
 
 
 @given(st.text(alphabet="a\n\r\v\x85\u2028é ", max_size=20))
 def test_lines_hold_all_but_their_ends_and_say_where_they_begin(content: str) -> None:
     data = content.encode()
-    lines = text.split_lines(data)
+    lines = list(text.split_lines(data))
     for position, line in lines:
         assert data[position:].startswith(line.encode())
     expected = re.split(r"\r\n|\r|\n", content)
@@ -27,7 +27,7 @@ def test_lines_hold_all_but_their_ends_and_say_where_they_begin(content: str) ->
 
 
 def test_bytes_that_are_not_utf_8_do_not_stop_a_reader() -> None:
-    assert text.split_lines(b"a\xff\nb") == [(0, "a\N{REPLACEMENT CHARACTER}"), (3, "b")]
+    assert list(text.split_lines(b"a\xff\nb")) == [(0, "a\N{REPLACEMENT CHARACTER}"), (3, "b")]
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,9 @@ def test_other_text_is_no_id(written: str) -> None:
     [b"", b"garbage", b"[1]", b"7", b'{"a":1', b"\xff\xfe", b"[" * 100_000, b"9" * 5000, b"{} {}"],
 )
 def test_what_is_no_json_object_is_a_problem(data: bytes) -> None:
-    problem = text.parse_json_object(data)
-    assert isinstance(problem, Problem)
+    problems = ProblemList()
+    assert text.parse_json_object(data, problems) is None
+    (problem,) = problems.found()
     assert problem.kind == "malformed"
     assert problem.position is not None
     assert 0 <= problem.position <= len(data)

@@ -15,7 +15,7 @@ from typing import Self
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
 from workbench.files.names import MAX_PARTITION, TopicPartition
-from workbench.files.reading import Problem, SmallFile
+from workbench.files.reading import Problem, ProblemList, SmallFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +31,14 @@ class OffsetCheckpoint(SmallFile):
     problems: tuple[Problem, ...] = ()
 
     corrupt_error = CorruptCheckpointError
+    size_limit = text.CHECKPOINT_LIMIT
 
     @classmethod
-    def _parse(cls, data: bytes) -> Self:
-        rows, problems = text.parse_checkpoint(data, 3)
+    def _parse(cls, data: bytes, problems: ProblemList) -> Self:
         offsets = {}
-        for position, (topic, partition_text, offset_text) in rows:
+        for position, (topic, partition_text, offset_text) in text.parse_checkpoint(
+            data, 3, problems
+        ):
             partition = text.parse_integer(partition_text, MAX_PARTITION)
             offset = text.parse_integer(offset_text, text.INT64_MAX)
             if partition is None or offset is None:

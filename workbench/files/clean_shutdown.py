@@ -13,7 +13,7 @@ from typing import Final, Self
 
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
-from workbench.files.reading import Problem, SmallFile
+from workbench.files.reading import KIB, Problem, ProblemList, SmallFile
 
 NO_BROKER_EPOCH: Final = -1
 
@@ -33,15 +33,15 @@ class CleanShutdown(SmallFile):
     problems: tuple[Problem, ...] = ()
 
     corrupt_error = CorruptCheckpointError
+    size_limit = 64 * KIB
 
     @classmethod
-    def _parse(cls, data: bytes) -> Self:
+    def _parse(cls, data: bytes, problems: ProblemList) -> Self:
         if not data:
             return cls()
-        fields = text.parse_json_object(data)
-        if isinstance(fields, Problem):
-            return cls(problems=(fields,))
-        problems = text.size_problems(data)
+        fields = text.parse_json_object(data, problems)
+        if fields is None:
+            return cls(problems=problems.found())
         version = text.json_integer(fields, "version", text.INT32_MAX, problems)
         epoch = text.json_integer(fields, "brokerEpoch", text.INT64_MAX, problems)
         return cls(None if epoch == NO_BROKER_EPOCH else epoch, version, problems.found())

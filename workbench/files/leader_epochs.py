@@ -39,12 +39,12 @@ class LeaderEpochs(SmallFile):
     problems: tuple[Problem, ...] = ()
 
     corrupt_error = CorruptCheckpointError
+    size_limit = text.CHECKPOINT_LIMIT
 
     @classmethod
-    def _parse(cls, data: bytes) -> Self:
-        rows, problems = text.parse_checkpoint(data, 2)
+    def _parse(cls, data: bytes, problems: ProblemList) -> Self:
         entries: list[EpochEntry] = []
-        for position, (epoch_text, start_text) in rows:
+        for position, (epoch_text, start_text) in text.parse_checkpoint(data, 2, problems):
             epoch = text.parse_integer(epoch_text, text.INT32_MAX)
             start_offset = text.parse_integer(start_text, text.INT64_MAX)
             if epoch is None or start_offset is None:

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
-from workbench.files.reading import Problem, ProblemList, SmallFile
+from workbench.files.reading import KIB, Problem, ProblemList, SmallFile
 
 LATEST_VERSION: Final = 1
 
@@ -56,10 +56,10 @@ class MetaProperties(SmallFile):
     problems: tuple[Problem, ...] = ()
 
     corrupt_error = CorruptCheckpointError
+    size_limit = 64 * KIB
 
     @classmethod
-    def _parse(cls, data: bytes) -> Self:
-        problems = text.size_problems(data)
+    def _parse(cls, data: bytes, problems: ProblemList) -> Self:
         found = parse_properties(data, problems)
         version = _version(found, problems)
         node_key = "broker.id" if version == 0 else "node.id"

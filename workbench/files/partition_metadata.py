@@ -13,7 +13,7 @@ from uuid import UUID
 
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
-from workbench.files.reading import Problem, ProblemList, SmallFile
+from workbench.files.reading import KIB, Problem, ProblemList, SmallFile
 
 _SEPARATOR: Final = re.compile(r":\s+", re.ASCII)
 
@@ -33,11 +33,11 @@ class PartitionMetadata(SmallFile):
     problems: tuple[Problem, ...] = ()
 
     corrupt_error = CorruptCheckpointError
+    size_limit = 64 * KIB
 
     @classmethod
-    def _parse(cls, data: bytes) -> Self:
-        problems = text.size_problems(data)
-        lines = text.split_lines(data)
+    def _parse(cls, data: bytes, problems: ProblemList) -> Self:
+        lines = list(text.split_lines(data))
         version_text = _value(lines, 0, "version: 0", len(data), problems)
         version = None if version_text is None else text.parse_integer(version_text, text.INT32_MAX)
         if version_text is not None and version is None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
 
 from workbench.errors import CorruptSnapshotError
-from workbench.files.reading import SIZE_LIMIT, Problem, ProblemList, SmallFile
+from workbench.files.reading import MIB, Problem, ProblemList, SmallFile
 from workbench.layout.producer_snapshot import (
     CRC_FROM,
     PRODUCER_ENTRY,
@@ -85,12 +85,10 @@ class ProducerSnapshot(SmallFile):
     problems: tuple[Problem, ...] = ()
 
     corrupt_error = CorruptSnapshotError
+    size_limit = 64 * MIB  # 1.4 million producers
 
     @classmethod
-    def _parse(cls, data: bytes) -> Self:
-        problems = ProblemList()
-        if len(data) > SIZE_LIMIT:
-            problems.add("too large", SIZE_LIMIT, "more bytes", f"at most {SIZE_LIMIT}")
+    def _parse(cls, data: bytes, problems: ProblemList) -> Self:
         if len(data) < _HEADER.size:
             problems.add("missing", len(data), f"{len(data)} bytes", f"{_HEADER.size} or more")
             return cls((), None, None, problems.found())

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from workbench.errors import CorruptCheckpointError
 from workbench.files import text
-from workbench.files.reading import Problem, ProblemList, SmallFile
+from workbench.files.reading import KIB, Problem, ProblemList, SmallFile
 
 NOBODY: Final = -1
 LATEST_VERSION: Final = 1
@@ -46,13 +46,13 @@ class QuorumState(SmallFile):
     problems: tuple[Problem, ...] = ()
 
     corrupt_error = CorruptCheckpointError
+    size_limit = 64 * KIB
 
     @classmethod
-    def _parse(cls, data: bytes) -> Self:
-        fields = text.parse_json_object(data)
-        if isinstance(fields, Problem):
-            return cls(None, None, None, version=None, problems=(fields,))
-        problems = text.size_problems(data)
+    def _parse(cls, data: bytes, problems: ProblemList) -> Self:
+        fields = text.parse_json_object(data, problems)
+        if fields is None:
+            return cls(None, None, None, version=None, problems=problems.found())
         version = text.json_integer(fields, "data_version", text.INT32_MAX, problems)
         if version is not None and not 0 <= version <= LATEST_VERSION:
             problems.add("unknown version", None, f"data_version {version}", "0 or 1")

@@ -32,8 +32,8 @@ ProblemKind = Literal[
     "too large",          # only the beginning was read
 ]  # fmt: skip
 
-# A checkpoint of a million partitions takes 60 MB; a producer snapshot of a million ids, 46 MB.
-SIZE_LIMIT: Final = 64 * 1024 * 1024
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
 
 
 class Problem(NamedTuple):
@@ -69,11 +69,6 @@ class ProblemList:
         self._first.setdefault(kind, Problem(kind, position, found, expected))
         self._counts[kind] = self._counts.get(kind, 0) + count
 
-    def extend(self, problems: tuple[Problem, ...]) -> None:
-        """Note problems found elsewhere."""
-        for problem in problems:
-            self.add(*problem)
-
     def found(self) -> tuple[Problem, ...]:
         """Return them in the order they came up, with the number of more of the same kind."""
         return tuple(
@@ -100,6 +95,7 @@ class SmallFile:
 
     __slots__ = ()
     corrupt_error: ClassVar[type[CorruptCheckpointError] | type[CorruptSnapshotError]]
+    size_limit: ClassVar[int]  # bytes; a broker's own never come near it
     problems: tuple[Problem, ...]
 
     @classmethod
@@ -115,7 +111,10 @@ class SmallFile:
             CorruptFileError: the bytes break the format; which subclass depends on the file.
             UnsupportedFormatError: the file's version is not known.
         """
-        contents = cls._parse(data)
+        problems = ProblemList()
+        if len(data) > cls.size_limit:
+            problems.add("too large", cls.size_limit, "more bytes", f"at most {cls.size_limit}")
+        contents = cls._parse(data[: cls.size_limit], problems)
         if strict and contents.problems:
             raise_problem(cls.corrupt_error, path, contents.problems[0])
         return contents
@@ -128,12 +127,17 @@ class SmallFile:
             OSError: the file cannot be read.
         """
         with open(path, "rb") as file:
-            data = file.read(SIZE_LIMIT + 1)
+            data = file.read(cls.size_limit + 1)
         return cls.decode(data, path, strict=strict)
 
     @classmethod
-    def _parse(cls, data: bytes) -> Self:
-        """Return what can be read, with its problems. Never raises, whatever the bytes."""
+    def _parse(cls, data: bytes, problems: ProblemList) -> Self:
+        """Return what can be read, with all problems. Never raises, whatever the bytes.
+
+        Args:
+            data: the file, up to the limit.
+            problems: those found before.
+        """
         raise NotImplementedError
 
     def encode(self) -> bytes:

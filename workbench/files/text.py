@@ -11,21 +11,25 @@ import base64
 import binascii
 import json
 import re
-from itertools import accumulate
+from collections.abc import Iterator
+from io import StringIO
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from workbench.files.reading import SIZE_LIMIT, Problem, ProblemList
+from workbench.files.reading import MIB, ProblemList
 
 INT32_MAX: Final = 2**31 - 1
 INT64_MAX: Final = 2**63 - 1
 NO_UUID: Final = UUID(int=0)
+
+CHECKPOINT_LIMIT: Final = 16 * MIB  # 400,000 partitions with names of 30 characters
 
 _LINE: Final = re.compile(rb"([^\r\n]*)(\r\n|\r|\n|\Z)")
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _SPACES: Final = re.compile(r"\s+", re.ASCII)
 _UUID_TEXT: Final = re.compile(r"[A-Za-z0-9_-]{22}(==)?", re.ASCII)
 _SHOWN: Final = 60  # characters of a line that a problem quotes
+_GIVE_UP: Final = 1000  # lines
 _SHORT_NUMBER: Final = 19  # digits, or more
 _LONGEST_NUMBER: Final = 40  # digits; more would take int() quadratic time for nothing
 
@@ -37,25 +41,22 @@ class Line(NamedTuple):
     text: str
 
 
-def split_lines(data: bytes) -> list[Line]:
-    r"""Return the lines, which end in \n, \r or \r\n; bytes that are not UTF-8 become U+FFFD.
+def split_lines(data: bytes) -> Iterator[Line]:
+    r"""Yield the lines, which end in \n, \r or \r\n; bytes that are not UTF-8 become U+FFFD.
 
     A line end at the end of the data begins no further line.
     """
-    if data.isascii() and b"\r" not in data:  # what brokers write, many times as fast
-        texts = data.decode().split("\n")
-        if not texts[-1]:
-            texts.pop()
-        positions = accumulate((len(line) + 1 for line in texts), initial=0)
-        return list(map(Line, positions, texts))
-    lines = []
     position = 0
+    if data.isascii() and b"\r" not in data:  # what brokers write, many times as fast
+        for line in StringIO(data.decode(), newline="\n"):
+            yield Line(position, line.removesuffix("\n"))
+            position += len(line)
+        return
     while position < len(data):
         found = _LINE.match(data, position)
         assert found is not None  # the pattern matches anywhere
-        lines.append(Line(position, found[1].decode("utf-8", "replace")))
+        yield Line(position, found[1].decode("utf-8", "replace"))
         position = found.end()
-    return lines
 
 
 def split_fields(line: str) -> list[str]:
@@ -114,26 +115,30 @@ class Row(NamedTuple):
     fields: list[str]
 
 
-def parse_checkpoint(data: bytes, width: int) -> tuple[list[Row], ProblemList]:
-    """Return the entries that have ``width`` fields, and what is wrong with the rest.
+def parse_checkpoint(data: bytes, width: int, problems: ProblemList) -> Iterator[Row]:
+    """Yield the entries that have ``width`` fields; what is wrong goes to ``problems``.
+
+    After a thousand lines that are no entries it gives up: a broker does at the first.
 
     Kafka: CheckpointFile.CheckpointReadBuffer (4.0)
     """
-    problems = size_problems(data)
     lines = split_lines(data)
-    if not lines:
-        return [], problems
-    _check_version(lines[0], problems)
-    rows = []
-    for position, text in lines[2:]:
+    first, second = next(lines, None), next(lines, None)
+    if first is not None:
+        _check_version(first, problems)
+    count = malformed = 0
+    for position, text in lines:
+        count += 1
         fields = split_fields(text)
         if len(fields) == width:
-            rows.append(Row(position, fields))
-        else:
-            problems.add("malformed", position, f"line {quote(text)}", f"{width} fields")
-    if len(lines) > 1:
-        _check_count(lines[1], len(lines) - 2, problems)
-    return rows, problems
+            yield Row(position, fields)
+            continue
+        problems.add("malformed", position, f"line {quote(text)}", f"{width} fields")
+        malformed += 1
+        if malformed == _GIVE_UP:
+            return
+    if second is not None:
+        _check_count(second, count, problems)
 
 
 def encode_checkpoint(rows: list[str]) -> bytes:
@@ -157,27 +162,22 @@ def _check_count(line: Line, entries: int, problems: ProblemList) -> None:
         problems.add("wrong count", line.position, f"{entries} entries", f"{count}")
 
 
-def size_problems(data: bytes) -> ProblemList:
-    """Return a list with the problem that only the beginning was read, or an empty one."""
-    problems = ProblemList()
-    if len(data) > SIZE_LIMIT:
-        problems.add("too large", SIZE_LIMIT, "more bytes", f"at most {SIZE_LIMIT}")
-    return problems
-
-
-def parse_json_object(data: bytes) -> dict[str, Any] | Problem:
-    """Return the JSON object that the file holds, or what is wrong with it."""
+def parse_json_object(data: bytes, problems: ProblemList) -> dict[str, Any] | None:
+    """Return the JSON object that the file holds; None, and a problem, if it holds none."""
     text = data.decode("utf-8", "replace")
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        position = len(text[: error.pos].encode())
-        return Problem("malformed", min(position, len(data)), quote(text), f"JSON: {error.msg}")
+        position = min(len(text[: error.pos].encode()), len(data))
+        problems.add("malformed", position, quote(text), f"JSON: {error.msg}")
+        return None
     except (ValueError, RecursionError):  # a number too long, brackets too deep
-        return Problem("malformed", 0, quote(text), "JSON")
-    if not isinstance(value, dict):
-        return Problem("malformed", 0, quote(text), "a JSON object")
-    return value
+        problems.add("malformed", 0, quote(text), "JSON")
+        return None
+    if isinstance(value, dict):
+        return value
+    problems.add("malformed", 0, quote(text), "a JSON object")
+    return None
 
 
 def json_integer(

@@ -18,11 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.files.entry_run import EntryProblems, EntryRun, IndexFile, falls
-from workbench.files.reading import SIZE_LIMIT, Problem
+from workbench.files.reading import MIB, Problem
 from workbench.layout.index_entries import ABORTED_TRANSACTION, ABORTED_TRANSACTION_VERSION
 from workbench.layout.structure import as_struct
 
 _ENTRY: Final = as_struct(ABORTED_TRANSACTION)
+_MOST_ZEROS: Final = MIB // ABORTED_TRANSACTION.itemsize * ABORTED_TRANSACTION.itemsize
 
 
 class AbortedTransaction(NamedTuple):
@@ -83,7 +84,7 @@ class TransactionIndex(IndexFile):
     @classmethod
     def _of_run(cls, run: EntryRun, base_offset: int) -> Self:
         # Nothing is allocated ahead of use here, so zeros at the end are entries too.
-        zeros = min(run.slack, SIZE_LIMIT - SIZE_LIMIT % ABORTED_TRANSACTION.itemsize)
+        zeros = min(run.slack, _MOST_ZEROS)
         entries = np.frombuffer(run.data + bytes(zeros), ABORTED_TRANSACTION)
         index = cls(
             base_offset=base_offset,
