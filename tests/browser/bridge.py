@@ -54,6 +54,7 @@ def served() -> Iterator[str]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
+    server.server_close()
 
 
 @contextmanager
@@ -112,8 +113,13 @@ class Bridge:
         self._flush()
         self.page.evaluate(
             "([state, options]) => mount(state, options)",
-            [_plain(self.widget.get_state()), options],
+            [self.state(), options],
         )
+
+    def state(self) -> dict[str, Any]:
+        """All that the page would be sent, fit for JSON."""
+        state: dict[str, Any] = _plain(self.widget.get_state())
+        return state
 
     def push(self) -> None:
         """Send what changed in Python to the page."""

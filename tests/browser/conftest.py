@@ -1,0 +1,58 @@
+"""One Chromium for all tests of the front end; a page for each, which must report no error."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Page
+
+from tests.browser.bridge import Bridge, chromium, served
+from widgets import LogExplorer
+
+Show = Callable[..., Bridge]
+
+
+@pytest.fixture(scope="session")
+def harness() -> Iterator[str]:
+    with served() as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def browser_context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    with chromium(tmp_path_factory.mktemp("chromium")) as context:
+        yield context
+
+
+@pytest.fixture
+def page(browser_context: BrowserContext) -> Iterator[Page]:
+    page = browser_context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+    page.on("request", lambda request: _stay_local(request.url, errors))
+    yield page
+    page.close()
+    assert not errors
+
+
+def _stay_local(url: str, errors: list[str]) -> None:
+    if not url.startswith(("http://127.0.0.1:", "data:", "blob:")):
+        errors.append(f"a request to {url}")
+
+
+@pytest.fixture
+def show(page: Page, harness: str) -> Show:
+    """Return a function that shows an explorer in the page and waits for its first picture."""
+
+    def show(explorer: LogExplorer, *, theme: str = "light", **options: object) -> Bridge:
+        page.goto(f"{harness}/harness.html")
+        page.wait_for_function("window.ready")
+        if theme == "dark":
+            page.evaluate("document.body.dataset.jpThemeLight = 'false'")
+        bridge = Bridge(page, explorer)
+        bridge.mount(**options)
+        if explorer.selected["segment"] is not None:
+            page.wait_for_function("document.getElementById('root').__stats.draws > 0")
+        return bridge
+
+    return show

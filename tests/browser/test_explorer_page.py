@@ -1,0 +1,260 @@
+"""The explorer in a real browser, over what real brokers wrote."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import workbench as wb
+from tests.browser.bridge import Bridge
+from tests.golden.cases import Case
+from widgets import LogExplorer
+
+pytestmark = pytest.mark.browser
+
+Golden = Callable[[str], Case]
+Show = Callable[..., Bridge]
+MAP = ".klw-map canvas"
+
+
+@pytest.fixture
+def logs(golden: Golden) -> wb.LogDirectory:
+    return wb.open_log_directory(golden("4.2.0-txn").directory("data"))
+
+
+@pytest.fixture
+def damaged(golden: Golden) -> wb.LogDirectory:
+    return wb.open_log_directory(golden("4.2.0-damage-unclean").directory("before"))
+
+
+def click_batch(page: Page, part: float) -> None:
+    """Click into the batches track at a part of the axis' length."""
+    box = page.locator(MAP).bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 92 + part * (box["width"] - 104), box["y"] + 84)
+
+
+def until(page: Page, condition: Callable[[], bool]) -> None:
+    """Wait until the kernel's side has followed the page."""
+    for _ in range(200):
+        if condition():
+            return
+        page.wait_for_timeout(25)
+    raise AssertionError("the kernel did not follow")
+
+
+def shown_rows(page: Page, tab: str = "Records") -> list[str]:
+    rows = page.get_by_role("grid", name=tab, exact=True).locator("[data-row]:visible")
+    expect(rows.first).to_be_visible()
+    return rows.all_inner_texts()
+
+
+def test_clicking_a_batch_selects_it_and_shows_its_records(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1})
+    show(explorer)
+    click_batch(page, 0.12)
+    until(page, lambda: explorer.selected["position"] is not None)
+    batch = explorer.selected_batch()
+    assert batch.position <= 0.12 * logs["txn-b-0"].segments[1].size < batch.position + batch.size
+    expect(page.locator(".klw-row[data-kind~=within]").first).to_be_visible()
+    offsets = page.locator(".klw-row[data-kind~=within] > span:first-child").all_inner_texts()
+    assert [int(text) for text in offsets] == list(range(batch.base_offset, batch.last_offset + 1))
+
+
+def test_a_selection_made_in_python_is_shown(page: Page, show: Show, logs: wb.LogDirectory) -> None:
+    explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1})
+    bridge = show(explorer)
+    explorer.selected = {"partition": "txn-a-1", "offset": 12}
+    bridge.push()
+    expect(page.locator(".klw-item[aria-selected=true]")).to_contain_text("1")
+    expect(page.locator(".klw-grid:visible [aria-selected=true]")).to_contain_text("12")
+
+
+def test_the_tree_leads_to_another_partition(page: Page, show: Show, logs: wb.LogDirectory) -> None:
+    explorer = LogExplorer(logs, selected={"partition": "txn-b-0"})
+    show(explorer)
+    page.get_by_role("tree").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowDown")
+    until(page, lambda: explorer.selected["partition"] == "txn-a-0")
+    expect(page.get_by_role("heading", name="txn-a-0")).to_be_visible()
+
+
+def test_the_filter_finds_a_topic(page: Page, show: Show, logs: wb.LogDirectory) -> None:
+    show(LogExplorer(logs))
+    page.get_by_placeholder("Filter topics").fill("many")
+    expect(page.get_by_role("treeitem").locator("visible=true")).to_have_count(2)
+
+
+def test_arrow_keys_move_between_batches_and_say_what_they_are(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1})
+    show(explorer)
+    page.locator(".klw-map").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    third = logs["txn-b-0"].segments[1].batches[2].position
+    until(page, lambda: explorer.selected["position"] == third)
+    expect(page.locator("[aria-live=polite]")).to_contain_text("Batch 2. Offsets")
+    page.keyboard.press("Escape")
+    until(page, lambda: explorer.selected["position"] is None)
+
+
+def test_from_batch_to_record_to_bytes_without_a_mouse(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1}, show_values=True)
+    show(explorer)
+    page.locator(".klw-map").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    until(page, lambda: explorer.selected["offset"] is not None)
+    page.keyboard.press("Enter")
+    expect(page.locator(".klw-hexrow:visible").first).to_be_visible()
+    expect(page.locator(".klw-hexrow [data-wanted=true]").first).to_be_visible()
+
+
+def test_hidden_values_are_not_in_the_page(page: Page, show: Show, golden: Golden) -> None:
+    logs = wb.open_log_directory(golden("4.2.0-plain-java").directory("data"))
+    explorer = LogExplorer(logs, selected={"partition": "java-none-0", "position": 0})
+    show(explorer)
+    secret = next(r.value for r in explorer.selected_records() if r.value and len(r.value) > 8)
+    page.get_by_role("tab", name="Bytes").click()
+    expect(page.locator(".klw-hexrow u").first).not_to_have_text("··")
+    assert secret.decode() not in page.content()
+    assert secret[:16].hex(" ") not in page.locator(".klw-hexbox").inner_text()
+
+
+def test_a_damaged_batch_is_marked_with_colour_shape_and_words(
+    page: Page, show: Show, damaged: wb.LogDirectory
+) -> None:
+    show(LogExplorer(damaged, selected={"partition": "dmg-flip-value-0", "segment": 32}))
+    expect(page.locator(".klw-legend")).to_contain_text("damaged")
+    page.get_by_role("tab", name="Batches").click()
+    assert "the CRC does not match" in " ".join(shown_rows(page, "Batches"))
+    assert "1 damaged batch" in (page.locator(".klw-map").get_attribute("aria-label") or "")
+    page.get_by_role("tab", name="Records").click()
+    records = page.get_by_role("grid", name="Records")
+    expect(records.locator("[data-kind~=bad]:visible").first).to_contain_text("the CRC does not match")
+
+
+def test_an_unfinished_tail_is_marked(page: Page, show: Show, damaged: wb.LogDirectory) -> None:
+    partition = damaged["dmg-cut-last-17-0"]
+    show(LogExplorer(damaged, selected={"partition": partition.name, "segment": partition.segments[-1].base_offset}))  # fmt: skip
+    expect(page.locator(".klw-legend")).to_contain_text("unfinished batch")
+
+
+def test_verify_shows_what_a_broker_would_do(
+    page: Page, show: Show, damaged: wb.LogDirectory
+) -> None:
+    show(LogExplorer(damaged, selected={"partition": "dmg-flip-value-0", "segment": 32}))
+    page.get_by_role("button", name="Check every byte").click()
+    row = page.get_by_role("grid", name="Findings").locator("[data-row]:visible").first
+    expect(row).to_contain_text("error")
+    expect(row).to_contain_text("recovery")
+    row.click()
+    expect(page.locator(".klw-tabs .klw-about")).to_contain_text("Batch 2")
+
+
+def test_each_view_gives_its_python(page: Page, show: Show, logs: wb.LogDirectory) -> None:
+    explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "offset": 20})
+    show(explorer)
+    page.get_by_role("button", name="Records as Python").click()
+    assert page.locator(".klw-code code").inner_text() == explorer.query["records"]
+    page.keyboard.press("Escape")
+    expect(page.locator(".klw-code")).to_have_count(0)
+
+
+def test_going_to_a_time_selects_a_record(page: Page, show: Show, logs: wb.LogDirectory) -> None:
+    explorer = LogExplorer(logs, selected={"partition": "txn-b-0"})
+    show(explorer)
+    page.get_by_placeholder("Go to offset or time").fill("40")
+    page.keyboard.press("Enter")
+    until(page, lambda: explorer.selected["offset"] == 40)
+    page.get_by_placeholder("Go to offset or time").fill("nonsense")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("neither an offset nor a time")
+
+
+def test_the_wheel_zooms_only_a_map_that_has_the_focus(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1})
+    show(explorer)
+    box = page.locator(MAP).bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 84)
+    page.mouse.wheel(0, -240)
+    expect(page.locator(".klw-hint")).to_be_visible()
+    assert explorer.view == []
+    page.locator(".klw-map").focus()
+    page.mouse.wheel(0, -240)
+    until(page, lambda: len(explorer.view) == 2)
+    assert explorer.view[1] - explorer.view[0] < logs["txn-b-0"].segments[1].size
+
+
+def test_the_theme_is_followed_while_it_changes(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    show(LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1}))
+    page.locator(".klw-map").focus()
+    page.keyboard.press("ArrowRight")
+    read = "getComputedStyle(document.querySelector('.klw')).backgroundColor"
+    light = page.evaluate(read)
+    page.evaluate("document.body.dataset.jpThemeLight = 'false'")
+    expect(page.locator(".klw")).to_have_attribute("data-theme", "dark")
+    assert page.evaluate(read) != light
+
+
+def test_buffers_at_odd_places_are_read_right(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    show(LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1}), shift=3)
+    page.get_by_role("tab", name="Batches").click()
+    assert len(shown_rows(page, "Batches")) > 5
+
+
+def test_without_a_kernel_the_first_records_are_there_and_the_silence_is_said(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1})
+    show(explorer, kernel=False)
+    assert len(shown_rows(page)) > 5
+    page.get_by_role("tab", name="Bytes").click()
+    click_batch(page, 0.5)
+    expect(page.get_by_role("status")).to_contain_text("does not answer", timeout=15_000)
+
+
+def test_leaving_takes_every_listener_away(page: Page, show: Show, logs: wb.LogDirectory) -> None:
+    show(LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1}))
+    assert page.evaluate("model.listeners") > 0
+    page.evaluate("unmount()")
+    assert page.evaluate("model.listeners") == 0
+
+
+def test_hostile_names_stay_text(page: Page, show: Show, golden: Golden, tmp_path: object) -> None:
+    logs = wb.open_log_directory(golden("4.2.0-txn").directory("data"))
+    explorer = LogExplorer(logs, show_values=True, mask=lambda *_: b"<img src=x onerror=window.hit=1>")
+    explorer.selected = {"partition": "txn-b-0", "segment": 1}
+    show(explorer)
+    assert "<img src=x" in " ".join(shown_rows(page))
+    assert page.evaluate("window.hit") is None
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [480, 760, 1180, 1700])
+def test_nothing_sticks_out_at_any_width(
+    page: Page, show: Show, logs: wb.LogDirectory, theme: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "offset": 20})
+    show(explorer, theme=theme)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for tab in ("Bytes", "Batches", "Offset index", "Time index", "Findings", "Records"):
+        page.get_by_role("tab", name=tab).click()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), tab
