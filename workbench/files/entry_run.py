@@ -21,9 +21,7 @@ from workbench.files.reading import Problem, ProblemKind, ProblemList, raise_pro
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 
 _CHUNK_SIZE: Final = 256 * 1024
-_HEAD_SIZE: Final = (
-    4096  # of the first read for a file's last entry: mostly the file, or all in use
-)
+_HEAD_SIZE: Final = 4096  # of the first read for the last entry: mostly holds all in use
 _SHORT_SIZE: Final = 64
 _SEEK_DATA: Final = getattr(os, "SEEK_DATA", None)
 
@@ -189,7 +187,9 @@ def read_last_entry(path: str, entry_size: int) -> bytes:
             return head[used - entry_size : used] if used else b""
         count = os.fstat(descriptor).st_size // entry_size
         last = _find_used(descriptor, used // entry_size, count, entry_size) - 1
-        return os.pread(descriptor, entry_size, last * entry_size)
+        entry = os.pread(descriptor, entry_size, last * entry_size)
+        # A broker may cut the file meanwhile, but never below the entries in use.
+        return entry if len(entry) == entry_size else b""
     finally:
         os.close(descriptor)
 
