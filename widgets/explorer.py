@@ -124,8 +124,9 @@ class LogExplorer(KafkaWidget):
     def _read_segment(self, name: str | None, base: int | None) -> None:
         self._view = None
         if name is not None and base is not None:
-            segment = segment_with_base(self.logs.listing.partitions[name], base)
-            self._view = SegmentView(segment) if segment else None
+            partition = self.logs.listing.partitions[name]
+            segment = segment_with_base(partition, base)
+            self._view = SegmentView(partition, segment) if segment else None
         sent = self._view.columns(name, self._lens) if self._view and name else None
         self._segment = sent
 

@@ -165,12 +165,20 @@ def _draw_segment(figure: Figure, segment: dict[str, Any]) -> None:
 
 def _about(segment: dict[str, Any]) -> str:
     """How much a segment holds, and from when to when."""
-    times = unpack(segment["batches"]["max_timestamp"])
-    known = times[(times >= 0) & (unpack(segment["batches"]["problem"]) == 0)]
+    column = {name: unpack(packed) for name, packed in segment["batches"].items()}
+    times = column["max_timestamp"]
+    known = times[_timed(column)]
     text = f"{plural(len(times), 'batch', 'batches')}, {size_text(segment['file_size'])}"
     if not len(known):
         return text
     return f"{text}, {time_text(int(known.min()))[:19]} to {time_text(int(known.max()))[:19]}"
+
+
+def _timed(column: dict[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:
+    """Which batches have times of their own: markers carry the coordinator's clock."""
+    known: npt.NDArray[np.bool_] = (column["max_timestamp"] >= 0) & (column["problem"] == 0)
+    ordinary = known & ((column["attributes"] & 0x20) == 0)
+    return ordinary if ordinary.any() else known
 
 
 def _kinds(column: dict[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
@@ -209,7 +217,7 @@ def _draw_times(
     axes: Axes, segment: dict[str, Any], column: dict[str, npt.NDArray[np.int64]]
 ) -> None:
     """The latest time of each batch, with the entries of the time index."""
-    known = (column["max_timestamp"] >= 0) & (column["problem"] == 0)
+    known = _timed(column)
     entries = segment["time_index"]
     axes.axhline(0, color=HAIR, lw=0.8)
     if not known.any():
@@ -217,9 +225,10 @@ def _draw_times(
         return
     stamps = column["max_timestamp"][known]
     axes.step(column["position"][known], stamps - stamps.min(), where="post", color=INK, lw=1.1)
+    places, times = unpack(entries["position"]), unpack(entries["timestamp"])
+    shown = (times >= stamps.min()) & (times <= stamps.max())
     axes.plot(
-        _thinned(unpack(entries["position"]), 60),
-        _thinned(unpack(entries["timestamp"]), 60) - stamps.min(),
+        _thinned(places[shown], 60), _thinned(times[shown], 60) - stamps.min(),
         "D", color=ACCENT, ms=3.4, mec="white", mew=0.6,
     )  # fmt: skip
     axes.margins(y=0.14)

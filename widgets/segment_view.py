@@ -12,14 +12,19 @@ from widgets.view.segments import batch_columns, first_rows, index_columns, time
 from workbench.inspection.batch_bytes import BatchBytes, read_batch
 from workbench.inspection.fields import explain_batch
 from workbench.inspection.findings import finding_of
+from workbench.inspection.partition import Partition
 from workbench.inspection.record_window import Record, RecordWindow
 from workbench.inspection.segment import Segment
+from workbench.inspection.transactions import read_transactions
 
 CHECKED_AT_ONCE = 16 << 20
 """Bytes: every CRC of a segment up to this size is checked when it is opened (some 20 ms)."""
 
 FIRST_PAGE = 200
 """Records that travel with the segment, so that a saved notebook shows them without a kernel."""
+
+MOST_FOLLOWED = 2 << 30
+"""Bytes: in a larger partition the markers of transactions are not looked for (0.1 s for a GiB)."""
 
 _STOPS = {0: "end", 1: "unfinished batch", 2: "bad size"}
 _TAIL_LOOKED_AT = 4096
@@ -64,7 +69,8 @@ class SegmentView:
         words: code → words, for the codes in use.
     """
 
-    def __init__(self, segment: Segment) -> None:
+    def __init__(self, partition: Partition, segment: Segment) -> None:
+        self.partition = partition
         self.segment = segment
         table = segment.batches
         self.rows: npt.NDArray[Any] = table.rows
@@ -123,7 +129,7 @@ class SegmentView:
             "valid_size": self.tail.position,
             "stop": self.tail.stop,
             "problem_words": {str(code): text for code, text in self.words.items()},
-            "batches": batch_columns(self.rows, self.damaged),
+            "batches": batch_columns(self.rows, self.damaged) | {"fate": pack(self._fates())},
             "offset_index": entries,
             "offset_index_dropped": dropped,
             "time_index": time_index_columns(
@@ -135,6 +141,12 @@ class SegmentView:
             "rows": len(self.records),
             "head": self.page(0, FIRST_PAGE, lens),
         }
+
+    def _fates(self) -> npt.NDArray[np.int8]:
+        """What became of each batch's transaction: codes of `workbench.inspection.transactions`."""
+        if not self.rows["is_transactional"].any() or self.partition.size > MOST_FOLLOWED:
+            return np.zeros(len(self.rows), np.int8)
+        return read_transactions(self.partition).fates(self.rows)
 
     def _first_rows(self) -> npt.NDArray[np.int64]:
         """Where each batch begins in the record list: int64[n + 1]."""

@@ -11,7 +11,7 @@ const segment = (change = {}) => new SegmentData({
   name: "x.log", file_size: 300, valid_size: 300, stop: "end", problem_words: { 14: "the CRC does not match" },
   batches: {
     position: list([0, 100, 200]), size: same(100, 3), base_offset: list([10, 20, 40]), last_offset: list([19, 29, 49]), record_count: same(10, 3), max_timestamp: list([5, 6, 7]),
-    producer_id: same(-1, 3), producer_epoch: same(-1, 3), leader_epoch: same(0, 3), attributes: list([0, 0x11, 0x30]), magic: same(2, 3), problem: same(0, 3),
+    producer_id: same(-1, 3), producer_epoch: same(-1, 3), leader_epoch: same(0, 3), attributes: list([0, 0x11, 0x30]), magic: same(2, 3), problem: same(0, 3), fate: list([0, 2, 0]),
   },
   offset_index: { offset: list([29]), position: list([100]) }, offset_index_dropped: 0,
   time_index: { timestamp: list([6]), offset: list([29]), position: list([100]) }, ...change,
@@ -31,7 +31,7 @@ test("a look-up starts at the last entry at or before the batch's last offset", 
 test("a description names codec, kind and problem", () => {
   const data = segment();
   data.setFindings([{ batch_position: 100, severity: "error", found: "the CRC is wrong" }]);
-  assert.match(data.sentence(1), /gzip.*transactional.*CRC is wrong/);
+  assert.match(data.sentence(1), /gzip.*transactional, aborted.*CRC is wrong/);
   assert.match(data.sentence(2), /control batch/);
   assert.deepEqual([...data.problem], [0, 255, 0]);
 });

@@ -19,7 +19,7 @@ export function plural(n, one, many = `${one}s`) {
   return `${count(n)} ${Number(n) === 1 ? one : many}`;
 }
 
-const LATEST_MS = 8.64e15;
+export const LATEST_MS = 8.64e15;
 
 export function timestamp(ms) {
   const value = Number(ms);

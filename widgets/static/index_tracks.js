@@ -107,7 +107,7 @@ function paintTimeEntries({ pen, data, ink, view, x }, y) {
     const at = x(places[k]);
     if (at - before < 11) continue;
     before = at;
-    const height = y(data.timeIndexTime[k]);
+    const isOff = data.timeIndexTime[k] > data.lastTime, height = isOff ? LAYOUT.time[0] + 5 : y(Math.max(data.firstTime, data.timeIndexTime[k]));
     pen.save();
     pen.translate(at, height);
     pen.rotate(Math.PI / 4);
@@ -115,6 +115,10 @@ function paintTimeEntries({ pen, data, ink, view, x }, y) {
     pen.fillRect(-4, -4, 8, 8);
     pen.fillStyle = ink.accent;
     pen.fillRect(-2.75, -2.75, 5.5, 5.5);
+    if (isOff) { // the time of a marker, later than the records: it is off the scale
+      pen.fillStyle = ink.bg;
+      pen.fillRect(-1.5, -1.5, 3, 3);
+    }
     pen.restore();
   }
 }

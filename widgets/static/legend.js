@@ -9,6 +9,7 @@ export function segmentLegend(data) {
   if (data.categories.length > MOST) entries.push([`and ${count(data.categories.length - MOST)} more`, { style: "--swatch:transparent" }]);
   const has = (test) => { for (let i = 0; i < data.length; i++) if (test(i)) return true; return false; };
   if (has((i) => data.isTransactional(i))) entries.push(["transactional", { "data-mark": "transactional" }]);
+  if (has((i) => data.isAborted(i))) entries.push(["aborted", { "data-mark": "aborted" }]);
   if (has((i) => data.isControl(i))) entries.push(["control", { "data-mark": "control" }]);
   if (has((i) => data.problem[i] !== 0)) entries.push(["damaged", { "data-mark": "damaged" }]);
   if (data.fileSize > data.validSize) entries.push([data.stop, { "data-mark": "tail" }]);

@@ -29,16 +29,16 @@ export function batchList({ data, onPick, onOpen, signal }) {
   return dataGrid({
     label: "Batches", signal, onPick, onOpen, emptyText: "No batches in this segment.",
     columns: [
-      { name: "#", width: "62px", number: true }, { name: "Position", width: "minmax(84px,1fr)", number: true }, { name: "Bytes", width: "minmax(66px,.8fr)", number: true },
+      { name: "#", width: "62px", number: true }, { name: "Position", width: "minmax(84px,.8fr)", number: true }, { name: "Bytes", width: "minmax(66px,.6fr)", number: true },
       { name: "Offsets", width: "minmax(130px,1.6fr)" }, { name: "Records", width: "minmax(60px,.7fr)", number: true }, { name: "Latest time (UTC)", width: "176px" },
-      { name: "Compression", width: "92px" }, { name: "Producer", width: "minmax(64px,.8fr)", number: true }, { name: "What", width: "minmax(110px,1.4fr)" },
+      { name: "Compression", width: "108px" }, { name: "Producer", width: "minmax(64px,.8fr)", number: true }, { name: "What", width: "minmax(110px,1.4fr)" },
     ],
     cellsOf(i) {
       const d = data(), c = d.columns, records = c.record_count.number(i), producer = c.producer_id.exact(i), problem = d.problemText(i);
       return [
         count(i), count(d.position[i]), count(d.end[i] - d.position[i]), d.offsets(i), records < 0 ? { text: "?", kind: "quiet", title: d.records(i) } : count(records),
-        d.time[i] === -1 ? { text: "none", kind: "null" } : timestamp(c.max_timestamp.exact(i)), d.codec(i), producer < 0n ? { text: "–", kind: "quiet" } : count(producer),
-        problem ? { text: problem, kind: "bad" } : d.isControl(i) ? "control batch" : d.isTransactional(i) ? "transactional" : c.magic.number(i) < 2 ? { text: `format ${c.magic.number(i)}`, kind: "quiet" } : "",
+        c.max_timestamp.exact(i) === -1n ? { text: "none", kind: "null" } : timestamp(c.max_timestamp.exact(i)), d.codec(i), producer < 0n ? { text: "–", kind: "quiet" } : count(producer),
+        problem ? { text: problem, kind: "bad" } : d.kind(i) ? { text: d.kind(i).replace("transactional, ", ""), kind: d.isAborted(i) ? "quiet" : "", title: d.kind(i) } : c.magic.number(i) < 2 ? { text: `format ${c.magic.number(i)}`, kind: "quiet" } : "",
       ];
     },
     rowKind: (i) => (data().problemText(i) ? "bad" : ""),

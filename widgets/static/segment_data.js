@@ -1,9 +1,10 @@
 // One segment as the front end holds it: columns of its batches and entries of its indexes.
 import { floorIndex, unpackColumns } from "./columns.js";
 import { CODECS, PALETTE } from "./theme.js";
-import { bytes, count, plural, range, timestamp } from "./format.js";
+import { LATEST_MS, bytes, count, plural, range, timestamp } from "./format.js";
 
 const TRANSACTIONAL = 0x10, CONTROL = 0x20;
+const FATES = ["", "committed", "aborted", "still open"], ABORTED = 2;
 
 export class SegmentData {
   constructor(sent) {
@@ -16,12 +17,15 @@ export class SegmentData {
     this.attributes = this.columns.attributes.numbers();
     this.problem = this.columns.problem.numbers();
     this.time = this.columns.max_timestamp.numbers();
+    this.fate = this.columns.fate.numbers();
+    // Markers carry the coordinator's clock: where records have times of their own they would bend the scale.
+    if (this.attributes.some((bits) => !(bits & CONTROL))) for (let i = 0; i < this.length; i++) if (this.isControl(i)) this.time[i] = -1;
     this.offsetIndex = { ...unpackColumns(sent.offset_index), dropped: sent.offset_index_dropped };
     this.indexPosition = this.offsetIndex.position.numbers();
     this.timeIndex = unpackColumns(sent.time_index);
     this.timeIndexPosition = this.timeIndex.position.numbers();
     this.timeIndexTime = this.timeIndex.timestamp.numbers();
-    [this.firstTime, this.lastTime] = timeSpan(this.time, this.timeIndexTime, this.problem);
+    [this.firstTime, this.lastTime] = timeSpan(this.time, this.problem);
     this.found = new Map();
     this.colourBy("codec");
   }
@@ -51,6 +55,11 @@ export class SegmentData {
 
   isControl(i) { return (this.attributes[i] & CONTROL) !== 0; }
   isTransactional(i) { return (this.attributes[i] & TRANSACTIONAL) !== 0; }
+  isAborted(i) { return this.fate[i] === ABORTED; }
+  kind(i) {
+    if (this.isControl(i)) return "control batch";
+    return this.isTransactional(i) ? ["transactional", FATES[this.fate[i]]].filter(Boolean).join(", ") : "";
+  }
   codec(i) { return CODECS[this.attributes[i] & 7] ?? `codec ${this.attributes[i] & 7}`; }
   problemText(i) {
     return this.problems[this.problem[i]] ?? this.found.get(i) ?? (this.problem[i] ? `problem ${this.problem[i]}` : "");
@@ -100,7 +109,7 @@ export class SegmentData {
     pairs.push(["Compression", this.codec(i)]);
     if (c.producer_id.exact(i) >= 0n) pairs.push(["Producer", `${count(c.producer_id.exact(i))}, epoch ${c.producer_epoch.exact(i)}`]);
     if (c.leader_epoch.exact(i) >= 0n) pairs.push(["Leader epoch", String(c.leader_epoch.exact(i))]);
-    const kind = this.isControl(i) ? "control batch" : this.isTransactional(i) ? "transactional" : "";
+    const kind = this.kind(i);
     if (kind) pairs.push(["Kind", kind]);
     if (c.magic.number(i) !== 2) pairs.push(["Format", `version ${c.magic.number(i)}`]);
     if (this.problemText(i)) pairs.push(["Problem", this.problemText(i)]);
@@ -123,14 +132,12 @@ function categoryOf(what, value, at) {
 }
 
 // The span of the times that are there and can be true; none when there is no such time.
-function timeSpan(batchTimes, entryTimes, problem) {
+function timeSpan(times, problem) {
   let low = Infinity, high = -Infinity;
-  for (const [times, skip] of [[batchTimes, problem], [entryTimes, null]]) {
-    for (let i = 0; i < times.length; i++) {
-      if (times[i] < 0 || Math.abs(times[i]) > 8.64e15 || skip?.[i]) continue;
-      if (times[i] < low) low = times[i];
-      if (times[i] > high) high = times[i];
-    }
+  for (let i = 0; i < times.length; i++) {
+    if (times[i] < 0 || times[i] > LATEST_MS || problem[i]) continue;
+    if (times[i] < low) low = times[i];
+    if (times[i] > high) high = times[i];
   }
   return high >= low ? [low, high] : [null, null];
 }

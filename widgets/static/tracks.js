@@ -124,7 +124,9 @@ function paintBatches(scene) {
 function paintBatch({ pen, data, ink, left, span }, i, a, wide, top, tall, stripes) {
   const damaged = data.problem[i] !== 0;
   pen.fillStyle = damaged ? DAMAGE : data.isControl(i) ? ink.control : data.categories[data.category[i]].colour;
+  pen.globalAlpha = data.isAborted(i) && !data.isControl(i) ? 0.35 : 1;
   box(pen, a, top, wide, tall);
+  pen.globalAlpha = 1;
   if (damaged) {
     pen.fillStyle = stripes;
     box(pen, a, top, wide, tall);
@@ -135,7 +137,8 @@ function paintBatch({ pen, data, ink, left, span }, i, a, wide, top, tall, strip
     pen.fillStyle = ink.bg;
     pen.fillRect(a, top + tall - 6, wide, 1.5);
     pen.fillStyle = ink.fg;
-    pen.fillRect(a, top + tall - 4.5, wide, 4.5);
+    if (data.isAborted(i)) for (let dash = 0; dash < wide; dash += 4) pen.fillRect(a + dash, top + tall - 4.5, Math.min(2, wide - dash), 4.5);
+    else pen.fillRect(a, top + tall - 4.5, wide, 4.5);
   }
   const from = Math.max(a, left), room = Math.min(a + wide, left + span) - from;
   if (room < 64) return;
@@ -144,7 +147,7 @@ function paintBatch({ pen, data, ink, left, span }, i, a, wide, top, tall, strip
   pen.rect(from, top, room - 4, tall);
   pen.clip();
   pen.textAlign = "left";
-  pen.fillStyle = data.isControl(i) ? ink.bg : labelInk(data, i);
+  pen.fillStyle = data.isControl(i) ? ink.bg : labelInk(data, i, ink);
   pen.font = ink.strong;
   pen.fillText(data.offsets(i), from + 7, top + 17);
   pen.font = ink.ui;
@@ -153,8 +156,9 @@ function paintBatch({ pen, data, ink, left, span }, i, a, wide, top, tall, strip
   pen.restore();
 }
 
-function labelInk(data, i) {
+function labelInk(data, i, ink) {
   if (data.problem[i]) return "#fff";
+  if (data.isAborted(i)) return ink.fg;
   const [r, g, b] = rgb(data.categories[data.category[i]].colour);
   return 0.299 * r + 0.587 * g + 0.114 * b > 125 ? "#10151c" : "#fff";
 }
