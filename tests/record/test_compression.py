@@ -12,10 +12,14 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.kernels.dispatch import COMPILED
 from workbench.layout.attributes import CODEC_NAMES, GZIP, LZ4, NONE, SNAPPY, ZSTD
 from workbench.record import compression, lz4_frame, xerial_snappy, zstd_frame
 from workbench.record.arena import Arena, DecompressionError
-from workbench.record.compression import compress, decompress, decompress_into
+from workbench.record.compression import compress, decompress, decompress_into, decompress_run
+
+if COMPILED:
+    from workbench.kernels.lz4 import decode_blocks
 
 CODECS = (NONE, GZIP, SNAPPY, LZ4, ZSTD)
 PACKED = (GZIP, SNAPPY, LZ4, ZSTD)
@@ -214,6 +218,25 @@ def test_any_lz4_block_reads_as_the_plain_reader_reads_it(block: bytes, capacity
         assert wanted is None
 
 
+@pytest.mark.skipif(not COMPILED, reason="the kernel runs only where numba compiles it")
+def test_the_lz4_kernel_writes_nothing_at_or_after_its_limit() -> None:
+    rng = random.Random(9)
+    for _ in range(3000):
+        data = sample(rng.randrange(300), rng.choice(KINDS))
+        frame = bytearray(compress(LZ4, data, 2)[7:])
+        if rng.random() < 0.5:
+            frame[rng.randrange(len(frame))] ^= 1 << rng.randrange(8)
+        room = max(0, len(data) + rng.randrange(-20, 40))
+        target = np.full(600, 0xEE, np.uint8)
+        source = np.frombuffer(bytes(frame), np.uint8)
+        code, _, used = decode_blocks(source, 0, 65536, target, 5, 5 + room)
+        assert target[:5].tolist() == [0xEE] * 5
+        assert (target[5 + room :] == 0xEE).all()
+        assert 5 <= used <= 5 + room
+        if room < len(data) and code == 0:
+            assert bytes(target[5:used]) != data
+
+
 def test_random_lz4_sequences_read_as_the_plain_reader_reads_them() -> None:
     rng = random.Random(5)
     for _ in range(2000):
@@ -251,6 +274,79 @@ def test_batches_stand_back_to_back_and_growing_keeps_them(codec: int) -> None:
     assert [bytes(arena.view[start:end]) for start, end in places] == batches
     assert [start for start, _ in places] == [0, *(end for _, end in places[:-1])]
     assert arena.used == sum(map(len, batches))
+
+
+def packed_run(packed: list[bytes]) -> tuple[np.ndarray, np.ndarray]:
+    """Lay compressed batches out with other bytes between them, as in a segment."""
+    places, window = [], bytearray()
+    for data in packed:
+        window += b"\x04\x22header"
+        places.append((len(window), len(window) + len(data)))
+        window += data
+    return np.frombuffer(bytes(window), np.uint8), np.array(places, np.int64).reshape(-1, 2)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize("capacity", [1, 70_000, 1 << 22])
+def test_a_run_of_batches_reads_as_each_of_them_does(codec: int, capacity: int) -> None:
+    batches = [sample(size, kind) for size in SIZES for kind in KINDS]
+    packed = [compress(codec, batch, 2) for batch in batches]
+    if codec == LZ4:  # a frame of another client among Kafka's
+        packed[3] = lz4_of(0x68, 0x50, STORED + bytes(4), size=bytes(8))
+        batches[3] = b"data"
+    broken = 7
+    packed[broken] = packed[broken][:-1] + b"?" if codec == NONE else b""
+    data, places = packed_run(packed)
+    for enough in (1, 100_000, 1 << 30):
+        arena = Arena(capacity)
+        spans = np.full((len(packed), 2), -1, np.int64)
+        failed: list[int] = []
+        done = 0
+        while done < len(packed):
+            count, failures = decompress_run(
+                codec, data, places[done:], arena, spans[done:], magic=2, enough=enough
+            )
+            assert count >= 1
+            assert arena.used >= enough or done + count == len(packed)
+            failed += [done + index for index, _ in failures]
+            for row in range(done, done + count):
+                content = bytes(arena.data[slice(*spans[row])])
+                if codec == NONE or row != broken:
+                    assert content == (packed if codec == NONE else batches)[row]
+                else:
+                    assert content == b""
+            done += count
+            arena.clear()
+        assert failed == ([broken] if codec in (GZIP, SNAPPY, LZ4) else [])
+
+
+@pytest.mark.parametrize("codec", PACKED)
+def test_a_run_keeps_to_the_limit_of_a_batch(codec: int) -> None:
+    packed = [compress(codec, sample(size, "same"), 2) for size in (10, 100, 5000, 100, 70_000)]
+    data, places = packed_run(packed)
+    arena, spans = Arena(1 << 20), np.zeros((5, 2), np.int64)
+    count, failures = decompress_run(
+        codec, data, places, arena, spans, magic=2, limit=100, enough=1 << 30
+    )
+    assert count == 5
+    assert [index for index, _ in failures] == [2, 4]
+    assert np.diff(spans, axis=1)[:, 0].tolist() == [10, 100, 0, 100, 0]
+
+
+def test_a_run_of_none_takes_none() -> None:
+    nothing = np.zeros((0, 2), np.int64)
+    data = np.zeros(0, np.uint8)
+    assert decompress_run(LZ4, data, nothing, Arena(), nothing, magic=2, enough=1) == (0, [])
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_run_verifies_the_lz4_header_checksum_from_magic_1_on(magic: int) -> None:
+    packed = [compress(LZ4, b"a", 0), compress(LZ4, b"b", 1)]
+    data, places = packed_run(packed)
+    spans = np.zeros((2, 2), np.int64)
+    count, failures = decompress_run(LZ4, data, places, Arena(), spans, magic=magic, enough=9)
+    assert count == 2
+    assert [index for index, _ in failures] == ([] if magic == 0 else [0])
 
 
 @pytest.mark.parametrize("codec", PACKED)

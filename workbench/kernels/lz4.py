@@ -1,4 +1,4 @@
-"""The blocks of an LZ4 frame into bytes, compiled. Every byte read or written is checked first.
+"""Blocks of LZ4 frames into bytes, compiled. Every byte read or written is checked first.
 
 A block is a run of sequences: a token (high half: literal count, low half: match length - 4; 15
 means that more bytes follow, each added, up to one that is not 255), the literals, a distance back
@@ -13,14 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
-from workbench.kernels.intrinsics import address_of, copy, read_u8, write_u8
+from workbench.kernels.intrinsics import address_of, copy, read_u8, read_word, write_u8
 
 OK: Final = 0
 CUT_SHORT: Final = 1
 BLOCK_TOO_LARGE: Final = 2
 CORRUPT_BLOCK: Final = 3
 NO_ROOM: Final = 4
+OTHER_HEADER: Final = 5
+ENOUGH: Final = 6
 
+_HEADER: Final = 0x4060184D2204  # magic, flags and block descriptor as a little-endian word
+_HEADER_MASK: Final = 0xFFFFFFFFFFFF
+_WRITTEN_BLOCK: Final = 65536  # bytes; the largest block under that descriptor
 _STORED_BIT: Final = 0x80000000  # of a block's size: the bytes are not compressed
 
 
@@ -49,41 +54,99 @@ def decode_blocks(
         Otherwise the positions at which the failing block begins; after ``NO_ROOM`` the same call
         with a larger target goes on there.
     """
-    base, end = address_of(source), address_of(source) + len(source)
-    start = address_of(target)
-    source_at, target_at, limit = base + at, start + used, start + target_end
+    base, start = address_of(source), address_of(target)
+    code, source_at, target_at = _decode_blocks(
+        base + at, base + len(source), largest_block, start + used, start + target_end
+    )
+    return code, source_at - base, target_at - start
+
+
+@kernel
+def decode_frames(
+    source: npt.NDArray[np.uint8],
+    places: npt.NDArray[np.int64],
+    first: int,
+    target: npt.NDArray[np.uint8],
+    used: int,
+    limits: tuple[int, int, int],
+    spans: npt.NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Decode frames with the header that Kafka writes, one after the other.
+
+    Args:
+        source: uint8[n], C-contiguous; what the frames lie in.
+        places: int64[m, 2]; where each frame starts and ends in ``source``, within its length.
+        first: frame to start with.
+        target: uint8[capacity], C-contiguous; filled from ``used`` on.
+        used: position in ``target`` to fill from.
+        limits: bytes that one frame may expand to; position in ``target`` after which to stop; the
+            header checksum that a frame must have, -1 for any.
+        spans: int64[m, 2]; filled for each frame decoded: where it starts and ends in ``target``.
+
+    Returns:
+        (code, index, used). ``OK``: all frames were decoded. ``ENOUGH``: the position to stop after
+        is reached. Otherwise the frame at ``index`` has another header or cannot be decoded; the
+        others before it are.
+    """
+    base, start = address_of(source), address_of(target)
+    largest, enough, checksum = limits
+    for index in range(first, len(places)):
+        if used >= enough:
+            return ENOUGH, index, used
+        at, end = base + places[index, 0], base + places[index, 1]
+        if (
+            end - at < 11
+            or read_word(at) & _HEADER_MASK != _HEADER
+            or (checksum >= 0 and read_u8(at + 6) != checksum)
+        ):
+            return OTHER_HEADER, index, used
+        room = start + min(len(target), used + largest)
+        code, _, reached = _decode_blocks(at + 7, end, _WRITTEN_BLOCK, start + used, room)
+        if code != OK:
+            return code, index, used
+        spans[index, 0] = used
+        used = reached - start
+        spans[index, 1] = used
+    return OK, len(places), used
+
+
+@kernel
+def _decode_blocks(
+    source: int, end: int, largest_block: int, target: int, limit: int
+) -> tuple[int, int, int]:
+    """Decode blocks between addresses; see `decode_blocks`."""
     while True:
-        if end - source_at < 4:
-            return CUT_SHORT, source_at - base, target_at - start
+        if end - source < 4:
+            return CUT_SHORT, source, target
         size = (
-            read_u8(source_at)
-            | read_u8(source_at + 1) << 8
-            | read_u8(source_at + 2) << 16
-            | read_u8(source_at + 3) << 24
+            read_u8(source)
+            | read_u8(source + 1) << 8
+            | read_u8(source + 2) << 16
+            | read_u8(source + 3) << 24
         )
         stored = size & _STORED_BIT
         size &= _STORED_BIT - 1
         if size == 0:
-            return OK, source_at + 4 - base, target_at - start
+            return OK, source + 4, target
         if size > largest_block:
-            return BLOCK_TOO_LARGE, source_at - base, target_at - start
-        block = source_at + 4
+            return BLOCK_TOO_LARGE, source, target
+        block = source + 4
         if size > end - block:
-            return CUT_SHORT, source_at - base, target_at - start
+            return CUT_SHORT, source, target
         if stored:
-            if size > limit - target_at:
-                return NO_ROOM, source_at - base, target_at - start
-            copy(target_at, block, size)
-            target_at += size
+            if size > limit - target:
+                return NO_ROOM, source, target
+            copy(target, block, size)
+            target += size
         else:
-            block_limit = min(limit, target_at + largest_block)
-            reached = _decode_block(block, block + size, target_at, block_limit, limit)
+            block_limit = min(limit, target + largest_block)
+            reached = _decode_block(block, block + size, target, block_limit, limit)
             if reached == -1 or (reached == -2 and block_limit < limit):
-                return CORRUPT_BLOCK, source_at - base, target_at - start
+                return CORRUPT_BLOCK, source, target
             if reached == -2:
-                return NO_ROOM, source_at - base, target_at - start
-            target_at = reached
-        source_at = block + size
+                return NO_ROOM, source, target
+            target = reached
+        source = block + size
 
 
 @kernel

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 import cramjam
 import numpy as np
+import numpy.typing as npt
 
 from workbench.kernels.dispatch import COMPILED
 from workbench.record.arena import Arena, DecompressionError
@@ -87,6 +88,46 @@ def decompress(data: memoryview, arena: Arena, magic: int) -> None:
         raise DecompressionError("the lz4 frame is cut short in its content checksum")
 
 
+def decompress_run(
+    data: npt.NDArray[np.uint8],
+    places: npt.NDArray[np.int64],
+    arena: Arena,
+    spans: npt.NDArray[np.int64],
+    limits: tuple[int, int, int],
+) -> int:
+    """Append frames with the usual header to ``arena``, in one call of compiled code.
+
+    Args:
+        data: uint8[n], C-contiguous; what the frames lie in.
+        places: int64[m, 2]; where each starts and ends in ``data``.
+        arena: not grown.
+        spans: int64[m, 2]; filled for each frame that was read.
+        limits: magic; bytes that one frame may expand to; bytes in the arena after which to stop.
+
+    Returns:
+        How many were read. The next one, if any, is for `decompress`: it needs a larger arena, has
+        another header, or is corrupt.
+    """
+    if not COMPILED:
+        return 0
+    from workbench.kernels.lz4 import decode_frames
+
+    magic, largest, enough = limits
+    checksum = -1 if magic == 0 else _WRITTEN_HEADER[-1]
+    source = _as_source(data.view())
+    _, count, arena.used = decode_frames(
+        source, places, 0, arena.data, arena.used, (largest, enough, checksum), spans
+    )
+    return int(count)
+
+
+def _as_source(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    # The compiler makes one version of a kernel for arrays that may be written, another for those
+    # that may not: with all sources of one kind one is enough.
+    data.setflags(write=False)
+    return data
+
+
 def read_header(data: memoryview, magic: int) -> FrameHeader:
     """Read and check the header of a frame, as strictly as Kafka.
 
@@ -153,7 +194,7 @@ def _decompress_blocks(data: memoryview, arena: Arena, header: FrameHeader) -> i
     # Imported at the first use: what never decompresses lz4 does not wait for the compiler.
     from workbench.kernels.lz4 import BLOCK_TOO_LARGE, CUT_SHORT, NO_ROOM, OK, decode_blocks
 
-    source = np.frombuffer(data, np.uint8)
+    source = _as_source(np.frombuffer(data, np.uint8))
     at = header.blocks_at
     room = max(header.largest_block, 4 * len(source))
     while True:

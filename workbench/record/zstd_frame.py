@@ -19,6 +19,7 @@ DEFAULT_LEVEL: Final = 3
 # cramjam reads the same where zstandard has no wheel, at two thirds of the speed.
 _HAS_ZSTANDARD: Final = importlib.util.find_spec("zstandard") is not None
 _MAGIC: Final = bytes.fromhex("28b52ffd")
+_PLAIN_START: Final = _MAGIC + b"\0"  # a descriptor without anything optional
 _SKIPPABLE: Final = bytes.fromhex("2a4d18")  # after a byte 50 to 5f
 _LARGEST_BLOCK: Final = 128 * 1024
 _DICTIONARY_ID_SIZES: Final = (0, 1, 2, 4)
@@ -74,6 +75,8 @@ def measure(data: memoryview) -> Content:
         DecompressionError: a frame or block header is not valid, or the last frame is cut short.
     """
     size = len(data)
+    if _is_one_block(data):
+        return _ONE_BLOCK
     at, largest = 0, 0
     while at < size:
         if bytes(data[at : at + 4]) == _MAGIC:
@@ -91,6 +94,17 @@ def measure(data: memoryview) -> Content:
     if at > size:
         raise _cut_short(data)
     return Content(largest, is_plain_frame=False)
+
+
+_ONE_BLOCK: Final = Content(_LARGEST_BLOCK, is_plain_frame=True)
+
+
+def _is_one_block(data: memoryview) -> bool:
+    """Tell whether ``data`` is a frame of one compressed block as Kafka writes it, and no more."""
+    # Magic and descriptor 0, the window, then the block's header: bits for last, type 2, the size.
+    start = bytes(data[:9])
+    header = int.from_bytes(start[6:], "little")
+    return start[:5] == _PLAIN_START and header & 7 == 5 and header >> 3 == len(data) - 9
 
 
 def _walk_frame(data: memoryview, at: int) -> tuple[int, int]:
