@@ -12,9 +12,10 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.kernels import dispatch
 from workbench.kernels.dispatch import COMPILED
 from workbench.layout.attributes import CODEC_NAMES, GZIP, LZ4, NONE, SNAPPY, ZSTD
-from workbench.record import compression, lz4_frame, xerial_snappy, zstd_frame
+from workbench.record import compression, lz4_frame, varint, xerial_snappy, zstd_frame
 from workbench.record.arena import Arena, DecompressionError
 from workbench.record.compression import compress, decompress, decompress_into, decompress_run
 
@@ -123,6 +124,7 @@ def plain_lz4_frame(data: bytes, magic: int) -> bytes | None:
 @pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_was_compressed_comes_back(codec: int, kind: str) -> None:
+    """CO-6."""
     for size in SIZES:
         data = sample(size, kind)
         for magic in (2,) if codec == ZSTD else (0, 1, 2):
@@ -160,6 +162,7 @@ def test_every_level_of_kafka_comes_back(codec: int, levels: tuple[int, ...]) ->
     ],
 )  # fmt: skip
 def test_levels_and_codecs_that_kafka_refuses_are_refused(codec: int, level: int | None) -> None:
+    """CO-1."""
     with pytest.raises(ValueError, match=r"level|known"):
         compress(codec, b"data", 2, level)
 
@@ -482,10 +485,11 @@ def test_a_snappy_version_below_one_is_an_error() -> None:
         decompress(SNAPPY, header + bytes(10), 2)
 
 
-# lz4: behaviours CO-2, CO-3, CO-4
+# lz4
 
 
 def test_lz4_is_written_as_independent_blocks_of_64_kib_without_sizes_or_checksums() -> None:
+    """CO-3."""
     packed = compress(LZ4, sample(200_000, "random") + sample(65536), 2)
     assert packed[:7] == bytes.fromhex("04224d18604082")
     assert int.from_bytes(packed[7:11], "little") == 65536 | 1 << 31  # it does not shrink
@@ -493,6 +497,7 @@ def test_lz4_is_written_as_independent_blocks_of_64_kib_without_sizes_or_checksu
 
 
 def test_the_lz4_header_checksum_is_wrong_in_magic_0_and_not_verified_there() -> None:
+    """CO-2."""
     packed = bytearray(compress(LZ4, b"data", 0))
     assert packed[6] == 0x1A
     assert compress(LZ4, b"data", 1)[6] == 0x82
@@ -544,6 +549,7 @@ STORED = struct.pack("<I", 4 | 1 << 31) + b"data"
 def test_an_lz4_frame_that_kafka_refuses_is_an_error_that_says_what(
     frame: bytes, problem: str, *, fallback: bool
 ) -> None:
+    """CO-4."""
     with (
         without_optional_libraries() if fallback else pytest.MonkeyPatch.context(),
         pytest.raises(DecompressionError, match=problem),
@@ -586,6 +592,39 @@ def test_an_lz4_block_may_not_expand_beyond_the_frame_s_block_size() -> None:
     assert outcome(LZ4, frame) is None
     with without_optional_libraries():
         assert outcome(LZ4, frame) is None
+
+
+RECORDS = ((283843, b"key1", b"value1"), (1234, b"key2", b"value2"))
+
+
+def old_message(timestamp: int, key: bytes | None, value: bytes, magic: int, codec: int) -> bytes:
+    body = struct.pack(">bb", magic, codec) + (struct.pack(">q", timestamp) if magic else b"")
+    body += struct.pack(">i", -1) if key is None else struct.pack(">i", len(key)) + key
+    body += struct.pack(">i", len(value)) + value
+    return struct.pack(">I", zlib.crc32(body)) + body
+
+
+@pytest.mark.parametrize(("magic", "crc"), [(0, 66944826), (1, 1407303399)])
+def test_an_lz4_wrapper_has_the_crc_that_kafka_s_own_test_expects(magic: int, crc: int) -> None:
+    """MR-1 for lz4: these bytes are those of lz4-java's fast compressor."""
+    inner = b""
+    for offset, (timestamp, key, value) in enumerate(RECORDS):
+        message = old_message(timestamp, key, value, magic, NONE)
+        inner += struct.pack(">qi", offset, len(message)) + message
+    wrapper = old_message(RECORDS[0][0], None, compress(LZ4, inner, magic), magic, LZ4)
+    assert int.from_bytes(wrapper[:4], "big") == crc
+
+
+def test_an_lz4_batch_has_the_crc_that_kafka_s_own_test_expects() -> None:
+    """MR-1 for lz4."""
+    records = b""
+    for delta, (timestamp, key, value) in enumerate(RECORDS):
+        record = b"\0" + varint.encode_long(timestamp - RECORDS[0][0]) + varint.encode(delta)
+        record += varint.encode(len(key)) + key + varint.encode(len(value)) + value + b"\0"
+        records += varint.encode(len(record)) + record
+    body = struct.pack(">hiqqqhii", LZ4, 1, 283843, 283843, -1, -1, -1, 2)
+    body += compress(LZ4, records, 2)
+    assert dispatch.crc32c(np.frombuffer(body, np.uint8)) == 2745969314
 
 
 # zstd
