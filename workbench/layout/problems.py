@@ -43,7 +43,7 @@ BAD_INNER_MESSAGE: Final = 34
 
 WORDS: Final = {
     UNFINISHED: "the last batch is not finished",
-    BAD_SIZE: "the batch size is below the smallest possible",
+    BAD_SIZE: "the batch size cannot be right",
     SHORT_BATCH: "the batch is shorter than its header",
     UNKNOWN_MAGIC: "unknown magic",
     UNKNOWN_CODEC: "unknown codec",

@@ -37,6 +37,8 @@ class SegmentRead:
         partition, segment: what to read.
         start: byte position to start at.
         low, high: offsets to keep, ``high`` excluded.
+        next_base: base offset of the segment behind it, `HIGHEST` for the last: what a segment
+            holds beyond that belongs to the next.
         transactions: given for read_committed, else None.
     """
 
@@ -45,6 +47,7 @@ class SegmentRead:
     start: int
     low: int
     high: int
+    next_base: int
     transactions: Transactions | None
 
 
@@ -133,7 +136,7 @@ def plan_partition(
         if segment.base_offset >= high or following <= low or low >= high:
             continue
         start = segment.position_of(low) if low > segment.base_offset else 0
-        reads.append(SegmentRead(partition, segment, start, low, high, transactions))
+        reads.append(SegmentRead(partition, segment, start, low, high, following, transactions))
     return reads
 
 

@@ -113,6 +113,11 @@ class RecordReader:
         """Why reading ended, once it has: END, UNFINISHED or BAD_SIZE of `layout.problems`."""
         return self._windows.stop_code
 
+    @property
+    def stop_position(self) -> int:
+        """Byte where reading ended, once it has: behind the last whole batch."""
+        return self._windows.stop_position
+
     def __iter__(self) -> Iterator[Chunk]:
         """Yield chunks in file order; the last one may only carry problems."""
         for window in self._windows:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from workbench.kernels import dispatch
 from workbench.layout import problems
-from workbench.layout.batch_header import BATCH_HEADER_SIZE
+from workbench.layout.batch_header import BATCH_HEADER_SIZE, LENGTH_END, MAGIC_AT
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.record.buffers import BufferPool
@@ -24,6 +24,7 @@ from workbench.record.source import FileSource
 WINDOW: Final = 4 << 20  # bytes read at a time: calls are rare, and a core's cache still helps
 LARGEST_BATCH: Final = 128 << 20  # bytes; a size above is taken for damage, not for an allocation
 _ROWS_AT_ONCE: Final = 8192
+_FAR: Final = 1 << 31  # the offsets of a segment do not span more
 
 Bytes = npt.NDArray[np.uint8]
 Rows = npt.NDArray[Any]
@@ -86,8 +87,14 @@ class BatchWindows:
         self._rows = np.zeros(
             min(_ROWS_AT_ONCE, len(self._buffer) // SMALLEST_ENTRY + 2), BATCH_ROW
         )
+        self._last_offset = -1  # of the last batch whose header is sound
         self.problems: list[Problem] = []
         self.stop_code = problems.END
+
+    @property
+    def stop_position(self) -> int:
+        """Byte behind the last batch, once it has ended."""
+        return self._position
 
     def __iter__(self) -> Iterator[Window]:
         """Yield the windows that hold at least one whole batch."""
@@ -105,6 +112,8 @@ class BatchWindows:
                 if not len(whole):
                     break
                 yield Window(data, position, whole.copy())
+                sound = whole["last_offset"][whole["problem"] == problems.OK]
+                self._last_offset = int(sound[-1]) if len(sound) else self._last_offset
                 at += int(whole[-1]["position"] + whole[-1]["size"]) - position
                 if needed:
                     break
@@ -143,12 +152,10 @@ class BatchWindows:
             return True
         if code == problems.MORE_DATA and at:
             return True
-        if code == problems.BAD_SIZE:
-            self.stop_code = code
-            size = int.from_bytes(self._source.read(self._position + 8, 4).tobytes(), signed=True)
-            return self._skip(f"{size} bytes", "at least 14 bytes")
         self.stop_code = problems.UNFINISHED if code == problems.MORE_DATA else code
-        return False
+        if code == problems.BAD_SIZE:
+            return self._skip(f"{self._size_field()} bytes", "at least 14 bytes")
+        return code == problems.UNFINISHED and self._skip_impossible()
 
     def _drop(self, count: int) -> None:
         """Forget the first ``count`` bytes of the buffer."""
@@ -157,12 +164,38 @@ class BatchWindows:
         self._filled = len(rest)
         self._position += count
 
+    def _size_field(self) -> int:
+        """Return the size of the batch at the position, as it stands there."""
+        return int.from_bytes(self._source.read(self._position + 8, 4).tobytes(), signed=True)
+
     def _skip(self, found: str, expected: str) -> bool:
         """Leave out bytes up to the next readable batch; return whether there is one."""
-        start = self._position
-        behind = find_batch(self._source, start + 1, self._stop)
-        self._position = self._stop if behind is None else behind
-        self._filled = 0
-        size = self._position - start
-        self.problems.append(Problem(problems.BAD_SIZE, start, size, -1, found, expected))
+        behind = find_batch(self._source, self._position + 1, self._stop)
+        self._leave_out(self._stop if behind is None else behind, found, expected)
         return behind is not None
+
+    def _skip_impossible(self) -> bool:
+        """Go on behind a batch that is too long for the file, unless it is one not yet finished.
+
+        A batch is only unfinished when nothing follows it: a readable one behind it, with a higher
+        offset, tells that the size is wrong. (One with a lower offset may be part of a value.)
+        """
+        behind = find_batch(self._source, self._position + 1, self._stop)
+        if behind is None:
+            return False
+        offset = self._offset_at(self._position)
+        magic = int.from_bytes(self._source.read(self._position + MAGIC_AT, 1).tobytes())
+        is_batch = magic <= 2 and self._last_offset < offset < self._last_offset + _FAR
+        if self._offset_at(behind) <= (offset if is_batch else self._last_offset):
+            return False
+        expected = f"at most {self._stop - self._position - LENGTH_END} bytes"
+        self._leave_out(behind, f"{self._size_field()} bytes", expected)
+        return True
+
+    def _offset_at(self, position: int) -> int:
+        return int.from_bytes(self._source.read(position, 8).tobytes(), signed=True)
+
+    def _leave_out(self, end: int, found: str, expected: str) -> None:
+        """Note the bytes up to ``end`` as a problem and go on there."""
+        start, self._position, self._filled = self._position, end, 0
+        self.problems.append(Problem(problems.BAD_SIZE, start, end - start, -1, found, expected))
