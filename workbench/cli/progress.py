@@ -1,0 +1,82 @@
+"""A progress bar on stderr: only on a terminal, and only when the work takes above a second."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+PATIENCE: Final = 1.0  # seconds before a bar appears
+_STEP: Final = 0.1  # seconds between two looks at the clock's result
+
+
+class Meter:
+    """Counts what is done, and shows it once it takes long. Made by `progress`."""
+
+    def __init__(self, title: str, total: int, unit: str) -> None:
+        self._title = title
+        self._total = total
+        self._unit = unit
+        self._done = 0
+        self._start = self._shown = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def advance(self, amount: int) -> None:
+        """Say that ``amount`` more (bytes, or whatever the total counts) is done."""
+        self._done += amount
+        now = time.monotonic()
+        if now - self._start < PATIENCE or now - self._shown < _STEP:
+            return
+        self._shown = now
+        if self._bar is None:
+            self._open()
+        self._bar.update(self._task, completed=self._done)
+
+    def _open(self) -> None:
+        from rich import progress as bars
+        from rich.console import Console
+
+        amount = bars.DownloadColumn() if self._unit == "bytes" else bars.MofNCompleteColumn()
+        self._bar = bars.Progress(
+            bars.TextColumn("{task.description}"),
+            bars.BarColumn(),
+            amount,
+            bars.TimeRemainingColumn(),
+            console=Console(file=sys.stderr),
+            transient=True,
+        )
+        self._task = self._bar.add_task(self._title, total=self._total)
+        self._bar.start()
+
+    def close(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.stop()
+
+
+class _Silent(Meter):
+    """Counts for nobody."""
+
+    def advance(self, amount: int) -> None:
+        """Do nothing."""
+
+
+@contextmanager
+def progress(
+    title: str, total: int, *, unit: str = "bytes", quiet: bool = False
+) -> Iterator[Meter]:
+    """Give a meter for work of a known size.
+
+    Args:
+        title: what is being done.
+        total: of what `Meter.advance` counts.
+        unit: "bytes", or any other word.
+        quiet: never show anything, as when the output goes to the same terminal.
+    """
+    shown = not quiet and sys.stderr.isatty()
+    meter = Meter(title, total, unit) if shown else _Silent(title, total, unit)
+    try:
+        yield meter
+    finally:
+        meter.close()

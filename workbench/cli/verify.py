@@ -1,0 +1,107 @@
+"""`kafka-workbench verify`: what is damaged, and what a broker would do about it."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import click
+
+from workbench.cli.command import Command, as_json, open_logs, pick_partitions
+from workbench.cli.output import cell, console, plural, print_json
+from workbench.inspection.findings import Finding
+
+CODES: Final = {"info": 0, "warning": 1, "error": 2}
+"""Exit code by the worst severity."""
+
+_COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
+
+
+@click.command("verify", cls=Command, short_help="Check everything, and say what is damaged.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.option("--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic.")
+@click.option(
+    "--partition", "-p", "partitions", multiple=True, metavar="NUMBER|NAME",
+    help="Only this partition, as 0 or orders-0; repeatable.",
+)  # fmt: skip
+@as_json
+def command(
+    *,
+    paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Check segments, indexes, snapshots and checkpoints, alone and against each other.
+
+    Nothing is repaired or written. Each finding says what a broker would do about it.
+
+    Exit codes: 0 nothing wrong (info does not count), 1 warnings, 2 errors.
+
+    With --json: a list of objects with kind, severity (info, warning, error), path, position
+    (byte), offset, found, expected and broker.
+    """
+    findings = find(paths, topics, partitions)
+    if as_json:
+        print_json([finding.as_dict() for finding in findings])
+    else:
+        _print(findings)
+    return max((CODES[finding.severity] for finding in findings), default=0)
+
+
+def find(
+    paths: tuple[str, ...], topics: tuple[str, ...], partitions: tuple[str, ...]
+) -> list[Finding]:
+    """Return the findings of what the arguments name.
+
+    With topics or partitions only those in files of the chosen partitions.
+    """
+    logs = open_logs(paths)
+    if not topics and not partitions:
+        return list(logs.verify())
+    folders = [each.path for each in pick_partitions(logs.listing, topics, partitions)]
+    return [finding for finding in logs.verify() if _is_in(finding.path, folders)]
+
+
+def _is_in(path: str, folders: Sequence[str]) -> bool:
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
+
+
+def _print(findings: list[Finding]) -> None:
+    """Print findings by file, worst first, and a line that counts them."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    out = console()
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_path.setdefault(finding.path, []).append(finding)
+    order = sorted(by_path.items(), key=lambda item: -max(CODES[f.severity] for f in item[1]))
+    for path, mine in order:
+        out.print(Text(path, style="bold"))
+        for finding in mine:
+            out.print(Padding(_heading(finding), (0, 0, 0, 2), expand=False))
+            if finding.broker:
+                line = Text(f"→ {finding.broker}", style="dim")
+                out.print(Padding(line, (0, 0, 0, 4), expand=False))
+    counts = {name: sum(f.severity == name for f in findings) for name in reversed(CODES)}
+    words = [
+        plural(count, name) if name != "info" else f"{count} for information"
+        for name, count in counts.items()
+        if count
+    ]
+    style = next((_COLORS[name] for name, count in counts.items() if count), "green")
+    out.print(Text(", ".join(words) or "nothing wrong", style=f"bold {style}"))
+
+
+def _heading(finding: Finding) -> Any:
+    from rich.text import Text
+
+    text = Text()
+    text.append(f"{finding.severity}  ", style=_COLORS[finding.severity])
+    if finding.position is not None:
+        text.append(f"byte {cell(finding.position)}  ")
+    if finding.offset is not None:
+        text.append(f"offset {cell(finding.offset)}  ")
+    text.append(f"{finding.kind}: {finding.found}")
+    if finding.expected:
+        text.append(f", expected {finding.expected}")
+    return text
