@@ -99,7 +99,7 @@ def _print(reading: Reading, lines: Lines, limit: int | None) -> None:
     for part in reading:
         runs = json_lines.runs_of(part.keep)
         if left is not None:
-            kept = _first_records(runs, left)
+            kept = json_lines.first_records(runs, left)
             left -= sum(end - first for first, end in kept)
             if left == 0:  # batches behind the last record are beyond the limit, too
                 last = part.batch_rows["position"][part.columns.batch[kept[-1][1] - 1]]
@@ -110,17 +110,6 @@ def _print(reading: Reading, lines: Lines, limit: int | None) -> None:
             break
     out.flush()
     sys.stdout.flush()
-
-
-def _first_records(runs: Runs, most: int) -> Runs:
-    """Cut runs to ``most`` records in all."""
-    kept = []
-    for first, end in runs:
-        taken = min(end - first, most)
-        if taken:
-            kept.append((first, first + taken))
-        most -= taken
-    return kept
 
 
 def _by_batch(part: Part, runs: Runs) -> Iterator[tuple[Any, Runs]]:

@@ -47,6 +47,17 @@ def runs_of(keep: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]
 
 
+def first_records(runs: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+    """Return runs cut to ``most`` records in all."""
+    kept = []
+    for first, end in runs:
+        taken = min(end - first, most)
+        if taken:
+            kept.append((first, first + taken))
+        most -= taken
+    return kept
+
+
 def _hex_items(column: BinaryColumn, first: int, end: int) -> list[str]:
     """Return the items [first, end) as JSON: hex strings, or null."""
     offsets = column.offsets[first : end + 1]
