@@ -122,8 +122,12 @@ def plain_lz4_frame(data: bytes, magic: int) -> bytes | None:
 
 
 def assert_strict(found: bytes | None, wanted: bytes | None) -> None:
-    """The kernel is as strict as the plain reader; the lz4 library lets a distance of 0 pass."""
-    assert found == wanted or (wanted is None and not COMPILED)
+    """The kernel takes what the plain reader takes.
+
+    The lz4 library, where the kernel is not compiled, lets a distance of 0 pass and refuses a block
+    whose last literals are too few, which no compressor writes; but it never reads other bytes.
+    """
+    assert found == wanted or (not COMPILED and None in (found, wanted))
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -223,7 +227,7 @@ def test_any_lz4_block_reads_as_the_plain_reader_reads_it(block: bytes, capacity
         start, end = decompress_into(LZ4, memoryview(frame), arena, 2)
         assert_strict(bytes(arena.view[start:end]), wanted)
     except DecompressionError:
-        assert wanted is None
+        assert_strict(None, wanted)
 
 
 @pytest.mark.skipif(not COMPILED, reason="the kernel runs only where numba compiles it")
