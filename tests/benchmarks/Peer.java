@@ -65,14 +65,21 @@ public final class Peer {
         System.out.println(cpu + " " + wall + " " + count);
     }
 
-    /** Batches of about batchSize bytes before compression, half of each value random. */
+    /** Text that compresses about threefold, as events do: words out of four hundred. */
+    static byte[] words(Random random, int size) {
+        StringBuilder text = new StringBuilder();
+        while (text.length() < size) {
+            int word = (int) (400 * Math.pow(random.nextDouble(), 2));
+            text.append("\"").append(Integer.toString(word * 7919 + 100, 36)).append("\":").append(random.nextInt(1000)).append(',');
+        }
+        return text.substring(0, size).getBytes();
+    }
+
+    /** Batches of about batchSize bytes before compression. */
     static void generate(Path out, String codec, int valueSize, long total, int batchSize) throws Exception {
         Random random = new Random(1);
         byte[][] values = new byte[509][valueSize];
-        for (byte[] value : values) {
-            random.nextBytes(value);
-            for (int i = valueSize / 2; i < valueSize; i++) value[i] = (byte) ('a' + i % 7);
-        }
+        for (int i = 0; i < values.length; i++) values[i] = words(random, valueSize);
         Compression compression = Compression.of(CompressionType.forName(codec)).build();
         long offset = 0;
         ByteBuffer buffer = ByteBuffer.allocate(batchSize * 2 + 4096);

@@ -31,11 +31,12 @@ from workbench.loaders.plan import (
 )
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.loaders.segment_batches import ReadOptions, read_segment
-from workbench.record.buffers import BufferPool
+from workbench.record.buffers import thread_pool
 
 OnCorrupt = Literal["report", "raise"]
 
 _SHOWN: Final = 20  # records that `head` gives
+KEPT_MEMORY: Final = 64 << 20  # bytes that a thread keeps for its next scan
 
 
 class CorruptDataWarning(UserWarning):
@@ -152,7 +153,7 @@ class Scan:
         """
         self.findings = []
         left = HIGHEST if self.limit is None else self.limit
-        pool = BufferPool()
+        pool = thread_pool()
         for read in self.plan() if left else ():
             for batch, findings in read_segment(read, self.options, pool):
                 self._note(findings)
@@ -164,6 +165,7 @@ class Scan:
                     break
             if not left:
                 break
+        pool.trim(KEPT_MEMORY)
         if self.findings:
             warnings.warn(
                 f"{len(self.findings)} damaged places were left out; the first: {self.findings[0]}",

@@ -6,17 +6,23 @@ memory.
 """
 
 import sys
+import threading
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 _SMALLEST_SLAB: Final = 256
+_MOST_SLABS: Final = 24  # of one size that are watched: two chunks of a stream take fewer
 _FREE: Final = 3  # references to a slab that only the pool holds: list, loop variable, getrefcount
 
 
 class BufferPool:
-    """Slabs of memory in powers of two. Not thread-safe: one pool a reading thread."""
+    """Slabs of memory in powers of two. Not thread-safe: one pool a reading thread.
+
+    When more slabs of a size are in use than are watched, as when every batch of a scan is kept, the
+    oldest is left to whoever holds it and does not come back.
+    """
 
     def __init__(self) -> None:
         self._slabs: dict[int, list[npt.NDArray[np.uint8]]] = {}
@@ -32,11 +38,35 @@ class BufferPool:
         for slab in slabs:
             if sys.getrefcount(slab) == _FREE:
                 return slab.view(kind)
+        if len(slabs) == _MOST_SLABS:
+            del slabs[0]
         slab = np.empty(size, np.uint8)
         slabs.append(slab)
         return slab.view(kind)
 
     @property
     def size(self) -> int:
-        """Bytes of all slabs, in use or not."""
+        """Bytes of the slabs that are watched, in use or not."""
         return sum(size * len(slabs) for size, slabs in self._slabs.items())
+
+    def trim(self, limit: int) -> None:
+        """Give memory back to the system until the slabs take at most ``limit`` bytes."""
+        for size in sorted(self._slabs, reverse=True):
+            if self.size <= limit:
+                break
+            del self._slabs[size]
+
+
+class _Pools(threading.local):
+    """The pool of each thread."""
+
+    def __init__(self) -> None:
+        self.pool = BufferPool()
+
+
+_POOLS: Final = _Pools()
+
+
+def thread_pool() -> BufferPool:
+    """Return this thread's pool: one scan after the other runs in the same memory."""
+    return _POOLS.pool

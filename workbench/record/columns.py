@@ -141,6 +141,13 @@ class ColumnBuilder:
             self._allocate()
         return self._out
 
+    def expect(self, records: int, size: int) -> None:
+        """Make room at once for what will probably come, so that the outputs need not grow often.
+
+        Memory that is then not filled is not touched, and costs nothing.
+        """
+        self.reserve(records, size)
+
     def _allocate(self) -> None:
         """Take new arrays for the room wanted, and move what is filled."""
         records, size, options = self._record_room, self._byte_room, self._options

@@ -10,16 +10,17 @@ Kafka: FileRecords.batches, RecordBatch.streamingIterator (4.2)
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels import dispatch
-from workbench.kernels.outputs import CHECK_CRC, HEADERS, KEYS, OUT_OF_ROOM, VALUES, RecordOutputs
+from workbench.kernels.outputs import CHECK_CRC, HEADERS, KEYS, OUT_OF_ROOM, VALUES
 from workbench.layout import problems
 from workbench.layout.attributes import NONE, codec_name
-from workbench.layout.batch_header import BATCH_HEADER_SIZE, CRC_FROM, SMALLEST_RECORD
+from workbench.layout.batch_header import BATCH_HEADER_SIZE, CRC_FROM, MAGIC_AT, SMALLEST_RECORD
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import (
     MESSAGE_CRC_FROM,
@@ -29,7 +30,7 @@ from workbench.layout.message_header import (
 )
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import ColumnBuilder, RecordColumns
-from workbench.record.compression import Arena, DecompressionError, decompress_into
+from workbench.record.compression import Arena, decompress_run
 from workbench.record.source import FileSource
 from workbench.record.windows import BatchWindows, Problem, Window
 
@@ -48,6 +49,8 @@ __all__ = [
 ALL_COLUMNS: Final = KEYS | VALUES | HEADERS
 LARGEST_EXPANSION: Final = 512 << 20  # bytes that one batch may decompress to
 _ARENA_RUN: Final = 1 << 20  # decompressed bytes that are decoded while they are in the cache
+_USUAL_RATIO: Final = 4  # of decompressed to compressed bytes; more makes outputs grow on the way
+_UNREADABLE: Final = (-1, -1)  # span of a batch that was left out
 _CHUNK_BYTES: Final = 32 << 20  # decompressed bytes after which a chunk is handed on
 
 Rows = npt.NDArray[Any]
@@ -138,47 +141,48 @@ class RecordReader:
             self._note(row, int(row["problem"]))
         if self._select is not None:
             wanted &= self._select(rows)
-        kinds = (rows["magic"] < 2) * np.int8(2) + (rows["codec"] != NONE)
-        kinds[~wanted] = -1
+        kinds = np.where(wanted, rows["magic"] * np.int8(8) + rows["codec"], np.int8(-1))
         edges = np.flatnonzero(kinds[1:] != kinds[:-1]) + 1
-        builder = ColumnBuilder(self._options, self._pool)
-        chunk_start = 0
-        for first, last in zip([0, *edges.tolist()], [*edges.tolist(), len(rows)], strict=True):
-            if kinds[first] in {0, 2}:
-                self._decode_plain(window, (first, last), builder)
-            row = last if kinds[first] in {-1, 0, 2} else first
-            while row < last:
-                row = self._decode_compressed(window, (row, last), builder)
-                if builder.byte_count > _CHUNK_BYTES:
-                    yield self._chunk(rows, (chunk_start, row), builder)
-                    builder, chunk_start = ColumnBuilder(self._options, self._pool), row
-        yield self._chunk(rows, (chunk_start, len(rows)), builder)
+        chunk = _ChunkStart(ColumnBuilder(self._options, self._pool), 0)
+        for first, last in pairwise([0, *edges.tolist(), len(rows)]):
+            if kinds[first] < 0:
+                continue
+            if kinds[first] % 8 == NONE:
+                self._decode_plain(window, (first, last), chunk)
+                continue
+            for done in self._decode_compressed(window, (first, last), chunk):
+                if chunk.builder.byte_count > _CHUNK_BYTES:
+                    yield self._chunk(rows[chunk.first_row : done], chunk.builder)
+                    chunk.builder = ColumnBuilder(self._options, self._pool)
+                    chunk.first_row = done
+        yield self._chunk(rows[chunk.first_row :], chunk.builder)
 
-    def _chunk(self, rows: Rows, run: tuple[int, int], builder: ColumnBuilder) -> Chunk:
-        columns = builder.finish()
-        if run[0]:
-            columns.batch[:] -= run[0]
-        return Chunk(rows[slice(*run)], columns, self._take_problems())
+    def _chunk(self, rows: Rows, builder: ColumnBuilder) -> Chunk:
+        return Chunk(rows, builder.finish(), self._take_problems())
 
-    def _decode_plain(self, window: Window, run: tuple[int, int], builder: ColumnBuilder) -> None:
-        """Decode a run of uncompressed batches that are all magic 2, or all older."""
+    def _decode_plain(self, window: Window, run: tuple[int, int], chunk: "_ChunkStart") -> None:
+        """Decode a run of uncompressed batches of one magic."""
         first, last = run
-        rows = window.rows
-        old = rows[first]["magic"] < 2
+        rows = window.rows[first:last]
+        old = rows[0]["magic"] < 2
         spans = np.empty((len(rows), 2), np.int64)
         np.subtract(rows["position"], window.position, out=spans[:, 0])
         np.add(spans[:, 0], rows["size"], out=spans[:, 1])
         spans[:, 0] += 0 if old else BATCH_HEADER_SIZE
-        size = int(rows["size"][first:last].sum())
+        size = int(rows["size"].sum())
         # The message kernel asks for room by the smallest message, whatever it finds.
-        count = size // SMALLEST_ENTRY + 1 if old else int(rows["record_count"][first:last].sum())
+        count = size // SMALLEST_ENTRY + 1 if old else int(rows["record_count"].sum())
         options = self._options | (CHECK_CRC if self._check_crc else 0)
-        out = builder.reserve(count, size)
-        self._run_kernel(_Task(window.data, spans, rows, options), run, out)
+        task = _Task(window.data, spans, rows, options, first - chunk.first_row)
+        self._run_kernel(task, (0, len(rows)), chunk.builder, (count, size))
 
-    def _run_kernel(self, task: "_Task", run: tuple[int, int], out: RecordOutputs) -> None:
-        """Decode the rows of ``run``, noting those that cannot be."""
+    def _run_kernel(
+        self, task: "_Task", run: tuple[int, int], builder: ColumnBuilder, room: tuple[int, int]
+    ) -> None:
+        """Decode the rows of ``run``, noting those that cannot be; ``room``: what they may take."""
         first, last = run
+        out = builder.reserve(*room)
+        before = builder.record_count
         old = task.rows[first]["magic"] < 2
         decode = dispatch.decode_messages if old else dispatch.decode_records
         while first < last:
@@ -196,57 +200,106 @@ class RecordReader:
             else:
                 self._note(task.rows[row], int(code), f"at byte {inside} of the records")
             first = row + 1
+        if task.shift:
+            out.batch[before : builder.record_count] += task.shift
 
     def _decode_compressed(
-        self, window: Window, run: tuple[int, int], builder: ColumnBuilder
-    ) -> int:
-        """Decompress and decode batches of a run until the arena is full; return the next row."""
+        self, window: Window, run: tuple[int, int], chunk: "_ChunkStart"
+    ) -> Iterator[int]:
+        """Decode a run of compressed batches of one magic and codec.
+
+        Yields the next row of the window each time the arena has been full and decoded: there the
+        caller may begin a new chunk.
+        """
         first, last = run
-        rows = window.rows
-        self._arena.clear()
-        old = bool(rows[first]["magic"] < 2)
-        spans = np.zeros((len(rows), 2), np.int64)
+        rows = window.rows[first:last]
+        magic, codec = int(rows[0]["magic"]), int(rows[0]["codec"])
+        places = self._payloads(window, rows)
+        readable = np.flatnonzero(places[:, 0] >= 0)
+        chunk.builder.expect(*_guess(rows))
+        done = 0
+        while done < len(readable):
+            taken = readable[done:]
+            self._arena.clear()
+            spans = np.empty((len(taken), 2), np.int64)
+            count, failures = decompress_run(
+                codec,
+                window.data,
+                places[taken],
+                self._arena,
+                spans,
+                magic=magic,
+                limit=LARGEST_EXPANSION,
+                enough=_ARENA_RUN,
+            )
+            for index, error in failures:
+                row = rows[taken[index]]
+                self._note(row, problems.BAD_COMPRESSION, f"{codec_name(codec)}: {error}")
+            # Rows between those taken have no place in the arena.
+            end = int(taken[count - 1]) + 1
+            start = int(taken[0])
+            all_spans = np.full((end - start, 2), _UNREADABLE, np.int64)
+            all_spans[taken[:count] - start] = spans[:count]
+            for index, _ in failures:
+                all_spans[int(taken[index]) - start] = _UNREADABLE
+            shift = first + start - chunk.first_row
+            self._decode_arena(all_spans, rows[start:end], shift, chunk.builder)
+            done += count
+            yield first + end
+
+    def _payloads(self, window: Window, rows: Rows) -> npt.NDArray[np.int64]:
+        """Return int64[m, 2]: where the compressed bytes of each batch lie in the window.
+
+        Those whose CRC is wrong, and wrappers without a value, have `_UNREADABLE` and are noted.
+        """
+        old = bool(rows[0]["magic"] < 2)
+        places = np.empty((len(rows), 2), np.int64)
+        np.subtract(rows["position"], window.position, out=places[:, 0])
+        np.add(places[:, 0], rows["size"], out=places[:, 1])
         matches = np.ones(len(rows), np.bool_)
         if self._check_crc:
             check = dispatch.check_message_crcs if old else dispatch.check_crcs
-            check(window.data, window.position, rows[first:last], matches[first:last])
-        readable: list[tuple[int, int]] = []  # runs of rows that were decompressed
-        row = first
-        while row < last and self._arena.used < _ARENA_RUN:
-            at = int(rows[row]["position"]) - window.position
-            entry = window.data[at : at + int(rows[row]["size"])]
-            if not matches[row]:
-                self._note_crc(rows[row], entry)
-            elif self._decompress(rows[row], memoryview(entry), spans[row]):
-                if readable and readable[-1][1] == row:
-                    readable[-1] = (readable[-1][0], row + 1)
-                else:
-                    readable.append((row, row + 1))
-            row += 1
-        task = _Task(self._arena.data, spans, rows, self._options)
-        for found in readable:
-            sizes = np.diff(spans[slice(*found)], axis=1)[:, 0]
-            if old:
+            check(window.data, window.position, rows, matches)
+        for index in np.flatnonzero(~matches):
+            start, end = places[index].tolist()
+            self._note_crc(rows[index], window.data[start:end])
+        if old:
+            for index in np.flatnonzero(matches):
+                start, end = places[index].tolist()
+                try:
+                    inner = wrapper_value(memoryview(window.data[start:end]))
+                    places[index] = start + inner[0], start + inner[1]
+                except WrapperError as error:
+                    self._note(rows[index], error.code)
+                    places[index] = _UNREADABLE
+        else:
+            places[:, 0] += BATCH_HEADER_SIZE
+        places[~matches] = _UNREADABLE
+        return places
+
+    def _decode_arena(
+        self, spans: npt.NDArray[np.int64], rows: Rows, shift: int, builder: ColumnBuilder
+    ) -> None:
+        """Decode what was decompressed.
+
+        Args:
+            spans: int64[k, 2], places in the arena; those of `_UNREADABLE` are passed over.
+            rows: BATCH_ROW[k].
+            shift: number of the first row in its chunk.
+        """
+        task = _Task(self._arena.data, spans, rows, self._options, shift)
+        readable = spans[:, 0] >= 0
+        edges = [0, *(np.flatnonzero(readable[1:] != readable[:-1]) + 1).tolist(), len(spans)]
+        for start, end in pairwise(edges):
+            if not readable[start]:
+                continue
+            sizes = spans[start:end, 1] - spans[start:end, 0]
+            if rows[0]["magic"] < 2:
                 count = int((sizes // SMALLEST_ENTRY + 1).sum())
             else:  # a count that the bytes cannot hold is refused by the kernel
-                counts = rows["record_count"][slice(*found)]
+                counts = rows["record_count"][start:end]
                 count = int(np.minimum(counts, sizes // SMALLEST_RECORD).sum())
-            self._run_kernel(task, found, builder.reserve(count, int(sizes.sum())))
-        return row
-
-    def _decompress(self, row: Any, entry: memoryview, span: npt.NDArray[np.int64]) -> bool:
-        """Decompress one entry into the arena and fill ``span``; return whether that went well."""
-        codec, magic = int(row["codec"]), int(row["magic"])
-        try:
-            payload = wrapper_value(entry) if magic < 2 else entry[BATCH_HEADER_SIZE:]
-            span[:] = decompress_into(codec, payload, self._arena, magic, LARGEST_EXPANSION)
-        except WrapperError as error:
-            self._note(row, error.code)
-        except DecompressionError as error:
-            self._note(row, problems.BAD_COMPRESSION, f"{codec_name(codec)}: {error}")
-        else:
-            return True
-        return False
+            self._run_kernel(task, (start, end), builder, (count, int(sizes.sum())))
 
     def _note_crc(self, row: Any, entry: npt.NDArray[np.uint8]) -> None:
         """Remember that a batch was left out for its CRC."""
@@ -266,6 +319,14 @@ class RecordReader:
         self._windows.problems.append(problem)
 
 
+@dataclass
+class _ChunkStart:
+    """The chunk that is being filled, and the row of the window where it began."""
+
+    builder: ColumnBuilder
+    first_row: int
+
+
 class _Task(NamedTuple):
     """What a decode kernel works on; see `kernels.decode.decode_records`."""
 
@@ -273,6 +334,14 @@ class _Task(NamedTuple):
     spans: npt.NDArray[np.int64]
     rows: Rows
     options: int
+    shift: int  # what makes a number of ``rows`` one of the chunk's rows
+
+
+def _guess(rows: Rows) -> tuple[int, int]:
+    """Return how many records and bytes compressed batches may hold: a guess, never a huge one."""
+    size = int(rows["size"].sum())
+    counts = np.maximum(rows["record_count"], 0).sum()
+    return min(int(counts), size), _USUAL_RATIO * size
 
 
 class WrapperError(ValueError):
@@ -283,15 +352,15 @@ class WrapperError(ValueError):
         self.code = code
 
 
-def wrapper_value(entry: memoryview) -> memoryview:
-    """Return the compressed bytes of a magic 0 or 1 wrapper, given the whole entry.
+def wrapper_value(entry: memoryview) -> tuple[int, int]:
+    """Return where the compressed bytes of a magic 0 or 1 wrapper start and end, given the entry.
 
     Raises:
         WrapperError: it is null, or sizes do not fit.
     """
-    old_header = MESSAGE_V1.itemsize if entry[16] == 1 else MESSAGE_V0.itemsize
-    key_size = int.from_bytes(entry[old_header : old_header + 4], signed=True)
-    at = old_header + 4 + max(key_size, 0)
+    header = MESSAGE_V1.itemsize if entry[MAGIC_AT] == 1 else MESSAGE_V0.itemsize
+    key_size = int.from_bytes(entry[header : header + 4], signed=True)
+    at = header + 4 + max(key_size, 0)
     if at + 4 > len(entry):
         raise WrapperError(problems.BAD_KEY)
     size = int.from_bytes(entry[at : at + 4], signed=True)
@@ -299,11 +368,11 @@ def wrapper_value(entry: memoryview) -> memoryview:
         raise WrapperError(problems.NULL_WRAPPER)
     if at + 4 + size > len(entry):
         raise WrapperError(problems.BAD_VALUE)
-    return entry[at + 4 : at + 4 + size]
+    return at + 4, at + 4 + size
 
 
 def entry_crc(entry: npt.NDArray[np.uint8]) -> int:
     """Return the CRC that a whole entry, uint8[n], ought to have stored."""
-    if entry[16] < 2:
+    if entry[MAGIC_AT] < 2:
         return int(dispatch.crc32(entry[MESSAGE_CRC_FROM:]))
     return int(dispatch.crc32c(entry[CRC_FROM:]))
