@@ -1,0 +1,100 @@
+"""Make each notebook from its source: run it, keep text and pictures, nothing of this machine.
+
+The source is the percent format of jupytext. A widget is kept as its picture, so that a notebook
+is small, the same for everyone, and readable where no widget can be shown. Run as
+``python notebooks/build.py``; give names to build some only.
+"""
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+
+HERE = Path(__file__).parent
+WIDGET = "application/vnd.jupyter.widget-view+json"
+PICTURES = frozenset({"image/png", "image/svg+xml"})
+LONGEST_CELL_S = 120
+
+
+def sources() -> list[Path]:
+    """The sources of the notebooks, in their order."""
+    return sorted(HERE.glob("[0-9][0-9]_*.py"))
+
+
+def execute(source: Path, *, data: str | None = None) -> Any:
+    """Run a source from its first cell to its last and return the notebook.
+
+    Args:
+        source: one of `sources`.
+        data: the log directory to run it on; its own sample by default.
+    """
+    notebook = jupytext.read(source)
+    environment = dict(os.environ)
+    environment.pop("KAFKA_WORKBENCH_DATA", None)
+    if data is not None:
+        environment["KAFKA_WORKBENCH_DATA"] = data
+    client = NotebookClient(
+        notebook,
+        timeout=LONGEST_CELL_S,
+        kernel_name="python3",
+        store_widget_state=False,
+        resources={"metadata": {"path": str(source.parent)}},
+    )
+    client.execute(env=environment)
+    return notebook
+
+
+def tidy(notebook: Any) -> Any:
+    """Take out what differs between two machines or two runs, and put pictures for widgets.
+
+    Raises:
+        ValueError: a widget shows nothing but itself.
+    """
+    notebook.metadata.pop("widgets", None)
+    notebook.metadata.pop("jupytext", None)
+    notebook.metadata["kernelspec"] = {
+        "display_name": "Python 3",
+        "language": "python",
+        "name": "python3",
+    }
+    notebook.metadata["language_info"] = {"name": "python"}
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number:02d}"
+        cell.metadata.pop("execution", None)
+        kept = []
+        for output in cell.get("outputs", []):
+            if output.get("name") == "stderr":  # progress and log lines of Java
+                continue
+            data = output.get("data", {})
+            if data.pop(WIDGET, None) is not None and not PICTURES & set(data):
+                raise ValueError(f"cell {number}: a widget without a picture")
+            _forget_addresses(data)
+            kept.append(output)
+        if "outputs" in cell:
+            cell.outputs = kept
+    return notebook
+
+
+def _forget_addresses(data: Any) -> None:
+    text = data.get("text/plain")
+    if isinstance(text, str):
+        data["text/plain"] = re.sub(r" at 0x[0-9a-f]+", "", text)
+
+
+def main(names: list[str]) -> None:
+    """Build the notebooks of those names, all by default."""
+    for source in sources():
+        if names and source.stem not in names:
+            continue
+        target = source.with_suffix(".ipynb")
+        nbformat.write(tidy(execute(source)), target)  # type: ignore[no-untyped-call]
+        print(f"{target.name}: {target.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

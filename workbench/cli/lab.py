@@ -1,0 +1,183 @@
+"""Open JupyterLab on the tour: over the sample data, or over a directory of the user's own.
+
+In a checkout the notebooks are opened where they are. When the package is installed they are
+copied to a folder of the user's, and a copy that was changed is never written over. JupyterLab runs
+with this interpreter, so that kernel, server and widgets are of one environment, and with settings
+of its own in front of the user's, which stay as they are.
+"""
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from jupyter_core.paths import jupyter_runtime_dir
+
+from workbench.errors import LogDirectoryError, MissingDependencyError
+
+TOUR: Final = "01_open_a_log_directory.ipynb"
+DATA_VARIABLE: Final = "KAFKA_WORKBENCH_DATA"
+"""Environment variable by which the notebooks are told which log directory to open."""
+
+DISTRIBUTION: Final = "kafka-log-workbench"
+SAMPLE: Final = "shop-4.3.1"
+_COPIED: Final = ".copied.json"
+
+_SETTINGS: Final = {
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+    # A widget whose state is saved is alive again when the notebook is opened without a kernel.
+    "@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True},
+}
+
+
+class Tour(NamedTuple):
+    """Where the notebooks and the sample data are.
+
+    Attributes:
+        notebooks: folder of the notebooks.
+        samples: folder of the sample log directories; None when they were not installed.
+        is_checkout: whether they are the project's own, to be opened in place.
+    """
+
+    notebooks: Path
+    samples: Path | None
+    is_checkout: bool
+
+
+def run_lab(
+    directory: str | None = None,
+    *,
+    folder: str | None = None,
+    browser: bool = True,
+    options: Sequence[str] = (),
+) -> int:
+    """Open JupyterLab on the tour and stay until it ends.
+
+    On POSIX this process becomes JupyterLab's and the function does not return.
+
+    Args:
+        directory: the log directory that the tour opens; its sample by default.
+        folder: where copies of the notebooks go when they are not opened in place; by default
+            ``kafka-workbench`` in the home directory.
+        browser: open a browser; else JupyterLab prints the address.
+        options: passed on to JupyterLab.
+
+    Returns:
+        The exit code of JupyterLab.
+
+    Raises:
+        LogDirectoryError: ``directory`` is not there.
+        MissingDependencyError: JupyterLab is not installed.
+    """
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise MissingDependencyError("jupyterlab", f"pip install {DISTRIBUTION}")
+    if directory is not None and not os.path.exists(directory):
+        raise LogDirectoryError(directory, "there is no such file or directory")
+    tour = find_tour()
+    work = tour.notebooks
+    if not tour.is_checkout:
+        work = Path(folder) if folder else Path.home() / "kafka-workbench"
+        copy_notebooks(tour.notebooks, work)
+    environment = lab_environment(os.environ, tour, directory)
+    command = lab_command(work, browser=browser, options=options)
+    if os.name == "posix":
+        sys.stdout.flush()
+        os.execve(sys.executable, command, environment)  # noqa: S606 - no shell is wanted
+    return subprocess.run(command, env=environment, check=False).returncode
+
+
+def find_tour() -> Tour:
+    """Find the notebooks beside the package in a checkout, else among the installed files.
+
+    Raises:
+        MissingDependencyError: this installation has no notebooks.
+    """
+    project = Path(__file__).resolve().parents[2]
+    if (project / "notebooks" / TOUR).is_file():
+        samples = project / "sample_data"
+        return Tour(project / "notebooks", samples if samples.is_dir() else None, is_checkout=True)
+    try:
+        files = importlib.metadata.files(DISTRIBUTION) or []
+    except importlib.metadata.PackageNotFoundError:
+        files = []
+    for file in files:
+        if file.name == TOUR:
+            notebooks = Path(str(file.locate())).resolve().parent
+            samples = notebooks.parent / "sample_data"
+            return Tour(notebooks, samples if samples.is_dir() else None, is_checkout=False)
+    raise MissingDependencyError("the notebooks", f"pip install --force-reinstall {DISTRIBUTION}")
+
+
+def copy_notebooks(source: Path, target: Path) -> None:
+    """Copy the notebooks; one that was changed since it was copied stays as it is.
+
+    Raises:
+        OSError: the target cannot be written.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    record = target / _COPIED
+    copied: dict[str, str] = json.loads(record.read_text()) if record.is_file() else {}
+    for notebook in sorted(source.glob("*.ipynb")):
+        to = target / notebook.name
+        if to.exists() and _digest(to) != copied.get(notebook.name):
+            continue
+        shutil.copyfile(notebook, to)
+        copied[notebook.name] = _digest(to)
+    record.write_text(json.dumps(copied, indent=1, sort_keys=True) + "\n")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def lab_environment(
+    inherited: Mapping[str, str], tour: Tour, directory: str | None
+) -> dict[str, str]:
+    """Return the environment for JupyterLab: the data to open, and settings before the user's.
+
+    A directory that is given wins; then what the environment says; then the sample, which the
+    notebooks of a checkout find by themselves.
+    """
+    environment = dict(inherited)
+    if directory is not None:
+        environment[DATA_VARIABLE] = os.path.abspath(directory)
+    elif not tour.is_checkout and tour.samples is not None:
+        environment.setdefault(DATA_VARIABLE, str(tour.samples / SAMPLE))
+    paths = [str(write_settings(Path(jupyter_runtime_dir()) / DISTRIBUTION))]
+    paths += [path for path in [environment.get("JUPYTER_CONFIG_PATH")] if path]
+    environment["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)
+    return environment
+
+
+def write_settings(folder: Path) -> Path:
+    """Write JupyterLab's settings for the tour below ``folder`` and return it."""
+    file = folder / "labconfig" / "default_setting_overrides.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(_SETTINGS, indent=1) + "\n")
+    return folder
+
+
+def lab_command(folder: Path, *, browser: bool, options: Sequence[str] = ()) -> list[str]:
+    """Return the command that opens the tour in single-document mode.
+
+    ``python -m jupyterlab`` is this environment's; a ``jupyter-lab`` on the path may be another's.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        f"--ServerApp.root_dir={folder}",
+        f"--LabApp.default_url=/doc/tree/{TOUR}",
+    ]
+    if not browser:
+        command.append("--no-browser")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:  # in a container there is often no other user
+        command.append("--allow-root")
+    return [*command, *options]
