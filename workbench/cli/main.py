@@ -3,7 +3,7 @@
 Data go to stdout, everything else to stderr. Exit codes, of every command:
 
     0    done; `verify`: nothing wrong; `search`: found
-    1    `verify`: warnings; `search`: nothing found; `doctor`: something optional is missing
+    1    `verify`: warnings; `search`: nothing found; `doctor`: something is slow or missing
     2    `verify`: errors; `doctor`: the installation does not work; --strict: data were left out
     3    not done: an argument makes no sense, or a path, topic or file cannot be read
     130  interrupted
@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import click
+
+PROGRAM: Final = "kafka-workbench"
 
 FAILED: Final = 3
 """Exit code of a command that could not do what it was asked to."""
@@ -40,7 +42,7 @@ COMMANDS: Final = {
 _EPILOG: Final = """\b
 Exit codes:
   0    done (verify: nothing wrong; search: found)
-  1    verify: warnings; search: nothing found; doctor: something optional is missing
+  1    verify: warnings; search: nothing found; doctor: something is slow or missing
   2    verify: errors; doctor: the installation does not work; --strict: data were left out
   3    not done: an argument makes no sense, or a path, topic or file cannot be read
   130  interrupted
@@ -84,13 +86,11 @@ class Program(click.Group):
         given = list(sys.argv[1:] if args is None else args)
         if not standalone_mode:
             return super().main(given, prog_name, complete_var, standalone_mode=False, **extra)
-        sys.exit(self._run(given, prog_name or "kafka-workbench", complete_var, extra))
+        sys.exit(self._run(given, complete_var, extra))
 
-    def _run(
-        self, args: list[str], prog_name: str, complete_var: str | None, extra: dict[str, Any]
-    ) -> int:
+    def _run(self, args: list[str], complete_var: str | None, extra: dict[str, Any]) -> int:
         try:
-            code = super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+            code = super().main(args, PROGRAM, complete_var, standalone_mode=False, **extra)
         except (KeyboardInterrupt, click.Abort):
             click.echo("interrupted", err=True)
             return INTERRUPTED
@@ -100,7 +100,7 @@ class Program(click.Group):
         except Exception as error:
             if "--debug" in args:
                 raise
-            click.echo(f"{prog_name}: {one_line(error)}", err=True)
+            click.echo(f"{PROGRAM}: {one_line(error)}", err=True)
             return FAILED
         return code if isinstance(code, int) else 0
 
@@ -143,7 +143,7 @@ def _version() -> str:
 
 @click.group(cls=Program, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
-@click.version_option(_version(), prog_name="kafka-workbench")
+@click.version_option(_version(), prog_name=PROGRAM)
 def main() -> None:
     """Look into Kafka's log directories without a broker.
 

@@ -1,0 +1,83 @@
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.cli.program import run
+from tests.golden.cases import Case
+from workbench.log_directory import open_log_directory
+
+Golden = Callable[[str], Case]
+KEYS = {
+    "name",
+    "topic",
+    "partition",
+    "kind",
+    "segments",
+    "size",
+    "other_size",
+    "log_start_offset",
+    "log_end_offset",
+    "offset_count",
+    "leftovers",
+    "unknown",
+    "modified",
+    "path",
+}
+
+
+def test_every_partition_is_listed_with_what_the_library_says(golden: Golden) -> None:
+    directory = golden("4.2.0-retention").directory("after")
+    listed = run("ls", directory, "--json").json
+    logs = open_log_directory(directory)
+    assert [each["name"] for each in listed["partitions"]] == list(logs)
+    for row in listed["partitions"]:
+        assert set(row) == KEYS
+        partition = logs[row["name"]]
+        assert row["segments"] == len(partition.segments)
+        assert row["size"] == partition.size
+        assert row["log_start_offset"] == partition.log_start_offset
+        assert row["log_end_offset"] == partition.log_end_offset
+        assert row["leftovers"] == len(partition.leftovers)
+    assert listed["totals"]["partitions"] == len(logs)
+    assert listed["totals"]["size"] == sum(p.size for p in logs.values())
+    assert listed["unknown_files"] == []
+
+
+def test_topics_are_added_up_and_sorted_by_size(golden: Golden) -> None:
+    directory = golden("4.2.0-plain-java").directory("data")
+    listed = run("ls", directory, "--topics", "--sort", "size", "--json").json
+    sizes = [each["size"] for each in listed["topics"]]
+    assert sizes == sorted(sizes, reverse=True)
+    logs = open_log_directory(directory)
+    assert sorted(each["name"] for each in listed["topics"]) == logs.topics
+    assert sum(sizes) == sum(partition.size for partition in logs.values())
+    turned = run("ls", directory, "--topics", "--sort", "size", "-r", "--json").json
+    assert [each["size"] for each in turned["topics"]] == sizes[::-1]
+
+
+def test_folders_that_are_no_logs_are_listed_with_their_kind(golden: Golden) -> None:
+    case = golden("4.2.0-dirs")
+    kinds = {
+        each["kind"]
+        for label in case.labels
+        for each in run("ls", case.directory(label), "--json").json["partitions"]
+    }
+    assert kinds >= {"log", "future"}
+
+
+def test_text_has_a_row_a_partition_and_a_line_of_totals(golden: Golden) -> None:
+    directory = golden("4.2.0-txn").directory("data")
+    lines = run("ls", directory).out.splitlines()
+    names = list(open_log_directory(directory))
+    assert [line.split()[0] for line in lines[1:-1]] == names
+    assert lines[-1].startswith(f"{len(names)} partitions")
+
+
+def test_unknown_files_are_told(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("remember")
+    (tmp_path / "photos").mkdir()
+    listed = run("ls", tmp_path, "--json").json
+    assert listed["unknown_files"] == [str(tmp_path / "notes.txt")]
+    assert listed["unknown_folders"] == [str(tmp_path / "photos")]
+    told = run("ls", tmp_path)
+    assert told.out == "no partitions\n"
+    assert "notes.txt" in told.err

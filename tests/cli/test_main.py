@@ -1,0 +1,89 @@
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from tests.cli.program import run
+from tests.golden.cases import Case
+from workbench.cli.main import COMMANDS, main
+
+Golden = Callable[[str], Case]
+
+
+def test_help_names_every_command_and_every_exit_code() -> None:
+    shown = run("--help")
+    assert shown.code == 0
+    for name in COMMANDS:
+        assert f"  {name} " in shown.out
+    for code in (0, 1, 2, 3, 130, 141):
+        assert f"  {code} " in shown.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_says_what_it_does_and_takes_json_and_debug(name: str) -> None:
+    shown = run(name, "--help")
+    assert shown.code == 0
+    assert "--json" in shown.out
+    assert "--debug" in shown.out
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    assert command.help
+
+
+@pytest.mark.parametrize("name", ["ls", "describe", "dump", "search", "verify"])
+def test_a_path_that_is_not_there_is_one_clear_line(name: str, tmp_path: Path) -> None:
+    outcome = run(name, tmp_path / "nowhere")
+    assert outcome.code == 3
+    assert outcome.out == ""
+    assert outcome.err == (
+        f"kafka-workbench: {tmp_path}/nowhere: there is no such file or directory\n"
+    )
+
+
+def test_an_unknown_topic_gets_the_nearest_name(golden: Golden) -> None:
+    directory = golden("4.2.0-txn").directory("data")
+    outcome = run("dump", directory, "--topic", "txn-sorce")
+    assert outcome.code == 3
+    assert outcome.err.endswith("there is no topic txn-sorce; did you mean txn-source?\n")
+    assert len(outcome.err.splitlines()) == 1
+
+
+def test_an_argument_without_a_meaning_is_a_failure_of_its_own_code(golden: Golden) -> None:
+    directory = golden("4.2.0-txn").directory("data")
+    assert run("dump", directory, "--offsets", "a:b").code == 3
+    assert run("dump", directory, "--since", "yesterday").code == 3
+    assert run("dump", directory, "--no-such-option").code == 3
+    assert run("verify").code == 3
+    assert run("no-such-command").code == 3
+
+
+def test_debug_shows_where_an_error_came_from(tmp_path: Path) -> None:
+    program = [sys.executable, "-m", "workbench.cli.main"]
+    for arguments in (["--debug", "ls"], ["ls", "--debug"]):
+        shown = subprocess.run(
+            [*program, *arguments, str(tmp_path / "nowhere")],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "Traceback" in shown.stderr
+        assert "LogDirectoryError" in shown.stderr
+
+
+def test_a_version_is_printed() -> None:
+    assert run("--version").out.startswith("kafka-workbench, version ")
+
+
+def test_listing_loads_neither_numba_nor_pandas(golden: Golden) -> None:
+    directory = golden("4.2.0-txn").directory("data")
+    code = (
+        "import sys\n"
+        "from workbench.cli.main import main\n"
+        f"main(['ls', {str(directory)!r}], standalone_mode=False)\n"
+        "print({'numba', 'pandas', 'pyspark', 'ipywidgets'} & set(sys.modules), file=sys.stderr)\n"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stderr == "set()\n"

@@ -1,0 +1,246 @@
+"""What `doctor` looks at. Every check tries the thing itself, not only whether it is installed."""
+
+import importlib
+import importlib.metadata
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+Status = Literal["ok", "absent", "warning", "error"]
+
+_OLDEST_PYTHON: Final = (3, 11)
+_SLOW_START_S: Final = 5.0  # loading kept machine code takes below 2 s, compiling above 20 s
+_BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_INSTALL: Final = "pip install --upgrade kafka-log-workbench"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What one check found.
+
+    Attributes:
+        name: what was looked at.
+        status: "absent": an extra that is not installed, which is no fault.
+        found: versions and places.
+        advice: what to do; empty where nothing is to be done.
+    """
+
+    name: str
+    status: Status
+    found: str
+    advice: str = ""
+
+
+def all_checks() -> list[Callable[[], Check]]:
+    """Return the checks in the order in which they are shown."""
+    return [
+        _python,
+        _workbench,
+        _library("numpy", "error"),
+        _library("pyarrow", "error"),
+        _library("pandas", "warning"),
+        _kernels,
+        _crc,
+        _codecs,
+        _library("jupyterlab", "warning"),
+        _library("ipywidgets", "warning"),
+        _widget,
+        _java,
+        _library("pyspark", "absent", "pip install 'kafka-log-workbench[spark]'"),
+        _library("polars", "absent", "pip install 'kafka-log-workbench[polars]'"),
+        _library("duckdb", "absent", "pip install 'kafka-log-workbench[duckdb]'"),
+        _browser,
+    ]
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _python() -> Check:
+    found = f"{platform.python_version()} ({platform.python_implementation()}), {sys.executable}"
+    if sys.version_info < _OLDEST_PYTHON:
+        return Check("Python", "error", found, "install Python 3.11 or newer")
+    return Check("Python", "ok", found)
+
+
+def _workbench() -> Check:
+    import workbench
+
+    version = _version("kafka-log-workbench")
+    folder = os.path.dirname(os.path.abspath(workbench.__file__ or ""))
+    if version is None:
+        return Check(
+            "workbench", "warning", f"not installed, run from {folder}", "pip install -e ."
+        )
+    return Check("workbench", "ok", f"{version} in {folder}")
+
+
+def _library(name: str, missing: Status, install: str = _INSTALL) -> Callable[[], Check]:
+    """Return a check that imports a library.
+
+    Args:
+        name: of the module and of its distribution.
+        missing: status when it is not there; one that is there and broken is at least a warning.
+        install: what to run when it is not there.
+    """
+
+    def check() -> Check:
+        version = _version(name)
+        if version is None:
+            return Check(name, missing, "not installed", install)
+        if name == "pyspark":  # importing it takes a second and says no more
+            return Check(name, "ok", version)
+        try:
+            importlib.import_module(name)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with it is what is asked
+            broken: Status = "warning" if missing == "absent" else missing
+            return Check(name, broken, f"{version}, but: {error}", install)
+        return Check(name, "ok", version)
+
+    return check
+
+
+def _sample_log() -> bytes:
+    """Return a batch of magic 2 with one record, as a producer writes it."""
+    from workbench.layout.batch_header import BATCH_HEADER_SIZE, LENGTH_END
+    from workbench.record.crc import crc32c
+
+    record = bytes.fromhex("1400000002610861626364" + "00")
+    record = bytes([2 * (len(record) - 1)]) + record[1:]
+    body = bytes.fromhex("0000" + "00000000" + "0000018bcfe56800" * 2 + "ff" * 14 + "00000001")
+    rest = b"\x00" * 4 + b"\x02" + crc32c(body + record).to_bytes(4) + body + record
+    assert LENGTH_END + len(rest) == BATCH_HEADER_SIZE + len(record)
+    return bytes(8) + len(rest).to_bytes(4) + rest
+
+
+def _kernels() -> Check:
+    """Read a batch, and see how long the first one takes."""
+    import tempfile
+
+    from workbench.record.reader import RecordReader
+    from workbench.record.source import FileSource
+
+    numba = _version("numba")
+    start = time.monotonic()
+    with tempfile.NamedTemporaryFile(delete=False) as file:
+        file.write(_sample_log())
+    try:
+        with warnings.catch_warnings(), FileSource(file.name) as source:
+            warnings.simplefilter("ignore", RuntimeWarning)  # numba is missing: told below
+            chunks = list(RecordReader(source))
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with it is what is asked
+        return Check("compiled code", "error", f"numba {numba}: {error}", _INSTALL)
+    finally:
+        os.unlink(file.name)
+    seconds = time.monotonic() - start
+    if [len(chunk.columns) for chunk in chunks] != [1]:
+        return Check("compiled code", "error", "a sound batch is not read", _INSTALL)
+    if numba is None:
+        advice = f"{_INSTALL} (Macs with an Intel processor have no numba: there it stays slow)"
+        return Check("compiled code", "warning", "no numba: about 100 times slower", advice)
+    if os.environ.get("KAFKA_WORKBENCH_KERNELS") == "plain":
+        advice = "unset KAFKA_WORKBENCH_KERNELS"
+        return Check("compiled code", "warning", "asked for plain Python: slow", advice)
+    cache = getattr(sys.modules.get("workbench.kernels._jit"), "CACHE_FOLDER", "")
+    found = f"numba {numba}, first batch after {seconds:.1f} s, kept in {cache}"
+    if seconds > _SLOW_START_S:
+        advice = "compiled just now; if it is as slow again, that folder cannot be written"
+        return Check("compiled code", "warning", found, advice)
+    return Check("compiled code", "ok", found)
+
+
+def _crc() -> Check:
+    version = _version("crcmod")
+    if version is None:
+        return Check("crcmod", "error", "not installed", _INSTALL)
+    try:
+        importlib.import_module("crcmod._crcfunext")
+    except ImportError:
+        pass
+    else:
+        return Check("crcmod", "ok", f"{version}, C extension")
+    advice = "install a C compiler, then: pip install --force-reinstall --no-binary crcmod crcmod"
+    return Check("crcmod", "warning", f"{version}, without its C extension: slow", advice)
+
+
+def _codecs() -> Check:
+    from workbench.layout.attributes import CODEC_NAMES
+    from workbench.record.compression import compress, decompress
+
+    text = b"what goes in comes out " * 100
+    broken: list[str] = []
+    for codec, name in enumerate(CODEC_NAMES):
+        try:
+            if decompress(codec, compress(codec, text, 2), 2) != text:
+                broken.append(f"{name}: other bytes")
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with it is what is asked
+            broken.append(f"{name}: {error}")
+    versions = {name: _version(name) for name in ("cramjam", "isal", "zstandard")}
+    found = ", ".join(f"{name} {version or 'missing'}" for name, version in versions.items())
+    if broken:
+        return Check("codecs", "error", f"{found}; {'; '.join(broken)}", _INSTALL)
+    slow = [name for name in ("isal", "zstandard") if versions[name] is None]
+    if slow and platform.python_implementation() == "CPython":
+        return Check("codecs", "warning", f"{found}: slower", f"pip install {' '.join(slow)}")
+    return Check("codecs", "ok", found)
+
+
+def _widget() -> Check:
+    version = _version("anywidget")
+    if version is None:
+        return Check("anywidget", "warning", "not installed", _INSTALL)
+    try:
+        importlib.import_module("widgets")
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with it is what is asked
+        return Check("anywidget", "warning", f"{version}, but: {error}", _INSTALL)
+    return Check("anywidget", "ok", version)
+
+
+def _java() -> Check:
+    """Find the Java that Spark would run on; without Spark nobody needs one."""
+    from workbench.errors import MissingDependencyError
+    from workbench.loaders.java_home import ensure_java
+
+    if _version("pyspark") is None:
+        return Check("Java for Spark", "absent", "not looked for: pyspark is not installed")
+    before = os.environ.get("JAVA_HOME")
+    try:
+        home: Any = ensure_java()
+    except MissingDependencyError as error:
+        return Check("Java for Spark", "warning", "none that Spark can use", str(error))
+    finally:
+        os.environ.pop("JAVA_HOME", None)
+        if before is not None:
+            os.environ["JAVA_HOME"] = before
+    return Check(
+        "Java for Spark", "ok", _first_line([os.path.join(home, "bin", "java"), "-version"])
+    )
+
+
+def _browser() -> Check:
+    path = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if path is None:
+        advice = "only the browser tests need it; make system installs it"
+        return Check("Chromium", "absent", "not found", advice)
+    return Check("Chromium", "ok", f"{_first_line([path, '--version'])}, {path}")
+
+
+def _first_line(command: list[str]) -> str:
+    """Return the first line that a program prints; what went wrong when it does not."""
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.SubprocessError) as error:
+        return str(error)
+    lines = (answer.stdout or answer.stderr).strip().splitlines()
+    return lines[0] if lines else f"{command[0]} says nothing"

@@ -1,0 +1,51 @@
+"""`kafka-workbench lab`: JupyterLab on the tour, over the sample data or your own."""
+
+import click
+
+from workbench.cli.command import Command
+from workbench.cli.output import print_json
+
+
+@click.command(
+    "lab",
+    cls=Command,
+    short_help="Open JupyterLab on the tour.",
+    context_settings={"ignore_unknown_options": True},
+)
+@click.argument("path", metavar="[PATH]", required=False, type=click.Path())
+@click.argument("options", metavar="[-- OPTIONS]", nargs=-1, type=click.UNPROCESSED)
+@click.option("--folder", metavar="FOLDER", help="Where copies of the notebooks go.")
+@click.option("--no-browser", is_flag=True, help="Print the address and open no browser.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Open nothing; print what would be opened as JSON."
+)
+def command(
+    *,
+    path: str | None,
+    options: tuple[str, ...],
+    folder: str | None,
+    no_browser: bool,
+    as_json: bool,
+) -> int:
+    """Open JupyterLab on the tour and stay until it ends.
+
+    The tour opens PATH, a log directory; without one the sample data. OPTIONS behind -- go to
+    JupyterLab.
+    """
+    from pathlib import Path
+
+    from workbench.cli.lab import find_tour, lab_command, run_lab
+
+    if not as_json:
+        return run_lab(path, folder=folder, browser=not no_browser, options=options)
+    tour = find_tour()
+    work = tour.notebooks if tour.is_checkout else Path(folder or Path.home() / "kafka-workbench")
+    print_json(
+        {
+            "notebooks": str(work),
+            "data": path or (str(tour.samples) if tour.samples else None),
+            "is_checkout": tour.is_checkout,
+            "command": lab_command(work, browser=not no_browser, options=options),
+        }
+    )
+    return 0
