@@ -1,28 +1,106 @@
-"""Check a log directory and tell what is not as a broker would leave it.
+"""Check log directories: what is not as a broker would leave it, and what it would do about it.
 
-Kafka: LogSegment.recover, LogLoader.load, DumpLogSegments (4.2)
+A healthy directory gives no finding, of whatever version; a gap that compaction left is none.
+What waits to be done (files to be deleted, a batch being written) is told as "info". Every
+question has its module: `verify_batches`, `verify_indexes`, `verify_transactions`,
+`verify_snapshots`, `verify_epochs`, `verify_leftovers`, `verify_partition`, `verify_directory`.
+`findings.KINDS` lists the answers.
+
+Kafka: LogSegment.recover, LogLoader.load, LogManager.loadLogs, DumpLogSegments (4.2)
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
-from workbench.inspection.findings import Finding, finding_of
-from workbench.inspection.listing import Listing
-from workbench.inspection.segment import Segment
+from workbench.files import names
+from workbench.files.names import TopicPartition
+from workbench.inspection.findings import Finding
+from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories
+from workbench.inspection.partition import Partition
+from workbench.inspection.verify_directory import (
+    checkpoints_of,
+    era_of,
+    verify_checkpoints,
+    verify_root,
+    verify_roots,
+)
+from workbench.inspection.verify_file import verify_single_file
+from workbench.inspection.verify_partition import PartitionResult, verify_partition
+from workbench.inspection.verify_situation import situation_of
 
 
-def verify_segment(segment: Segment) -> Iterator[Finding]:
-    """Yield what is wrong with the batches and records of one segment, ascending by position."""
-    for chunk in segment.read(options=0):
-        for problem in chunk.problems:
-            yield finding_of(problem, segment.path)
+def verify(paths: StrPath | Iterable[StrPath], *, deep: bool = True) -> list[Finding]:
+    """Check a log directory, several of one broker, a partition's folder, or a single file.
+
+    Args:
+        paths: as of `list_log_directories`.
+        deep: check CRCs and decode every record, at nearly the speed of a scan; else look at names,
+            headers, indexes and checkpoints alone.
+
+    Raises:
+        LogDirectoryError: a path does not exist.
+        OSError: a folder may not be listed.
+    """
+    return verify_listing(list_log_directories(paths), deep=deep)
 
 
-def verify_listing(listing: Listing) -> list[Finding]:
-    """Return every finding, by root, partition and position."""
-    return [
-        finding
-        for root in listing.roots
-        for partition in root.partitions
-        for segment in partition.segments
-        for finding in verify_segment(segment)
-    ]
+def verify_listing(
+    listing: Listing,
+    *,
+    topics: Collection[str] | None = None,
+    partitions: Collection[int] | None = None,
+    deep: bool = True,
+) -> list[Finding]:
+    """Return every finding: of each partition, then of its log directory, then of all together.
+
+    Args:
+        listing: what was opened.
+        topics: names; only their partitions are checked, and nothing beside them.
+        partitions: numbers; as ``topics``.
+        deep: as of `verify`.
+    """
+    steps = verify_partitions(listing, topics=topics, partitions=partitions, deep=deep)
+    return [finding for _, findings in steps for finding in findings]
+
+
+def verify_partitions(
+    listing: Listing,
+    *,
+    topics: Collection[str] | None = None,
+    partitions: Collection[int] | None = None,
+    deep: bool = True,
+) -> Iterator[tuple[Partition | Root, list[Finding]]]:
+    """Do what `verify_listing` does step by step: yield what was checked, and its findings.
+
+    Sum up `Partition.size` to tell how far it is. A `Root` comes behind its partitions.
+    """
+    is_filtered = topics is not None or partitions is not None
+    for root in listing.roots:
+        situation = situation_of(root)
+        era = era_of(root)
+        checkpoints = checkpoints_of(root)
+        cleaned = checkpoints.get(names.CLEANER_OFFSETS)
+        results: dict[TopicPartition, PartitionResult] = {}
+        for partition in root.partitions:
+            if topics is not None and partition.topic not in topics:
+                continue
+            if partitions is not None and partition.partition not in partitions:
+                continue
+            if partition.kind == "delete":
+                continue
+            if partition.only is not None:
+                yield partition, list(verify_single_file(partition, partition.only, deep=deep))
+                continue
+            name = TopicPartition(partition.topic, partition.partition)
+            is_cleaned = cleaned is not None and name in cleaned.offsets
+            result = verify_partition(partition, situation, era, deep=deep, is_cleaned=is_cleaned)
+            yield partition, result.findings
+            if partition.kind == "log":
+                results[name] = result
+        found = list(verify_checkpoints(root, checkpoints, results, situation))
+        if not is_filtered:
+            found = [*verify_root(root, checkpoints, situation, era), *found]
+        else:
+            found = [finding for finding in found if finding.kind != "checkpoint-partition"]
+        yield root, found
+    if not is_filtered and listing.roots:
+        yield listing.roots[-1], list(verify_roots(listing.roots))

@@ -1,0 +1,256 @@
+"""One pass over a `.log` file for checking it: every batch, which are sound, and how the file ends.
+
+Kafka: FileLogInputStream, LogSegment.recover (4.2)
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.layout import problems
+from workbench.layout.batch_row import BATCH_ROW
+from workbench.record.batch_table import scan_batches
+from workbench.record.buffers import BufferPool
+from workbench.record.reader import Chunk, Problem, RecordReader, entry_crc
+from workbench.record.source import FileSource
+from workbench.record.windows import BatchWindows
+
+Rows = npt.NDArray[Any]
+
+HEADER_SIZE: Final = 17  # bytes that a broker wants before it looks at a batch's size
+_HEADER_PROBLEMS: Final = frozenset(
+    {problems.UNKNOWN_CODEC, problems.BAD_COUNT, problems.ZSTD_IN_OLD_FORMAT}
+)
+_MOST_RECORD_PROBLEMS: Final = 100  # a file; more of them say nothing new
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """Bytes behind the last batch that a walk over the headers reaches.
+
+    Attributes:
+        position: where they begin.
+        size: how many there are.
+        batch_size: what the size field there says; None where not even that is left.
+        is_zeros: whether all of them are zero.
+        is_torn: whether they look like the beginning of the next batch.
+    """
+
+    position: int
+    size: int
+    batch_size: int | None
+    is_zeros: bool
+    is_torn: bool
+
+
+@dataclass(slots=True)
+class LogReading:
+    """What one pass over a `.log` file found.
+
+    Attributes:
+        path: of the file.
+        base_offset: of the segment.
+        rows: BATCH_ROW[n]; the base offset of a compressed magic 0 or 1 is filled in where its
+            messages were decoded.
+        sound: bool[n]: which rows hold what was written, as far as the bytes tell.
+        problems: what could not be read, ascending by position.
+        record_offsets: positions and base offsets of batches whose records' offsets do not fit.
+        tail: bytes behind the last batch; None when the file ends with it.
+        size: of the file, in bytes.
+        is_deep: whether CRCs and records were read.
+    """
+
+    path: str
+    base_offset: int
+    rows: Rows = field(default_factory=lambda: np.zeros(0, BATCH_ROW))
+    sound: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    problems: list[Problem] = field(default_factory=list)
+    record_offsets: list[tuple[int, int]] = field(default_factory=list)
+    tail: Tail | None = None
+    size: int = 0
+    is_deep: bool = True
+
+    @property
+    def next_offset(self) -> int:
+        """The offset behind the last batch as its header says; the base offset without any."""
+        return int(self.rows["last_offset"][-1]) + 1 if len(self.rows) else self.base_offset
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every byte belongs to a sound batch."""
+        return not self.problems and self.tail is None
+
+    @property
+    def is_end_sure(self) -> bool:
+        """Whether `next_offset` can be believed."""
+        lost = bool(self.problems) and self.problems[-1].position >= self._last_position
+        return not lost and (not len(self.rows) or bool(self.sound[-1]))
+
+    @property
+    def _last_position(self) -> int:
+        return int(self.rows["position"][-1]) if len(self.rows) else 0
+
+    def covers(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+        """Return bool[n]: which byte positions lie in bytes that could not be read."""
+        inside = np.zeros(len(positions), np.bool_)
+        for problem in self.problems:
+            inside |= (positions >= problem.position) & (
+                positions < problem.position + max(problem.size, 1)
+            )
+        return inside
+
+
+def read_log(path: str, base_offset: int, *, deep: bool = True) -> LogReading:
+    """Read a `.log` file whole.
+
+    Args:
+        path: of the file.
+        base_offset: of the segment.
+        deep: check CRCs and decode every record; else walk over the headers alone.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    reading = LogReading(path, base_offset, is_deep=deep)
+    tables: list[Rows] = []
+    with FileSource(path) as source:
+        reading.size = source.size
+        end, code = (_decode if deep else _walk)(source, reading, tables)
+        if reading.problems and _is_tail(reading.problems[-1], reading.size, code):
+            end = reading.problems.pop().position
+        if tables:
+            reading.rows = np.concatenate(tables)
+        if end < reading.size:
+            reading.tail = _tail(source, end, reading, code)
+        reading.problems = list(_with_crc(source, reading.problems))
+    bad = np.array([problem.position for problem in reading.problems], np.int64)
+    reading.sound = ~np.isin(reading.rows["position"], bad)
+    return reading
+
+
+def _decode(source: FileSource, reading: LogReading, tables: list[Rows]) -> tuple[int, int]:
+    """Read every record; return where and why no further batch was found."""
+    reader = RecordReader(source, 0, reading.size, options=0)
+    for chunk in reader:
+        if len(chunk.rows):
+            _fill_base_offsets(chunk)
+            tables.append(chunk.rows)
+            _check_record_offsets(chunk, reading)
+        reading.problems += chunk.problems
+    return reader.stop_position, reader.stop_code
+
+
+def _walk(source: FileSource, reading: LogReading, tables: list[Rows]) -> tuple[int, int]:
+    """Read the headers; return where and why no further batch was found."""
+    table = scan_batches(source, 0, reading.size)
+    tables.append(table.rows)
+    end, code = table.stop.position, table.stop.code
+    if code != problems.END:  # a damaged size, perhaps, with whole batches behind
+        windows = BatchWindows(source, end, reading.size, BufferPool())
+        tables += [window.rows for window in windows]
+        reading.problems += windows.problems
+        end, code = windows.stop_position, windows.stop_code
+    for rows in tables:
+        reading.problems += [
+            Problem(int(row["problem"]), int(row["position"]), int(row["size"]), _offset_of(row))
+            for row in rows[rows["problem"] != problems.OK]
+        ]
+    reading.problems.sort(key=lambda problem: problem.position)
+    return end, code
+
+
+def _is_tail(problem: Problem, size: int, code: int) -> bool:
+    """Return whether the last problem is that no batch follows up to the file's end."""
+    reaches = problem.position + problem.size == size
+    return code == problems.BAD_SIZE and problem.code == problems.BAD_SIZE and reaches
+
+
+def _offset_of(row: Any) -> int:
+    return int(row["base_offset"])
+
+
+def _tail(source: FileSource, position: int, reading: LogReading, code: int) -> Tail:
+    size, next_offset = reading.size, reading.next_offset
+    left = size - position
+    head = source.read(position, HEADER_SIZE).tobytes()
+    batch_size = int.from_bytes(head[8:12], signed=True) if len(head) >= 12 else None
+    torn = code == problems.UNFINISHED
+    if len(head) >= 8:  # the offset where the next batch begins, or its last message's
+        offset = int.from_bytes(head[:8], signed=True)
+        torn &= next_offset <= offset <= next_offset + 2**31
+    if len(head) >= HEADER_SIZE:
+        torn &= head[16] <= 2
+    return Tail(position, left, batch_size, _is_zeros(source, position, size), torn)
+
+
+def _is_zeros(source: FileSource, position: int, size: int) -> bool:
+    while position < size:
+        data = source.read(position, min(1 << 20, size - position))
+        if not len(data):
+            break
+        if data.any():
+            return False
+        position += len(data)
+    return True
+
+
+def _with_crc(source: FileSource, found: list[Problem]) -> Iterator[Problem]:
+    """Yield the problems; what a header says wrongly is a wrong CRC where that is wrong as well.
+
+    The reader looks at the header first. But flipped bits make a codec or a count that cannot be,
+    and then the bytes are what is damaged.
+    """
+    for problem in found:
+        if problem.code not in _HEADER_PROBLEMS:
+            yield problem
+            continue
+        data = source.read(problem.position, problem.size)
+        stored = int.from_bytes(data[17:21].tobytes()) if data[16] >= 2 else None
+        if stored is None:
+            stored = int.from_bytes(data[12:16].tobytes())
+        computed = entry_crc(data)
+        if stored == computed:
+            yield problem
+            continue
+        words = problems.WORDS[problem.code]
+        yield problem._replace(
+            code=problems.CRC_MISMATCH,
+            found=f"CRC {stored:08x} stored; {words} ({problem.found})",
+            expected=f"{computed:08x} computed",
+        )
+
+
+def _first_records(chunk: Chunk) -> npt.NDArray[np.int64]:
+    """Return int64[k]: the place of the first record of each batch that has any."""
+    return np.flatnonzero(np.diff(chunk.columns.batch, prepend=-1))
+
+
+def _fill_base_offsets(chunk: Chunk) -> None:
+    unknown = chunk.rows["base_offset"] == -1
+    if not unknown.any() or not len(chunk.columns):
+        return
+    first = _first_records(chunk)
+    rows = chunk.columns.batch[first]
+    fill = unknown[rows]
+    chunk.rows["base_offset"][rows[fill]] = chunk.columns.offsets[first[fill]]
+
+
+def _check_record_offsets(chunk: Chunk, reading: LogReading) -> None:
+    """Note the batches whose records' offsets do not ascend or leave the batch's range."""
+    offsets, batch = chunk.columns.offsets, chunk.columns.batch
+    if not len(offsets) or len(reading.record_offsets) >= _MOST_RECORD_PROBLEMS:
+        return
+    wrong = np.zeros(len(chunk.rows), np.bool_)
+    stays = (batch[1:] == batch[:-1]) & (offsets[1:] <= offsets[:-1])
+    wrong[batch[1:][stays]] = True
+    first = _first_records(chunk)
+    last = np.append(first[1:], len(offsets)) - 1
+    rows = batch[first]
+    wrong[rows] |= offsets[first] < chunk.rows["base_offset"][rows]
+    wrong[rows] |= offsets[last] > chunk.rows["last_offset"][rows]
+    for row in np.flatnonzero(wrong):
+        place = (int(chunk.rows["position"][row]), int(chunk.rows["base_offset"][row]))
+        reading.record_offsets.append(place)

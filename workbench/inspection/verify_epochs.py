@@ -1,0 +1,187 @@
+"""Check the leader epochs that batches carry against each other and against the leader epoch file.
+
+The epoch of a batch stands outside its CRC. Epochs never fall along a log, and a batch has the
+epoch of the file's entry that its offset falls under; offsets below the first entry are not told.
+
+Kafka: LeaderEpochFileCache.assign, truncateFromEnd; LogSegment.recover (4.2)
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.files import names
+from workbench.files.leader_epochs import LeaderEpochs
+from workbench.inspection.findings import Finding
+from workbench.inspection.partition import Partition
+from workbench.inspection.verify_situation import METADATA_TOPIC, PartitionSituation
+
+Rows = npt.NDArray[Any]
+
+_BATCH: Final = (
+    "A broker does not notice it: the epoch is outside the CRC, and recovery keeps the batch. "
+    "Consumers read it; followers may cut their logs at the wrong offset."
+)
+_OFFLINE: Final = (
+    "The log directory goes offline when the partition is loaded; a broker with only this one "
+    "exits."
+)
+
+
+def batches_with_epochs(path: str, rows: Rows) -> tuple[str, Rows]:
+    """Return the rows of one segment that carry a leader epoch, with the segment's path."""
+    return path, rows[(rows["magic"] == 2) & (rows["partition_leader_epoch"] != -1)]
+
+
+def verify_epochs(
+    partition: Partition,
+    tables: Sequence[tuple[str, Rows]],
+    log_end: int | None,
+    situation: PartitionSituation,
+    *,
+    expects_file: bool,
+) -> Iterator[Finding]:
+    """Yield what is wrong with the epochs of a partition.
+
+    Args:
+        partition: whose.
+        tables: of each segment, its path and the sound rows that `batches_with_epochs` gives.
+        log_end: offset behind the last batch; None when it is not sure.
+        situation: how the partition would be found.
+        expects_file: whether the folder should have a leader epoch file.
+    """
+    offsets = np.concatenate([rows["base_offset"] for _, rows in tables] or [np.zeros(0, np.int64)])
+    epochs = np.concatenate(
+        [rows["partition_leader_epoch"] for _, rows in tables] or [np.zeros(0, np.int32)]
+    ).astype(np.int64)
+    odd = np.zeros(len(epochs), np.bool_)
+    for slot in _culprits(epochs):
+        odd[slot] = True
+        path, position = _place(tables, slot)
+        found = f"leader epoch {epochs[slot]}"
+        wanted = f"one between those of its neighbours, {_neighbours(epochs, slot)}"
+        yield Finding(
+            "batch-epoch", "warning", path, position, int(offsets[slot]), found, wanted, _BATCH
+        )
+    entry = partition.file(names.LEADER_EPOCHS)
+    if entry is None:
+        if expects_file and len(epochs):
+            yield _missing(partition, partition.path, "no leader-epoch-checkpoint", situation)
+        return
+    file = LeaderEpochs.read(entry.path, strict=False)
+    for problem in file.problems[:1]:
+        broker = _OFFLINE if problem.kind != "wrong order" else _REORDERED
+        severity = "error" if problem.kind != "wrong order" else "warning"
+        found, wanted = problem.found, problem.expected
+        kind = "leader-epochs-damaged"
+        yield Finding(kind, severity, entry.path, problem.position, None, found, wanted, broker)  # type: ignore[arg-type]
+    if file.problems:
+        return
+    if not file.entries:
+        if len(epochs):
+            yield _missing(partition, entry.path, "no entries", situation)
+        return
+    yield from _against_end(entry.path, file, log_end)
+    yield from _against_batches(entry.path, file, tables, offsets, epochs, odd)
+
+
+_REORDERED: Final = "A broker takes the entries as they come; followers may cut at wrong offsets."
+
+
+def _missing(partition: Partition, path: str, found: str, situation: PartitionSituation) -> Finding:
+    if situation.stop == "unclean" and situation.recovery_point == 0:
+        broker = "Not stopped cleanly: recovery puts the epochs of the batches it reads back."
+    elif partition.topic == METADATA_TOPIC:
+        broker = "A controller reads the whole log when it starts and puts them back."
+    else:
+        broker = (
+            "After a clean stop a broker does not look for the epochs in the batches: the file "
+            "then only knows the next leader's, and followers that diverged are not found out. "
+            "After an unclean one recovery puts back those of the batches it reads."
+        )
+    wanted = "an entry for every leader epoch of the batches"
+    kind = "leader-epochs-missing"
+    return Finding(kind, "warning", path, None, None, found, wanted, broker)
+
+
+def _culprits(epochs: npt.NDArray[np.int64]) -> list[int]:
+    """Return the batches whose epoch is out of place: with them left out, epochs never fall."""
+    found = np.flatnonzero(epochs < -1).tolist()
+    skip = set(found)
+    for slot in np.flatnonzero(epochs[1:] < epochs[:-1]).tolist():
+        if slot in skip or slot + 1 in skip:
+            continue
+        before = epochs[slot - 1] if slot else -1
+        # A single batch above both neighbours is the odd one; else the one that fell is.
+        culprit = slot if before <= epochs[slot + 1] else slot + 1
+        skip.add(culprit)
+        found.append(culprit)
+    return sorted(found)
+
+
+def _place(tables: Sequence[tuple[str, Rows]], slot: int) -> tuple[str, int]:
+    for path, rows in tables:
+        if slot < len(rows):
+            return path, int(rows["position"][slot])
+        slot -= len(rows)
+    raise IndexError(slot)
+
+
+def _neighbours(epochs: npt.NDArray[np.int64], slot: int) -> str:
+    before = str(epochs[slot - 1]) if slot else "none"
+    after = str(epochs[slot + 1]) if slot + 1 < len(epochs) else "none"
+    return f"{before} and {after}"
+
+
+def _against_end(path: str, file: LeaderEpochs, log_end: int | None) -> Iterator[Finding]:
+    beyond = [
+        entry for entry in file.entries if log_end is not None and entry.start_offset > log_end
+    ]
+    if beyond:
+        found = f"epoch {beyond[0].epoch} from offset {beyond[0].start_offset} on"
+        broker = "A broker drops the entries behind the log end when it loads the partition."
+        wanted = f"offsets up to {log_end}, the log end"
+        yield Finding(
+            "leader-epochs-mismatch", "warning", path, None, beyond[0].start_offset, found, wanted,
+            broker,
+        )  # fmt: skip
+
+
+def _against_batches(
+    path: str,
+    file: LeaderEpochs,
+    tables: Sequence[tuple[str, Rows]],
+    offsets: npt.NDArray[np.int64],
+    epochs: npt.NDArray[np.int64],
+    odd: npt.NDArray[np.bool_],
+) -> Iterator[Finding]:
+    starts = np.array([entry.start_offset for entry in file.entries], np.int64)
+    named = np.array([entry.epoch for entry in file.entries], np.int64)
+    slot = np.searchsorted(starts, offsets, "right") - 1
+    told = (slot >= 0) & ~odd
+    wrong = told & (named[np.maximum(slot, 0)] != epochs)
+    if not wrong.any():
+        return
+    first = int(np.flatnonzero(wrong)[0])
+    entry = file.entries[int(slot[first])]
+    count = int(wrong.sum())
+    # All batches under an entry disagree with it: the entry is wrong. Else the batches are.
+    if bool(wrong[told & (slot == slot[first])].all()):
+        found = f"epoch {entry.epoch} from offset {entry.start_offset} on"
+        wanted = f"epoch {epochs[first]}, which the batches from offset {offsets[first]} on have"
+        broker = (
+            "After a clean stop a broker believes the file: followers that diverged may cut at the "
+            "wrong offset. Recovery after any other only adds later epochs."
+        )
+        kind = "leader-epochs-mismatch"
+        yield Finding(kind, "warning", path, None, int(offsets[first]), found, wanted, broker)
+        return
+    where, position = _place(tables, first)
+    more = f" (and {count - 1} more batches)" if count > 1 else ""
+    found = f"leader epoch {epochs[first]}{more}"
+    wanted = f"{entry.epoch}, as leader-epoch-checkpoint has it from offset {entry.start_offset} on"
+    yield Finding(
+        "batch-epoch", "warning", where, position, int(offsets[first]), found, wanted, _BATCH
+    )
