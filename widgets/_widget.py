@@ -1,9 +1,9 @@
 """What every widget of the workbench does the same way.
 
-Options nobody knows are refused. A custom message ``{"kind": "page", "id": 3, …}`` goes to the method
-``answer_page`` and what it returns goes back with the id. Jupyter swallows errors of callbacks; here
-they are sent to the front end, which shows them, and kept in `last_error`. In a saved notebook, an
-exported page or an untrusted one, the widget is a picture and a text instead.
+Options nobody knows are refused. A custom message ``{"kind": "page", "id": 3, …}`` goes to the
+method ``answer_page`` and what it returns goes back with the id. Jupyter swallows errors of
+callbacks; here they are sent to the front end, which shows them, and kept in `last_error`. In a
+saved notebook, an exported page or an untrusted one, the widget is a picture and a text instead.
 """
 
 import traceback
@@ -35,7 +35,7 @@ class KafkaWidget(anywidget.AnyWidget):
         self._picture: bytes | None = None
         self.last_error: BaseException | None = None
         super().__init__(**options)
-        self.on_msg(self._receive)
+        self.on_msg(self.receive)
 
     def to_png(self) -> bytes:
         """The static picture, as a PNG file. Imports matplotlib."""
@@ -49,7 +49,7 @@ class KafkaWidget(anywidget.AnyWidget):
         """Take over what the front end changed; an error on the way is shown there."""
         self._guard(lambda: super(KafkaWidget, self).set_state(sync_data))
 
-    def _receive(self, _widget: object, message: dict[str, Any], _buffers: list[Any]) -> None:
+    def receive(self, _widget: object, message: dict[str, Any], _buffers: list[Any]) -> None:
         """Give a custom message to its method and send the answer back."""
         kind, ident = message.get("kind"), message.get("id")
         answer = getattr(self, f"answer_{kind}", None) if isinstance(kind, str) else None

@@ -1,7 +1,7 @@
 """LogExplorer: from a log directory down to the bytes of a batch, in the browser.
 
-The kernel reads what is selected and sends columns of numbers; records and bytes are asked for by the
-page. The front end draws by itself, so panning and zooming go on while the kernel is busy.
+The kernel reads what is selected and sends columns of numbers; records and bytes are asked for by
+the page. The front end draws by itself, so panning and zooming go on while the kernel is busy.
 """
 
 import os
@@ -22,6 +22,7 @@ from widgets.view.records import Lens, Mask
 from widgets.view.segments import strip_columns
 from widgets.view.text import plural, size_text
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
+from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing, Root
 
 Answer = tuple[dict[str, Any], list[bytes]]
@@ -38,6 +39,9 @@ class LogExplorer(KafkaWidget):
         view: the bytes of the segment that the map shows: [from, to).
         colour_by: "codec", "producer" or "epoch".
         query: name of a view → Python that gives what it shows. Read-only.
+        logs: what is shown.
+        lens: how much is shown of keys, values and headers.
+        shown: what was read of the selected segment; None without one.
 
     Args:
         logs: what `workbench.open_log_directory` returned, or a path to open.
@@ -57,10 +61,10 @@ class LogExplorer(KafkaWidget):
     colour_by = traitlets.Enum(("codec", "producer", "epoch"), "codec").tag(sync=True)
     query = traitlets.Dict(read_only=True).tag(sync=True)
     _directory = traitlets.Dict().tag(sync=True)
-    _strip = traitlets.Dict(allow_none=True).tag(sync=True)
-    _segment = traitlets.Dict(allow_none=True).tag(sync=True)
-    _findings = traitlets.List().tag(sync=True)
-    _verified = traitlets.List().tag(sync=True)
+    _strip: Any = traitlets.Dict(allow_none=True).tag(sync=True)
+    _segment: Any = traitlets.Dict(allow_none=True).tag(sync=True)
+    _findings: Any = traitlets.List().tag(sync=True)
+    _verified: Any = traitlets.List().tag(sync=True)
 
     def __init__(
         self,
@@ -74,9 +78,9 @@ class LogExplorer(KafkaWidget):
         if isinstance(logs, str | os.PathLike):
             logs = workbench.open_log_directory(logs)
         self.logs = logs
-        self._lens = Lens(show_values=show_values, mask=mask)
-        self._shown: tuple[str | None, int | None] = (None, None)
-        self._view: SegmentView | None = None
+        self.lens = Lens(show_values=show_values, mask=mask)
+        self._place: tuple[str | None, int | None] = (None, None)
+        self.shown: SegmentView | None = None
         wanted = options.pop("selected", None)
         super().__init__(**options)
         self._list()
@@ -97,10 +101,10 @@ class LogExplorer(KafkaWidget):
         name, base = self.selected.get("partition"), self.selected.get("segment")
         self._picture = None
         with self.hold_sync():
-            if (name, base) != self._shown:
-                if name != self._shown[0]:
+            if (name, base) != self._place:
+                if name != self._place[0]:
                     self._strip = self._read_strip(name) if name else None
-                self._shown = (name, base)
+                self._place = (name, base)
                 self.view = []
                 self._read_segment(name, base)
             self.set_trait("query", self._queries())
@@ -122,16 +126,16 @@ class LogExplorer(KafkaWidget):
         return strip_columns(name, partition, counts)
 
     def _read_segment(self, name: str | None, base: int | None) -> None:
-        self._view = None
+        self.shown = None
         if name is not None and base is not None:
             partition = self.logs.listing.partitions[name]
             segment = segment_with_base(partition, base)
-            self._view = SegmentView(partition, segment) if segment else None
-        sent = self._view.columns(name, self._lens) if self._view and name else None
+            self.shown = SegmentView(partition, segment) if segment else None
+        sent = self.shown.columns(name, self.lens) if self.shown and name else None
         self._segment = sent
 
     def _queries(self) -> dict[str, str]:
-        chosen, view = self.selected, self._view
+        chosen, view = self.selected, self.shown
         paths = [str(root.path) for root in self.logs.listing.roots]
         if chosen["partition"] is None or view is None:
             return view_queries(paths, partition=chosen["partition"])
@@ -153,7 +157,7 @@ class LogExplorer(KafkaWidget):
         view = self._current(partition, segment)
         if view is None or not 0 <= start < stop <= start + 1000:
             return {"rows": []}, []
-        return {"rows": view.page(start, stop, self._lens)}, []
+        return {"rows": view.page(start, stop, self.lens)}, []
 
     def answer_row(self, partition: str, segment: str, offset: str) -> Answer:
         """Where an offset stands in the record list, and where its bytes lie in its batch."""
@@ -164,7 +168,7 @@ class LogExplorer(KafkaWidget):
         return {"row": row, "place": view.place_of(row)}, []
 
     def answer_bytes(
-        self, partition: str, segment: str, position: int, inside: bool, start: int, stop: int
+        self, *, partition: str, segment: str, position: int, inside: bool, start: int, stop: int
     ) -> Answer:
         """Bytes [start, stop) of a batch, on disk or decompressed, and the fields in them."""
         view = self._current(partition, segment)
@@ -174,7 +178,7 @@ class LogExplorer(KafkaWidget):
         inner = explained.batch.decompressed
         data = (inner or b"") if inside else explained.batch.data
         content, buffers = byte_window(
-            data[start:stop], explained.inside if inside else explained.on_disk, start, self._lens
+            data[start:stop], explained.inside if inside else explained.on_disk, start, self.lens
         )
         return content | {"decompressed_size": None if inner is None else len(inner)}, buffers
 
@@ -193,7 +197,9 @@ class LogExplorer(KafkaWidget):
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            raise ValueError(f"{text!r} is neither an offset nor a time like 2026-01-31 12:00") from None
+            raise ValueError(
+                f"{text!r} is neither an offset nor a time like 2026-01-31 12:00"
+            ) from None
         moment = moment.replace(tzinfo=moment.tzinfo or UTC)
         found = self.logs.listing.partitions[partition].offset_for_timestamp(
             int(moment.timestamp() * 1000)
@@ -215,7 +221,7 @@ class LogExplorer(KafkaWidget):
 
     def _current(self, partition: str, segment: str) -> SegmentView | None:
         """The view that a question is about; None when another is selected by now."""
-        return self._view if self._shown == (partition, int(segment)) else None
+        return self.shown if self._place == (partition, int(segment)) else None
 
     # What Python asks for.
 
@@ -224,7 +230,7 @@ class LogExplorer(KafkaWidget):
         paths = [root.path for root in self.logs.listing.roots]
         self.logs = workbench.open_log_directory(paths)
         wanted = self.selected
-        self._shown = (None, None)
+        self._place = (None, None)
         with self.hold_sync():
             self._verified, self._findings = [], []
             self._list()
@@ -232,7 +238,7 @@ class LogExplorer(KafkaWidget):
             self.selected = wanted if wanted["partition"] in self.logs.listing.partitions else {}
 
     def verify(self, partition: str | None = None) -> list[Any]:
-        """Check a partition (default: the selected one), mark what is wrong, return the findings."""
+        """Check a partition (default: the selected one), mark what is wrong, return findings."""
         name = partition or self.selected["partition"]
         if name is None:
             raise ValueError("no partition is selected")
@@ -241,7 +247,7 @@ class LogExplorer(KafkaWidget):
             rest = [each for each in self._findings if each["partition"] != name]
             self._findings = rest + finding_rows(name, self.logs.listing.partitions[name], found)
             self._verified = [each for each in self._verified if each != name] + [name]
-            if self._shown[0] == name:
+            if self._place[0] == name:
                 self._strip = self._read_strip(name)
             self._list()
         return list(found)
@@ -252,17 +258,32 @@ class LogExplorer(KafkaWidget):
         root = Root(partition.root or partition.path, (), (partition,))
         return workbench.LogDirectory(Listing((root,), {name: partition}))
 
+    def show(self, finding: Finding) -> None:
+        """Select the partition, segment and batch that a finding is about, as far as it has them.
+
+        Raises:
+            ValueError: it is about a file outside every partition.
+        """
+        for name, partition in self.logs.listing.partitions.items():
+            if partition.path in {finding.path, os.path.dirname(finding.path)}:
+                (row,) = finding_rows(name, partition, [finding])
+                segment = None if row["segment"] is None else int(row["segment"])
+                position = row["batch_position"]
+                self.selected = {"partition": name, "segment": segment, "position": position}
+                return
+        raise ValueError(f"{finding.path} lies in no partition")
+
     def selected_batch(self) -> Any:
         """The selected batch as an object; None without one."""
-        row = self._view.row_of(self.selected["position"]) if self._view else None
-        return None if row is None or self._view is None else self._view.segment.batches[row]
+        row = self.shown.row_of(self.selected["position"]) if self.shown else None
+        return None if row is None or self.shown is None else self.shown.segment.batches[row]
 
     def selected_records(self) -> list[Any]:
         """The records of the selected batch, or the one selected record, whole and unmasked."""
-        row = self._view.row_of(self.selected["position"]) if self._view else None
-        if row is None or self._view is None:
+        row = self.shown.row_of(self.selected["position"]) if self.shown else None
+        if row is None or self.shown is None:
             return []
-        window, offset = self._view.records, self.selected["offset"]
+        window, offset = self.shown.records, self.selected["offset"]
         records = window.read(window.first_row(row), window.first_row(row + 1))
         return [each for each in records if offset is None or each.offset == offset]
 
@@ -290,15 +311,15 @@ class LogExplorer(KafkaWidget):
 
     def describe(self) -> str:
         """One line for where no picture can be shown."""
-        name, base = self._shown
-        rest = "" if self._view is None else f", {plural(len(self._view.rows), 'batch', 'batches')}"
+        name, base = self._place
+        rest = "" if self.shown is None else f", {plural(len(self.shown.rows), 'batch', 'batches')}"
         place = f", {name}, segment {base}{rest}" if name else ""
         return f"LogExplorer({self._directory['title']}: {self._directory['summary']}{place})"
 
     def to_png(self) -> bytes:
         """The tree, the segments and the segment map as a PNG file. Imports matplotlib."""
         if self._picture is None:
-            from widgets.pictures import explorer_picture  # noqa: PLC0415 - matplotlib takes 0.5 s
+            from widgets.pictures import explorer_picture
 
             self._picture = explorer_picture(self._directory, self._strip, self._segment)
         return self._picture

@@ -1,6 +1,6 @@
 """The explorer as a static picture, for saved notebooks, exported pages and repositories.
 
-Drawn with matplotlib, which takes half a second to import: only the mime bundle imports this module.
+Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
 """
 
 import io
@@ -143,10 +143,16 @@ def _draw_segment(figure: Figure, segment: dict[str, Any]) -> None:
         batches.imshow(
             _bins(position, width, kinds, size)[None], aspect="auto", extent=(0, size, 0, 1)
         )
-    batches.set_ylim(0, 1.08)
+    batches.set_ylim(0, 1)
     damaged = column["problem"] != 0
-    centres = (position + width / 2)[damaged]
-    batches.plot(centres, np.full(len(centres), 1.0), "x", color=DAMAGE, ms=5, mew=1.6, clip_on=False)
+    if damaged.any():
+        batches.bar(
+            position[damaged], 1, width[damaged], align="edge",
+            color="none", edgecolor="#ffffff88", hatch="/////", lw=0,
+        )  # fmt: skip
+        centres = (position + width / 2)[damaged]
+        heights = np.full(len(centres), 1.1)
+        batches.plot(centres, heights, "x", color=DAMAGE, ms=4.5, mew=1.5, clip_on=False)
     if segment["file_size"] > segment["valid_size"]:
         rest = segment["file_size"] - segment["valid_size"]
         batches.bar(
@@ -198,7 +204,9 @@ def _bins(
     size: int,
 ) -> npt.NDArray[np.float64]:
     """The mean colour of each of `_BINS` pieces of the file, weighted by bytes: float[n, 3]."""
-    colours = np.array([[int(_colour(k)[at : at + 2], 16) / 255 for at in (1, 3, 5)] for k in range(10)])
+    colours = np.array(
+        [[int(_colour(k)[at : at + 2], 16) / 255 for at in (1, 3, 5)] for k in range(10)]
+    )
     weight = colours[kinds] * width[:, None]
     sums = np.vstack([np.zeros(3), np.cumsum(weight, axis=0)])
 
@@ -209,7 +217,9 @@ def _bins(
         return result
 
     edges = np.linspace(0, size, _BINS + 1)
-    mean: npt.NDArray[np.float64] = np.clip(np.diff(upto(edges), axis=0) / np.diff(edges)[:, None], 0, 1)
+    mean: npt.NDArray[np.float64] = np.clip(
+        np.diff(upto(edges), axis=0) / np.diff(edges)[:, None], 0, 1
+    )
     return mean
 
 
@@ -221,7 +231,9 @@ def _draw_times(
     entries = segment["time_index"]
     axes.axhline(0, color=HAIR, lw=0.8)
     if not known.any():
-        axes.text(0, 0.5, "no timestamps", size=7.5, color=DIM, va="center", transform=axes.transAxes)
+        axes.text(
+            0, 0.5, "no timestamps", size=7.5, color=DIM, va="center", transform=axes.transAxes
+        )
         return
     stamps = column["max_timestamp"][known]
     axes.step(column["position"][known], stamps - stamps.min(), where="post", color=INK, lw=1.1)
@@ -236,7 +248,9 @@ def _draw_times(
 
 def _label_bytes(axes: Axes, size: int) -> None:
     step = 2 ** max(0, int(np.ceil(np.log2(size / 8))))
-    axes.set_xticks(list(range(0, size + 1, step)), [size_text(at) for at in range(0, size + 1, step)])
+    axes.set_xticks(
+        list(range(0, size + 1, step)), [size_text(at) for at in range(0, size + 1, step)]
+    )
 
 
 def _draw_legend(figure: Figure, kinds: set[int], segment: dict[str, Any]) -> None:
@@ -248,7 +262,9 @@ def _draw_legend(figure: Figure, kinds: set[int], segment: dict[str, Any]) -> No
     if segment["time_index"]["offset"]["length"]:
         entries.append((ACCENT, "time index entry", "D"))
     marks = [
-        Line2D([], [], ls="", marker=marker, color=colour, ms=5 if marker == "s" else 3.5, label=text)
+        Line2D(
+            [], [], ls="", marker=marker, color=colour, ms=5 if marker == "s" else 3.5, label=text
+        )
         for colour, text, marker in entries
     ]
     figure.legend(

@@ -40,14 +40,20 @@ def view_queries(
     chosen = f"segment.batches[{batch}]" if batch is not None else "segment.batches.rows"
     queries |= {
         "batches": f"{start}{chosen}",
-        "offset_index": f"{start}list(zip(segment.offset_index.offsets, segment.offset_index.positions))",
-        "time_index": f"{start}list(zip(segment.time_index.timestamps, segment.time_index.offsets))",
+        "offset_index": f"{start}index = segment.offset_index\n{_zipped('offsets', 'positions')}",
+        "time_index": f"{start}index = segment.time_index\n{_zipped('timestamps', 'offsets')}",
         "records": f"{start}{_records(topic, offsets)}",
     }
     if batch is not None:
         position = f"explain_batch(segment, segment.batches[{batch}].position)"
-        queries["bytes"] = f"from workbench.inspection.fields import explain_batch\n{start}{position}"
+        queries["bytes"] = (
+            f"from workbench.inspection.fields import explain_batch\n{start}{position}"
+        )
     return queries
+
+
+def _zipped(first: str, second: str) -> str:
+    return f"list(zip(index.{first}, index.{second}, strict=True))"
 
 
 def _records(topic: tuple[str, int] | None, offsets: tuple[int, int] | None) -> str:

@@ -1,4 +1,4 @@
-"""One segment, read for the explorer: its columns, pages of its records, and windows of its bytes."""
+"""One segment, read for the explorer: its columns, pages of records, windows of bytes."""
 
 from typing import Any, NamedTuple
 
@@ -195,7 +195,7 @@ class SegmentView:
         return (self.segment.base_offset if base < 0 else base), last + 1
 
     def explained(self, position: int) -> Explained:
-        """The bytes of the batch at a position with their fields; the last one asked for is kept."""
+        """The bytes of the batch at a position with their fields; the last answer is kept."""
         if self._explained is None or self._explained.position != position:
             row = self.row_of(position)
             size = 0 if row is None else int(self.rows["size"][row])

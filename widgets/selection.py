@@ -79,7 +79,7 @@ def _segment_of(partition: Partition, base: int | None, offset: int | None) -> S
             raise ValueError(f"{partition.name} has no segment that holds offset {offset}")
         return segment
     filled = [each for each in partition.segments if each.size]
-    return (filled or list(partition.segments) or [None])[0]
+    return next(iter(filled or partition.segments), None)
 
 
 def _batch_start(segment: Segment, position: int) -> int:

@@ -98,7 +98,7 @@ class Bridge:
         return self._flush()
 
     def _take_message(self, text: str) -> dict[str, Any]:
-        self.widget._receive(self.widget, json.loads(text), [])
+        self.widget.receive(self.widget, json.loads(text), [])
         return self._flush()
 
     def _flush(self) -> dict[str, Any]:

@@ -140,12 +140,15 @@ def test_a_damaged_batch_is_marked_with_colour_shape_and_words(
     assert "1 damaged batch" in (page.locator(".klw-map").get_attribute("aria-label") or "")
     page.get_by_role("tab", name="Records").click()
     records = page.get_by_role("grid", name="Records")
-    expect(records.locator("[data-kind~=bad]:visible").first).to_contain_text("the CRC does not match")
+    expect(records.locator("[data-kind~=bad]:visible").first).to_contain_text(
+        "the CRC does not match"
+    )
 
 
 def test_an_unfinished_tail_is_marked(page: Page, show: Show, damaged: wb.LogDirectory) -> None:
     partition = damaged["dmg-cut-last-17-0"]
-    show(LogExplorer(damaged, selected={"partition": partition.name, "segment": partition.segments[-1].base_offset}))  # fmt: skip
+    last = partition.segments[-1].base_offset
+    show(LogExplorer(damaged, selected={"partition": partition.name, "segment": last}))
     expect(page.locator(".klw-legend")).to_contain_text("unfinished batch")
 
 
@@ -237,9 +240,11 @@ def test_leaving_takes_every_listener_away(page: Page, show: Show, logs: wb.LogD
     assert page.evaluate("model.listeners") == 0
 
 
-def test_hostile_names_stay_text(page: Page, show: Show, golden: Golden, tmp_path: object) -> None:
+def test_hostile_names_stay_text(page: Page, show: Show, golden: Golden) -> None:
     logs = wb.open_log_directory(golden("4.2.0-txn").directory("data"))
-    explorer = LogExplorer(logs, show_values=True, mask=lambda *_: b"<img src=x onerror=window.hit=1>")
+    explorer = LogExplorer(
+        logs, show_values=True, mask=lambda *_: b"<img src=x onerror=window.hit=1>"
+    )
     explorer.selected = {"partition": "txn-b-0", "segment": 1}
     show(explorer)
     assert "<img src=x" in " ".join(shown_rows(page))

@@ -1,5 +1,8 @@
 """The explorer's traits, messages and pictures, without a browser."""
 
+import dataclasses
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ import traitlets
 import workbench as wb
 from tests.golden.cases import Case
 from widgets import LogExplorer
+from widgets.segment_view import SegmentView
 from widgets.view.packing import unpack
 
 Golden = Callable[[str], Case]
@@ -33,15 +37,23 @@ class Listener:
 
 def ask(explorer: LogExplorer, kind: str, **body: Any) -> dict[str, Any]:
     listener = Listener(explorer)
-    explorer._receive(explorer, {"kind": kind, "id": 7, **body}, [])
+    explorer.receive(explorer, {"kind": kind, "id": 7, **body}, [])
     (answer,) = listener.sent
     assert answer["id"] == 7
     return answer
 
 
+def view_of(explorer: LogExplorer) -> SegmentView:
+    assert explorer.shown is not None
+    return explorer.shown
+
+
 def test_it_opens_a_path_as_well_as_what_was_opened(golden: Golden) -> None:
     directory = golden("4.2.0-txn").directory("data")
-    assert LogExplorer(directory).describe() == LogExplorer(wb.open_log_directory(directory)).describe()
+    assert (
+        LogExplorer(directory).describe()
+        == LogExplorer(wb.open_log_directory(directory)).describe()
+    )
 
 
 def test_it_starts_with_the_largest_topic_of_the_users(logs: wb.LogDirectory) -> None:
@@ -116,7 +128,9 @@ def test_pages_of_records_give_every_record_once(logs: wb.LogDirectory) -> None:
     total = explorer.get_state("_segment")["_segment"]["rows"]
     offsets = []
     for start in range(0, total, 7):
-        page = ask(explorer, "records", partition="txn-b-0", segment="1", start=start, stop=start + 7)
+        page = ask(
+            explorer, "records", partition="txn-b-0", segment="1", start=start, stop=start + 7
+        )
         offsets += [int(row[0]) for row in page["rows"]]
     assert len(offsets) == total
     assert offsets == sorted(set(offsets))
@@ -148,12 +162,14 @@ def test_no_value_leaves_the_kernel_while_values_are_hidden(golden: Golden) -> N
     for secret in secrets:
         assert secret.decode("latin-1") not in sent
         assert secret.hex() not in sent
-    shown = str(LogExplorer(logs, selected={"partition": "java-none-0"}, show_values=True).get_state())
+    shown = str(
+        LogExplorer(logs, selected={"partition": "java-none-0"}, show_values=True).get_state()
+    )
     assert secrets[0].decode("latin-1") in shown
 
 
 def _records(explorer: LogExplorer) -> list[Any]:
-    window = explorer._view.records
+    window = view_of(explorer).records
     return list(window.read(0, len(window)))
 
 
@@ -177,7 +193,7 @@ def test_a_records_bytes_are_found(golden: Golden) -> None:
     inside, start, size = answer["place"]
     assert answer["row"] == 2
     assert inside is False
-    explained = explorer._view.explained(explorer._view.rows["position"][record.batch])
+    explained = view_of(explorer).explained(view_of(explorer).rows["position"][record.batch])
     assert (record.value or b"") in explained.batch.data[start : start + size]
 
 
@@ -192,9 +208,9 @@ def test_what_cannot_be_gone_to_is_said_in_the_widget(logs: wb.LogDirectory) -> 
     answer = ask(explorer, "go", text="yesterday", partition="txn-b-0")
     assert answer["kind"] == "error"
     assert "neither an offset nor a time" in answer["text"]
-    assert explorer._error == answer["text"]
+    assert explorer.get_state("_error")["_error"] == answer["text"]
     ask(explorer, "go", text="12", partition="txn-b-0")
-    assert explorer._error == ""
+    assert explorer.get_state("_error")["_error"] == ""
 
 
 def test_a_message_nobody_knows_is_answered_with_an_error(logs: wb.LogDirectory) -> None:
@@ -204,7 +220,7 @@ def test_a_message_nobody_knows_is_answered_with_an_error(logs: wb.LogDirectory)
 def test_a_wrong_selection_of_the_front_end_is_shown_not_lost(logs: wb.LogDirectory) -> None:
     explorer = LogExplorer(logs)
     explorer.set_state({"selected": {"partition": "nobody-0"}})
-    assert "nobody-0" in explorer._error
+    assert "nobody-0" in explorer.get_state("_error")["_error"]
     assert isinstance(explorer.last_error, traitlets.TraitError)
 
 
@@ -235,8 +251,12 @@ def test_a_wrong_crc_is_marked_as_soon_as_the_segment_is_opened(golden: Golden) 
 
 @pytest.mark.parametrize(
     ("topic", "stop"),
-    [("dmg-length-0", "bad size"), ("dmg-tail-zeros", "zeros"), ("dmg-cut-last-17", "unfinished batch")],
-)  # fmt: skip
+    [
+        ("dmg-length-0", "bad size"),
+        ("dmg-tail-zeros", "zeros"),
+        ("dmg-cut-last-17", "unfinished batch"),
+    ],
+)
 def test_the_end_of_a_damaged_file_is_named(golden: Golden, topic: str, stop: str) -> None:
     logs = wb.open_log_directory(golden("4.2.0-damage-unclean").directory("before"))
     stops = set()
@@ -258,7 +278,7 @@ def test_every_segment_of_every_damaged_directory_can_be_shown(golden: Golden) -
             sent = explorer.get_state("_segment")["_segment"]
             assert len(sent["head"]) == min(200, sent["rows"])
             for position in unpack(sent["batches"]["position"]).tolist():
-                explorer._view.explained(position)
+                view_of(explorer).explained(position)
 
 
 def test_old_formats_are_shown_too(golden: Golden) -> None:
@@ -266,12 +286,17 @@ def test_old_formats_are_shown_too(golden: Golden) -> None:
     logs = wb.open_log_directory(case.directory(case.labels[0]))
     for name, partition in logs.items():
         for segment in partition.segments:
-            explorer = LogExplorer(logs, selected={"partition": name, "segment": segment.base_offset})
+            explorer = LogExplorer(
+                logs, selected={"partition": name, "segment": segment.base_offset}
+            )
             sent = explorer.get_state("_segment")["_segment"]
-            assert len(explorer._view.page(0, sent["rows"], explorer._lens)) == sent["rows"]
+            assert len(view_of(explorer).page(0, sent["rows"], explorer.lens)) == sent["rows"]
 
 
-@pytest.mark.parametrize("view", ["directory", "segments", "batches", "offset_index", "time_index", "records", "bytes", "findings"])  # fmt: skip
+VIEWS = "directory segments batches offset_index time_index records bytes findings"
+
+
+@pytest.mark.parametrize("view", VIEWS.split())
 def test_the_python_of_every_view_can_be_run(logs: wb.LogDirectory, view: str) -> None:
     explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "offset": 20})
     *lines, last = explorer.query[view].splitlines()
@@ -302,6 +327,19 @@ def test_refresh_sees_what_was_written_since(golden: Golden, tmp_path: Path) -> 
     assert explorer.selected["partition"] == "txn-b-0"
 
 
+def test_a_finding_is_gone_to(golden: Golden) -> None:
+    logs = wb.open_log_directory(golden("4.2.0-damage-unclean").directory("before"))
+    explorer = LogExplorer(logs)
+    finding = next(each for each in logs.verify() if "dmg-flip-value-0" in each.path)
+    explorer.show(finding)
+    chosen = explorer.selected
+    assert (chosen["partition"], chosen["segment"]) == ("dmg-flip-value-0", 32)
+    assert chosen["position"] <= (finding.position or 0)
+    elsewhere = dataclasses.replace(finding, path="/elsewhere/x.log")
+    with pytest.raises(ValueError, match="lies in no partition"):
+        explorer.show(elsewhere)
+
+
 def test_an_empty_directory_is_no_error(tmp_path: Path) -> None:
     explorer = LogExplorer(tmp_path)
     assert explorer.selected == NOTHING
@@ -322,12 +360,11 @@ def test_a_saved_notebook_gets_a_picture_and_a_line_of_text(logs: wb.LogDirector
 
 def test_the_picture_is_the_same_for_the_same_view(logs: wb.LogDirectory) -> None:
     chosen = {"partition": "txn-b-0", "segment": 1}
-    assert LogExplorer(logs, selected=chosen).to_png() == LogExplorer(logs, selected=chosen).to_png()
+    assert (
+        LogExplorer(logs, selected=chosen).to_png() == LogExplorer(logs, selected=chosen).to_png()
+    )
 
 
 def test_matplotlib_is_not_imported_before_a_picture_is_asked_for() -> None:
-    import subprocess
-    import sys
-
     code = "import sys, widgets; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

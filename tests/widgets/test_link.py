@@ -28,17 +28,21 @@ def test_each_module_is_put_in_once_before_the_first_that_needs_it(tmp_path: Pat
     assert "import" not in text
 
 
+IMPORTS_Y = 'import { y } from "./b.js";\n'
+HAS_Y = "export const y = 1;\n"
+
+
 @pytest.mark.parametrize(
     ("a", "b", "problem"),
     [
-        ('import { x } from "./b.js";\n', "export const y = 1;\n", "does not export"),
-        ('import { y } from "./b.js";\nconst y2 = 1;\n', "export const y = 1;\nconst y2 = 2;\n", "declared in b.js"),
-        ('import * as b from "./b.js";\n', "export const y = 1;\n", "cannot join"),
-        ('import { y } from "./b.js";\n', "export { y };\nconst y = 1;\n", "cannot join"),
-        ('import { y } from "./b.js";\n', "export const y = 1;\nexport default y;\n", "cannot join"),
-        ('import { y } from "./b.js";\n', 'import { z } from "./a.js";\nexport const y = 1;\n', "a ring"),
+        ('import { x } from "./b.js";\n', HAS_Y, "does not export"),
+        (IMPORTS_Y + "const z = 1;\n", HAS_Y + "const z = 2;\n", "declared in b.js"),
+        ('import * as b from "./b.js";\n', HAS_Y, "cannot join"),
+        (IMPORTS_Y, "export { y };\nconst y = 1;\n", "cannot join"),
+        (IMPORTS_Y, HAS_Y + "export default y;\n", "cannot join"),
+        (IMPORTS_Y, 'import { z } from "./a.js";\n' + HAS_Y, "a ring"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_joined_is_refused(tmp_path: Path, a: str, b: str, problem: str) -> None:
     modules(tmp_path, a=a, b=b)
     with pytest.raises(ValueError, match=problem):

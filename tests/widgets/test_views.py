@@ -79,7 +79,9 @@ def test_an_offset_lies_in_the_first_batch_that_reaches_it(golden: Golden) -> No
     last = rows["last_offset"]
     expected = rows["position"][[0, 1, 2]].tolist()
     assert positions_of(np.array([last[0], last[0] + 1, last[2]]), rows).tolist() == expected
-    assert positions_of(np.array([last[-1] + 1]), rows)[0] == rows["position"][-1] + rows["size"][-1]
+    assert (
+        positions_of(np.array([last[-1] + 1]), rows)[0] == rows["position"][-1] + rows["size"][-1]
+    )
 
 
 def test_damage_that_a_header_scan_cannot_see_is_added(golden: Golden) -> None:
@@ -175,7 +177,10 @@ def test_a_window_holds_the_fields_that_touch_it_and_no_others(golden: Golden) -
 
 def test_sizes_counts_and_times_read_as_words() -> None:
     assert [size_text(n) for n in (0, 1536, 10 << 20)] == ["0 B", "1.5 KiB", "10 MiB"]
-    assert [plural(1, "batch", "batches"), plural(2, "batch", "batches")] == ["1 batch", "2 batches"]
+    assert [plural(1, "batch", "batches"), plural(2, "batch", "batches")] == [
+        "1 batch",
+        "2 batches",
+    ]
     assert time_text(1_700_000_000_123) == "2023-11-14 22:13:20.123"
     assert time_text(-1) == time_text(None) == "no timestamp"
     assert time_text(2**62) == f"{2**62:,} ms"

@@ -1,4 +1,5 @@
 // Elements from code. Text from files only ever becomes a text node: it is never read as HTML.
+const FOCUSABLE = new Set(["button", "input", "textarea"]);
 const SVG = "http://www.w3.org/2000/svg";
 
 export function h(tag, attributes, ...children) {
@@ -8,6 +9,8 @@ export function h(tag, attributes, ...children) {
     if (name.startsWith("on")) el.addEventListener(name.slice(2), value);
     else el.setAttribute(name, value === true ? "" : value);
   }
+  // JupyterLab looks at the focused element alone: without this, D twice in a table deletes the cell.
+  if (attributes?.tabindex !== undefined || FOCUSABLE.has(tag)) el.dataset.lmSuppressShortcuts = "true";
   el.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
   return el;
 }

@@ -24,7 +24,7 @@ function render({ model, el, signal: outer }) {
   const stats = (el.__stats = {});
   const live = h("div", { class: "klw-quiet", "aria-live": "polite" });
   const announce = (text) => { live.textContent = text; };
-  const root = h("section", { class: "klw", tabindex: -1, "aria-label": "Kafka log explorer", "data-lm-suppress-shortcuts": "true" });
+  const root = h("section", { class: "klw", tabindex: -1, "aria-label": "Kafka log explorer" });
   const sheet = popover(root);
   let data = null, firstRows = new Column({ base: "0", dtype: "same", length: 0, data: null });
 

@@ -101,7 +101,7 @@ def is_private(field: Field) -> bool:
 
 
 def _is_open(lens: Lens) -> bool:
-    # A mask changes texts in cells; what it would do to raw bytes nobody can say, so they stay shut.
+    # A mask changes texts in cells; what it would do to raw bytes nobody can say: they stay shut.
     return lens.show_values and lens.mask is None
 
 

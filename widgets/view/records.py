@@ -35,7 +35,11 @@ class Lens:
         if not value:
             return ["empty", "quiet"]
         if not self.show_values:
-            return [_length(len(value)), "hidden", "Hidden. LogExplorer(logs, show_values=True) shows it."]
+            return [
+                _length(len(value)),
+                "hidden",
+                "Hidden. LogExplorer(logs, show_values=True) shows it.",
+            ]
         shown = self.mask(column, value) if self.mask else value
         return readable(shown)
 

@@ -59,7 +59,7 @@ def shown_attributes(rows: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     attributes |= (rows["timestamp_type"] == 1).astype(np.uint8) << 3
     attributes |= rows["is_transactional"].astype(np.uint8) * np.uint8(_TRANSACTIONAL)
     attributes |= rows["is_control"].astype(np.uint8) * np.uint8(_CONTROL)
-    return attributes
+    return attributes.astype(np.uint8)
 
 
 def with_damage(rows: npt.NDArray[Any], damaged: dict[int, int]) -> npt.NDArray[np.uint8]:

@@ -11,7 +11,7 @@ from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import Partition
 
 MOST_LOOKED_INTO = 2000
-"""With more partitions than this their folders are not listed, so sizes and odd files do not show."""
+"""With more partitions their folders are not listed, so sizes and odd files do not show."""
 
 _KINDS = {"delete": "to be deleted", "future": "future", "stray": "stray"}
 

@@ -1,4 +1,4 @@
-"""The bytes of one batch, and what its compressed part decompresses to: what `explain_batch` is about.
+"""The bytes of one batch, and what its compressed part decompresses to; for `explain_batch`.
 
 Kafka: DefaultRecordBatch, LegacyRecord (4.2)
 """
@@ -14,7 +14,7 @@ from workbench.record.arena import DecompressionError
 from workbench.record.compression import decompress
 from workbench.record.source import FileSource
 
-_LARGEST_EXPANSION: Final = 128 << 20  # bytes; as in `fields`: what is larger is not looked into
+_LARGEST_EXPANSION: Final = 128 << 20  # bytes; as in `fields`
 
 
 class BatchBytes(NamedTuple):
@@ -23,7 +23,8 @@ class BatchBytes(NamedTuple):
     Attributes:
         data: as it lies in the file.
         decompressed: the records of a compressed batch, or the messages in a wrapper; None when
-            nothing is compressed or it cannot be decompressed. The fields with `Field.is_decompressed` are places in it.
+            nothing is compressed or it cannot be decompressed. The fields with
+            `Field.is_decompressed` are places in it.
     """
 
     data: bytes
@@ -57,6 +58,7 @@ def read_batch(segment: Segment, position: int, size: int) -> BatchBytes:
 
 def _value(data: bytes, at: int) -> bytes:
     """Return the value of the message whose key length stands at ``at``; empty when it is cut."""
+    found = b""
     for _ in ("key", "value"):
         size = max(int.from_bytes(data[at : at + 4], signed=True), 0)
         found = data[at + 4 : at + 4 + size]

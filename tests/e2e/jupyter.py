@@ -1,0 +1,148 @@
+"""A JupyterLab of its own, and a page of Chromium that drives a notebook in it."""
+
+import json
+import os
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page
+
+from workbench.cli.lab import TOUR, Tour, lab_command, lab_environment
+
+STARTS_WITHIN_S = 90
+
+_STATUS = """async () => {
+  const app = window.jupyterapp;
+  if (!app) return "no application";
+  await app.restored;
+  const panel = app.shell.currentWidget;
+  if (!panel?.sessionContext) return "no notebook";
+  await panel.revealed;
+  await panel.sessionContext.ready;
+  return panel.sessionContext.session?.kernel?.status ?? "no kernel";
+}"""
+
+_RUN_ALL = """() => {
+  window.ranAll = "";
+  window.jupyterapp.commands.execute("notebook:run-all-cells").then(
+    (ok) => { window.ranAll = ok === false ? "failed" : "done"; },
+    (error) => { window.ranAll = String(error); },
+  );
+}"""
+
+_EXECUTE = """async (code) => {
+  const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+  let text = "";
+  const future = kernel.requestExecute({ code, store_history: false });
+  future.onIOPub = ({ header, content }) => {
+    if (header.msg_type === "stream" && content.name === "stdout") text += content.text;
+    if (header.msg_type === "error") text += `${content.ename}: ${content.evalue}`;
+  };
+  await future.done;
+  return text.trim();
+}"""
+
+
+def free_port() -> int:
+    """A port on which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def jupyterlab(notebooks: Path, home: Path, directory: Path | None) -> Iterator[str]:
+    """Start JupyterLab as the launcher does, with settings of its own; yields its address.
+
+    Args:
+        notebooks: folder that is its root.
+        home: where it keeps everything else.
+        directory: the log directory that the tour opens.
+    """
+    port = free_port()
+    inherited = dict(os.environ)
+    for name in ("CONFIG", "DATA", "RUNTIME"):
+        inherited[f"JUPYTER_{name}_DIR"] = str(home / name.lower())
+    inherited["JUPYTERLAB_SETTINGS_DIR"] = str(home / "settings")
+    inherited["JUPYTERLAB_WORKSPACES_DIR"] = str(home / "workspaces")
+    inherited["IPYTHONDIR"] = str(home / "ipython")
+    os.environ["JUPYTER_RUNTIME_DIR"] = inherited["JUPYTER_RUNTIME_DIR"]
+    tour = Tour(notebooks, None, is_checkout=True)
+    environment = lab_environment(inherited, tour, None if directory is None else str(directory))
+    options = [
+        f"--ServerApp.port={port}",
+        "--ServerApp.port_retries=0",
+        "--ServerApp.ip=127.0.0.1",
+        "--IdentityProvider.token=",
+        "--ServerApp.password=",
+        "--ServerApp.disable_check_xsrf=True",
+        "--LabApp.expose_app_in_browser=True",
+    ]
+    log = home / "jupyterlab.log"
+    address = f"http://127.0.0.1:{port}"
+    with log.open("wb") as out:
+        command = lab_command(notebooks, browser=False, options=options)
+        process = subprocess.Popen(command, env=environment, stdout=out, stderr=subprocess.STDOUT)
+        try:
+            _wait_for(f"{address}/api/status", process, log)
+            yield address
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + STARTS_WITHIN_S
+    while time.monotonic() < end:
+        if process.poll() is not None:
+            raise RuntimeError(f"JupyterLab ended:\n{log.read_text()[-3000:]}")
+        try:
+            urllib.request.urlopen(address, timeout=2).close()  # noqa: S310 - our own server
+        except (urllib.error.URLError, TimeoutError):
+            time.sleep(0.2)
+        else:
+            return
+    raise TimeoutError(f"JupyterLab did not start:\n{log.read_text()[-3000:]}")
+
+
+class Notebook:
+    """A notebook that is open in a page."""
+
+    def __init__(self, page: Page, address: str, name: str = TOUR) -> None:
+        """Open it and wait until its kernel is idle: before that, running it never ends."""
+        self.page = page
+        page.goto(f"{address}/doc/workspaces/{Path(name).stem}-{time.monotonic_ns()}/tree/{name}")
+        page.wait_for_selector(".jp-Notebook .jp-Cell")
+        self.until(lambda: page.evaluate(_STATUS) == "idle", "the kernel is not idle")
+
+    def run_all(self, seconds: int = 180) -> None:
+        """Run all cells and wait until the last has run."""
+        self.page.evaluate(_RUN_ALL)
+        self.page.wait_for_function("window.ranAll !== ''", timeout=seconds * 1000)
+        assert self.page.evaluate("window.ranAll") == "done"
+
+    def value(self, expression: str) -> Any:
+        """What an expression is in the kernel, as JSON."""
+        text = self.page.evaluate(_EXECUTE, f"import json; print(json.dumps({expression}))")
+        return json.loads(text)
+
+    def run(self, code: str) -> str:
+        """Run code in the kernel and return what it prints."""
+        return str(self.page.evaluate(_EXECUTE, code))
+
+    def until(self, condition: Any, problem: str, seconds: float = 60) -> None:
+        """Wait until something is so; the widget's messages come when they come."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if condition():
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(problem)

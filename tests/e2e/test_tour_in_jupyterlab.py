@@ -1,0 +1,121 @@
+"""The tour in JupyterLab, driven by a real browser: what a new user does first."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from notebooks.build import sources
+from tests.browser.bridge import chromium
+from tests.e2e.jupyter import Notebook, jupyterlab
+from workbench.cli.lab import TOUR
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+
+PROJECT = Path(__file__).parents[2]
+SHOTS = PROJECT / "build" / "screenshots"
+NOT_OURS = ("favicon", "service-worker", "Failed to load resource")
+MAP = ".klw-map canvas"
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    home = tmp_path_factory.mktemp("jupyter")
+    work = home / "work" / "notebooks"
+    work.mkdir(parents=True)
+    for source in sources():
+        shutil.copy(source.with_suffix(".ipynb"), work)
+    (home / "work" / "sample_data").symlink_to(PROJECT / "sample_data")
+    with jupyterlab(work, home, None) as address:
+        yield address
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Page]:
+    errors: list[str] = []
+    with chromium(tmp_path / "profile", width=1360, height=1000) as context:
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+        page.on("request", lambda request: _stay_local(request.url, errors))
+        yield page
+    assert not [each for each in errors if not any(word in each for word in NOT_OURS)]
+
+
+def _stay_local(url: str, errors: list[str]) -> None:
+    if not url.startswith(("http://127.0.0.1:", "data:", "blob:", "about:")):
+        errors.append(f"a request to {url}")
+
+
+def test_click_a_batch_and_see_its_records(page: Page, lab: str) -> None:
+    notebook = Notebook(page, lab, TOUR)
+    notebook.run_all()
+    explorer = page.locator(".klw").first
+    explorer.scroll_into_view_if_needed()
+    canvas = explorer.locator(MAP)
+    canvas.scroll_into_view_if_needed()
+    notebook.run("explorer.selected = {'partition': partition}")
+    notebook.until(lambda: notebook.value("explorer.selected")["position"] is None, "no start")
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + 84)
+    notebook.until(
+        lambda: notebook.value("explorer.selected")["position"] is not None,
+        "the kernel was not told of the batch",
+    )
+    batch = notebook.value(
+        "(lambda b: [b.position, b.base_offset, b.last_offset])(explorer.selected_batch())"
+    )
+    first = explorer.locator(".klw-row[data-kind~=within] > span:first-child").first
+    expect(first).to_have_text(f"{batch[1]:,}")
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SHOTS / "tour-batch.png")
+
+    record = explorer.locator(".klw-row[data-kind~=within]").first
+    record.click()
+    notebook.until(
+        lambda: notebook.value("explorer.selected")["offset"] == batch[1], "no record selected"
+    )
+    explorer.get_by_role("tab", name="Bytes").click()
+    expect(explorer.locator(".klw-hexrow:visible").first).to_be_visible()
+    page.screenshot(path=SHOTS / "tour-bytes.png")
+
+    notebook.run("explorer.selected = {'partition': partition, 'offset': 7}")
+    expect(explorer.locator(".klw-about").last).to_contain_text("Batch")
+    assert notebook.run(
+        "namespace = {}; code = explorer.query['records'].splitlines();"
+        "exec('\\n'.join(code[:-1]), namespace);"
+        "print(list(eval(code[-1], namespace)['offset']))"
+    ).endswith("[7]")
+
+
+def test_keys_of_the_explorer_do_not_reach_the_notebook(page: Page, lab: str) -> None:
+    notebook = Notebook(page, lab, TOUR)
+    notebook.run_all()
+    cells = page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.length")
+    explorer = page.locator(".klw").first
+    explorer.scroll_into_view_if_needed()
+    explorer.locator(".klw-map").focus()
+    for key in ("d", "d", "b", "a", "x", "ArrowRight"):
+        page.keyboard.press(key)
+    notebook.until(
+        lambda: notebook.value("explorer.selected")["position"] is not None, "the key was lost"
+    )
+    assert page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.length") == cells
+
+
+def test_the_explorer_follows_the_theme_of_jupyterlab(page: Page, lab: str) -> None:
+    notebook = Notebook(page, lab, TOUR)
+    notebook.run_all()
+    explorer = page.locator(".klw").first
+    explorer.scroll_into_view_if_needed()
+    expect(explorer).to_have_attribute("data-theme", "light")
+    page.evaluate(
+        "window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
+    )
+    expect(explorer).to_have_attribute("data-theme", "dark", timeout=20_000)
+    explorer.locator(MAP).scroll_into_view_if_needed()
+    page.wait_for_timeout(500)
+    page.screenshot(path=SHOTS / "tour-dark.png")

@@ -1,0 +1,96 @@
+"""The launcher: what it opens, where it copies, and what it leaves alone."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from workbench.cli import lab
+from workbench.cli.lab import (
+    DATA_VARIABLE,
+    TOUR,
+    Tour,
+    copy_notebooks,
+    find_tour,
+    lab_command,
+    lab_environment,
+    run_lab,
+)
+from workbench.errors import LogDirectoryError
+
+
+@pytest.fixture(autouse=True)
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
+    return tmp_path / "runtime"
+
+
+def test_a_checkout_is_opened_in_place() -> None:
+    tour = find_tour()
+    assert tour.is_checkout
+    assert (tour.notebooks / TOUR).is_file()
+
+
+def test_a_directory_that_is_not_there_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    with pytest.raises(LogDirectoryError, match="no such file or directory"):
+        run_lab(str(tmp_path / "nothing"))
+
+
+def test_a_copy_that_was_edited_is_never_written_over(tmp_path: Path) -> None:
+    source, target = tmp_path / "package", tmp_path / "mine"
+    source.mkdir()
+    for name in ("01_a.ipynb", "02_b.ipynb"):
+        (source / name).write_text("first")
+    copy_notebooks(source, target)
+    (target / "01_a.ipynb").write_text("edited")
+    for name in ("01_a.ipynb", "02_b.ipynb", "03_c.ipynb"):
+        (source / name).write_text("second")
+    copy_notebooks(source, target)
+    texts = {path.name: path.read_text() for path in target.glob("*.ipynb")}
+    assert texts == {"01_a.ipynb": "edited", "02_b.ipynb": "second", "03_c.ipynb": "second"}
+
+
+def test_a_file_of_the_users_that_has_a_notebooks_name_stays(tmp_path: Path) -> None:
+    source, target = tmp_path / "package", tmp_path / "mine"
+    for folder, text in ((source, "ours"), (target, "theirs")):
+        folder.mkdir()
+        (folder / "01_a.ipynb").write_text(text)
+    copy_notebooks(source, target)
+    assert (target / "01_a.ipynb").read_text() == "theirs"
+
+
+def test_the_directory_reaches_the_notebooks_as_an_absolute_path(tmp_path: Path) -> None:
+    tour = Tour(tmp_path, None, is_checkout=True)
+    environment = lab_environment({DATA_VARIABLE: "elsewhere"}, tour, "some/logs")
+    assert environment[DATA_VARIABLE] == str(Path("some/logs").resolve())
+    assert lab_environment({}, tour, None).get(DATA_VARIABLE) is None
+
+
+def test_an_installed_tour_opens_the_installed_sample(tmp_path: Path) -> None:
+    tour = Tour(tmp_path, tmp_path / "sample_data", is_checkout=False)
+    wanted = str(tmp_path / "sample_data" / lab.SAMPLE)
+    assert lab_environment({}, tour, None)[DATA_VARIABLE] == wanted
+    assert lab_environment({DATA_VARIABLE: "mine"}, tour, None)[DATA_VARIABLE] == "mine"
+
+
+def test_settings_go_before_the_users_and_do_not_replace_them(
+    runtime: Path, tmp_path: Path
+) -> None:
+    tour = Tour(tmp_path, None, is_checkout=True)
+    path = lab_environment({"JUPYTER_CONFIG_PATH": "mine"}, tour, None)["JUPYTER_CONFIG_PATH"]
+    first, second = path.split(":")
+    assert second == "mine"
+    assert first.startswith(str(runtime))
+    settings = json.loads(
+        (Path(first) / "labconfig" / "default_setting_overrides.json").read_text()
+    )
+    assert settings["@jupyter-widgets/jupyterlab-manager:plugin"] == {"saveState": True}
+
+
+def test_jupyterlab_is_this_environments_own(tmp_path: Path) -> None:
+    command = lab_command(tmp_path, browser=False, options=["--port=0"])
+    assert command[:3] == [sys.executable, "-m", "jupyterlab"]
+    assert f"--LabApp.default_url=/doc/tree/{TOUR}" in command
+    assert "--no-browser" in command
+    assert command[-1] == "--port=0"
