@@ -12,6 +12,16 @@ from workbench.inspection.segment import Segment
 
 _SHOWN: Final = 40  # rows of a table unless told otherwise
 _TIMES: Final = frozenset({"first_timestamp", "largest_timestamp", "max_timestamp", "modified"})
+_COUNTS: Final = {
+    "batch_table": "batches",
+    "offset_index": "offset_index_entries",
+    "time_index": "time_index_entries",
+    "transaction_index": "transaction_index_entries",
+    "entries": "entries_in_use",
+    "producers": "producer_count",
+}
+"""Facts that count the rows of a table which may have been cut short."""
+
 _TIMES_IN_TABLES: Final = _TIMES | {"timestamp"}
 
 
@@ -122,7 +132,8 @@ def _show(facts: dict[str, Any], *, rows: int | None, as_json: bool) -> int:
         if _is_table(value) and value:
             click.echo()
             shown = value if rows is None else value[:rows]
-            _print_rows(_label(name), shown, len(value) - len(shown))
+            total = facts.get(_COUNTS.get(name, ""), len(value))
+            _print_rows(_label(name), shown, total - len(shown))
     return 0
 
 

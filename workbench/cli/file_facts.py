@@ -69,12 +69,14 @@ def small_file_facts(path: str, most_entries: int | None) -> dict[str, Any]:
         facts["kind"] = parsed.kind
         facts["base_offset"] = parsed.offset
         facts["entries_in_use"] = len(content)
-        facts["bytes_after_entries"] = content.slack
+        if parsed.kind != "txnindex":  # the only one that is never allocated beforehand
+            facts["bytes_after_entries"] = content.slack
         facts["entries"] = [entry._asdict() for entry in entries]
     elif parsed is not None and parsed.kind == "snapshot":
         content = ProducerSnapshot.read(path, strict=False)
         facts["kind"] = "snapshot"
         facts["offset"] = parsed.offset
+        facts["producer_count"] = len(content.entries)
         facts["producers"] = [entry._asdict() for entry in content.entries[:most_entries]]
     else:
         raise UnsupportedFormatError(path, None, "its name tells no kind of file that is known")

@@ -52,7 +52,7 @@ class Query:
         assert columns.headers is not None
         if self.is_tombstone:
             keep = keep & columns.values.is_null() & ~columns.keys.is_null()
-        find = _find_literal if self.is_literal else _find
+        find = find_literal if self.is_literal else find_pattern
         for pattern, column in ((self.key, columns.keys), (self.value, columns.values)):
             if pattern is not None:
                 keep = find(pattern, column, keep)
@@ -61,7 +61,7 @@ class Query:
         return keep
 
 
-def _find(pattern: re.Pattern[bytes], column: BinaryColumn, keep: Mask) -> Mask:
+def find_pattern(pattern: re.Pattern[bytes], column: BinaryColumn, keep: Mask) -> Mask:
     """Return which of the items in ``keep`` hold a match; null never does."""
     found = np.zeros(len(keep), np.bool_)
     data = memoryview(column.data)
@@ -73,8 +73,8 @@ def _find(pattern: re.Pattern[bytes], column: BinaryColumn, keep: Mask) -> Mask:
     return found
 
 
-def _find_literal(pattern: re.Pattern[bytes], column: BinaryColumn, keep: Mask) -> Mask:
-    """Do what `_find` does for plain bytes: look through all items at once."""
+def find_literal(pattern: re.Pattern[bytes], column: BinaryColumn, keep: Mask) -> Mask:
+    """Do what `find_pattern` does for plain bytes: look through all items at once."""
     found = np.zeros(len(keep), np.bool_)
     end = int(column.offsets[-1])
     data = memoryview(column.data)[:end]

@@ -1,0 +1,27 @@
+import json
+
+from tests.cli.program import run
+from workbench.cli.checks import Check, all_checks
+
+
+def test_this_installation_is_sound() -> None:
+    outcome = run("doctor", "--json")
+    checks = [Check(**each) for each in outcome.json]
+    assert [check for check in checks if check.status == "error"] == []
+    names = {check.name for check in checks}
+    assert names >= {"Python", "compiled code", "crcmod", "codecs", "jupyterlab", "Java for Spark"}
+    assert len(checks) == len(all_checks())
+    assert all(check.advice for check in checks if check.status in {"warning", "error"})
+    assert outcome.code == (1 if any(check.status == "warning" for check in checks) else 0)
+
+
+def test_text_has_a_line_a_check() -> None:
+    shown = run("doctor")
+    assert "ok       Python" in shown.out
+
+
+def test_the_lab_can_say_what_it_would_open() -> None:
+    told = run("lab", "--json", "--no-browser")
+    assert told.code == 0
+    assert "--no-browser" in told.json["command"]
+    assert json.loads(told.out)["is_checkout"] is True

@@ -1,0 +1,117 @@
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.cli.program import run
+from tests.golden.cases import Case
+from workbench.cli.search import find_literal, find_pattern
+from workbench.record.columns import BinaryColumn
+
+Golden = Callable[[str], Case]
+
+
+def column_of(items: list[bytes | None]) -> BinaryColumn:
+    sizes = [0, *(len(item or b"") for item in items)]
+    bits = np.array([item is not None for item in items], np.bool_)
+    return BinaryColumn(
+        np.cumsum(sizes, dtype=np.int64),
+        np.frombuffer(b"".join(item or b"" for item in items) + b"aaaa", np.uint8),
+        np.packbits(bits, bitorder="little"),
+        int((~bits).sum()),
+    )
+
+
+def records(golden: Golden) -> tuple[Any, list[dict[str, Any]]]:
+    directory = golden("4.2.0-plain-java").directory("data")
+    return directory, run("dump", directory, "--json").lines
+
+
+@given(
+    items=st.lists(st.none() | st.text("ab", max_size=5).map(str.encode), max_size=8),
+    wanted=st.text("ab", max_size=3).map(str.encode),
+    data=st.data(),
+)
+def test_both_ways_of_looking_find_what_each_item_holds_alone(
+    items: list[bytes | None], wanted: bytes, data: st.DataObject
+) -> None:
+    keep = np.array(data.draw(st.lists(st.booleans(), min_size=len(items), max_size=len(items))))
+    keep = keep.astype(np.bool_)
+    expected = [
+        bool(kept) and item is not None and wanted in item
+        for item, kept in zip(items, keep, strict=True)
+    ]
+    pattern = re.compile(re.escape(wanted))
+    column = column_of(items)
+    assert find_pattern(pattern, column, keep).tolist() == expected
+    assert find_literal(pattern, column, keep).tolist() == expected
+
+
+def test_keys_and_values_are_found_by_expression_text_and_hex(golden: Golden) -> None:
+    directory, everything = records(golden)
+    key = next(r["key"] for r in everything if r["key"] and bytes.fromhex(r["key"]).isascii())
+    mine = [r for r in everything if r["key"] is not None and key in r["key"]]
+    by_hex = run("search", directory, "--key", key, "--hex", "--json")
+    assert by_hex.code == 0
+    assert {r["offset"] for r in mine} == {r["offset"] for r in by_hex.lines}
+    text = bytes.fromhex(key).decode()
+    by_text = run("search", directory, "--key", text, "--literal", "--json")
+    by_expression = run("search", directory, "--key", re.escape(text), "--json")
+    assert by_text.lines == by_hex.lines == by_expression.lines
+    whole = run("search", directory, "--key", f"^{re.escape(text)}$", "--json").lines
+    assert whole == [r for r in everything if r["key"] == key]
+    upper = run("search", directory, "--key", text.upper(), "--literal", "-i", "--json").lines
+    assert {r["offset"] for r in whole} <= {r["offset"] for r in upper}
+
+
+def test_headers_are_found_by_name_and_value(golden: Golden) -> None:
+    directory, everything = records(golden)
+    record = next(r for r in everything if any(v for _, v in r["headers"]))
+    name, value = next((n, v) for n, v in record["headers"] if v)
+    named = run("search", directory, "--header", name, "--json").lines
+    assert named == [r for r in everything if name in [n for n, _ in r["headers"]]]
+    both = run("search", directory, "--header", f"{name}={value}", "--hex", "--json").lines
+    assert both == [
+        r for r in everything if any(n == name and v and value in v for n, v in r["headers"])
+    ]
+
+
+def test_tombstones_have_a_key_and_no_value(golden: Golden) -> None:
+    directory = golden("4.2.0-compact-tombstones").directory("before1")
+    everything = run("dump", directory, "--json").lines
+    found = run("search", directory, "--tombstones", "--json").lines
+    assert found == [r for r in everything if r["key"] is not None and r["value"] is None]
+    assert found
+
+
+def test_nothing_found_is_code_1_and_a_count_alone_can_be_had(golden: Golden) -> None:
+    directory, everything = records(golden)
+    nothing = run("search", directory, "--value", "there is no such value", "--json")
+    assert (nothing.code, nothing.out) == (1, "")
+    counted = run("search", directory, "--value", "", "--count", "--json")
+    assert counted.json == {"count": sum(r["value"] is not None for r in everything)}
+    limited = run("search", directory, "--value", "", "--limit", "3", "--json")
+    assert limited.lines == [r for r in everything if r["value"] is not None][:3]
+
+
+def test_text_shows_sizes_until_values_are_wanted(golden: Golden) -> None:
+    directory = golden("4.2.0-txn").directory("data")
+    hidden = run("search", directory, "-t", "txn-a", "--value", "sigma")
+    assert "txn-a-0" in hidden.out
+    assert "sigma" not in hidden.out
+    assert "records found" in hidden.err
+    shown = run("search", directory, "-t", "txn-a", "--value", "sigma", "--show-values")
+    assert "sigma" in shown.out
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--key", "("), ("--key", "xyz", "--hex"), ("--hex", "--literal")]
+)
+def test_a_pattern_without_a_meaning_is_refused(arguments: tuple[str, ...], golden: Golden) -> None:
+    outcome = run("search", golden("4.2.0-txn").directory("data"), *arguments)
+    assert outcome.code == 3
+    assert outcome.out == ""
