@@ -9,6 +9,7 @@ import tempfile
 import time
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.kernels import dispatch
 from workbench.kernels.outputs import no_outputs
@@ -33,9 +34,15 @@ def compile_kernels() -> None:
     dispatch.check_crcs(data, 0, rows[:0], matches)
     dispatch.check_message_crcs(data, 0, rows[:0], matches)
     if dispatch.COMPILED:
-        from workbench.kernels.lz4 import decode_blocks
+        _compile_lz4(data, spans)
 
-        decode_blocks(np.frombuffer(bytes(8), np.uint8), 0, 0, data, 0, 0)
+
+def _compile_lz4(target: npt.NDArray[np.uint8], places: npt.NDArray[np.int64]) -> None:
+    from workbench.kernels.lz4 import decode_blocks, decode_frames
+
+    source = np.frombuffer(bytes(8), np.uint8)
+    decode_blocks(source, 0, 0, target, 0, 0)
+    decode_frames(source, places[:0], 0, target, 0, (0, 0, 0), places[:0])
 
 
 def main() -> None:

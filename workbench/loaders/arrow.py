@@ -1,5 +1,10 @@
-"""Record columns to Arrow: the same memory, without a copy, wherever nothing is filtered out."""
+"""Record columns to Arrow: the same memory, without a copy, wherever nothing is filtered out.
 
+Arrays are made of buffers and never by `pyarrow.array` or `pyarrow.scalar`: these import pandas,
+which costs a new process half a second.
+"""
+
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +21,10 @@ NO_ABSENT: Final = object()
 _WHERE: Final = ("topic", "partition", "segment")
 
 
+def _bitmap(flags: npt.NDArray[np.bool_]) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(flags, bitorder="little"))
+
+
 def integers(values: npt.NDArray[Any], kind: pa.DataType, absent: object = -1) -> pa.Array:
     """Return integers or times as an Arrow array; ``absent`` (in files: -1) becomes null.
 
@@ -24,11 +33,16 @@ def integers(values: npt.NDArray[Any], kind: pa.DataType, absent: object = -1) -
         absent: pass `NO_ABSENT` when every value means itself.
     """
     plain = np.ascontiguousarray(values)
+    validity = None
     if absent is not NO_ABSENT:
-        mask = plain == absent
-        if mask.any():
-            return pa.array(plain, mask=mask).view(kind)
-    return pa.Array.from_buffers(kind, len(plain), [None, pa.py_buffer(plain)])
+        valid = plain != absent
+        validity = None if valid.all() else _bitmap(valid)
+    return pa.Array.from_buffers(kind, len(plain), [validity, pa.py_buffer(plain)])
+
+
+def booleans(values: npt.NDArray[np.bool_]) -> pa.Array:
+    """Return bool[n] as an Arrow array."""
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, _bitmap(values)])
 
 
 def binary(column: BinaryColumn, kind: pa.DataType | None = None) -> pa.Array:
@@ -46,7 +60,7 @@ def text(column: BinaryColumn) -> pa.Array:
         return raw.cast(pa.large_string()).cast(pa.string())
     except pa.ArrowInvalid:
         values = (value.as_buffer() for value in raw)
-        return pa.array([str(value, "utf-8", "replace") for value in values], pa.string())
+        return strings([str(value, "utf-8", "replace") for value in values])
 
 
 def headers(column: HeaderColumn) -> pa.Array:
@@ -59,23 +73,40 @@ def headers(column: HeaderColumn) -> pa.Array:
     return pa.Array.from_buffers(HEADERS, len(column), buffers, children=[pairs])
 
 
+def strings(values: Sequence[str | None]) -> pa.Array:
+    """Return a few strings as an Arrow array; None is null."""
+    parts = [b"" if value is None else value.encode() for value in values]
+    offsets = np.zeros(len(parts) + 1, np.int32)
+    offsets[1:] = np.cumsum([len(part) for part in parts])
+    valid = np.array([value is not None for value in values], np.bool_)
+    validity = None if valid.all() else _bitmap(valid)
+    data = pa.py_buffer(b"".join(parts))
+    return pa.Array.from_buffers(pa.string(), len(parts), [validity, pa.py_buffer(offsets), data])
+
+
 def repeated(value: str | int, kind: pa.DataType, count: int) -> pa.Array:
     """Return one value ``count`` times."""
-    return pa.repeat(pa.scalar(value, kind), count)
+    if isinstance(value, int):
+        return integers(np.full(count, value, kind.to_pandas_dtype()), kind, NO_ABSENT)
+    text = value.encode()
+    offsets = np.arange(count + 1, dtype=np.int32) * np.int32(len(text))
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text * count)]
+    return pa.Array.from_buffers(kind, count, buffers)
 
 
 def _names(codes: npt.NDArray[Any], words: dict[int, str]) -> pa.Array:
     """Return small codes as words; a code without a word is null."""
     if len(codes) and (codes == codes[0]).all():
-        return _constant(words.get(int(codes[0])), len(codes))
+        word = words.get(int(codes[0]))
+        count = len(codes)
+        return pa.nulls(count, pa.string()) if word is None else repeated(word, pa.string(), count)
     keys = list(words)
-    places = np.searchsorted(keys, codes)
-    places[~np.isin(codes, keys)] = len(keys)
-    return pa.array([*words.values(), None], pa.string()).take(pa.array(places))
-
-
-def _constant(word: str | None, count: int) -> pa.Array:
-    return pa.nulls(count, pa.string()) if word is None else repeated(word, pa.string(), count)
+    places = np.searchsorted(keys, codes).astype(np.int32)
+    places[~np.isin(codes, keys)] = -1
+    indices = integers(places, pa.int32())
+    return pa.DictionaryArray.from_arrays(
+        indices, strings(list(words.values()))
+    ).dictionary_decode()
 
 
 def timestamp_types(codes: npt.NDArray[Any]) -> pa.Array:
@@ -124,5 +155,5 @@ def column(name: str, columns: RecordColumns, rows: Rows, where: tuple[str, int,
     if name == "codec":
         return codecs(values)
     if kind == pa.bool_():
-        return pa.array(values)
+        return booleans(values)
     return integers(values, kind, -1 if SCAN_FIELDS[name].nullable else NO_ABSENT)

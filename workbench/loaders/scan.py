@@ -98,9 +98,8 @@ class Scan:
                 raise LookupError(f"there is no column {name}; there are {', '.join(SCAN_FIELDS)}")
         self.isolation_level: IsolationLevel = options.get("isolation_level", "read_uncommitted")
         if self.isolation_level not in {"read_uncommitted", "read_committed"}:
-            raise ValueError(
-                f"isolation_level is {self.isolation_level!r}, not read_uncommitted or read_committed"
-            )
+            levels = "read_uncommitted or read_committed"
+            raise ValueError(f"isolation_level is {self.isolation_level!r}, not {levels}")
         self.on_corrupt: OnCorrupt = options.get("on_corrupt", "report")
         if self.on_corrupt not in {"report", "raise"}:
             raise ValueError(f"on_corrupt is {self.on_corrupt!r}, not report or raise")

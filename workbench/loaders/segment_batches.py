@@ -195,4 +195,4 @@ def _to_arrow(
     if options.times != ALL_TIMES:
         stamps = columns.timestamps
         keep &= (stamps >= max(options.times[0], 0)) & (stamps < options.times[1])
-    return batch if keep.all() else batch.filter(pa.array(np.asarray(keep)))
+    return batch if keep.all() else batch.filter(arrow.booleans(np.asarray(keep)))

@@ -41,7 +41,7 @@ def batch_columns(rows: Any, topic: str, partition: int, segment: int) -> list[p
     count = len(rows)
     arrays: list[pa.Array] = []
     constants: dict[str, str | int] = {"topic": topic, "partition": partition, "segment": segment}
-    words = [problems.WORDS.get(int(code)) for code in rows["problem"]]
+    words = [problems.WORDS.get(code) for code in rows["problem"].tolist()]
     for field in schemas.BATCHES:
         name, kind = field.name, field.type
         if name in constants:
@@ -51,9 +51,9 @@ def batch_columns(rows: Any, topic: str, partition: int, segment: int) -> list[p
         elif name == "timestamp_type":
             arrays.append(arrow.timestamp_types(rows["timestamp_type"]))
         elif name == "problem":
-            arrays.append(pa.array(words, pa.string()))
+            arrays.append(arrow.strings(words))
         elif kind == pa.bool_():
-            arrays.append(pa.array(rows[name]))
+            arrays.append(arrow.booleans(rows[name]))
         elif name == "base_timestamp":
             shown = np.where(rows["delete_horizon"] == -1, rows[name], -1)
             arrays.append(arrow.integers(shown, kind))
@@ -122,7 +122,7 @@ class Inspect:
             where = zip((p.topic, p.partition, s.base_offset), list(schema)[:3], strict=True)
             return [
                 *(arrow.repeated(value, field.type, count) for value, field in where),  # type: ignore[arg-type]
-                pa.array(np.arange(count, dtype=np.int32)),
+                arrow.integers(np.arange(count, dtype=np.int32), pa.int32(), arrow.NO_ABSENT),
                 *(
                     arrow.integers(numbers, field.type, arrow.NO_ABSENT)
                     for numbers, field in zip(values, list(schema)[4:], strict=True)
