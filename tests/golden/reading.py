@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import workbench
 from tests.golden.cases import Case, Isolation
@@ -188,3 +188,20 @@ def log_files(case: Case, label: str, version: str) -> Iterator[str]:
     for file in case.dump(label, version).files:
         if file.endswith(".log"):
             yield file
+
+
+class LogBounds(NamedTuple):
+    """Log start offset and log end offset of a partition; the end is exclusive."""
+
+    start: int
+    end: int
+
+
+def log_bounds(directory: Path) -> dict[TopicPartition, LogBounds]:
+    """Return where the log of every partition in use starts and ends."""
+    logs = workbench.open_log_directory(directory)
+    return {
+        (p.topic, p.partition): LogBounds(p.log_start_offset, p.log_end_offset)
+        for p in logs.values()
+        if p.kind == "log"
+    }
