@@ -168,8 +168,11 @@ def _problems(index: TransactionIndex, run: EntryRun) -> tuple[Problem, ...]:
     below = index.last_offsets < index.base_offset
     problems.add_where("below base offset", below, f"to end at {index.base_offset} or above")
     odd = (index.versions != ABORTED_TRANSACTION_VERSION) & ~refused
-    no_range = (index.first_offsets < 0) | (index.first_offsets >= index.last_offsets)
-    problems.add_where("bad value", odd | no_range, "version 0 and records before the marker")
+    # Up to 2.3, a marker whose records are not in the log any more begins its own transaction;
+    # a marker at offset 0 has none to lose.
+    no_range = (index.first_offsets < 0) | (index.first_offsets > index.last_offsets)
+    no_range |= index.last_offsets == 0
+    problems.add_where("bad value", odd | no_range, "version 0 and a range of offsets")
     falling = falls(index.last_offsets, or_stays=True)
     problems.add_where("wrong order", falling, "to end behind the entry before")
     return problems.found()
