@@ -1,46 +1,84 @@
 """What the file system says of files: names, sizes and times, without opening one."""
 
 import os
-from typing import NamedTuple
+from functools import total_ordering
+from typing import Any
+
+_GONE = (0, 0)  # size and time of a file that went away since it was listed
 
 
-class FileEntry(NamedTuple):
-    """A file as listed: nothing of its contents was read.
+@total_ordering
+class FileEntry:
+    """A file as listed: nothing of its contents was read. Sorts by name.
+
+    Size and time are asked of the system when first wanted, then kept: most of the files of
+    ten thousand partitions are only ever named.
 
     Attributes:
         name: within its folder.
         path: of the file.
-        size: bytes; preallocated files count whole.
-        modified_ms: when it was last written, ms since the epoch.
     """
 
-    name: str
-    path: str
-    size: int
-    modified_ms: int
+    __slots__ = ("_status", "name", "path")
+
+    def __init__(
+        self, name: str, path: str, size: int | None = None, modified_ms: int | None = None
+    ) -> None:
+        self.name = name
+        self.path = path
+        self._status: tuple[int, int] | None = None
+        if size is not None and modified_ms is not None:
+            self._status = (size, modified_ms)
+
+    def _asked(self) -> tuple[int, int]:
+        if self._status is None:
+            try:
+                status = os.stat(self.path)
+            except FileNotFoundError:
+                self._status = _GONE
+            else:
+                self._status = (status.st_size, status.st_mtime_ns // 1_000_000)
+        return self._status
+
+    @property
+    def size(self) -> int:
+        """Bytes; preallocated files count whole. 0 when the file has gone since."""
+        return self._asked()[0]
+
+    @property
+    def modified_ms(self) -> int:
+        """When it was last written, ms since the epoch."""
+        return self._asked()[1]
+
+    def __repr__(self) -> str:
+        return f"FileEntry({self.path!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FileEntry) and self.path == other.path
+
+    def __lt__(self, other: "FileEntry") -> bool:
+        return self.name < other.name
+
+    def __hash__(self) -> int:
+        return hash(self.path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle with size and time, as they are at this moment at the latest."""
+        return FileEntry, (self.name, self.path, *self._asked())
 
 
 def list_folder(path: str) -> tuple[list[FileEntry], list[str]]:
     """Return the files and the names of the folders in ``path``, both sorted by name.
 
-    A file that goes away meanwhile, as on a live broker, is left out.
-
     Raises:
         OSError: the folder cannot be listed.
     """
-    files: list[FileEntry] = []
+    files: list[str] = []
     folders: list[str] = []
     with os.scandir(path) as entries:
         for entry in entries:
-            try:
-                if entry.is_dir():
-                    folders.append(entry.name)
-                else:
-                    status = entry.stat()
-                    modified = status.st_mtime_ns // 1_000_000
-                    files.append(FileEntry(entry.name, entry.path, status.st_size, modified))
-            except FileNotFoundError:
-                continue
+            (folders if entry.is_dir() else files).append(entry.name)
     files.sort()
     folders.sort()
-    return files, folders
+    start = os.path.join(path, "")
+    return [FileEntry(name, start + name) for name in files], folders

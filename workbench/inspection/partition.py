@@ -22,7 +22,7 @@ from workbench.inspection.html import table_html
 from workbench.inspection.segment import Segment
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class _Contents:
     """A partition's folder, sorted by what its files are."""
 
@@ -38,35 +38,42 @@ class _Contents:
 
 def _sort_files(files: list[FileEntry], folders: list[str]) -> _Contents:
     """Give every file its place; what has none is ``unknown``."""
-    segments: dict[int, dict[FileKind, FileEntry]] = {}
+    found: dict[int, dict[FileKind, FileEntry]] = {}
     snapshots: list[FileEntry] = []
     metadata: list[FileEntry] = []
     leftovers: list[FileEntry] = []
     unknown: list[FileEntry] = []
-    for entry in files:
+    for entry in files:  # sorted by name, so by offset
         name = names.parse_file_name(entry.name)
         if name is None:
-            if entry.name.removesuffix(names.TEMPORARY) not in names.PARTITION_FILES:
-                unknown.append(entry)
-            elif entry.name.endswith(names.TEMPORARY):
-                leftovers.append(entry)
-        elif name.suffix:
+            if entry.name in names.PARTITION_FILES:
+                continue
+            is_temporary = entry.name.removesuffix(names.TEMPORARY) in names.PARTITION_FILES
+            (leftovers if is_temporary else unknown).append(entry)
+            continue
+        kind, offset, suffix, _ = name
+        if suffix:
             leftovers.append(entry)
-        elif name.kind == "snapshot":
+        elif kind == "snapshot":
             snapshots.append(entry)
-        elif name.kind == "checkpoint":
+        elif kind == "checkpoint":
             metadata.append(entry)
+        elif offset in found:
+            found[offset][kind] = entry
         else:
-            segments.setdefault(name.offset, {})[name.kind] = entry
-    orphans = [f for found in segments.values() if "log" not in found for f in found.values()]
-    bases = sorted(base for base, found in segments.items() if "log" in found)
+            found[offset] = {kind: entry}
+    last = max((base for base, kinds in found.items() if "log" in kinds), default=-1)
     return _Contents(
         files=tuple(files),
-        segments=tuple(Segment(b, segments[b], is_active=b == bases[-1]) for b in bases),
+        segments=tuple(
+            Segment(base, kinds, is_active=base == last)
+            for base, kinds in found.items()
+            if "log" in kinds
+        ),
         snapshots=tuple(snapshots),
         metadata_snapshots=tuple(metadata),
         leftovers=tuple(leftovers),
-        orphans=tuple(orphans),
+        orphans=tuple(f for kinds in found.values() if "log" not in kinds for f in kinds.values()),
         unknown=tuple(unknown),
         folders=tuple(folders),
     )
