@@ -12,6 +12,14 @@ from workbench.inspection.segment import Segment
 
 _SHOWN: Final = 40  # rows of a table unless told otherwise
 _TIMES: Final = frozenset({"first_timestamp", "largest_timestamp", "max_timestamp", "modified"})
+_SPARE: Final = (
+    "is active", "is control", "is transactional", "directory id", "broker epoch",
+    "first timestamp",
+    "txnindex", "timeindex", "index", "base sequence", "producer epoch", "magic", "topic id",
+    "partition leader epoch", "coordinator epoch", "offset delta", "other folders",
+)  # fmt: skip
+"""Columns that a narrow terminal does without."""
+
 _COUNTS: Final = {
     "batch_table": "batches",
     "offset_index": "offset_index_entries",
@@ -163,7 +171,8 @@ def _text(name: str, value: Any) -> str | None:
 def _print_rows(title: str, rows: list[dict[str, Any]], left: int) -> None:
     columns = [name for name in rows[0] if any(row[name] not in (None, [], {}) for row in rows)]
     cells = [[_cell(name, row[name]) for name in columns] for row in rows]
-    print_table([_label(name) for name in columns], cells, title=title)
+    headings = [_label(name) for name in columns]
+    print_table(headings, cells, title=title, spare=_SPARE)
     if left:
         click.echo(f"{left:,} more; --all shows them")
 

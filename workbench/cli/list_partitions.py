@@ -187,7 +187,11 @@ def _print(rows: list[Row], totals: Row, *, by_topic: bool, several_roots: bool)
         *([] if by_topic else [("log start", lambda row: row.log_start_offset, None)]),
         *([] if by_topic else [("log end", lambda row: row.log_end_offset, None)]),
         ("offsets", lambda row: row.offset_count, totals.offset_count),
-        ("leftovers", lambda row: row.leftovers or None, totals.leftovers or None),
+        *(
+            [("leftovers", lambda row: row.leftovers or None, totals.leftovers)]
+            if totals.leftovers
+            else []
+        ),
         ("last written (UTC)", lambda row: _minute(row.modified), None),
         *([("in", lambda row: row.path, None)] if several_roots and not by_topic else []),
     ]
@@ -195,6 +199,7 @@ def _print(rows: list[Row], totals: Row, *, by_topic: bool, several_roots: bool)
         [name for name, _, _ in columns],
         [[value(row) for _, value, _ in columns] for row in rows],
         footer=[total for _, _, total in columns],
+        spare=("in", "last written (UTC)", "other files", "offsets", "segments"),
     )
 
 

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 WIDE: Final = 500  # columns of a table that no terminal cuts
+_MOST_RICH_ROWS: Final = 500
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
@@ -46,13 +48,40 @@ def print_table(
     *,
     title: str = "",
     footer: Sequence[Any] | None = None,
+    spare: Sequence[str] = (),
 ) -> None:
-    """Print rows under headings; numbers flush right, None as a dash."""
+    """Print rows under headings; numbers flush right, None as a dash.
+
+    Long tables, and those that no terminal gets, are only padded: laying out 10,000 rows takes rich
+    ten seconds.
+
+    Args:
+        columns: headings.
+        rows: as many values each as there are headings.
+        title: a line above; empty for none.
+        footer: values of a last row.
+        spare: headings of columns to leave out, in this order, where the terminal is too narrow.
+    """
+    values = [list(row) for row in rows]
+    if is_terminal():
+        kept = _fitting(columns, values, spare)
+        columns = [columns[at] for at in kept]
+        values = [[row[at] for at in kept] for row in values]
+        footer = None if footer is None else [footer[at] for at in kept]
+    cells = [[cell(value) for value in row] for row in values]
+    last = None if footer is None else ["" if value is None else cell(value) for value in footer]
+    numeric = [
+        bool(values) and all(isinstance(row[at], int | None) for row in values)
+        for at in range(len(columns))
+    ]
+    if not is_terminal() or len(cells) > _MOST_RICH_ROWS:
+        if title:
+            click.echo(title)
+        click.echo("\n".join(_padded([[*columns], *cells, *([last] if last else [])], numeric)))
+        return
     from rich.table import Table
     from rich.text import Text
 
-    cells = [list(row) for row in rows]
-    has_footer = footer is not None
     table = Table(
         box=None,
         title=title or None,
@@ -60,19 +89,43 @@ def print_table(
         title_style="bold",
         header_style="dim",
         footer_style="bold",
-        show_footer=has_footer,
+        show_footer=last is not None,
         pad_edge=False,
         padding=(0, 2, 0, 0),
     )
     for at, name in enumerate(columns):
-        numeric = all(isinstance(row[at], int | None | Size) for row in cells)
-        last = "" if footer is None or footer[at] is None else cell(footer[at])
-        table.add_column(
-            name, last, justify="right" if numeric and cells else "left", overflow="fold"
-        )
+        justify: Any = "right" if numeric[at] else "left"
+        table.add_column(name, last[at] if last else "", justify=justify, overflow="fold")
     for row in cells:
-        table.add_row(*(Text(cell(value)) for value in row))
+        table.add_row(*map(Text, row))
     console().print(table)
+
+
+def _fitting(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], spare: Sequence[str]
+) -> list[int]:
+    """Return the places of the columns that fit the terminal, or that cannot be spared."""
+    widths = [
+        2 + max([len(name), *(len(cell(row[at])) for row in rows[:_MOST_RICH_ROWS])])
+        for at, name in enumerate(columns)
+    ]
+    room = shutil.get_terminal_size().columns + 2
+    kept = list(range(len(columns)))
+    for name in spare:
+        if sum(widths[at] for at in kept) <= room:
+            break
+        kept = [at for at in kept if columns[at] != name]
+    return kept
+
+
+def _padded(rows: list[list[str]], flush_right: list[bool]) -> list[str]:
+    """Return rows as lines whose cells stand below each other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    form = "  ".join(
+        f"{{:{'>' if right else '<'}{width}}}"
+        for right, width in zip(flush_right, widths, strict=True)
+    )
+    return [form.format(*row).rstrip() for row in rows]
 
 
 class Size(int):
