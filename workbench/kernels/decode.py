@@ -5,32 +5,31 @@ Every byte that is read is checked against its bound first.
 Kafka: DefaultRecord.readFrom, DefaultRecordBatch.iterator (4.2)
 """
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
 from workbench.kernels.checksum import crc32c_at
-from workbench.kernels.intrinsics import address_of, copy, read_u8, write_i32, write_i64, write_u8
+from workbench.kernels.intrinsics import address_of, copy, write_i32, write_i64
 from workbench.kernels.outputs import (
     CHECK_CRC,
-    HEADER_COUNT,
-    HEADER_KEY_BYTES,
-    HEADER_VALUE_BYTES,
-    HEADER_VALUE_NULLS,
     HEADERS,
-    KEY_BYTES,
-    KEY_NULLS,
     KEYS,
     OUT_OF_ROOM,
-    RECORDS,
-    VALUE_BYTES,
-    VALUE_NULLS,
     VALUES,
     RecordOutputs,
     Rows,
 )
+from workbench.kernels.targets import (
+    Counters,
+    Targets,
+    clear_bit,
+    load_counters,
+    set_bits,
+    store_counters,
+    targets_of,
+)
+from workbench.kernels.varint import read_varint, read_varlong
 from workbench.layout.attributes import LOG_APPEND_TIME
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, CRC_FROM, SMALLEST_RECORD
 from workbench.layout.problems import (
@@ -45,142 +44,6 @@ from workbench.layout.problems import (
     OK,
     RECORD_NOT_FILLED,
 )
-
-
-class Targets(NamedTuple):
-    """Addresses of the output arrays."""
-
-    offsets: int
-    timestamps: int
-    batch: int
-    key_offsets: int
-    key_data: int
-    key_validity: int
-    value_offsets: int
-    value_data: int
-    value_validity: int
-    header_offsets: int
-    header_key_offsets: int
-    header_key_data: int
-    header_value_offsets: int
-    header_value_data: int
-    header_value_validity: int
-
-
-class Counters(NamedTuple):
-    """How much of each output is filled: `RecordOutputs.used` as scalars."""
-
-    records: int
-    key_bytes: int
-    value_bytes: int
-    headers: int
-    header_key_bytes: int
-    header_value_bytes: int
-    key_nulls: int
-    value_nulls: int
-    header_value_nulls: int
-
-
-@kernel
-def targets_of(out: RecordOutputs) -> Targets:
-    """Return the addresses of the arrays of ``out``."""
-    return Targets(
-        address_of(out.offsets),
-        address_of(out.timestamps),
-        address_of(out.batch),
-        address_of(out.key_offsets),
-        address_of(out.key_data),
-        address_of(out.key_validity),
-        address_of(out.value_offsets),
-        address_of(out.value_data),
-        address_of(out.value_validity),
-        address_of(out.header_offsets),
-        address_of(out.header_key_offsets),
-        address_of(out.header_key_data),
-        address_of(out.header_value_offsets),
-        address_of(out.header_value_data),
-        address_of(out.header_value_validity),
-    )
-
-
-@kernel
-def load_counters(used: npt.NDArray[np.int64]) -> Counters:
-    """Return ``used`` as scalars."""
-    return Counters(
-        used[RECORDS],
-        used[KEY_BYTES],
-        used[VALUE_BYTES],
-        used[HEADER_COUNT],
-        used[HEADER_KEY_BYTES],
-        used[HEADER_VALUE_BYTES],
-        used[KEY_NULLS],
-        used[VALUE_NULLS],
-        used[HEADER_VALUE_NULLS],
-    )
-
-
-@kernel
-def store_counters(used: npt.NDArray[np.int64], counters: Counters) -> None:
-    """Write the scalars back."""
-    used[RECORDS] = counters.records
-    used[KEY_BYTES] = counters.key_bytes
-    used[VALUE_BYTES] = counters.value_bytes
-    used[HEADER_COUNT] = counters.headers
-    used[HEADER_KEY_BYTES] = counters.header_key_bytes
-    used[HEADER_VALUE_BYTES] = counters.header_value_bytes
-    used[KEY_NULLS] = counters.key_nulls
-    used[VALUE_NULLS] = counters.value_nulls
-    used[HEADER_VALUE_NULLS] = counters.header_value_nulls
-
-
-@kernel
-def clear_bit(bitmap: int, item: int) -> None:
-    """Clear the validity bit of ``item``."""
-    at = bitmap + (item >> 3)
-    write_u8(at, read_u8(at) & ~(1 << (item & 7)))
-
-
-@kernel
-def set_bits(bitmap: int, first: int, last: int) -> None:
-    """Set the validity bits of [first, last) again, after a batch that was given up."""
-    for item in range(first, last):
-        at = bitmap + (item >> 3)
-        write_u8(at, read_u8(at) | (1 << (item & 7)))
-
-
-@kernel
-def read_varint(at: int, end: int) -> tuple[int, int]:
-    """Return (value, address behind it) of a zigzag varint; address 0 when cut short or too long.
-
-    As the JVM's, the value wraps to 32 bits: bits of the fifth byte beyond them are dropped.
-    """
-    raw = 0
-    shift = 0
-    while at < end and shift <= 28:
-        byte = read_u8(at)
-        at += 1
-        raw |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            raw &= 0xFFFFFFFF
-            return (raw >> 1) ^ -(raw & 1), at
-        shift += 7
-    return 0, 0
-
-
-@kernel
-def read_varlong(at: int, end: int) -> tuple[int, int]:
-    """Return (value, address behind it) of a zigzag varlong, as `read_varint`; all 64 bits."""
-    raw = np.uint64(0)
-    shift = 0
-    while at < end and shift <= 63:
-        byte = read_u8(at)
-        at += 1
-        raw |= np.uint64(byte & 0x7F) << np.uint64(shift)
-        if byte < 0x80:
-            half = np.int64(raw >> np.uint64(1))
-            return half ^ -np.int64(raw & np.uint64(1)), at  # type: ignore[return-value]
-        shift += 7
-    return np.int64(0), 0  # type: ignore[return-value]
 
 
 @kernel

@@ -8,15 +8,6 @@ import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
 from workbench.kernels.checksum import crc32_at
-from workbench.kernels.decode import (
-    Counters,
-    Targets,
-    clear_bit,
-    load_counters,
-    set_bits,
-    store_counters,
-    targets_of,
-)
 from workbench.kernels.intrinsics import (
     address_of,
     copy,
@@ -34,6 +25,15 @@ from workbench.kernels.outputs import (
     VALUES,
     RecordOutputs,
     Rows,
+)
+from workbench.kernels.targets import (
+    Counters,
+    Targets,
+    clear_bit,
+    load_counters,
+    set_bits,
+    store_counters,
+    targets_of,
 )
 from workbench.layout.attributes import CODEC_MASK, LOG_APPEND_TIME, NONE
 from workbench.layout.batch_header import LENGTH_END, MAGIC_AT
