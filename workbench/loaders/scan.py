@@ -297,6 +297,27 @@ class Scan:
         return table
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Yield one dict a record, by column name. Convenient, not fast."""
+        """Yield one dict a record, by column name. Convenient, not fast.
+
+        Times are datetimes; ms since the epoch where they are beyond what a datetime can hold.
+        """
         for batch in self.batches():
-            yield from batch.to_pylist()
+            try:
+                yield from batch.to_pylist()
+            except OverflowError:
+                yield from _with_plain_times(batch)
+
+
+def _with_plain_times(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    """Yield the records of a batch that holds a time no datetime can be."""
+    for record in range(batch.num_rows):
+        row = batch.slice(record, 1)
+        try:
+            yield from row.to_pylist()
+        except OverflowError:
+            is_time = [pa.types.is_timestamp(field.type) for field in row.schema]
+            columns = [
+                column.cast(pa.int64()) if time else column
+                for column, time in zip(row.columns, is_time, strict=True)
+            ]
+            yield from pa.RecordBatch.from_arrays(columns, row.schema.names).to_pylist()
