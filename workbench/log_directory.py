@@ -3,9 +3,9 @@
 Nothing is written or locked, bad bytes raise nothing, and nothing is read before it is asked for.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Unpack
+from typing import Unpack
 
 from workbench.inspection.findings import Finding
 from workbench.inspection.html import Cell, table_html
@@ -78,9 +78,21 @@ class LogDirectory(Mapping[str, Partition]):
         """
         return Scan(self.listing, **options)
 
-    def verify(self, **arguments: Any) -> list[Finding]:
-        """Check everything there is; arguments as of `inspection.verify.verify_listing`."""
-        return verify_listing(self.listing, **arguments)
+    def verify(
+        self,
+        *,
+        topics: Collection[str] | None = None,
+        partitions: Collection[int] | None = None,
+        deep: bool = True,
+    ) -> list[Finding]:
+        """Check everything and return what is not as a broker would leave it.
+
+        Args:
+            topics: names; only their partitions are checked, and nothing beside them.
+            partitions: numbers; as ``topics``.
+            deep: check CRCs and decode every record; else look at names, sizes, headers and indexes.
+        """
+        return verify_listing(self.listing, topics=topics, partitions=partitions, deep=deep)
 
     def _repr_html_(self) -> str:
         shown = list(self.values())[:_SHOWN]
