@@ -90,7 +90,7 @@ class LogDirectory(Mapping[str, Partition]):
         Args:
             topics: names; only their partitions are checked, and nothing beside them.
             partitions: numbers; as ``topics``.
-            deep: check CRCs and decode every record; else look at names, sizes, headers and indexes.
+            deep: check CRCs and decode every record; else names, sizes, headers and indexes only.
         """
         return verify_listing(self.listing, topics=topics, partitions=partitions, deep=deep)
 
