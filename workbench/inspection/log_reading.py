@@ -11,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.layout import problems
+from workbench.layout.batch_header import LENGTH_END, MAGIC_AT
 from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.record.batch_table import scan_batches
 from workbench.record.buffers import BufferPool
 from workbench.record.reader import Chunk, Problem, RecordReader, entry_crc
@@ -178,11 +180,13 @@ def _tail(source: FileSource, position: int, reading: LogReading, code: int) -> 
     head = source.read(position, HEADER_SIZE).tobytes()
     batch_size = int.from_bytes(head[8:12], signed=True) if len(head) >= 12 else None
     torn = code == problems.UNFINISHED
-    if len(head) >= 8:  # the offset where the next batch begins, or its last message's
+    if batch_size is not None:
+        torn &= batch_size >= SMALLEST_ENTRY - LENGTH_END
+    if left >= HEADER_SIZE:
+        torn &= head[MAGIC_AT] <= 2
+    elif left >= 8:  # the magic is not there: the offset must do
         offset = int.from_bytes(head[:8], signed=True)
-        torn &= next_offset <= offset <= next_offset + 2**31
-    if len(head) >= HEADER_SIZE:
-        torn &= head[16] <= 2
+        torn &= reading.base_offset <= offset <= next_offset + 2**31
     return Tail(position, left, batch_size, _is_zeros(source, position, size), torn)
 
 

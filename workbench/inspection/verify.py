@@ -20,11 +20,13 @@ from workbench.inspection.verify_directory import (
     checkpoints_of,
     era_of,
     verify_checkpoints,
+    verify_folders,
     verify_root,
     verify_roots,
 )
 from workbench.inspection.verify_file import verify_single_file
 from workbench.inspection.verify_partition import PartitionResult, verify_partition
+from workbench.inspection.verify_segment import collect
 from workbench.inspection.verify_situation import situation_of
 
 
@@ -75,17 +77,13 @@ def verify_partitions(
     """
     is_filtered = topics is not None or partitions is not None
     for root in listing.roots:
-        situation = situation_of(root)
-        era = era_of(root)
-        checkpoints = checkpoints_of(root)
+        situation, era, checkpoints = situation_of(root), era_of(root), checkpoints_of(root)
         cleaned = checkpoints.get(names.CLEANER_OFFSETS)
         results: dict[TopicPartition, PartitionResult] = {}
         for partition in root.partitions:
-            if topics is not None and partition.topic not in topics:
-                continue
-            if partitions is not None and partition.partition not in partitions:
-                continue
-            if partition.kind == "delete":
+            is_wanted = topics is None or partition.topic in topics
+            is_wanted &= partitions is None or partition.partition in partitions
+            if not is_wanted or partition.kind == "delete":
                 continue
             if partition.only is not None:
                 yield partition, list(verify_single_file(partition, partition.only, deep=deep))
@@ -96,11 +94,12 @@ def verify_partitions(
             yield partition, result.findings
             if partition.kind == "log":
                 results[name] = result
-        found = list(verify_checkpoints(root, checkpoints, results, situation))
+        found: list[Finding] = []
         if not is_filtered:
-            found = [*verify_root(root, checkpoints, situation, era), *found]
-        else:
-            found = [finding for finding in found if finding.kind != "checkpoint-partition"]
+            collect(verify_root(root, checkpoints, situation, era), found)
+        collect(verify_checkpoints(root, checkpoints, results, situation), found)
+        if not is_filtered:
+            collect(verify_folders(root, checkpoints), found)
         yield root, found
     if not is_filtered and listing.roots:
         yield listing.roots[-1], list(verify_roots(listing.roots))

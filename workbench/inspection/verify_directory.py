@@ -218,7 +218,6 @@ def verify_checkpoints(
                 found = f"{partition} {offset}"
                 kind = "checkpoint-damaged"
                 yield Finding(kind, "warning", entry.path, None, offset, found, "0 or more", broker)
-    yield from _without_folder(root, checkpoints)
 
 
 def _beyond_end(
@@ -246,8 +245,8 @@ def _beyond_end(
     return Finding("checkpoint-beyond-end", severity, path, None, offset, found, wanted, broker)
 
 
-def _without_folder(root: Root, checkpoints: Mapping[str, OffsetCheckpoint]) -> Iterator[Finding]:
-    """Tell which partitions are checkpointed and have no folder.
+def verify_folders(root: Root, checkpoints: Mapping[str, OffsetCheckpoint]) -> Iterator[Finding]:
+    """Yield a finding when partitions are checkpointed and have no folder.
 
     The cleaner's checkpoint is left out: it keeps deleted topics until the cleaner writes again.
     """

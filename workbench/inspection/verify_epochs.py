@@ -16,6 +16,7 @@ from workbench.files import names
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
+from workbench.inspection.verify_segment import SegmentSummary
 from workbench.inspection.verify_situation import METADATA_TOPIC, PartitionSituation
 
 Rows = npt.NDArray[Any]
@@ -30,14 +31,10 @@ _OFFLINE: Final = (
 )
 
 
-def batches_with_epochs(path: str, rows: Rows) -> tuple[str, Rows]:
-    """Return the rows of one segment that carry a leader epoch, with the segment's path."""
-    return path, rows[(rows["magic"] == 2) & (rows["partition_leader_epoch"] != -1)]
-
-
 def verify_epochs(
     partition: Partition,
-    tables: Sequence[tuple[str, Rows]],
+    file: LeaderEpochs | None,
+    logs: Sequence[SegmentSummary],
     log_end: int | None,
     situation: PartitionSituation,
     *,
@@ -47,15 +44,17 @@ def verify_epochs(
 
     Args:
         partition: whose.
-        tables: of each segment, its path and the sound rows that `batches_with_epochs` gives.
+        file: the leader epoch file, read before the logs; None when there is none.
+        logs: of its segments, ascending.
         log_end: offset behind the last batch; None when it is not sure.
         situation: how the partition would be found.
         expects_file: whether the folder should have a leader epoch file.
     """
-    offsets = np.concatenate([rows["base_offset"] for _, rows in tables] or [np.zeros(0, np.int64)])
+    tables = [(log.place.path, log.epochs) for log in logs]
+    offsets = np.concatenate([np.zeros(0, np.int64), *(rows["base_offset"] for _, rows in tables)])
     epochs = np.concatenate(
-        [rows["partition_leader_epoch"] for _, rows in tables] or [np.zeros(0, np.int32)]
-    ).astype(np.int64)
+        [np.zeros(0, np.int64), *(rows["partition_leader_epoch"] for _, rows in tables)]
+    )
     odd = np.zeros(len(epochs), np.bool_)
     for slot in _culprits(epochs):
         odd[slot] = True
@@ -66,11 +65,10 @@ def verify_epochs(
             "batch-epoch", "warning", path, position, int(offsets[slot]), found, wanted, _BATCH
         )
     entry = partition.file(names.LEADER_EPOCHS)
-    if entry is None:
+    if entry is None or file is None:
         if expects_file and len(epochs):
             yield _missing(partition, partition.path, "no leader-epoch-checkpoint", situation)
         return
-    file = LeaderEpochs.read(entry.path, strict=False)
     for problem in file.problems[:1]:
         broker = _OFFLINE if problem.kind != "wrong order" else _REORDERED
         severity = "error" if problem.kind != "wrong order" else "warning"
@@ -166,7 +164,6 @@ def _against_batches(
         return
     first = int(np.flatnonzero(wrong)[0])
     entry = file.entries[int(slot[first])]
-    count = int(wrong.sum())
     # All batches under an entry disagree with it: the entry is wrong. Else the batches are.
     if bool(wrong[told & (slot == slot[first])].all()):
         found = f"epoch {entry.epoch} from offset {entry.start_offset} on"
@@ -179,8 +176,7 @@ def _against_batches(
         yield Finding(kind, "warning", path, None, int(offsets[first]), found, wanted, broker)
         return
     where, position = _place(tables, first)
-    more = f" (and {count - 1} more batches)" if count > 1 else ""
-    found = f"leader epoch {epochs[first]}{more}"
+    found = f"leader epoch {epochs[first]}"
     wanted = f"{entry.epoch}, as leader-epoch-checkpoint has it from offset {entry.start_offset} on"
     yield Finding(
         "batch-epoch", "warning", where, position, int(offsets[first]), found, wanted, _BATCH

@@ -38,8 +38,8 @@ _OF_PROBLEM: Final = {
 _ASTRAY: Final = "look-ups may go past records, and consumers miss them"
 _LATE: Final = "look-ups by time, and retention by time, may be wrong"
 _SIZE: Final = (
-    "A broker leaves out the bytes behind the last whole entry. Kafka before 2.3 rebuilds the "
-    "index when it starts."
+    "A broker takes no notice of the bytes behind the last whole entry. Kafka before 2.3 builds "
+    "the index anew when it starts."
 )
 
 
@@ -78,14 +78,6 @@ def batches_of(reading: LogReading, flagged: Flags) -> Batches:
         magic=rows["magic"].astype(np.int64),
         is_complete=ascends and not reading.problems and not bool(flagged.any()),
     )
-
-
-@dataclass(frozen=True)
-class IndexFiles:
-    """The indexes of a segment, read before its log: a live log grows meanwhile, behind them."""
-
-    offset: OffsetIndex | None
-    time: TimeIndex | None
 
 
 def _finding(

@@ -125,15 +125,13 @@ class Place:
         """
         if self.is_recovered:
             return "Not stopped cleanly: recovery builds this index anew."
-        rebuilt = "Kafka before 2.3 rebuilds it when it starts; later versions do not look"
+        looks = "a broker does not look at it (before 2.3 only at its last entry)"
         if self.stop == "unclean":
             point = self.situation.recovery_point
-            return f"Recovery begins behind this segment, at {point}. {rebuilt}: {what}."
+            return f"Recovery begins behind this segment, at {point}: {looks}; {what}."
         if self.stop == "clean":
-            return f"Stopped cleanly. {rebuilt}: {what}."
-        return (
-            f"Recovery after an unclean stop builds it anew. After a clean one: {rebuilt}: {what}."
-        )
+            return f"Stopped cleanly: {looks}; {what}."
+        return f"After a clean stop {looks}; {what}. Recovery after any other builds it anew."
 
 
 def _count(number: int, what: str) -> str:

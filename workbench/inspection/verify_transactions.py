@@ -8,7 +8,6 @@ Kafka: TransactionIndex, ProducerStateManager.completeTxn, CleanedTransactionMet
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -16,8 +15,6 @@ import numpy as np
 from workbench.files.reading import Problem
 from workbench.files.transaction_index import TransactionIndex
 from workbench.inspection.findings import Finding
-from workbench.inspection.log_reading import LogReading
-from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import (
     OPEN,
     AbortedTransaction,
@@ -26,6 +23,7 @@ from workbench.inspection.transactions import (
     aborted_transactions,
     transactions_of,
 )
+from workbench.inspection.verify_segment import SegmentSummary
 from workbench.inspection.verify_situation import Place
 
 _ENTRY_SIZE: Final = 34
@@ -35,49 +33,41 @@ HANGING_AFTER_MS: Final = (
 _UNSEEN: Final = "A broker does not notice it after a clean stop: read_committed consumers "
 
 
-@dataclass(frozen=True)
-class SegmentLog:
-    """A segment with what was read of it."""
-
-    segment: Segment
-    reading: LogReading
-    place: Place
-    index: TransactionIndex | None
-
-
-def verify_transactions(logs: Sequence[SegmentLog]) -> Iterator[Finding]:
+def verify_transactions(logs: Sequence[SegmentSummary], *, is_joined: bool) -> Iterator[Finding]:
     """Yield what is wrong with a partition's transaction indexes.
 
     Args:
         logs: all segments, ascending.
+        is_joined: whether no segment is missing between them: its markers would be, too.
     """
     for log in logs:
-        if log.index is not None:
-            yield from _of_problems(log)
-    touched = [log for log in logs if log.reading.rows["is_transactional"].any()]
-    if not touched and not any(log.index for log in logs):
+        if log.transaction_index is not None:
+            yield from _of_problems(log, log.transaction_index)
+    touched = [log for log in logs if log.is_transactional]
+    if not touched and not any(log.transaction_index for log in logs):
         return
-    is_whole = all(log.reading.is_whole for log in logs)
-    end = logs[-1].reading.next_offset
-    transactions = transactions_of([log.segment for log in touched], end)
-    aborted = aborted_transactions([log.segment for log in touched], transactions)
+    is_whole = is_joined and all(log.is_whole for log in logs)
+    segments = [log.segment for log in touched]
+    transactions = transactions_of(segments, logs[-1].next_offset)
+    aborted = aborted_transactions(segments, transactions)
     for log in logs:
-        if log.index is not None and len(log.index) and not _is_garbage(log.index):
-            yield from _entries(log, log.index, transactions.markers, aborted, is_whole=is_whole)
+        index = log.transaction_index
+        if index is not None and len(index) and not _is_garbage(index):
+            yield from _entries(log, index, transactions.markers, aborted, is_whole=is_whole)
     if is_whole:
         yield from _missing(logs, aborted)
-    yield from _open_transactions(logs, transactions)
+    latest = max(log.latest_time for log in logs)
+    yield from _open_transactions(touched, transactions, latest)
 
 
 def _is_garbage(index: TransactionIndex) -> bool:
     return any(problem.kind != "unfinished entry" for problem in index.problems)
 
 
-def _of_problems(log: SegmentLog) -> Iterator[Finding]:
-    assert log.index is not None
+def _of_problems(log: SegmentSummary, index: TransactionIndex) -> Iterator[Finding]:
     path = log.segment.files["txnindex"].path
     seen: set[str] = set()
-    for problem in log.index.problems:
+    for problem in index.problems:
         kind, broker, severity = _problem_kind(problem, log.place)
         if kind in seen:
             continue
@@ -111,7 +101,7 @@ def _problem_kind(problem: Problem, place: Place) -> tuple[str, str, str]:
 
 
 def _entries(
-    log: SegmentLog,
+    log: SegmentSummary,
     index: TransactionIndex,
     markers: Markers,
     aborted: Sequence[AbortedTransaction],
@@ -126,7 +116,7 @@ def _entries(
         is_marker = mine & (markers.offsets == last) & markers.is_abort
         found = f"producer {producer}, offsets {first} to {last}, last stable offset {stable}"
         if not is_marker.any():
-            if _may_be_lost(log, last):
+            if not log.is_whole:  # it may be among what could not be read
                 continue
             yield _entry(
                 log, slot, last, found, f"an ABORT marker of the producer at offset {last}"
@@ -146,16 +136,7 @@ def _entries(
             yield _entry(log, slot, last, found, wanted)
 
 
-def _may_be_lost(log: SegmentLog, offset: int) -> bool:
-    """Return whether the batch with ``offset`` may be among what could not be read."""
-    reading = log.reading
-    if reading.is_whole:
-        return False
-    rows = reading.rows[reading.sound]
-    return not bool(((rows["base_offset"] <= offset) & (rows["last_offset"] >= offset)).any())
-
-
-def _entry(log: SegmentLog, slot: int, offset: int, found: str, wanted: str) -> Finding:
+def _entry(log: SegmentSummary, slot: int, offset: int, found: str, wanted: str) -> Finding:
     path = log.segment.files["txnindex"].path
     if log.place.is_recovered:
         broker = log.place.index("")
@@ -167,14 +148,16 @@ def _entry(log: SegmentLog, slot: int, offset: int, found: str, wanted: str) -> 
 
 
 def _missing(
-    logs: Sequence[SegmentLog], aborted: Sequence[AbortedTransaction]
+    logs: Sequence[SegmentSummary], aborted: Sequence[AbortedTransaction]
 ) -> Iterator[Finding]:
     """Yield a finding for each segment whose index lacks aborted transactions that ended in it."""
     listed = {
         (int(last), int(producer))
         for log in logs
-        if log.index is not None
-        for last, producer in zip(log.index.last_offsets, log.index.producer_ids, strict=True)
+        if log.transaction_index is not None
+        for last, producer in zip(
+            log.transaction_index.last_offsets, log.transaction_index.producer_ids, strict=True
+        )
     }
     starts = np.array([log.place.base_offset for log in logs], np.int64)
     lacking: dict[int, list[AbortedTransaction]] = {}
@@ -184,12 +167,12 @@ def _missing(
             lacking.setdefault(at, []).append(entry)
     for at, entries in lacking.items():
         log = logs[at]
-        if log.index is not None and _is_garbage(log.index):
+        if log.transaction_index is not None and _is_garbage(log.transaction_index):
             continue
         first = entries[0]
         file = log.segment.files.get("txnindex")
         path = log.place.path if file is None else file.path
-        holds = "no .txnindex" if file is None else f"{len(log.index or ())} entries"
+        holds = "no .txnindex" if file is None else f"{len(log.transaction_index or ())} entries"
         more = f" (and {len(entries) - 1} more)" if len(entries) > 1 else ""
         wanted = (
             f"the aborted transaction of producer {first.producer_id}, offsets "
@@ -204,18 +187,17 @@ def _missing(
         yield Finding(kind, severity, path, None, first.first_offset, holds, wanted, broker)  # type: ignore[arg-type]
 
 
-def _open_transactions(logs: Sequence[SegmentLog], transactions: Transactions) -> Iterator[Finding]:
+def _open_transactions(
+    logs: Sequence[SegmentSummary], transactions: Transactions, latest: int
+) -> Iterator[Finding]:
     """Yield a finding for each open transaction that its coordinator should have ended long ago.
 
     Times of data batches are compared with one another: markers have the broker's time, and data
     whatever the producer says.
     """
-    latest = -1
     first: dict[int, tuple[int, int, int, str]] = {}
     for log in logs:
-        rows = log.reading.rows[log.reading.sound]
-        rows = rows[~rows["is_control"]]
-        latest = max(latest, int(rows["max_timestamp"].max(initial=-1)))
+        rows = log.segment.batches.rows
         for row in rows[transactions.fates(rows) == OPEN]:
             producer = int(row["producer_id"])
             entry = (
