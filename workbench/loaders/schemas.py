@@ -173,3 +173,16 @@ FILES: Final = pa.schema(
         pa.field("modified", TIMESTAMP, nullable=False),
     ]
 )
+
+FINDINGS: Final = pa.schema(
+    [
+        pa.field("severity", pa.string(), nullable=False),  # error, warning, info
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("path", pa.string(), nullable=False),
+        pa.field("position", pa.int64()),  # byte; null: the whole file
+        pa.field("offset", pa.int64()),
+        pa.field("found", pa.string(), nullable=False),
+        pa.field("expected", pa.string(), nullable=False),
+        pa.field("broker", pa.string(), nullable=False),  # what a broker would do about it
+    ]
+)

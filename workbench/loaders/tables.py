@@ -15,6 +15,7 @@ from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
+from workbench.inspection.verify import verify_listing
 from workbench.layout import problems
 from workbench.loaders import arrow, schemas
 from workbench.loaders.plan import choose_partitions
@@ -216,6 +217,12 @@ class Inspect:
                 if (epochs := p.leader_epochs) is not None
                 for entry in epochs.entries
             ),
+        )
+
+    def findings(self) -> pa.Table:
+        """Return one row a finding of `LogDirectory.verify` (`schemas.FINDINGS`)."""
+        return pa.Table.from_pylist(
+            [finding.as_dict() for finding in verify_listing(self._listing)], schemas.FINDINGS
         )
 
     def files(self) -> pa.Table:

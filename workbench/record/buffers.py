@@ -20,8 +20,8 @@ _FREE: Final = 3  # references to a slab that only the pool holds: list, loop va
 class BufferPool:
     """Slabs of memory in powers of two. Not thread-safe: one pool a reading thread.
 
-    When more slabs of a size are in use than are watched, as when all batches of a scan are kept, the
-    oldest is left to whoever holds it and does not come back.
+    When more slabs of a size are in use than are watched, as when every batch of a scan is kept,
+    the oldest is left to whoever holds it and does not come back.
     """
 
     def __init__(self) -> None:
