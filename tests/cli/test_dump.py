@@ -20,6 +20,7 @@ ERAS = (
     ("k0.8.2-formats", "data"),
     ("k0.9-formats", "data"),
     ("k0.10.0-message-format", "after"),
+    ("k0.10.0-mixed-wrapper", "after"),
     ("k0.10.2-formats", "data"),
     ("k0.11-formats", "data"),
     ("k1.1-message-format", "after"),
