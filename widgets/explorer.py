@@ -8,6 +8,7 @@ import os
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import traitlets
 
 import workbench
@@ -18,6 +19,7 @@ from widgets.segment_view import SegmentView
 from widgets.selection import NOTHING, complete, from_front, segment_with_base, to_front
 from widgets.view.bytes import byte_window
 from widgets.view.findings import finding_rows
+from widgets.view.packing import pack
 from widgets.view.records import Lens, Mask
 from widgets.view.segments import strip_columns
 from widgets.view.text import plural, size_text
@@ -166,6 +168,13 @@ class LogExplorer(KafkaWidget):
             return {"row": -1, "place": None}, []
         row = view.records.row_of_offset(int(offset))
         return {"row": row, "place": view.place_of(row)}, []
+
+    def answer_fates(self, partition: str, segment: str) -> Answer:
+        """What became of the transaction of each batch, as a packed column and its buffer."""
+        view = self._current(partition, segment)
+        packed = pack(np.zeros(0, np.int8) if view is None else view.fates())
+        data = packed.pop("data")
+        return {"column": packed}, [] if data is None else [data]
 
     def answer_bytes(
         self, *, partition: str, segment: str, position: int, inside: bool, start: int, stop: int

@@ -18,7 +18,8 @@ from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import read_transactions
 
 CHECKED_AT_ONCE = 16 << 20
-"""Bytes: every CRC of a segment up to this size is checked when it is opened (some 20 ms)."""
+"""Bytes: every CRC of a segment up to this size is checked when it is opened (some 20 ms), and the
+transactions of a partition up to this size are resolved."""
 
 FIRST_PAGE = 200
 """Records that travel with the segment, so that a saved notebook shows them without a kernel."""
@@ -129,7 +130,8 @@ class SegmentView:
             "valid_size": self.tail.position,
             "stop": self.tail.stop,
             "problem_words": {str(code): text for code, text in self.words.items()},
-            "batches": batch_columns(self.rows, self.damaged) | {"fate": pack(self._fates())},
+            "batches": batch_columns(self.rows, self.damaged),
+            "fates": pack(self.fates()) if self.partition.size <= CHECKED_AT_ONCE else None,
             "offset_index": entries,
             "offset_index_dropped": dropped,
             "time_index": time_index_columns(
@@ -142,8 +144,12 @@ class SegmentView:
             "head": self.page(0, FIRST_PAGE, lens),
         }
 
-    def _fates(self) -> npt.NDArray[np.int8]:
-        """What became of each batch's transaction: codes of `workbench.inspection.transactions`."""
+    def fates(self) -> npt.NDArray[np.int8]:
+        """What became of each batch's transaction: codes of `workbench.inspection.transactions`.
+
+        Reads the markers of the whole partition, so the front end asks for it behind the picture
+        where that takes time.
+        """
         if not self.rows["is_transactional"].any() or self.partition.size > MOST_FOLLOWED:
             return np.zeros(len(self.rows), np.int8)
         return read_transactions(self.partition).fates(self.rows)

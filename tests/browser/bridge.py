@@ -91,7 +91,7 @@ class Bridge:
         page.expose_function("pythonMessage", self._take_message)
 
     def _keep(self, content: Any, buffers: Any = None) -> None:
-        self._messages.append({"content": content, "buffers": _plain(list(buffers or ()))})
+        self._messages.append({"content": content, "buffers": plain(list(buffers or ()))})
 
     def _take_state(self, text: str) -> dict[str, Any]:
         self.widget.set_state(json.loads(text))
@@ -103,7 +103,7 @@ class Bridge:
 
     def _flush(self) -> dict[str, Any]:
         keys = self._changed & set(self.widget.keys)
-        state = _plain(self.widget.get_state(list(keys))) if keys else {}
+        state = plain(self.widget.get_state(list(keys))) if keys else {}
         messages, self._messages = self._messages, []
         self._changed.clear()
         return {"state": state, "messages": messages}
@@ -118,7 +118,7 @@ class Bridge:
 
     def state(self) -> dict[str, Any]:
         """All that the page would be sent, fit for JSON."""
-        state: dict[str, Any] = _plain(self.widget.get_state())
+        state: dict[str, Any] = plain(self.widget.get_state())
         return state
 
     def push(self) -> None:
@@ -127,16 +127,16 @@ class Bridge:
         self.page.evaluate("(state) => model.receive(revive(state))", state)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Make a value fit for JSON; bytes become base64 text in an object of their own."""
     if isinstance(value, bytes | bytearray | memoryview):
         return {"$bytes": base64.b64encode(bytes(value)).decode()}
     if isinstance(value, dict):
         return {
-            name: _plain(each)
+            name: plain(each)
             for name, each in value.items()
             if name not in {"_esm", "_css", "layout", "tooltip"}
         }
     if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
+        return [plain(each) for each in value]
     return value

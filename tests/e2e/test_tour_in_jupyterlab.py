@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from notebooks.build import sources
 from tests.browser.bridge import chromium
@@ -32,16 +32,30 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture
-def page(tmp_path: Path) -> Iterator[Page]:
+@pytest.fixture(scope="module")
+def tour(lab: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
+    """The tour, open in a browser, with every cell run."""
     errors: list[str] = []
-    with chromium(tmp_path / "profile", width=1360, height=1000) as context:
+    with chromium(tmp_path_factory.mktemp("profile"), width=1360, height=1000) as context:
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
         page.on("request", lambda request: _stay_local(request.url, errors))
-        yield page
+        notebook = Notebook(page, lab, TOUR)
+        notebook.run_all()
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        yield notebook
     assert not [each for each in errors if not any(word in each for word in NOT_OURS)]
+
+
+@pytest.fixture
+def notebook(tour: Notebook) -> Notebook:
+    """The tour with nothing selected but the partition, the explorer in sight."""
+    tour.page.locator(".klw").first.scroll_into_view_if_needed()
+    tour.page.locator(MAP).first.scroll_into_view_if_needed()
+    tour.run("explorer.selected = {'partition': partition}")
+    tour.until(lambda: tour.value("explorer.selected")["position"] is None, "no start")
+    return tour
 
 
 def _stay_local(url: str, errors: list[str]) -> None:
@@ -49,15 +63,10 @@ def _stay_local(url: str, errors: list[str]) -> None:
         errors.append(f"a request to {url}")
 
 
-def test_click_a_batch_and_see_its_records(page: Page, lab: str) -> None:
-    notebook = Notebook(page, lab, TOUR)
-    notebook.run_all()
+def test_click_a_batch_and_see_its_records(notebook: Notebook) -> None:
+    page = notebook.page
     explorer = page.locator(".klw").first
-    explorer.scroll_into_view_if_needed()
     canvas = explorer.locator(MAP)
-    canvas.scroll_into_view_if_needed()
-    notebook.run("explorer.selected = {'partition': partition}")
-    notebook.until(lambda: notebook.value("explorer.selected")["position"] is None, "no start")
     box = canvas.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + 84)
@@ -70,7 +79,6 @@ def test_click_a_batch_and_see_its_records(page: Page, lab: str) -> None:
     )
     first = explorer.locator(".klw-row[data-kind~=within] > span:first-child").first
     expect(first).to_have_text(f"{batch[1]:,}")
-    SHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SHOTS / "tour-batch.png")
 
     record = explorer.locator(".klw-row[data-kind~=within]").first
@@ -91,12 +99,10 @@ def test_click_a_batch_and_see_its_records(page: Page, lab: str) -> None:
     ).endswith("[7]")
 
 
-def test_keys_of_the_explorer_do_not_reach_the_notebook(page: Page, lab: str) -> None:
-    notebook = Notebook(page, lab, TOUR)
-    notebook.run_all()
+def test_keys_of_the_explorer_do_not_reach_the_notebook(notebook: Notebook) -> None:
+    page = notebook.page
     cells = page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.length")
     explorer = page.locator(".klw").first
-    explorer.scroll_into_view_if_needed()
     explorer.locator(".klw-map").focus()
     for key in ("d", "d", "b", "a", "x", "ArrowRight"):
         page.keyboard.press(key)
@@ -106,11 +112,9 @@ def test_keys_of_the_explorer_do_not_reach_the_notebook(page: Page, lab: str) ->
     assert page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.length") == cells
 
 
-def test_the_explorer_follows_the_theme_of_jupyterlab(page: Page, lab: str) -> None:
-    notebook = Notebook(page, lab, TOUR)
-    notebook.run_all()
+def test_the_explorer_follows_the_theme_of_jupyterlab(notebook: Notebook) -> None:
+    page = notebook.page
     explorer = page.locator(".klw").first
-    explorer.scroll_into_view_if_needed()
     expect(explorer).to_have_attribute("data-theme", "light")
     page.evaluate(
         "window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"

@@ -8,10 +8,10 @@ import { visibleNodes } from "../../widgets/static/tree.js";
 const same = (base, length) => ({ base: String(base), dtype: "same", length, data: null });
 const list = (values) => ({ base: "0", dtype: "u4", length: values.length, data: new DataView(Uint32Array.from(values).buffer) });
 const segment = (change = {}) => new SegmentData({
-  name: "x.log", file_size: 300, valid_size: 300, stop: "end", problem_words: { 14: "the CRC does not match" },
+  name: "x.log", fates: list([0, 2, 0]), file_size: 300, valid_size: 300, stop: "end", problem_words: { 14: "the CRC does not match" },
   batches: {
     position: list([0, 100, 200]), size: same(100, 3), base_offset: list([10, 20, 40]), last_offset: list([19, 29, 49]), record_count: same(10, 3), max_timestamp: list([5, 6, 7]),
-    producer_id: same(-1, 3), producer_epoch: same(-1, 3), leader_epoch: same(0, 3), attributes: list([0, 0x11, 0x30]), magic: same(2, 3), problem: same(0, 3), fate: list([0, 2, 0]),
+    producer_id: same(-1, 3), producer_epoch: same(-1, 3), leader_epoch: same(0, 3), attributes: list([0, 0x11, 0x30]), magic: same(2, 3), problem: same(0, 3),
   },
   offset_index: { offset: list([29]), position: list([100]) }, offset_index_dropped: 0,
   time_index: { timestamp: list([6]), offset: list([29]), position: list([100]) }, ...change,
@@ -23,9 +23,10 @@ test("bytes belong to batches, and none to what lies behind them", () => {
   assert.deepEqual([100, 150].map((at) => data.batchAtPosition(at)), [1, -1]);
 });
 
-test("a look-up starts at the last entry at or before the batch's last offset", () => {
+test("a look-up starts at the last entry at or before the offset, else at the start of the file", () => {
   const data = segment();
-  assert.deepEqual([0, 1, 2].map((i) => data.entryFor(i)), [-1, 0, 0]);
+  assert.deepEqual([10n, 28n, 29n, 49n].map((offset) => data.entryFor(offset)), [-1, -1, 0, 0]);
+  assert.deepEqual([data.target(1, null), data.target(1, 25n)], [20n, 25n]);
 });
 
 test("a description names codec, kind and problem", () => {

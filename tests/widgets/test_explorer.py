@@ -197,6 +197,14 @@ def test_a_records_bytes_are_found(golden: Golden) -> None:
     assert (record.value or b"") in explained.batch.data[start : start + size]
 
 
+def test_what_became_of_transactions_is_told(logs: wb.LogDirectory) -> None:
+    explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1})
+    fates = unpack(explorer.get_state("_segment")["_segment"]["fates"])
+    assert set(fates) >= {0, 1, 2}
+    answer = ask(explorer, "fates", partition="txn-b-0", segment="1")
+    assert unpack(answer["column"] | {"data": answer["buffers"][0]}).tolist() == fates.tolist()
+
+
 def test_a_time_leads_to_the_first_record_at_or_after_it(logs: wb.LogDirectory) -> None:
     explorer = LogExplorer(logs, selected={"partition": "txn-b-0"})
     ask(explorer, "go", text="2023-11-14 22:13:21.030", partition="txn-b-0")

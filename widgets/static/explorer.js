@@ -165,6 +165,16 @@ function render({ model, el, signal: outer }) {
     stats.received = performance.now();
     showFindings();
     showSelection();
+    const shown = data;
+    if (data && !sent.fates && data.attributes.some((bits) => bits & 0x10)) {
+      ask("fates", inSegment({})).then((answer) => {
+        if (!answer || shown !== data) return;
+        data.setFates(new Column({ ...answer.column, data: answer.buffers[0] ?? null }));
+        showLegend();
+        map.repaint();
+        batches.refresh();
+      });
+    }
   }
   function showLegend() {
     legend.replaceChildren(...(data ? segmentLegend(data) : []));
@@ -185,7 +195,7 @@ function render({ model, el, signal: outer }) {
   let shownSource = "", shownOffset = null;
   function showSelection() {
     const now = chosen(), i = selectedBatch();
-    map.setSelected(i);
+    map.setSelected(i, now.offset === null ? null : BigInt(now.offset));
     batches.select(i);
     tabs.setAbout(i < 0 ? "" : `Batch ${count(i)} · ${data.offsets(i)}`);
     const source = i < 0 ? "" : `${now.partition}/${now.segment}/${now.position}`;

@@ -1,7 +1,7 @@
 // The lower tracks of the segment map: offset index with the path of a look-up, and time.
 import { binTimes } from "./binning.js";
 import { floorIndex } from "./columns.js";
-import { bytes, shortTime } from "./format.js";
+import { bytes, count, shortTime } from "./format.js";
 import { LAYOUT } from "./track_layout.js";
 
 export function paintIndex({ pen, data, ink, view, x, span, left }) {
@@ -29,10 +29,10 @@ export function paintIndex({ pen, data, ink, view, x, span, left }) {
     }
   }
   pen.globalAlpha = 1;
-  if (!places.length) note(pen, ink, left, top + tall / 2, "no entries: a look-up reads from the start of the file");
+  if (!places.length) trackNote(pen, ink, left, top + tall / 2, "no entries: a look-up reads from the start of the file");
 }
 
-function note(pen, ink, left, y, text) {
+export function trackNote(pen, ink, left, y, text) {
   pen.font = ink.ui;
   pen.textAlign = "left";
   pen.fillStyle = ink.dim;
@@ -40,8 +40,8 @@ function note(pen, ink, left, y, text) {
 }
 
 // The path of a look-up: from the entry at or before the offset, over the batches that must be read.
-export function paintLookup({ pen, data, ink, x, left, span }, i) {
-  const entry = data.entryFor(i), from = entry < 0 ? 0 : data.indexPosition[entry], to = data.position[i];
+export function paintLookup({ pen, data, ink, x, left, span }, i, offset) {
+  const target = data.target(i, offset), entry = data.entryFor(target), from = entry < 0 ? 0 : data.indexPosition[entry], to = data.position[i];
   const [top, tall] = LAYOUT.index, a = x(from), limit = left + span;
   // A batch that begins left of the view and reaches into it is pointed at where it comes into sight.
   const b = x(to) < left && x(data.end[i]) > left ? left + 6 : x(to);
@@ -60,7 +60,8 @@ export function paintLookup({ pen, data, ink, x, left, span }, i) {
   pen.lineTo(b - 4, top - 1);
   pen.lineTo(b + 4, top - 1);
   pen.fill();
-  const text = to === from ? "index points here" : `index, then read ${bytes(to - from)}`;
+  const start = entry < 0 ? "from the start" : "from this entry";
+  const text = `offset ${count(target)}: ${start}${to > from ? `, reads past ${bytes(to - from)}` : ""}`;
   pen.font = ink.ui;
   const wide = pen.measureText(text).width;
   const right = b + 10 + wide + 8 < limit;
@@ -78,7 +79,7 @@ export function paintTimes(scene) {
   const { pen, data, ink, view, left, span, x, cache } = scene, [top, tall] = LAYOUT.time;
   pen.fillStyle = ink.hair;
   pen.fillRect(left, top + tall, span, 1);
-  if (data.firstTime === null) return note(pen, ink, left, top + tall / 2, "no timestamps in this segment");
+  if (data.firstTime === null) return trackNote(pen, ink, left, top + tall / 2, "no timestamps in this segment");
   const whole = Math.max(1, data.lastTime - data.firstTime), y = (t) => top + tall - 3 - ((t - data.firstTime) / whole) * (tall - 8);
   cache.timeY = y;
   const { low, high } = binTimes(data, view[0], view[1], Math.ceil(span)), line = new Path2D();

@@ -66,7 +66,9 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
     reset() { top = 0; ask(); },
     reveal(row) {
       measure();
-      top = topToShow(row, top, Math.floor(viewport() / rowHeight), g.lastTop);
+      const shown = Math.floor(viewport() / rowHeight), far = row < top - shown || row > top + 2 * shown;
+      // Near rows move the least they can; far ones come to the middle, with what is around them.
+      top = far ? Math.max(0, Math.min(g.lastTop, row - Math.floor(shown / 2))) : topToShow(row, top, shown, g.lastTop);
       ask();
     },
     toTop(row) {

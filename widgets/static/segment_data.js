@@ -1,5 +1,5 @@
 // One segment as the front end holds it: columns of its batches and entries of its indexes.
-import { floorIndex, unpackColumns } from "./columns.js";
+import { Column, floorIndex, unpackColumns } from "./columns.js";
 import { CODECS, PALETTE } from "./theme.js";
 import { LATEST_MS, bytes, count, plural, range, timestamp } from "./format.js";
 
@@ -17,7 +17,7 @@ export class SegmentData {
     this.attributes = this.columns.attributes.numbers();
     this.problem = this.columns.problem.numbers();
     this.time = this.columns.max_timestamp.numbers();
-    this.fate = this.columns.fate.numbers();
+    this.fate = sent.fates ? new Column(sent.fates).numbers() : new Float64Array(this.length);
     // Markers carry the coordinator's clock: where records have times of their own they would bend the scale.
     if (this.attributes.some((bits) => !(bits & CONTROL))) for (let i = 0; i < this.length; i++) if (this.isControl(i)) this.time[i] = -1;
     this.offsetIndex = { ...unpackColumns(sent.offset_index), dropped: sent.offset_index_dropped };
@@ -64,6 +64,9 @@ export class SegmentData {
   problemText(i) {
     return this.problems[this.problem[i]] ?? this.found.get(i) ?? (this.problem[i] ? `problem ${this.problem[i]}` : "");
   }
+  setFates(column) {
+    if (column.length === this.length) this.fate = column.numbers();
+  }
   // Mark the batches that verify found something wrong with, besides those the scan saw.
   setFindings(findings) {
     this.found = new Map();
@@ -86,9 +89,13 @@ export class SegmentData {
     return i >= 0 && this.position[i] === position ? i : -1;
   }
 
-  // The index entry from which a broker would start to look for this batch; -1: from the start of the file.
-  entryFor(i) {
-    const offset = this.columns.last_offset.exact(i);
+  // The offset that is looked up: the one that is selected, else the first of the batch.
+  target(i, offset) {
+    const base = this.columns.base_offset.exact(i);
+    return offset ?? (base < 0n ? this.columns.last_offset.exact(i) : base);
+  }
+  // The index entry from which a broker starts to look for an offset; -1: from the start of the file.
+  entryFor(offset) {
     return this.offsetIndex.offset.after(offset) - 1;
   }
 

@@ -14,7 +14,7 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
   const hint = h("div", { class: "klw-hint", hidden: true }, "Click the map, or hold Ctrl, to zoom with the wheel");
   const el = h("div", { class: "klw-map", tabindex: 0, role: "application", "aria-roledescription": "segment map" }, canvas, card, hint);
   const pen = canvas.getContext("2d");
-  let data = null, view = [0, 1], selected = -1, hover = -1, scene = null, cache = {}, saving = 0, hiding = 0;
+  let data = null, view = [0, 1], selected = -1, offset = null, hover = -1, scene = null, cache = {}, saving = 0, hiding = 0;
   const ask = painter(canvas, paint, signal);
   const glide = glider((a, b) => show([a, b]), signal);
   signal.addEventListener("abort", () => { clearTimeout(saving); clearTimeout(hiding); });
@@ -24,7 +24,7 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
     const start = performance.now();
     if (fitCanvas(canvas, pen)) cache = {};
     cache.ink ??= inks(root);
-    scene = paintTracks(pen, data, { width: canvas.clientWidth, ink: cache.ink, view, mark: { selected, hover }, cache });
+    scene = paintTracks(pen, data, { width: canvas.clientWidth, ink: cache.ink, view, mark: { selected, hover, offset }, cache });
     Object.assign(stats, { draws: (stats.draws ?? 0) + 1, lastDraw: performance.now() - start, view: [...view], shown: cache.shown });
   }
   function show(wanted) {
@@ -45,6 +45,7 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
   function pick(i, follow) {
     if (i < 0 || i >= data.length) return;
     selected = i;
+    offset = null;
     if (follow) reveal(i);
     announce(data.sentence(i));
     ask();
@@ -176,10 +177,12 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
       }
       ask();
     },
-    setSelected(i) {
-      if (i === selected) return;
+    // A batch, and the offset of the record in it that is selected (a BigInt), if one is.
+    setSelected(i, record = null) {
+      if (i === selected && record === offset) return;
+      if (i >= 0 && i !== selected) reveal(i);
       selected = i;
-      if (i >= 0) reveal(i);
+      offset = record;
       ask();
     },
     setView(wanted) {

@@ -3,7 +3,7 @@ import { byteTicks } from "./axis.js";
 import { binBatches, paintBins } from "./binning.js";
 import { floorIndex } from "./columns.js";
 import { bytes, duration, plural } from "./format.js";
-import { paintIndex, paintLookup, paintTimeLabels, paintTimes } from "./index_tracks.js";
+import { paintIndex, paintLookup, paintTimeLabels, paintTimes, trackNote } from "./index_tracks.js";
 import { tailText } from "./segment_data.js";
 import { DAMAGE, hatch, rgb } from "./theme.js";
 import { LAYOUT } from "./track_layout.js";
@@ -19,7 +19,7 @@ export function paintTracks(pen, data, { width, ink, view, mark, cache }) {
   paintOverview(scene);
   pen.save();
   pen.beginPath();
-  pen.rect(left, 0, span, LAYOUT.height);
+  pen.rect(left - 4, 0, span + 8, LAYOUT.height);
   pen.clip();
   paintGrid(scene);
   paintBatches(scene);
@@ -98,6 +98,7 @@ function paintBatches(scene) {
   const { pen, data, ink, view, span, left, x, cache } = scene, [top, tall] = LAYOUT.batches;
   const first = Math.max(0, floorIndex(data.position, view[0])), last = floorIndex(data.position, view[1]);
   cache.shown = Math.max(0, last - first + 1);
+  if (!data.length && data.fileSize === data.validSize) trackNote(pen, ink, left, top + tall / 2, "no batches yet");
   if (cache.shown > span / 3) {
     const layer = stacked(scene, view[0], view[1], tall);
     pen.drawImage(layer.sheet, left, top, span, tall);
@@ -213,7 +214,7 @@ function paintTail({ pen, data, ink, x }) {
 
 function paintMarks(scene) {
   const { pen, data, ink, mark, x } = scene, [top, tall] = LAYOUT.batches;
-  if (mark.selected >= 0 && mark.selected < data.length) paintLookup(scene, mark.selected);
+  if (mark.selected >= 0 && mark.selected < data.length) paintLookup(scene, mark.selected, mark.offset);
   for (const [i, colour, weight, grow] of [[mark.hover, ink.fg, 1.5, 1], [mark.selected, ink.bg, 6, 2.5], [mark.selected, ink.fg, 2.5, 2.5]]) {
     if (i < 0 || i >= data.length) continue;
     const a = x(data.position[i]), wide = Math.max(3, x(data.end[i]) - a);
