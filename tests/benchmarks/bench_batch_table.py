@@ -17,11 +17,11 @@ def main() -> None:
     (partition,) = list_log_directories(file.parent).partitions.values()
     mine, jvm = best_of(first_look), peer("headers", str(file))
     again = best_of(lambda: len(partition.segments[0].batches))
-    assert mine.count == jvm.count
+    assert mine.records == jvm.records
     tool = dump_log_segments(file)
     columns = ["batches", "ours", "JVM loop", "DumpLogSegments (wall)", "second look"]
     row = [
-        mine.count,
+        mine.records,
         f"{mine.cpu * 1000:.0f} ms CPU, {mine.wall * 1000:.0f} ms wall",
         f"{jvm.cpu / mine.cpu:.2f}x CPU, {jvm.wall / mine.wall:.2f}x wall",
         f"{tool.wall / mine.wall:.0f}x",

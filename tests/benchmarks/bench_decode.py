@@ -1,4 +1,4 @@
-"""Records of a file to Arrow batches, CRC checked, against memcpy, the JVM and the Python clients."""
+"""Records of a file to Arrow batches, CRC checked, against memcpy, the JVM and Python clients."""
 
 import mmap
 from collections.abc import Iterator
@@ -116,16 +116,16 @@ def uncompressed() -> None:
         file = generated("none", value_size, SIZE)
         size = file.stat().st_size
         mine, copy, jvm = ours(file), memcpy(size), peer("records", str(file))
-        assert mine.count == jvm.count, (mine, jvm)
+        assert mine.records == jvm.records, (mine, jvm)
         tool = dump_log_segments(file, "--deep-iteration")
-        per_record = mine.cpu / mine.count
+        per_record = mine.cpu / mine.records
 
         def ratio(other: Timing, per_record: float = per_record) -> str:
-            return f"{other.cpu / other.count / per_record:.1f}x"
+            return f"{other.cpu / other.records / per_record:.1f}x"
 
         rows.append([
             f"{value_size} B",
-            f"{mine.count / mine.cpu / 1e6:.1f} M/s",
+            f"{mine.records / mine.cpu / 1e6:.1f} M/s",
             f"{size / mine.cpu / 1e9:.2f} GB/s",
             f"{copy.cpu / mine.cpu:.2f}",
             f"{jvm.cpu / mine.cpu:.2f}x",
@@ -159,8 +159,8 @@ def compressed() -> None:
             file = generated(codec, value_size, 24 << 20)
             mine, alone = ours(file), codec_alone(file)
             jvm = peer("records", str(file))
-            assert mine.count == jvm.count
-            row = [codec, f"{value_size} B", f"{mine.count / mine.cpu / 1e6:.1f} M/s"]
+            assert mine.records == jvm.records
+            row = [codec, f"{value_size} B", f"{mine.records / mine.cpu / 1e6:.1f} M/s"]
             rows.append([*row, f"{mine.cpu / alone.cpu:.2f}", f"{jvm.cpu / mine.cpu:.2f}x"])
     columns = ["codec", "values", "records", "time / codec's own", "JVM loop"]
     table("compressed file to Arrow batches", columns, rows)

@@ -10,7 +10,7 @@ ROUNDS = 5
 STEPS = {
     "import": "import workbench",
     "list a directory": "import workbench; workbench.open_log_directory(PATH).listing",
-    "first records": "import workbench; workbench.open_log_directory(PATH).scan(limit=100).to_arrow()",
+    "first records": "import workbench as w; w.open_log_directory(PATH).scan(limit=100).to_arrow()",
     "batch table": "import workbench; workbench.open_log_directory(PATH).inspect.batches()",
 }
 

@@ -1,7 +1,7 @@
 """How the benchmarks measure: CPU time of one thread, best of several rounds, ratios side by side.
 
-CPU time repeats within a few per cent where wall time doubles on a shared machine. The first round warms
-caches and compiled code and does not count.
+CPU time repeats within a few per cent where wall time doubles on a shared machine. The first round
+warms caches and compiled code and does not count.
 """
 
 import subprocess
@@ -27,11 +27,11 @@ SERVER_FLAGS = (
 
 
 class Timing(NamedTuple):
-    """Seconds of CPU and wall time, and what the run counted."""
+    """Seconds of CPU and wall time, and how many records or batches the run went through."""
 
     cpu: float
     wall: float
-    count: int
+    records: int
 
 
 def best_of(run: Callable[[], int], rounds: int = ROUNDS) -> Timing:
@@ -58,7 +58,7 @@ def memcpy(size: int) -> Timing:
 
 
 def peer(*arguments: str) -> Timing:
-    """Run ``Peer.java``, Kafka's own classes in a warm JVM, and return what it measured."""
+    """Run ``Peer.java``, Kafka's own classes in a warm JVM; return what it measured."""
     source = (Path(__file__).parent / "Peer.java").read_text()
     classes = compile_java(KAFKA, source, "Peer")
     command = ["java", *SERVER_FLAGS, "-cp", f"{classes}:{class_path(KAFKA)}", "Peer", *arguments]
@@ -70,7 +70,7 @@ def peer(*arguments: str) -> Timing:
 
 
 def dump_log_segments(file: Path, *options: str) -> Timing:
-    """Time Kafka's tool as a user runs it: one process, output thrown away. CPU is the process's."""
+    """Time Kafka's tool as a user runs it: a process, its output thrown away. CPU is wall here."""
     tool = ["kafka.tools.DumpLogSegments", *options, "--files", str(file)]
     command = ["java", "-Xmx256m", *SERVER_FLAGS[2:], "-cp", class_path(KAFKA), *tool]
     start = time.perf_counter()

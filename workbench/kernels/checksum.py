@@ -36,6 +36,7 @@ def _slicing(table: npt.NDArray[np.int64]) -> Any:
     """Make the portable CRC kernel for one polynomial's table."""
 
     def crc(address: int, size: int) -> int:
+        """Return the CRC of ``size`` bytes at ``address``."""
         state = _ALL_ONES
         end = address + size
         while address + 16 <= end:
