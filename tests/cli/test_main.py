@@ -87,3 +87,39 @@ def test_listing_loads_neither_numba_nor_pandas(golden: Golden) -> None:
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stderr == "set()\n"
+
+
+def _state(folder: Path) -> dict[str, tuple[bytes, int]]:
+    return {
+        str(path): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_no_command_changes_a_byte_of_what_it_looks_at(golden: Golden, tmp_path: Path) -> None:
+    directory = golden("4.2.0-txn").directory("data")
+    before = _state(directory)
+    for name in ("ls", "describe", "dump", "search", "verify"):
+        assert run(name, directory).code == 0
+    assert run("describe", directory, "-p", "txn-a-0").code == 0
+    assert run("export", directory, "--to", tmp_path / "all.parquet").code == 0
+    assert _state(directory) == before
+
+
+def test_every_failure_is_one_line(golden: Golden) -> None:
+    directory = golden("4.2.0-txn").directory("data")
+    index = directory / "txn-a-0" / "00000000000000000000.index"
+    for arguments in (
+        ["dump"],
+        ["dump", directory, "--offsets", "x"],
+        ["dump", index],
+        ["search", index],
+        ["no-such-command"],
+        ["describe", directory, "--batch", "0"],
+    ):
+        outcome = run(*arguments)
+        assert outcome.code == 3
+        assert outcome.out == ""
+        assert len(outcome.err.splitlines()) == 1
+        assert outcome.err.startswith("kafka-workbench: ")

@@ -189,10 +189,17 @@ def select_records(
     Raises:
         LogDirectoryError: a path does not exist.
         LookupError: a topic or partition is not there.
+        UsageError: a file holds no records.
     """
     logs = open_logs(paths)
+    chosen = pick_partitions(logs.listing, topics, partitions)
+    for partition in chosen:
+        if partition.only is not None and not partition.segments:
+            raise click.UsageError(
+                f"{partition.path}/{partition.only} holds no records; describe shows what it holds"
+            )
     return Selection(
-        pick_partitions(logs.listing, topics, partitions),
+        chosen,
         offsets,
         (LOWEST if since is None else since, HIGHEST if until is None else until),
         isolation_level,

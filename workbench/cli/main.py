@@ -94,7 +94,7 @@ class Program(click.Group):
         except (KeyboardInterrupt, click.Abort):
             click.echo("interrupted", err=True)
             return INTERRUPTED
-        except click.UsageError as error:
+        except click.exceptions.NoArgsIsHelpError as error:
             error.show()
             return FAILED
         except Exception as error:
@@ -111,6 +111,8 @@ def one_line(error: Exception) -> str:
 
     if isinstance(error, click.ClickException):
         text = error.format_message()
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            text = f"{text.rstrip('.')} ({error.ctx.command_path} --help tells more)"
     elif isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
     else:

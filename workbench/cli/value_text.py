@@ -46,8 +46,15 @@ def size_of(data: bytes | None) -> str:
 
 def _json_text(value: Any) -> str:
     if isinstance(value, str):
-        return value
-    return json.dumps(printable(value), ensure_ascii=False, default=str)
+        return _on_one_line(value)
+    return _on_one_line(json.dumps(printable(value), ensure_ascii=False, default=str))
+
+
+def _on_one_line(text: str) -> str:
+    """Return text with what is no letter or sign escaped: line ends, and what steers terminals."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _base64_text(data: bytes | None) -> str:

@@ -7,7 +7,10 @@ import click
 
 from workbench.cli.command import Command, as_json, open_logs, pick_partitions
 from workbench.cli.output import cell, console, plural, print_json
+from workbench.cli.progress import progress
 from workbench.inspection.findings import Finding
+from workbench.inspection.partition import Partition
+from workbench.inspection.verify import verify_partitions
 
 CODES: Final = {"info": 0, "warning": 1, "error": 2}
 """Exit code by the worst severity."""
@@ -22,12 +25,16 @@ _COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
     "--partition", "-p", "partitions", multiple=True, metavar="NUMBER|NAME",
     help="Only this partition, as 0 or orders-0; repeatable.",
 )  # fmt: skip
+@click.option(
+    "--quick", is_flag=True, help="Look at headers, indexes and checkpoints; decode no records."
+)
 @as_json
 def command(
     *,
     paths: tuple[str, ...],
     topics: tuple[str, ...],
     partitions: tuple[str, ...],
+    quick: bool,
     as_json: bool,
 ) -> int:
     """Check segments, indexes, snapshots and checkpoints, alone and against each other.
@@ -39,7 +46,7 @@ def command(
     With --json: a list of objects with kind, severity (info, warning, error), path, position
     (byte), offset, found, expected and broker.
     """
-    findings = find(paths, topics, partitions)
+    findings = find(paths, topics, partitions, deep=not quick)
     if as_json:
         print_json([finding.as_dict() for finding in findings])
     else:
@@ -48,17 +55,31 @@ def command(
 
 
 def find(
-    paths: tuple[str, ...], topics: tuple[str, ...], partitions: tuple[str, ...]
+    paths: tuple[str, ...], topics: tuple[str, ...], partitions: tuple[str, ...], *, deep: bool
 ) -> list[Finding]:
     """Return the findings of what the arguments name.
 
     With topics or partitions only those in files of the chosen partitions.
+
+    Raises:
+        LogDirectoryError: a path does not exist.
+        LookupError: a topic or partition is not there.
     """
     logs = open_logs(paths)
-    if not topics and not partitions:
-        return list(logs.verify())
-    folders = [each.path for each in pick_partitions(logs.listing, topics, partitions)]
-    return [finding for finding in logs.verify() if _is_in(finding.path, folders)]
+    everything = not topics and not partitions
+    chosen = list(logs.values())
+    if not everything:
+        chosen = pick_partitions(logs.listing, topics, partitions)
+    wanted = None if everything else {partition.topic for partition in chosen}
+    found: list[Finding] = []
+    with progress("verifying", sum(partition.size for partition in chosen)) as meter:
+        for checked, findings in verify_partitions(logs.listing, topics=wanted, deep=deep):
+            found += findings
+            meter.advance(checked.size if isinstance(checked, Partition) else 0)
+    if everything:
+        return found
+    folders = [partition.path for partition in chosen]
+    return [finding for finding in found if _is_in(finding.path, folders)]
 
 
 def _is_in(path: str, folders: Sequence[str]) -> bool:
