@@ -207,6 +207,19 @@ def test_internal_topics_are_decoded_in_text(golden: Golden) -> None:
     assert "txn-group-commit" in shown.out
 
 
+def test_internal_topics_are_decoded_in_json_when_asked_for(golden: Golden) -> None:
+    directory = golden("4.2.0-txn").directory("data")
+    plain = run("dump", directory, "--json").lines
+    decoded = run("dump", directory, "--json", "--decode").lines
+    offsets = [each for each in decoded if each["topic"] == "__consumer_offsets"]
+    assert offsets[0]["decoded"]["key"]["data"]["group"] == "txn-group-commit"
+    assert offsets[0]["decoded"]["value"]["data"]["offset"] == 5
+    assert all(("decoded" in each) == each["topic"].startswith("__") for each in decoded)
+    for each in decoded:
+        each.pop("decoded", None)
+    assert decoded == plain
+
+
 def test_a_damaged_batch_is_left_out_and_told_on_stderr(golden: Golden, tmp_path: Path) -> None:
     source = golden("4.2.0-txn").directory("data") / "txn-a-0"
     copy = tmp_path / "txn-a-0"

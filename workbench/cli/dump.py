@@ -17,6 +17,7 @@ from workbench.cli.output import is_terminal
 from workbench.cli.reading import Part, Reading
 from workbench.cli.text_lines import Look
 from workbench.cli.value_text import AUTO, FORMATS
+from workbench.decoders.registry import decoder_for
 from workbench.inspection.transactions import Transactions, read_transactions
 
 Runs = list[tuple[int, int]]
@@ -46,6 +47,9 @@ _DAMAGED: Final = 2  # exit code with --strict
 @click.option(
     "--value-format", type=click.Choice(FORMATS), default=AUTO, help="text: how values are shown."
 )
+@click.option(
+    "--decode", is_flag=True, help='jsonl: add "decoded" to the records of internal topics.'
+)
 @click.option("--full", is_flag=True, help="text: do not cut long keys and values.")
 @click.option("--strict", is_flag=True, help="Exit with 2 when something damaged was left out.")
 def command(
@@ -58,6 +62,7 @@ def command(
     show_values: bool,
     key_format: str,
     value_format: str,
+    decode: bool,
     full: bool,
     strict: bool,
     **choice: Any,
@@ -67,7 +72,8 @@ def command(
     With --format jsonl each record is one JSON object: topic, partition, offset, timestamp (ms; -1:
     none), timestampType, key and value (hex or null), headers (a list of [name, hex or null]).
     Control records have "control", too. With --batches each batch is one object before its records,
-    with the columns of the batch table.
+    with the columns of the batch table. With --decode records of Kafka's own topics have "decoded",
+    an object with the meaning of "key" and "value".
 
     Damaged batches are left out and told on stderr; `verify` explains them.
     """
@@ -85,7 +91,7 @@ def command(
         look = Look(show_values, key_format, value_format, is_terminal(), full)
         lines = _text(look, with_batches=with_batches, with_records=records)
     else:
-        lines = _json(with_batches=with_batches, with_records=records)
+        lines = _json(with_batches=with_batches, with_records=records, decode=decode)
     _print(reading, lines, limit)
     return _DAMAGED if reading.tell_findings() and strict else 0
 
@@ -130,19 +136,22 @@ def _by_batch(part: Part, runs: Runs) -> Iterator[tuple[Any, Runs]]:
         yield row, mine
 
 
-def _json(*, with_batches: bool, with_records: bool) -> Lines:
+def _json(*, with_batches: bool, with_records: bool, decode: bool) -> Lines:
     """Return the function that makes JSON lines of a part."""
 
     def lines(part: Part, runs: Runs) -> Iterator[str]:
         where = (part.partition.topic, part.partition.partition)
+        decoder = decoder_for(where[0]) if decode else None
+        columns, rows = part.columns, part.batch_rows
         if not with_batches:
-            yield from json_lines.record_lines(part.columns, part.batch_rows, runs, where)
+            if with_records:
+                yield from json_lines.record_lines(columns, rows, runs, where, decoder)
             return
         texts = json_lines.batch_lines(part.rows, *where, part.read.segment.base_offset)
         for text, (_, mine) in zip(texts, _by_batch(part, runs), strict=True):
             yield text + "\n"
             if with_records and mine:
-                yield from json_lines.record_lines(part.columns, part.batch_rows, mine, where)
+                yield from json_lines.record_lines(columns, rows, mine, where, decoder)
 
     return lines
 

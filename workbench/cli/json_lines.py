@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from workbench.decoders.decoder import Decoder, printable
 from workbench.errors import CorruptRecordError
 from workbench.layout import problems
 from workbench.layout.attributes import (
@@ -145,11 +146,18 @@ def control_fields(key: bytes | None, value: bytes | None) -> dict[str, Any]:
     return json.loads(json.dumps(told, default=str))  # type: ignore[no-any-return]
 
 
+def _decoded(line: str, key: bytes | None, value: bytes | None, decoder: Decoder) -> str:
+    """Return a line with what the key and the value mean."""
+    meaning = {"key": decoder.key(key), "value": decoder.value(key, value)}
+    return f'{line[:-1]},"decoded":{json.dumps(printable(meaning), default=str)}}}'
+
+
 def record_lines(
     columns: RecordColumns,
     rows: Rows,
     runs: list[tuple[int, int]],
     where: tuple[str, int],
+    decoder: Decoder | None = None,
 ) -> Iterator[str]:
     """Yield records as text of many lines, each with its end.
 
@@ -158,6 +166,7 @@ def record_lines(
         rows: BATCH_ROW[m] that ``columns.batch`` numbers.
         runs: [first, end) of the records wanted, ascending.
         where: topic and partition.
+        decoder: adds ``decoded`` with ``key`` and ``value`` to records that are no control records.
     """
     assert columns.keys is not None
     assert columns.values is not None
@@ -167,6 +176,11 @@ def record_lines(
     for first, end in runs:
         for at in range(first, end, step):
             lines = _block(columns, rows, at, min(at + step, end), prefix)
+            if decoder is not None:
+                for number, line in enumerate(lines, at):
+                    if not rows["is_control"][columns.batch[number]]:
+                        key, value = columns.keys.item(number), columns.values.item(number)
+                        lines[number - at] = _decoded(line, key, value, decoder)
             lines.append("")
             yield "\n".join(lines)
 
