@@ -21,7 +21,9 @@ def test_text_has_a_line_a_check() -> None:
 
 
 def test_the_lab_can_say_what_it_would_open() -> None:
-    told = run("lab", "--json", "--no-browser")
+    told = run("lab", "--json", "--no-browser", "--", "--port=9999")
     assert told.code == 0
     assert "--no-browser" in told.json["command"]
+    assert told.json["command"][-1] == "--port=9999"
+    assert run("lab", "--json", "some/path").json["data"] == "some/path"
     assert json.loads(told.out)["is_checkout"] is True

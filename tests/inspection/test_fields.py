@@ -1,6 +1,7 @@
 import random
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,7 @@ def test_every_byte_of_a_sound_batch_has_a_name_and_nothing_is_wrong(
 def test_the_records_that_are_explained_are_the_records_that_are_read(
     name: str, golden: Golden
 ) -> None:
-    for segment in segments(golden(name)):
+    for segment in islice(segments(golden(name)), 12):
         for chunk in segment.read():
             columns = chunk.columns
             for number, row in enumerate(chunk.rows[:3]):
@@ -154,7 +155,7 @@ def test_a_batch_cut_anywhere_is_explained_as_far_as_it_goes(
 @pytest.mark.parametrize("name", ERAS)
 def test_no_change_of_bytes_raises(name: str, golden: Golden, tmp_path: Path) -> None:
     dice = random.Random(name)
-    for segment in segments(golden(name)):
+    for segment in islice(segments(golden(name)), 8):
         data = Path(segment.path).read_bytes()[:2000]
         for _ in range(60):
             changed = bytearray(data)

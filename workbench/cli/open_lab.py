@@ -10,7 +10,6 @@ from workbench.cli.output import print_json
     "lab",
     cls=Command,
     short_help="Open JupyterLab on the tour.",
-    context_settings={"ignore_unknown_options": True},
 )
 @click.argument("path", metavar="[PATH]", required=False, type=click.Path())
 @click.argument("options", metavar="[-- OPTIONS]", nargs=-1, type=click.UNPROCESSED)
@@ -36,6 +35,8 @@ def command(
 
     from workbench.cli.lab import find_tour, lab_command, run_lab
 
+    if path is not None and path.startswith("-"):  # the first of the options behind --
+        path, options = None, (path, *options)
     if not as_json:
         return run_lab(path, folder=folder, browser=not no_browser, options=options)
     tour = find_tour()
