@@ -36,7 +36,8 @@ def command(
     from workbench.cli.lab import find_tour, lab_command, run_lab
 
     if path is not None and path.startswith("-"):  # the first of the options behind --
-        path, options = None, (path, *options)
+        options = (path, *options)
+        path = None
     if not as_json:
         return run_lab(path, folder=folder, browser=not no_browser, options=options)
     tour = find_tour()
