@@ -82,6 +82,7 @@ KINDS: Final[dict[str, str]] = {
     "checkpoint-beyond-end": "a checkpointed offset behind the end of its log",
     "checkpoint-stale": "a checkpointed offset older than the log",
     "checkpoint-partition": "a checkpoint names partitions whose folders are not there",
+    "not-checkpointed": "a partition that no checkpoint names, though the stop was clean",
     "meta-properties-damaged": "a meta.properties that cannot be read",
     "meta-properties-missing": "no meta.properties",
     "meta-properties-mismatch": "log directories of different brokers or clusters, or one twice",

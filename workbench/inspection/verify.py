@@ -99,7 +99,7 @@ def verify_partitions(
             collect(verify_root(root, checkpoints, situation, era), found)
         collect(verify_checkpoints(root, checkpoints, results, situation), found)
         if not is_filtered:
-            collect(verify_folders(root, checkpoints), found)
+            collect(verify_folders(root, checkpoints, situation), found)
         yield root, found
     if not is_filtered and listing.roots:
         yield listing.roots[-1], list(verify_roots(listing.roots))

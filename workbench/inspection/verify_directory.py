@@ -245,7 +245,29 @@ def _beyond_end(
     return Finding("checkpoint-beyond-end", severity, path, None, offset, found, wanted, broker)
 
 
-def verify_folders(root: Root, checkpoints: Mapping[str, OffsetCheckpoint]) -> Iterator[Finding]:
+def verify_folders(
+    root: Root, checkpoints: Mapping[str, OffsetCheckpoint], situation: Situation
+) -> Iterator[Finding]:
+    """Yield what the folders and the partitions in the checkpoints contradict each other in."""
+    yield from _without_folder(root, checkpoints)
+    points = checkpoints.get(names.RECOVERY_POINTS)
+    if situation.stop != "clean" or points is None or points.problems:
+        return
+    for partition in root.partitions:
+        name = TopicPartition(partition.topic, partition.partition)
+        is_log = partition.kind == "log" and partition.segments and name.topic != METADATA_TOPIC
+        if is_log and name not in points.offsets:
+            broker = (
+                "The broker did not have this folder when it stopped. It loads it as if it had "
+                "been closed cleanly; where the cluster knows no such partition, it is not served, or "
+                "renamed to -stray."
+            )
+            found, wanted = f"nothing of {name} in {names.RECOVERY_POINTS}", "its log end there"
+            kind = "not-checkpointed"
+            yield Finding(kind, "warning", partition.path, None, None, found, wanted, broker)
+
+
+def _without_folder(root: Root, checkpoints: Mapping[str, OffsetCheckpoint]) -> Iterator[Finding]:
     """Yield a finding when partitions are checkpointed and have no folder.
 
     The cleaner's checkpoint is left out: it keeps deleted topics until the cleaner writes again.

@@ -105,7 +105,7 @@ def verify_partition(
     expects_file = era.epochs_and_snapshots
     for step in (
         gaps,
-        verify_transactions(logs, is_joined=not gaps),
+        verify_transactions(logs, is_joined=not gaps and not swap_ranges(partition)),
         verify_leftovers(partition),
         _swapped(partition, here, deep=deep),
         verify_snapshots(
@@ -129,8 +129,8 @@ def _missing_offsets(partition: Partition, logs: Sequence[SegmentSummary]) -> It
     """
     filled = {offset for offset, _ in swap_ranges(partition)}
     for log, behind in pairwise(logs):
-        end, base = log.next_offset, behind.place.base_offset
-        if log.place.next_base != base or not log.is_end_sure or end >= base:
+        end, base = log.next_offset, min(behind.place.base_offset, behind.first_offset)
+        if log.place.next_base != behind.place.base_offset or not log.is_end_sure or end >= base:
             continue
         if not log.size and not log.has_index_entries:
             continue

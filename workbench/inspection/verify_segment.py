@@ -40,6 +40,7 @@ class SegmentSummary:
         transaction_index: read before the log; None when there is none.
         size: of the `.log` file, in bytes.
         has_batches, has_index_entries: whether there are any.
+        first_offset: of the first sound batch; the base offset without any.
         next_offset: behind the last batch; the base offset without any.
         is_end_sure: whether `next_offset` can be believed.
         is_whole: whether every byte belongs to a sound batch.
@@ -56,6 +57,7 @@ class SegmentSummary:
     size: int
     has_batches: bool
     has_index_entries: bool
+    first_offset: int
     next_offset: int
     is_end_sure: bool
     is_whole: bool
@@ -116,6 +118,7 @@ def verify_segment(
         size=reading.size,
         has_batches=bool(len(reading.rows)),
         has_index_entries=bool(index),
+        first_offset=_first_offset(reading),
         next_offset=reading.next_offset,
         is_end_sure=reading.is_end_sure,
         is_whole=reading.is_whole,
@@ -125,6 +128,11 @@ def verify_segment(
         latest_time=int(data.max(initial=NO_TIME)),
         epochs=_epochs(rows, epoch_starts),
     )
+
+
+def _first_offset(reading: LogReading) -> int:
+    rows = reading.rows[reading.sound]
+    return int(first_offsets(rows[:1])[0]) if len(rows) else reading.base_offset
 
 
 def _has_holes(reading: LogReading, rows: Rows) -> bool:
