@@ -146,7 +146,7 @@ damage
 # ## Spark
 #
 # The same scan feeds Spark, one task for each segment, with the columns of Spark's own Kafka
-# source.
+# source. A session of your own learns the format by `wb.spark.register(spark)`.
 
 # %%
 spark = wb.spark.local_session()
