@@ -1,0 +1,93 @@
+"""A program: run every kernel on bytes that end at the edge of memory nobody may touch.
+
+Reading one byte too far kills it. `test_bounds` starts it and looks at how it ended.
+"""
+
+import ctypes
+import mmap
+import random
+import sys
+
+import numpy as np
+
+from tests.kernels.twins import ALL, Bytes, check_both, decode_both, scan_both, sound_runs, spans_of
+from tests.naive import Record, batch, message
+from workbench.kernels import checksum
+from workbench.kernels.outputs import CHECK_CRC
+
+_PAGES = 4
+
+
+class EdgeOfMemory:
+    """Memory whose last byte is followed by a page that may not be read."""
+
+    def __init__(self) -> None:
+        self._mapped = mmap.mmap(-1, (_PAGES + 1) * mmap.PAGESIZE)
+        self._memory = np.frombuffer(self._mapped, np.uint8)
+        address = self._memory.ctypes.data + _PAGES * mmap.PAGESIZE
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(mmap.PAGESIZE), 0):
+            raise OSError(ctypes.get_errno(), "mprotect")
+
+    def put(self, data: bytes) -> Bytes:
+        """Return ``data`` as an array that ends at the edge."""
+        end = _PAGES * mmap.PAGESIZE
+        array = self._memory[end - len(data) : end]
+        array[:] = np.frombuffer(data, np.uint8)
+        return array
+
+
+def sound_bytes() -> list[bytes]:
+    headers = ((b"h", b"1"), (b"", None), (b"k" * 70, b"v" * 140))
+    records = [
+        Record(7, 1_700_000_000_000, b"key", b"value" * 30, headers),
+        Record(8, 1_700_000_000_900, None, None),
+        Record(11, 1_600_000_000_000, b"", b"", headers[:1]),
+    ]
+    old = [message(magic, record) for magic in (0, 1) for record in records]
+    return [batch(records) + batch(records[:1]), b"".join(old), batch(records) + old[0] + old[4]]
+
+
+def read_all(array: Bytes) -> None:
+    rows, _, _ = scan_both(array, 0, len(array))
+    scan_both(array, 0, len(array) + 100)
+    check_both(array, 0, rows)
+    for run in sound_runs(rows):
+        decode_both(array, spans_of(rows), rows, ALL | CHECK_CRC, run)
+        decode_both(array, spans_of(rows), rows, ALL, run)
+
+
+def main() -> int:
+    """Read at every cut and with changed bytes; return 0."""
+    edge = EdgeOfMemory()
+    if "beyond" in sys.argv:  # to see that the edge is one
+        checksum.crc32c_at(edge.put(b"x").ctypes.data, 2)
+    randomly = random.Random(5)
+    for data in sound_bytes():
+        for cut in range(len(data) + 1):
+            read_all(edge.put(data[:cut]))
+        # The records of a batch that is cut, though its header was whole.
+        whole = edge.put(data)
+        rows, _, _ = scan_both(whole, 0, len(data))
+        last = len(rows) - 1
+        if rows[last]["magic"] == 2:
+            for cut in range(int(rows[last]["size"]) - 61):
+                shorter = edge.put(data[: len(data) - cut])
+                spans = spans_of(rows)
+                spans[last, 1] -= cut
+                decode_both(shorter, spans, rows, ALL, (last, last + 1))
+        for _ in range(600):
+            changed = bytearray(data)
+            for _ in range(randomly.randint(1, 3)):
+                changed[randomly.randrange(len(changed))] = randomly.choice(
+                    [0, 1, 0x7F, 0x80, 0xFF, randomly.randrange(256)]
+                )
+            read_all(edge.put(bytes(changed)))
+    for size in range(300):
+        checksum.crc32c(edge.put(bytes(size)))
+        checksum.crc32(edge.put(bytes(size)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
