@@ -259,8 +259,8 @@ def verify_folders(
         if is_log and name not in points.offsets:
             broker = (
                 "The broker did not have this folder when it stopped. It loads it as if it had "
-                "been closed cleanly; where the cluster knows no such partition, it is not served, or "
-                "renamed to -stray."
+                "been closed cleanly; where the cluster knows no such partition, it is not "
+                "served, or renamed to -stray."
             )
             found, wanted = f"nothing of {name} in {names.RECOVERY_POINTS}", "its log end there"
             kind = "not-checkpointed"
