@@ -10,12 +10,13 @@ import numpy.typing as npt
 from workbench.cli.command import Selection
 from workbench.cli.output import note, plural
 from workbench.cli.progress import progress
-from workbench.inspection.findings import Finding, finding_of
+from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
-from workbench.loaders.plan import HIGHEST, LOWEST, SegmentRead, batch_selector
+from workbench.loaders.plan import SegmentRead
+from workbench.loaders.segment_chunks import read_wanted
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import RecordColumns
-from workbench.record.reader import ALL_COLUMNS, Chunk
+from workbench.record.reader import ALL_COLUMNS
 
 
 class Part(NamedTuple):
@@ -76,28 +77,18 @@ class Reading:
                             done = end
 
     def _parts(self, read: SegmentRead, pool: BufferPool) -> Iterator[Part]:
-        times = self.selection.times
-        select = batch_selector(read, times, include_control=self.include_control)
-        for chunk in read.segment.read(
-            read.start,
+        for chunk, keep, findings in read_wanted(
+            read,
+            pool,
             options=self.options,
+            times=self.selection.times,
+            include_control=self.include_control,
             check_crc=self.selection.check_crc,
-            select=select,
-            pool=pool,
         ):
-            self.findings.extend(finding_of(each, read.segment.path) for each in chunk.problems)
-            yield self._part(read, chunk)
-            if len(chunk.rows) and chunk.rows["base_offset"][-1] >= read.high:
-                return
-
-    def _part(self, read: SegmentRead, chunk: Chunk) -> Part:
-        columns, rows = chunk.columns, chunk.rows
-        times = self.selection.times
-        keep = (columns.offsets >= read.low) & (columns.offsets < read.high)
-        if times != (LOWEST, HIGHEST):
-            keep &= (columns.timestamps >= max(times[0], 0)) & (columns.timestamps < times[1])
-        inside = (rows["last_offset"] >= read.low) & (rows["base_offset"] < read.high)
-        return Part(read.partition, read, rows[inside], columns, rows, keep)
+            self.findings.extend(findings)
+            rows = chunk.rows
+            inside = (rows["last_offset"] >= read.low) & (rows["base_offset"] < read.high)
+            yield Part(read.partition, read, rows[inside], chunk.columns, rows, keep)
 
     def tell_findings(self) -> bool:
         """Say on stderr what was left out; return whether anything was."""

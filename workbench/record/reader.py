@@ -8,7 +8,7 @@ for.
 Kafka: FileRecords.batches, RecordBatch.streamingIterator (4.2)
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -43,6 +43,7 @@ __all__ = [
     "Problem",
     "RecordReader",
     "Select",
+    "empty_chunk",
     "entry_crc",
 ]
 
@@ -70,6 +71,11 @@ class Chunk:
     rows: Rows
     columns: RecordColumns
     problems: list[Problem]
+
+
+def empty_chunk(options: int, pool: BufferPool, problems: Sequence[Problem] = ()) -> Chunk:
+    """Return a chunk without batches, to carry ``problems``; ``options`` as of `RecordReader`."""
+    return Chunk(np.zeros(0, BATCH_ROW), ColumnBuilder(options, pool).finish(), list(problems))
 
 
 class RecordReader:
@@ -126,8 +132,7 @@ class RecordReader:
         for window in self._windows:
             yield from self._decode(window)
         if self._windows.problems:
-            empty = ColumnBuilder(self._options, self._pool).finish()
-            yield Chunk(np.zeros(0, BATCH_ROW), empty, self._take_problems())
+            yield empty_chunk(self._options, self._pool, self._take_problems())
 
     def _take_problems(self) -> list[Problem]:
         taken, self._windows.problems = self._windows.problems, []
