@@ -9,9 +9,9 @@ export function bytesView({ fetch, signal }) {
   const hexbox = h("div", { class: "klw-hexbox", tabindex: 0, role: "region", "aria-label": "Bytes of the batch" });
   const list = h("div", { class: "klw-fields", tabindex: 0, role: "list", "aria-label": "Fields in sight" });
   const empty = h("div", { class: "klw-empty" }, "Select a batch to see its bytes.");
-  const split = h("div", { class: "klw-bytes", hidden: true }, hexbox, list);
   const modes = choice("Which bytes", [["disk", "On disk"], ["inside", "Decompressed"]], "disk", (mode) => showMode(mode === "inside"));
-  modes.el.hidden = true;
+  const modeBar = h("div", { class: "klw-modes", hidden: true }, modes.el);
+  const split = h("div", { class: "klw-bytes", hidden: true }, hexbox, h("div", { class: "klw-fieldbox" }, modeBar, list));
   const el = h("div", { class: "klw-pane" }, split, empty);
   let batch = null, inside = false, wanted = null;
   let source = null, pages = new Map(), asked = new Set(), lit = null, shownKey = "";
@@ -94,7 +94,7 @@ export function bytesView({ fetch, signal }) {
   const isWanted = (at) => wanted !== null && wanted[0] === inside && at >= wanted[1] && at < wanted[1] + wanted[2];
   function offerInside(size) {
     batch.inside = size;
-    modes.el.hidden = size === null;
+    modeBar.hidden = size === null;
     if (wanted?.[0] && size !== null && !inside) showMode(true);
   }
   function showMode(isInside) {
@@ -117,14 +117,13 @@ export function bytesView({ fetch, signal }) {
 
   return {
     el,
-    modes: modes.el,
     // What to show: {position, size} in the file; null for nothing.
     setSource(next, text = "Select a batch to see its bytes.") {
       batch = next && { ...next, inside: null };
       inside = false;
       wanted = null;
       modes.show("disk");
-      modes.el.hidden = true;
+      modeBar.hidden = true;
       split.hidden = !next;
       empty.hidden = Boolean(next);
       empty.textContent = text;

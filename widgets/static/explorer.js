@@ -112,12 +112,12 @@ function render({ model, el, signal: outer }) {
   const hex = bytesView({ signal, fetch: (inside, start, stop) => ask("bytes", inSegment({ position: chosen().position, inside, start, stop })) });
   const tabs = tabStrip({
     records: ["Records", records.el, python("records", "Records")],
-    bytes: ["Bytes", hex.el, hex.modes, python("bytes", "Bytes")],
+    bytes: ["Bytes", hex.el, python("bytes", "Bytes")],
     batches: ["Batches", batches.el, python("batches", "Batches")],
     offset_index: ["Offset index", offsetIndex.el, python("offset_index", "Offset index")],
     time_index: ["Time index", timeIndex.el, python("time_index", "Time index")],
     findings: ["Findings", findings.el, python("findings", "Findings")],
-  });
+  }, { beside: "bytes" });
 
   const note = h("div", { class: "klw-note", hidden: true });
   const views = h("div", {}, h("section", { class: "klw-panel" }, stripHead.el, strip.el), h("section", { class: "klw-panel" }, mapHead.el, map.el, legend), tabs.el);

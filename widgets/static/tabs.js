@@ -1,17 +1,18 @@
-// Tabs: one pane shows at a time; arrow keys move along the strip.
+// Tabs: one pane shows at a time; arrow keys move along the strip. Where there is room the style sheet
+// puts the pane called `beside` next to the chosen one and hides its tab.
 import { h } from "./dom.js";
 
 let groupCount = 0;
 
-export function tabStrip(panes) {
+export function tabStrip(panes, { beside } = {}) {
   const group = `klw-tabs-${++groupCount}`, names = Object.keys(panes), parts = {};
   const about = h("span", { class: "klw-about" }), tools = h("span", { class: "klw-tools" });
   const strip = h("div", { class: "klw-tablist", role: "tablist", "aria-label": "What is in the segment" });
   const body = h("div", { class: "klw-panes" });
   let current = names[0];
   for (const [name, [text, pane, ...tool]] of Object.entries(panes)) {
-    const small = h("small", {}), tab = h("button", { type: "button", role: "tab", id: `${group}-${name}`, "aria-controls": `${group}-${name}-pane`, onclick: () => show(name) }, text, small);
-    const holder = h("div", { class: "klw-pane", role: "tabpanel", id: `${group}-${name}-pane`, "aria-labelledby": `${group}-${name}` }, pane);
+    const small = h("small", {}), tab = h("button", { type: "button", role: "tab", id: `${group}-${name}`, "aria-controls": `${group}-${name}-pane`, "data-pane": name, onclick: () => show(name) }, text, small);
+    const holder = h("div", { class: "klw-pane", role: "tabpanel", "data-pane": name, id: `${group}-${name}-pane`, "aria-labelledby": `${group}-${name}` }, pane);
     parts[name] = { tab, small, holder, pane, tool };
     strip.append(tab);
     body.append(holder);
@@ -26,7 +27,13 @@ export function tabStrip(panes) {
     parts[current].tab.focus();
   });
   function show(name, focus = false) {
+    const stands = beside === name && getComputedStyle(parts[name].tab).display === "none";
+    if (!stands) open(name);
+    if (focus) (parts[name].pane.matches("[tabindex]") ? parts[name].pane : parts[name].pane.querySelector("[tabindex]"))?.focus();
+  }
+  function open(name) {
     current = name;
+    el.dataset.current = name;
     for (const each of names) {
       const { tab, holder } = parts[each];
       tab.setAttribute("aria-selected", String(each === name));
@@ -34,11 +41,11 @@ export function tabStrip(panes) {
       holder.hidden = each !== name;
     }
     tools.replaceChildren(...parts[name].tool);
-    if (focus) (parts[name].pane.matches("[tabindex]") ? parts[name].pane : parts[name].pane.querySelector("[tabindex]"))?.focus();
   }
-  show(current);
+  const el = h("section", { class: "klw-panel klw-lower" }, head, body);
+  open(current);
   return {
-    el: h("section", { class: "klw-panel klw-lower" }, head, body),
+    el,
     show,
     setCount(name, text) { parts[name].small.textContent = text; },
     setAbout(text) { about.textContent = text; },
