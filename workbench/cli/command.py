@@ -160,15 +160,12 @@ def open_logs(paths: tuple[str, ...]) -> LogDirectory:
 def pick_partitions(
     listing: Listing, topics: tuple[str, ...] = (), partitions: tuple[str, ...] = ()
 ) -> list[Partition]:
-    """Return the partitions that options name; folders that were opened by themselves as they are.
+    """Return the partitions that options name.
 
     Raises:
         LookupError: a topic or partition is not there; the message names the nearest.
     """
     numbers = [int(each) if each.isdecimal() else each for each in partitions]
-    alone = [p for p in listing.partitions.values() if p.root is None and p.kind != "log"]
-    if alone and len(alone) == len(listing.partitions):
-        return alone  # a folder such as orders-0.<id>-delete, that somebody wants to look into
     return choose_partitions(listing, topics or None, numbers or None)
 
 

@@ -20,8 +20,6 @@ from workbench.decoders.decoder import Decoder, printable
 from workbench.errors import CorruptRecordError
 from workbench.layout import problems
 from workbench.layout.attributes import (
-    LOG_APPEND_TIME,
-    NO_TIMESTAMP,
     NO_TIMESTAMP_TYPE,
     TIMESTAMP_TYPE_NAMES,
     codec_name,
@@ -91,12 +89,7 @@ def _header_items(column: HeaderColumn, first: int, end: int) -> list[str]:
 
 
 def _type_names(columns: RecordColumns, rows: Rows, first: int, end: int) -> list[str]:
-    codes = rows["timestamp_type"][columns.batch[first:end]]
-    # A wrapper with LogAppendTime gives its own time to every message but those of magic 0, which
-    # have none (KAFKA-4298 left such mixtures).
-    is_bare = (codes == LOG_APPEND_TIME) & (columns.timestamps[first:end] == NO_TIMESTAMP)
-    if is_bare.any():
-        codes = np.where(is_bare, NO_TIMESTAMP_TYPE, codes)
+    codes = columns.timestamp_types(rows, first, end)
     if (codes == codes[0]).all():
         return [TIMESTAMP_NAMES[int(codes[0])]] * (end - first)
     return [TIMESTAMP_NAMES[code] for code in codes.tolist()]

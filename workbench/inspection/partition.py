@@ -134,12 +134,13 @@ class Partition:
         return _sort_files(files, folders)
 
     def _single_file(self, files: list[FileEntry]) -> _Contents:
-        """Sort one file, whose name need not be a broker's."""
+        """Sort one file, which need not be in use nor have a broker's name."""
         contents = _sort_files(files, [])
-        logs = [file for file in contents.unknown if file.name.endswith((".log", ".checkpoint"))]
-        if not logs and not contents.segments and contents.metadata_snapshots:
-            logs = list(contents.metadata_snapshots)
-        if not logs:
+        stem = [file.name.removesuffix(names.TEMPORARY) for file in files]
+        for suffix in (names.DELETED, names.CLEANED, names.SWAP, names.PART):
+            stem = [name.removesuffix(suffix) for name in stem]
+        logs = [f for f, name in zip(files, stem, strict=True) if name.endswith(_BATCH_FILES)]
+        if contents.segments or not logs:
             return contents
         segment = Segment(0, {"log": logs[0]}, is_active=True)
         rows = segment.batches.rows
@@ -273,4 +274,5 @@ class Partition:
         return table_html(title, columns, cells, note)
 
 
+_BATCH_FILES = (".log", ".checkpoint")  # endings of files that hold batches
 _SHOWN = 20  # rows of a table in a notebook

@@ -149,9 +149,9 @@ def column(name: str, columns: RecordColumns, rows: Rows, where: tuple[str, int,
     if name == "sequence":
         return integers(sequences(columns, rows), kind)
     field = {"batch_base_offset": "base_offset", "batch_position": "position"}.get(name, name)
-    values = rows[field][columns.batch]
     if name == "timestamp_type":
-        return timestamp_types(values)
+        return timestamp_types(columns.timestamp_types(rows))
+    values = rows[field][columns.batch]
     if name == "codec":
         return codecs(values)
     if kind == pa.bool_():

@@ -78,7 +78,7 @@ def choose_partitions(
     topics: Iterable[str] | str | None,
     partitions: Iterable[int | str] | int | str | None,
 ) -> list[Partition]:
-    """Return the partitions in use that a scan is about, sorted by topic and number.
+    """Return the partitions that a scan is about, sorted by topic and number.
 
     Args:
         topics: names of topics; None: all.
@@ -87,7 +87,8 @@ def choose_partitions(
     Raises:
         LookupError: a topic or partition is not there; the message names the nearest.
     """
-    chosen = [p for p in listing.partitions.values() if p.kind == "log"]
+    # A folder that was opened by itself is wanted, also one that waits for its end.
+    chosen = [p for p in listing.partitions.values() if p.kind == "log" or p.root is None]
     if topics is not None:
         wanted = {topics} if isinstance(topics, str) else set(topics)
         _require(wanted, {p.topic for p in chosen}, "topic")

@@ -26,6 +26,7 @@ from workbench.kernels.outputs import (
     RecordOutputs,
     no_outputs,
 )
+from workbench.layout.attributes import LOG_APPEND_TIME, NO_TIMESTAMP, NO_TIMESTAMP_TYPE
 from workbench.record.buffers import BufferPool
 
 
@@ -104,6 +105,21 @@ class RecordColumns:
 
     def __len__(self) -> int:
         return len(self.offsets)
+
+    def timestamp_types(
+        self, rows: npt.NDArray[Any], first: int = 0, end: int | None = None
+    ) -> npt.NDArray[np.int8]:
+        """Return int8[k]: the timestamp type of records [first, end), that of their batch.
+
+        But a message of magic 0 in a wrapper with LogAppendTime has no time, so no type either
+        (KAFKA-4298 left such mixtures).
+
+        Args:
+            rows: BATCH_ROW[m] that `batch` numbers.
+        """
+        codes: npt.NDArray[np.int8] = rows["timestamp_type"][self.batch[first:end]]
+        is_bare = (codes == LOG_APPEND_TIME) & (self.timestamps[first:end] == NO_TIMESTAMP)
+        return np.where(is_bare, np.int8(NO_TIMESTAMP_TYPE), codes) if is_bare.any() else codes
 
 
 _UNUSED: Final = no_outputs()
