@@ -173,6 +173,7 @@ class Segment:
                 check_crc=check_crc,
                 select=select,
                 pool=pool,
+                base_offset=self.base_offset,
             )
 
     @property

@@ -64,7 +64,13 @@ def read_wanted(
     order = _OffsetOrder(read)
     with FileSource(path) as source:
         reader = RecordReader(
-            source, read.start, options=options, check_crc=check_crc, select=select, pool=pool
+            source,
+            read.start,
+            options=options,
+            check_crc=check_crc,
+            select=select,
+            pool=pool,
+            base_offset=read.segment.base_offset,
         )
         for chunk in reader:
             findings = [finding_of(problem, path) for problem in chunk.problems]

@@ -90,6 +90,7 @@ class RecordReader:
         select: called with BATCH_ROW[m], returns bool[m]: which batches to decode. Others cost
             nothing.
         pool: where output memory comes from; share one to use memory again across files.
+        base_offset: of the segment; behind damage only offsets from there on are believed.
 
     Not thread-safe.
     """
@@ -104,6 +105,7 @@ class RecordReader:
         check_crc: bool = True,
         select: Select | None = None,
         pool: BufferPool | None = None,
+        base_offset: int = 0,
     ) -> None:
         self._pool = pool or BufferPool()
         self._windows = BatchWindows(
@@ -111,6 +113,7 @@ class RecordReader:
             start,
             source.size if stop is None else stop,
             self._pool,
+            base_offset,
         )
         self._options = options
         self._check_crc = check_crc

@@ -26,25 +26,34 @@ _WINDOW: Final = 4 << 20  # bytes looked through at a time; the largest batch th
 
 
 def _candidates(data: npt.NDArray[np.uint8], left: int) -> npt.NDArray[np.int64]:
-    """Return places in ``data`` where size, magic and codec could be those of a batch.
+    """Return places in ``data`` where offset, size, magic and codec could be those of a batch.
 
     Args:
         data: uint8[n].
         left: bytes from ``data[0]`` to the end of the file.
     """
-    count = len(data) - BATCH_HEADER_SIZE
+    count = len(data) - SMALLEST_ENTRY + 1
     if count <= 0:
-        count = max(0, len(data) - SMALLEST_ENTRY + 1)
-    places = np.flatnonzero(data[MAGIC_AT : MAGIC_AT + count] <= 2)
+        return np.zeros(0, np.int64)
+
+    def byte(at: int) -> npt.NDArray[np.uint8]:
+        return data[at : at + count]
+
+    # Byte by byte and the rarest first: most places fall here, without an array of places.
+    likely = byte(MAGIC_AT) <= 2
+    likely &= byte(8) == 0  # of the size: below 16 MiB
+    likely &= (byte(9) | byte(10) | byte(11)) != 0
+    likely &= byte(0) < 0x80  # an offset is never negative
+    places = np.flatnonzero(likely)
     size = np.zeros(len(places), np.int64)
-    for byte in range(8, LENGTH_END):
-        size = size << 8 | data[places + byte]
+    for at in range(9, LENGTH_END):
+        size = size << 8 | data[places + at]
     magic = data[places + MAGIC_AT]
     codec_at = np.where(magic == 2, places + 22, places + ENTRY_HEADER_SIZE)
     codec = data[np.minimum(codec_at, len(data) - 1)] & 7
     smallest = np.where(magic == 2, BATCH_HEADER_SIZE, SMALLEST_ENTRY) - LENGTH_END
     fits = (size >= smallest) & (size <= left - places - LENGTH_END) & (codec <= ZSTD)
-    return places[fits & (data[places] < 0x80)]  # an offset is never negative
+    return places[fits]
 
 
 def batch_at(source: FileSource, position: int) -> Any:
@@ -69,18 +78,26 @@ def batch_at(source: FileSource, position: int) -> Any:
     return rows[0] if matches[0] else None
 
 
-def find_batch(source: FileSource, start: int, stop: int) -> int | None:
+def find_batch(source: FileSource, start: int, stop: int, offsets: tuple[int, int]) -> int | None:
     """Return the first position in [start, stop) where a batch with a right CRC starts, or None.
 
     Batches above 4 MiB are not found.
+
+    Args:
+        source: the file.
+        start, stop: byte positions.
+        offsets: (first, end) that the batch's stored offset must lie in. A message inside a wrapper
+            that its codec left as it was has a right CRC too, and an offset of its own.
     """
     rows: npt.NDArray[Any] = np.zeros(1, BATCH_ROW)
     matches = np.zeros(1, np.bool_)
     position = start
     while position < stop:
         data = source.read(position, min(2 * _WINDOW, stop - position))
-        for place in _candidates(data[: _WINDOW + BATCH_HEADER_SIZE], stop - position):
+        for place in _candidates(data[: _WINDOW + SMALLEST_ENTRY], stop - position):
             rest = data[place:]
+            if not offsets[0] <= int.from_bytes(rest[:8].tobytes(), signed=True) < offsets[1]:
+                continue
             count, _, _ = dispatch.scan_window(rest, 0, stop - position - int(place), rows)
             if not count or rows[0]["problem"] != problems.OK or rows[0]["size"] > len(rest):
                 continue

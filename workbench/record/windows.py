@@ -14,7 +14,12 @@ import numpy.typing as npt
 
 from workbench.kernels import dispatch
 from workbench.layout import problems
-from workbench.layout.batch_header import BATCH_HEADER_SIZE, LENGTH_END, MAGIC_AT
+from workbench.layout.batch_header import (
+    BATCH_HEADER_SIZE,
+    ENTRY_HEADER_SIZE,
+    LENGTH_END,
+    MAGIC_AT,
+)
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.record.buffers import BufferPool
@@ -71,13 +76,16 @@ class BatchWindows:
         start: byte position of a batch to start at.
         stop: give batches that end at or before this position.
         pool: where the memory comes from.
+        base_offset: of the segment; behind damage only offsets above are believed.
 
     Attributes:
         problems: bytes without a readable batch, since they were last taken; the reader empties it.
         stop_code: why it ended, once it has: END, UNFINISHED or BAD_SIZE of `layout.problems`.
     """
 
-    def __init__(self, source: FileSource, start: int, stop: int, pool: BufferPool) -> None:
+    def __init__(
+        self, source: FileSource, start: int, stop: int, pool: BufferPool, base_offset: int = 0
+    ) -> None:
         self._source = source
         self._position = start  # in the file, of the buffer's first byte
         self._stop = stop
@@ -87,7 +95,7 @@ class BatchWindows:
         self._rows = np.zeros(
             min(_ROWS_AT_ONCE, len(self._buffer) // SMALLEST_ENTRY + 2), BATCH_ROW
         )
-        self._last_offset = -1  # of the last batch whose header is sound
+        self._last_offset = base_offset - 1  # of the last batch whose header is sound
         self.problems: list[Problem] = []
         self.stop_code = problems.END
 
@@ -170,30 +178,35 @@ class BatchWindows:
 
     def _skip(self, found: str, expected: str) -> bool:
         """Leave out bytes up to the next readable batch; return whether there is one."""
-        behind = find_batch(self._source, self._position + 1, self._stop)
+        behind = self._find_next()
         self._leave_out(self._stop if behind is None else behind, found, expected)
         return behind is not None
 
     def _skip_impossible(self) -> bool:
         """Go on behind a batch that is too long for the file, unless it is one not yet finished.
 
-        A batch is only unfinished when nothing follows it: a readable one behind it, with a higher
-        offset, tells that the size is wrong. (One with a lower offset may be part of a value.)
+        A batch is only unfinished when nothing follows it: a readable one behind it tells that the
+        size is wrong.
         """
-        behind = find_batch(self._source, self._position + 1, self._stop)
+        behind = self._find_next()
         if behind is None:
-            return False
-        offset = self._offset_at(self._position)
-        magic = int.from_bytes(self._source.read(self._position + MAGIC_AT, 1).tobytes())
-        is_batch = magic <= 2 and self._last_offset < offset < self._last_offset + _FAR
-        if self._offset_at(behind) <= (offset if is_batch else self._last_offset):
             return False
         expected = f"at most {self._stop - self._position - LENGTH_END} bytes"
         self._leave_out(behind, f"{self._size_field()} bytes", expected)
         return True
 
-    def _offset_at(self, position: int) -> int:
-        return int.from_bytes(self._source.read(position, 8).tobytes(), signed=True)
+    def _find_next(self) -> int | None:
+        """Return where the next readable batch with a higher offset starts; None if none does.
+
+        One with a lower offset may be part of a value or of a wrapper.
+        """
+        header = self._source.read(self._position, ENTRY_HEADER_SIZE).tobytes()
+        low, high = self._last_offset, self._last_offset + _FAR
+        offset = int.from_bytes(header[:8], signed=True)
+        is_batch = len(header) == ENTRY_HEADER_SIZE and header[MAGIC_AT] <= 2
+        if is_batch and low < offset < high:
+            low = offset
+        return find_batch(self._source, self._position + 1, self._stop, (low + 1, high))
 
     def _leave_out(self, end: int, found: str, expected: str) -> None:
         """Note the bytes up to ``end`` as a problem and go on there."""
