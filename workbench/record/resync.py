@@ -23,6 +23,7 @@ from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.record.source import FileSource
 
 _WINDOW: Final = 4 << 20  # bytes looked through at a time; the largest batch that is found
+_FIRST_WINDOW: Final = 1 << 14  # mostly the next batch is near, and there may be many such places
 
 
 def _candidates(data: npt.NDArray[np.uint8], left: int) -> npt.NDArray[np.int64]:
@@ -91,20 +92,29 @@ def find_batch(source: FileSource, start: int, stop: int, offsets: tuple[int, in
     """
     rows: npt.NDArray[Any] = np.zeros(1, BATCH_ROW)
     matches = np.zeros(1, np.bool_)
-    position = start
+    position, step = start, _FIRST_WINDOW
     while position < stop:
-        data = source.read(position, min(2 * _WINDOW, stop - position))
-        for place in _candidates(data[: _WINDOW + SMALLEST_ENTRY], stop - position):
-            rest = data[place:]
+        data = source.read(position, min(step + SMALLEST_ENTRY - 1, stop - position))
+        for place in _candidates(data, stop - position).tolist():
+            rest, left = data[place : place + BATCH_HEADER_SIZE], stop - position - place
             if not offsets[0] <= int.from_bytes(rest[:8].tobytes(), signed=True) < offsets[1]:
                 continue
-            count, _, _ = dispatch.scan_window(rest, 0, stop - position - int(place), rows)
-            if not count or rows[0]["problem"] != problems.OK or rows[0]["size"] > len(rest):
+            if len(rest) < BATCH_HEADER_SIZE:
+                rest = source.read(position + place, min(BATCH_HEADER_SIZE, left))
+            count, _, _ = dispatch.scan_window(rest, 0, left, rows)
+            if not count or rows[0]["problem"] != problems.OK or rows[0]["size"] > _WINDOW:
+                continue
+            size = int(rows[0]["size"])
+            whole = data[place : place + size]
+            if len(whole) < size:
+                whole = source.read(position + place, size)
+            if len(whole) < size:
                 continue
             matches[0] = False
-            dispatch.check_crcs(rest, 0, rows, matches)
-            dispatch.check_message_crcs(rest, 0, rows, matches)
+            dispatch.check_crcs(whole, 0, rows, matches)
+            dispatch.check_message_crcs(whole, 0, rows, matches)
             if matches[0]:
                 return position + int(place)
-        position += _WINDOW
+        position += step
+        step = min(4 * step, _WINDOW)
     return None

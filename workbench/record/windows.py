@@ -21,7 +21,7 @@ from workbench.layout.batch_header import (
     MAGIC_AT,
 )
 from workbench.layout.batch_row import BATCH_ROW
-from workbench.layout.message_header import SMALLEST_ENTRY
+from workbench.layout.message_header import SMALLEST_ENTRY, SMALLEST_MESSAGE
 from workbench.record.buffers import BufferPool
 from workbench.record.resync import find_batch
 from workbench.record.source import FileSource
@@ -118,7 +118,11 @@ class BatchWindows:
                 needed = int(rows[-1]["size"]) if end - position > len(data) else 0
                 whole = rows[:-1] if needed else rows
                 if not len(whole):
-                    break
+                    behind = self._behind(at, code, needed)
+                    if behind is None:
+                        break
+                    at = behind
+                    continue
                 yield Window(data, position, whole.copy())
                 sound = whole["last_offset"][whole["problem"] == problems.OK]
                 self._last_offset = int(sound[-1]) if len(sound) else self._last_offset
@@ -127,6 +131,24 @@ class BatchWindows:
                     break
             if not self._go_on(at, code, needed):
                 break
+
+    def _behind(self, at: int, code: int, needed: int) -> int | None:
+        """Return the place in the buffer of the next readable batch, past bytes that are left out.
+
+        Args:
+            at, code, needed: as of `_go_on`.
+
+        Returns:
+            None when nothing is to be left out, or no batch is found in the buffer.
+        """
+        if needed or code not in {problems.BAD_SIZE, problems.UNFINISHED}:
+            return None
+        start = self._position + at
+        behind = self._find_next(start, self._position + self._filled)
+        if behind is None:
+            return None
+        self._leave_out(start, behind, code)
+        return behind - self._position
 
     def _fill(self) -> bool:
         """Read on until the buffer is full; return False when the file has become shorter."""
@@ -150,9 +172,8 @@ class BatchWindows:
         """
         self._drop(at)
         if needed > LARGEST_BATCH:
-            expected = f"at most {LARGEST_BATCH} bytes"
-            return self._skip(f"{needed} bytes", expected)
-        if needed:
+            code = problems.BAD_SIZE
+        elif needed:
             if needed > len(self._buffer):
                 larger = self._pool.take(np.uint8, needed)
                 larger[: self._filled] = self._buffer[: self._filled]
@@ -161,9 +182,15 @@ class BatchWindows:
         if code == problems.MORE_DATA and at:
             return True
         self.stop_code = problems.UNFINISHED if code == problems.MORE_DATA else code
-        if code == problems.BAD_SIZE:
-            return self._skip(f"{self._size_field()} bytes", "at least 14 bytes")
-        return code == problems.UNFINISHED and self._skip_impossible()
+        if code not in {problems.BAD_SIZE, problems.UNFINISHED}:
+            return False
+        behind = self._find_next(self._position, self._stop)
+        # A batch that is too long for the file is only not finished yet when nothing follows it.
+        if behind is not None or code == problems.BAD_SIZE:
+            end = self._stop if behind is None else behind
+            self._leave_out(self._position, end, code)
+            self._position, self._filled = end, 0
+        return behind is not None
 
     def _drop(self, count: int) -> None:
         """Forget the first ``count`` bytes of the buffer."""
@@ -172,43 +199,27 @@ class BatchWindows:
         self._filled = len(rest)
         self._position += count
 
-    def _size_field(self) -> int:
-        """Return the size of the batch at the position, as it stands there."""
-        return int.from_bytes(self._source.read(self._position + 8, 4).tobytes(), signed=True)
-
-    def _skip(self, found: str, expected: str) -> bool:
-        """Leave out bytes up to the next readable batch; return whether there is one."""
-        behind = self._find_next()
-        self._leave_out(self._stop if behind is None else behind, found, expected)
-        return behind is not None
-
-    def _skip_impossible(self) -> bool:
-        """Go on behind a batch that is too long for the file, unless it is one not yet finished.
-
-        A batch is only unfinished when nothing follows it: a readable one behind it tells that the
-        size is wrong.
-        """
-        behind = self._find_next()
-        if behind is None:
-            return False
-        expected = f"at most {self._stop - self._position - LENGTH_END} bytes"
-        self._leave_out(behind, f"{self._size_field()} bytes", expected)
-        return True
-
-    def _find_next(self) -> int | None:
-        """Return where the next readable batch with a higher offset starts; None if none does.
+    def _find_next(self, position: int, stop: int) -> int | None:
+        """Return where a readable batch with a higher offset starts in (position, stop), or None.
 
         One with a lower offset may be part of a value or of a wrapper.
         """
-        header = self._source.read(self._position, ENTRY_HEADER_SIZE).tobytes()
+        header = self._source.read(position, ENTRY_HEADER_SIZE).tobytes()
         low, high = self._last_offset, self._last_offset + _FAR
         offset = int.from_bytes(header[:8], signed=True)
         is_batch = len(header) == ENTRY_HEADER_SIZE and header[MAGIC_AT] <= 2
         if is_batch and low < offset < high:
             low = offset
-        return find_batch(self._source, self._position + 1, self._stop, (low + 1, high))
+        return find_batch(self._source, position + 1, stop, (low + 1, high))
 
-    def _leave_out(self, end: int, found: str, expected: str) -> None:
-        """Note the bytes up to ``end`` as a problem and go on there."""
-        start, self._position, self._filled = self._position, end, 0
-        self.problems.append(Problem(problems.BAD_SIZE, start, end - start, -1, found, expected))
+    def _leave_out(self, start: int, end: int, code: int) -> None:
+        """Note the bytes from ``start`` to ``end`` as a problem: a size that cannot be."""
+        size = int.from_bytes(self._source.read(start + 8, 4).tobytes(), signed=True)
+        expected = f"at least {SMALLEST_MESSAGE} bytes"
+        if code == problems.UNFINISHED:
+            expected = f"at most {self._stop - start - LENGTH_END} bytes"
+        elif size >= SMALLEST_MESSAGE:
+            expected = f"at most {LARGEST_BATCH} bytes"
+        self.problems.append(
+            Problem(problems.BAD_SIZE, start, end - start, -1, f"{size} bytes", expected)
+        )
