@@ -22,6 +22,7 @@ from workbench.record.windows import BatchWindows
 
 Rows = npt.NDArray[Any]
 
+OFFSET_SIZE: Final = 8
 HEADER_SIZE: Final = 17  # bytes that a broker wants before it looks at a batch's size
 _HEADER_PROBLEMS: Final = frozenset(
     {problems.UNKNOWN_CODEC, problems.BAD_COUNT, problems.ZSTD_IN_OLD_FORMAT}
@@ -179,15 +180,19 @@ def _tail(source: FileSource, position: int, reading: LogReading, code: int) -> 
     left = size - position
     head = source.read(position, HEADER_SIZE).tobytes()
     batch_size = int.from_bytes(head[8:12], signed=True) if len(head) >= 12 else None
+    zeros = _is_zeros(source, position, size)
     torn = code == problems.UNFINISHED
+    if left < OFFSET_SIZE:  # the next batch's offset begins with zeros
+        torn = head == (next_offset % 2**64).to_bytes(OFFSET_SIZE)[:left]
+        zeros &= not torn
     if batch_size is not None:
         torn &= batch_size >= SMALLEST_ENTRY - LENGTH_END
     if left >= HEADER_SIZE:
         torn &= head[MAGIC_AT] <= 2
-    elif left >= 8:  # the magic is not there: the offset must do
-        offset = int.from_bytes(head[:8], signed=True)
+    elif left >= OFFSET_SIZE:  # the magic is not there: the offset must do
+        offset = int.from_bytes(head[:OFFSET_SIZE], signed=True)
         torn &= reading.base_offset <= offset <= next_offset + 2**31
-    return Tail(position, left, batch_size, _is_zeros(source, position, size), torn)
+    return Tail(position, left, batch_size, zeros, torn)
 
 
 def _is_zeros(source: FileSource, position: int, size: int) -> bool:

@@ -122,6 +122,11 @@ def _entries(
                 log, slot, last, found, f"an ABORT marker of the producer at offset {last}"
             )
             continue
+        next_base = log.place.next_base
+        if next_base is not None and last >= next_base:
+            wanted = f"a transaction that ended below {next_base}, the next segment's base offset"
+            yield _entry(log, slot, last, found, wanted)
+            continue
         earlier = markers.offsets[mine & (markers.offsets < last)]
         before = int(earlier.max()) if len(earlier) else -1
         known = in_log.get((last, producer))
