@@ -258,7 +258,8 @@ class RecordReader:
     def _payloads(self, window: Window, rows: Rows) -> npt.NDArray[np.int64]:
         """Return int64[m, 2]: where the compressed bytes of each batch lie in the window.
 
-        Those whose CRC is wrong, and wrappers without a value, have `_UNREADABLE` and are noted.
+        Those whose CRC is wrong, and wrappers without a value, have `_UNREADABLE` and are noted;
+        batches without records have it too.
         """
         old = bool(rows[0]["magic"] < 2)
         places = np.empty((len(rows), 2), np.int64)
@@ -282,6 +283,7 @@ class RecordReader:
                     places[index] = _UNREADABLE
         else:
             places[:, 0] += BATCH_HEADER_SIZE
+            matches &= rows["record_count"] > 0  # Kafka does not look behind an empty header
         places[~matches] = _UNREADABLE
         return places
 
