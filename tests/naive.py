@@ -116,7 +116,9 @@ def wrapper(magic: int, records: Sequence[Record], codec: int, **fields: Any) ->
     inner = b"".join(
         message(inner_magic, Record(r.offset - first, r.timestamp, r.key, r.value)) for r in records
     )
-    value = fields.get("value", compress(codec, fields.get("payload", inner), magic))
+    value = fields.get("value")
+    if value is None:
+        value = compress(codec, fields.get("payload", inner), magic)
     outer = Record(
         fields.get("offset", records[-1].offset if records else 0),
         fields.get("timestamp", max((r.timestamp for r in records), default=-1)),

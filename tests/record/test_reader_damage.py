@@ -11,7 +11,6 @@ import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -19,54 +18,15 @@ import pytest
 from tests.golden.cases import Case
 from tests.naive import Record, batch, message, wrapper
 from tests.naive import read as read_plainly
+from tests.record.reading import Outcome, read
 from workbench.layout import problems
-from workbench.record.reader import Problem, RecordReader
+from workbench.record.reader import RecordReader
 from workbench.record.source import FileSource
 
 Golden = Callable[[str], Case]
 
 MASKS = (0x01, 0x80, 0xFF)
 MEMORY_BOUND = 96 << 20  # bytes: the window, the arena and outputs of a small file, with room
-
-
-class Outcome(NamedTuple):
-    """What reading a file gave."""
-
-    records: list[Record]
-    problems: list[Problem]
-    stop_code: int
-
-    @property
-    def is_told(self) -> bool:
-        """Whether a reader is told that something may be missing."""
-        return bool(self.problems) or self.stop_code != problems.END
-
-
-def read(path: Path, data: bytes, *, check_crc: bool = True) -> Outcome:
-    """Write ``data`` to a file and read it."""
-    path.write_bytes(data)
-    records: list[Record] = []
-    found: list[Problem] = []
-    with FileSource(str(path)) as source:
-        reader = RecordReader(source, check_crc=check_crc)
-        for chunk in reader:
-            columns = chunk.columns
-            keys, values, headers = columns.keys, columns.values, columns.headers
-            assert keys is not None
-            assert values is not None
-            assert headers is not None
-            found += chunk.problems
-            records += [
-                Record(
-                    int(columns.offsets[at]),
-                    int(columns.timestamps[at]),
-                    keys.item(at),
-                    values.item(at),
-                    tuple(headers.item(at)),
-                )
-                for at in range(len(columns))
-            ]
-        return Outcome(records, found, reader.stop_code)
 
 
 def some_records(first: int, count: int = 3) -> list[Record]:
@@ -118,7 +78,7 @@ def contents_of(records: list[Record]) -> list[tuple[object, ...]]:
 def test_a_sound_log_reads_as_it_was_written(name: str, tmp_path: Path) -> None:
     """MR-2 LR-1 for every format and codec."""
     data = b"".join(SMALL[name])
-    outcome = read(tmp_path / "sound.log", data)
+    outcome = read(tmp_path, data)
     assert outcome == Outcome(read_plainly(data), [], problems.END)
     assert len(outcome.records) >= 3
 
@@ -132,7 +92,7 @@ def test_a_log_cut_anywhere_gives_the_whole_batches_before_the_cut(
     ends = np.cumsum([len(entry) for entry in SMALL[name]]).tolist()
     for cut in range(len(data)):
         whole = max((end for end in ends if end <= cut), default=0)
-        outcome = read(tmp_path / "cut.log", data[:cut])
+        outcome = read(tmp_path, data[:cut])
         assert outcome.records == read_plainly(data[:whole])
         assert outcome.problems == []
         assert outcome.stop_code == (problems.END if cut == whole else problems.UNFINISHED)
@@ -171,7 +131,7 @@ def test_every_changed_byte_gives_a_problem_or_the_same_records(name: str, tmp_p
         for mask in MASKS:
             changed = bytearray(data)
             changed[position] ^= mask
-            outcome = read(tmp_path / "changed.log", bytes(changed))
+            outcome = read(tmp_path, bytes(changed))
             check_damaged(entries, position, outcome)
 
 
@@ -185,7 +145,7 @@ def test_no_changed_byte_is_too_much_for_a_reader_that_checks_no_crc(
     for position in range(12, len(data)):
         changed = bytearray(data)
         changed[position] ^= MASKS[position % 3]
-        read(tmp_path / "changed.log", bytes(changed), check_crc=False)
+        read(tmp_path, bytes(changed), check_crc=False)
     assert largest_memory() - before < MEMORY_BOUND
 
 
@@ -209,7 +169,7 @@ def test_random_damage_to_real_logs_gives_no_false_record(
     for _ in range(60):
         data = randomly.choice(paths).read_bytes()
         originals = set(contents_of(read_plainly(data)))
-        outcome = read(tmp_path / "damaged.log", damaged(data, randomly))
+        outcome = read(tmp_path, damaged(data, randomly))
         assert set(contents_of(outcome.records)) <= originals
         assert len(outcome.records) == len(originals) or outcome.is_told
     assert largest_memory() - before < MEMORY_BOUND
@@ -261,7 +221,7 @@ def test_noise_of_every_size_is_survived(seed: int, tmp_path: Path) -> None:
     randomly = random.Random(seed)
     for size in [*range(80), 1000, 70_000, 1 << 20]:
         for fill in (randomly.randbytes(size), bytes(size), b"\x02" * size, b"\xff" * size):
-            outcome = read(tmp_path / "noise.log", fill)
+            outcome = read(tmp_path, fill)
             assert outcome.records == []
             assert outcome.is_told == (size > 0)
 
@@ -270,7 +230,7 @@ def test_a_batch_inside_a_value_is_not_taken_for_one_of_the_log(tmp_path: Path) 
     """A log of logs, torn in its last batch: what lies in the value has a lower offset."""
     inner = batch([Record(3, 5, b"inner", b"inner")])
     outer = batch([Record(100, 6, b"outer", inner + bytes(200))])
-    outcome = read(tmp_path / "torn.log", batch(some_records(90)) + outer[:-50])
+    outcome = read(tmp_path, batch(some_records(90)) + outer[:-50])
     assert outcome.records == some_records(90)
     assert outcome.problems == []
     assert outcome.stop_code == problems.UNFINISHED
