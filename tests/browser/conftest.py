@@ -1,4 +1,7 @@
-"""One Chromium for all tests of the front end; a page for each, which must report no error."""
+"""One Chromium for the tests of a module; a page for each test, which must report no error.
+
+Not for the whole run: playwright allows one at a time, and tests/e2e starts its own.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -17,7 +20,7 @@ def harness() -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser_context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
     with chromium(tmp_path_factory.mktemp("chromium")) as context:
         yield context

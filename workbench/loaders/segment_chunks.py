@@ -74,7 +74,9 @@ def read_wanted(
         )
         for chunk in reader:
             findings = [finding_of(problem, path) for problem in chunk.problems]
-            keep = _wanted(chunk, read, times) & order.check(chunk)
+            keep = order.check(chunk)
+            if not _all_wanted(chunk, read, times, keep):
+                keep &= _wanted(chunk, read, times)
             yield WantedRecords(chunk, keep, findings + order.take_findings())
             if len(chunk.rows) and chunk.rows["base_offset"][-1] >= read.high:
                 return
@@ -82,6 +84,20 @@ def read_wanted(
         if reader.stop_code == problems.UNFINISHED and not read.segment.is_active:
             finding = _torn_tail(path, reader.stop_position, source.size)
             yield WantedRecords(empty_chunk(options, pool), np.zeros(0, np.bool_), [finding])
+
+
+def _all_wanted(
+    chunk: Chunk, read: SegmentRead, times: tuple[int, int], ascending: npt.NDArray[np.bool_]
+) -> bool:
+    """Return whether the ends of a chunk tell that all of it is wanted, as nearly always."""
+    offsets = chunk.columns.offsets
+    return bool(
+        len(offsets)
+        and times == ALL_TIMES
+        and read.low <= offsets[0]
+        and offsets[-1] < read.high
+        and ascending.all()
+    )
 
 
 def _wanted(chunk: Chunk, read: SegmentRead, times: tuple[int, int]) -> npt.NDArray[np.bool_]:
