@@ -52,7 +52,7 @@ LARGEST_EXPANSION: Final = 512 << 20  # bytes that one batch may decompress to
 _ARENA_RUN: Final = 1 << 20  # decompressed bytes that are decoded while they are in the cache
 _USUAL_RATIO: Final = 4  # of decompressed to compressed bytes; more makes outputs grow on the way
 _UNREADABLE: Final = (-1, -1)  # span of a batch that was left out
-_CHUNK_BYTES: Final = 32 << 20  # decompressed bytes after which a chunk is handed on
+_CHUNK_BYTES: Final = 8 << 20  # decompressed bytes after which a chunk is handed on
 
 Rows = npt.NDArray[Any]
 Select = Callable[[Rows], npt.NDArray[np.bool_]]
