@@ -1,0 +1,60 @@
+"""A program: scan a log directory as a stream and print what it took, as JSON.
+
+Memory is measured over what the process holds once everything is imported and a small log read.
+"""
+
+import json
+import resource
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+import workbench
+
+
+def largest_memory() -> int:
+    """Return the most bytes this process has held so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
+
+
+def stream(path: Path, **arguments: Any) -> tuple[int, int]:
+    """Scan all columns; return how many records and bytes of Arrow data came."""
+    scan = workbench.open_log_directory(path).scan(**arguments)
+    records = size = 0
+    for batch in scan.to_arrow_batch_reader():
+        records += batch.num_rows
+        size += batch.nbytes
+    return records, size
+
+
+def main(small: str, large: str) -> None:
+    """Read the small log, then the large one."""
+    stream(Path(small))
+    baseline = psutil.Process().memory_info().rss
+    start = time.perf_counter()
+    records, size = stream(Path(large))
+    seconds = time.perf_counter() - start
+    counted = workbench.open_log_directory(large).scan().count()
+    parquet = workbench.open_log_directory(large).scan(limit=records // 4)
+    written = parquet.to_parquet(Path(small).parent / "some.parquet")
+    print(  # noqa: T201
+        json.dumps(
+            {
+                "records": records,
+                "bytes": size,
+                "counted": counted,
+                "written": written,
+                "seconds": seconds,
+                "memory": largest_memory() - baseline,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
