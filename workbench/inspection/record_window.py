@@ -95,9 +95,10 @@ class RecordWindow:
         records: list[Record] = []
         for chunk in self.segment.read(begin, end, pool=self._pool):
             columns = chunk.columns
-            assert columns.keys
-            assert columns.values
-            assert columns.headers
+            # Columns without records are false, too.
+            assert columns.keys is not None
+            assert columns.values is not None
+            assert columns.headers is not None
             batches = np.searchsorted(self.rows["position"], chunk.rows["position"])
             numbers = self._numbers(batches, columns.batch)
             for at in np.flatnonzero((numbers >= start) & (numbers < stop)).tolist():
