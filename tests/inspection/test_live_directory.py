@@ -1,0 +1,119 @@
+"""A log that a broker writes meanwhile: what is not finished yet is no damage, and no record."""
+
+import random
+import shutil
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import workbench
+from tests.golden.cases import Case
+from tests.naive import Record, batch
+from workbench.layout import problems
+
+Golden = Callable[[str], Case]
+LOG = "00000000000000000000.log"
+
+
+def numbered(first: int, count: int) -> list[Record]:
+    return [
+        Record(at, 1000 + at, b"key-%d" % at, b"value-%d" % at * 20)
+        for at in range(first, first + count)
+    ]
+
+
+def grow(path: Path, stop: threading.Event, seed: int) -> None:
+    """Append batches in small pieces, as a reader may find them, until told to stop."""
+    randomly = random.Random(seed)
+    offset = 0
+    with path.open("ab", buffering=0) as file:
+        while not stop.is_set():
+            data = batch(numbered(offset, 5), randomly.choice([0, 0, 1, 2, 3, 4]))
+            offset += 5
+            while data:
+                size = randomly.choice([1, 7, 17, 61, 200, 1000])
+                file.write(data[:size])
+                data = data[size:]
+                time.sleep(0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_reader_of_a_growing_log_never_sees_damage(seed: int, tmp_path: Path) -> None:
+    partition = tmp_path / "live-0"
+    partition.mkdir()
+    path = partition / LOG
+    path.touch()
+    stop = threading.Event()
+    writer = threading.Thread(target=grow, args=(path, stop, seed))
+    writer.start()
+    most = unfinished = 0
+    try:
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # of damaged places
+                logs = workbench.open_log_directory(tmp_path)
+                scan = logs.scan(columns=["offset", "key"])
+                table = scan.to_arrow()
+            assert scan.findings == []
+            assert table["offset"].to_pylist() == list(range(table.num_rows))
+            assert table["key"].to_pylist() == [b"key-%d" % at for at in range(table.num_rows)]
+            assert table.num_rows >= most
+            most = table.num_rows
+            (segment,) = logs["live-0"].segments
+            stop_code = segment.batches.stop.code
+            assert stop_code in {problems.END, problems.UNFINISHED}
+            unfinished += stop_code == problems.UNFINISHED
+            assert logs["live-0"].log_end_offset >= most
+    finally:
+        stop.set()
+        writer.join()
+    assert most > 100
+    assert unfinished
+
+
+def test_a_segment_that_grew_is_walked_again(tmp_path: Path) -> None:
+    partition = tmp_path / "live-0"
+    partition.mkdir()
+    (partition / LOG).write_bytes(batch(numbered(0, 3)))
+    segment = workbench.open_log_directory(tmp_path)["live-0"].segments[0]
+    first = segment.batches
+    assert segment.batches is first  # a second look costs nothing
+    with (partition / LOG).open("ab") as file:
+        file.write(batch(numbered(3, 3)))
+    assert len(segment.batches) == 2
+
+
+def test_files_that_vanish_while_they_are_listed_are_no_error(tmp_path: Path) -> None:
+    """A broker deletes old segments, and whole partitions, at any time."""
+    for name in ("a-0", "b-0"):
+        (tmp_path / name).mkdir()
+        for base in (0, 3):
+            (tmp_path / name / f"{base:020}.log").write_bytes(batch(numbered(base, 3)))
+    logs = workbench.open_log_directory(tmp_path)
+    shutil.rmtree(tmp_path / "a-0")
+    assert logs["a-0"].segments == ()
+    assert logs["a-0"].log_end_offset == 0
+    assert logs.scan(topics="b").count() == 6
+
+
+def test_a_killed_broker_s_last_batch_is_unfinished_not_damaged(golden: Golden) -> None:
+    """Cut by hand as a power failure cuts; the broker that was started on it cut the rest off."""
+    case = golden("4.2.0-crash-produce-1")
+    before = workbench.open_log_directory(case.directory("torn-before"))
+    after = workbench.open_log_directory(case.directory("torn-after"))
+    torn = 0
+    for name, partition in before.items():
+        if name.startswith("crash-"):
+            stop = partition.segments[-1].batches.stop
+            torn += stop.code == problems.UNFINISHED
+            scan = before.scan(partitions=name)
+            table = scan.to_arrow()
+            assert scan.findings == []
+            kept = after.scan(partitions=name).to_arrow()
+            assert kept.slice(0, table.num_rows).equals(table.slice(0, kept.num_rows))
+    assert torn
