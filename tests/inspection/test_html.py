@@ -13,7 +13,7 @@ def test_text_is_escaped_in_title_heading_cell_and_note() -> None:
 
 
 def test_the_same_arguments_give_the_same_bytes() -> None:
-    rows = [["orders-0", 1234567, None]]
+    rows: list[list[str | int | None]] = [["orders-0", 1234567, None]]
     assert table_html("t", ["a", "b", "c"], rows) == table_html("t", ["a", "b", "c"], rows)
 
 
