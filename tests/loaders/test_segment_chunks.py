@@ -52,6 +52,21 @@ def test_a_segment_that_is_cut_short_is_told_by_dump(golden: Golden, tmp_path: P
     assert "torn-tail" in outcome.err
 
 
+def test_zeros_allocated_ahead_are_no_damage(golden: Golden, tmp_path: Path) -> None:
+    """A running broker's last segment with preallocate=true; the same zeros elsewhere are told."""
+    folder, logs = log_of(golden, tmp_path)
+    whole = dumped(folder)
+    with logs[-1].open("ab") as file:
+        file.truncate(4 << 20)
+    scan = open_log_directory(folder).scan()
+    assert scan.count() == len(whole)
+    assert scan.findings == []
+    assert run("dump", folder, "--strict").code == 0
+    logs[0].write_bytes(logs[0].read_bytes() + bytes(100))
+    assert dumped(folder) == whole
+    assert run("dump", folder, "--strict").code == 2
+
+
 @pytest.mark.parametrize("verb", ["scan", "dump"])
 def test_the_largest_timestamp_lies_behind_every_other(verb: str, golden: Golden) -> None:
     """Records at 2^63 - 1 ms are after any time when no end is given."""

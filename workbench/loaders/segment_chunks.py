@@ -14,7 +14,7 @@ from workbench.inspection.findings import Finding, finding_of
 from workbench.layout import problems
 from workbench.loaders.plan import HIGHEST, LOWEST, SegmentRead, batch_selector
 from workbench.record.buffers import BufferPool
-from workbench.record.reader import ALL_COLUMNS, Chunk, RecordReader, empty_chunk
+from workbench.record.reader import ALL_COLUMNS, Chunk, Problem, RecordReader, empty_chunk
 from workbench.record.source import FileSource
 
 ALL_TIMES: Final = (LOWEST, HIGHEST)
@@ -73,7 +73,8 @@ def read_wanted(
             base_offset=read.segment.base_offset,
         )
         for chunk in reader:
-            findings = [finding_of(problem, path) for problem in chunk.problems]
+            found = [each for each in chunk.problems if not _is_allocated(each, read, source)]
+            findings = [finding_of(problem, path) for problem in found]
             keep = order.check(chunk)
             if not _all_wanted(chunk, read, times, keep):
                 keep &= _wanted(chunk, read, times)
@@ -109,6 +110,16 @@ def _wanted(chunk: Chunk, read: SegmentRead, times: tuple[int, int]) -> npt.NDAr
         if times[1] != HIGHEST:  # open: the largest timestamp counts, too
             keep &= stamps < times[1]
     return keep
+
+
+def _is_allocated(problem: Problem, read: SegmentRead, source: FileSource) -> bool:
+    """Return whether bytes without a batch are only what a broker writes next (preallocate=true).
+
+    `inspection.verify` tells of them, as of a last batch that is not finished.
+    """
+    end = problem.position + problem.size
+    is_tail = problem.code == problems.BAD_SIZE and end >= source.size and read.segment.is_active
+    return is_tail and source.is_zero(problem.position, end)
 
 
 def _torn_tail(path: str, position: int, size: int) -> Finding:

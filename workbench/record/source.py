@@ -5,10 +5,12 @@ A mapped file that a broker shortens kills the process that reads it; a read onl
 
 import os
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
+
+_STEP: Final = 1 << 20  # bytes
 
 
 class FileSource:
@@ -50,6 +52,11 @@ class FileSource:
         """Return uint8[m]: the ``size`` bytes from ``position``, fewer at the end of the file."""
         buffer = np.empty(max(0, min(size, self.size - position)), np.uint8)
         return buffer[: self.read_into(buffer, position)]
+
+    def is_zero(self, start: int, end: int) -> bool:
+        """Return whether every byte of [start, end) that the file has is zero."""
+        steps = range(start, end, _STEP)
+        return not any(self.read(at, min(_STEP, end - at)).any() for at in steps)
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
