@@ -37,8 +37,6 @@ def verify_epochs(
     logs: Sequence[SegmentSummary],
     log_end: int | None,
     situation: PartitionSituation,
-    *,
-    expects_file: bool,
 ) -> Iterator[Finding]:
     """Yield what is wrong with the epochs of a partition.
 
@@ -48,7 +46,6 @@ def verify_epochs(
         logs: of its segments, ascending.
         log_end: offset behind the last batch; None when it is not sure.
         situation: how the partition would be found.
-        expects_file: whether the folder should have a leader epoch file.
     """
     tables = [(log.place.path, log.epochs) for log in logs]
     offsets = np.concatenate([np.zeros(0, np.int64), *(rows["base_offset"] for _, rows in tables)])
@@ -66,7 +63,7 @@ def verify_epochs(
         )
     entry = partition.file(names.LEADER_EPOCHS)
     if entry is None or file is None:
-        if expects_file and len(epochs):
+        if len(epochs):  # who wrote them kept a file of them
             yield _missing(partition, partition.path, "no leader-epoch-checkpoint", situation)
         return
     for problem in file.problems[:1]:

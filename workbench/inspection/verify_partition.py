@@ -102,7 +102,6 @@ def verify_partition(
     is_compacted |= any(log.has_holes for log in logs)
     gaps = [] if is_compacted else list(_missing_offsets(partition, logs))
     has_records = log_end is not None and partition.log_start_offset < log_end
-    expects_file = era.epochs_and_snapshots
     for step in (
         gaps,
         verify_transactions(logs, is_joined=not gaps and not swap_ranges(partition)),
@@ -110,9 +109,9 @@ def verify_partition(
         _swapped(partition, here, deep=deep),
         verify_snapshots(
             partition, log_end, here.stop, has_records=has_records,
-            expects_one=expects_file and partition.topic != METADATA_TOPIC,
+            expects_one=era.epochs_and_snapshots and partition.topic != METADATA_TOPIC,
         ),
-        verify_epochs(partition, epochs, logs, log_end, here, expects_file=expects_file),
+        verify_epochs(partition, epochs, logs, log_end, here),
         _metadata(partition, era),
         verify_metadata_log(partition, deep=deep),
     ):  # fmt: skip

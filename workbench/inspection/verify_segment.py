@@ -103,6 +103,8 @@ def verify_segment(
     findings += verify_batches(reading, place)
     of_offsets, flagged = verify_offsets(reading, place)
     findings += of_offsets
+    # Batches of magic 2 are younger than time indexes.
+    has_time_indexes |= bool((reading.rows["magic"] == 2).any())
     findings += verify_missing_indexes(segment, reading, place, has_time_indexes=has_time_indexes)
     batches = batches_of(reading, flagged)
     if index is not None:
