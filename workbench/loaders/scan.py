@@ -223,7 +223,13 @@ class Scan:
                 return own.get(kind)
             return nullable.get(kind) if kind in has_nulls else None
 
-        return table.to_pandas(types_mapper=dtype_of)
+        frame = table.to_pandas(types_mapper=dtype_of)
+        for field in table.schema if dtype_backend is None else ():
+            # Types are mapped for all columns alike: those without nulls need no nullable one.
+            if field.type in nullable and not table[field.name].null_count:
+                plain = field.type.to_pandas_dtype()
+                frame[field.name] = frame[field.name].astype(plain, copy=False)
+        return frame
 
     def to_polars(self) -> Any:
         """Return all records as a `polars.DataFrame`.
