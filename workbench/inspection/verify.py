@@ -3,8 +3,8 @@
 A healthy directory gives no finding, of whatever version; a gap that compaction left is none.
 What waits to be done (files to be deleted, a batch being written) is told as "info". Every
 question has its module: `verify_batches`, `verify_indexes`, `verify_transactions`,
-`verify_snapshots`, `verify_epochs`, `verify_leftovers`, `verify_partition`, `verify_directory`.
-`findings.KINDS` lists the answers.
+`verify_snapshots`, `verify_epochs`, `verify_leftovers`, `verify_partition`, `verify_checkpoints`,
+`verify_directory`. `findings.KINDS` lists the answers.
 
 Kafka: LogSegment.recover, LogLoader.load, LogManager.loadLogs, DumpLogSegments (4.2)
 """
@@ -16,14 +16,13 @@ from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories
 from workbench.inspection.partition import Partition
-from workbench.inspection.verify_directory import (
+from workbench.inspection.verify_checkpoints import (
     checkpoints_of,
-    era_of,
+    verify_checkpoint_files,
     verify_checkpoints,
     verify_folders,
-    verify_root,
-    verify_roots,
 )
+from workbench.inspection.verify_directory import era_of, verify_root, verify_roots
 from workbench.inspection.verify_file import verify_single_file
 from workbench.inspection.verify_partition import PartitionResult, verify_partition
 from workbench.inspection.verify_segment import collect
@@ -96,7 +95,8 @@ def verify_partitions(
                 results[name] = result
         found: list[Finding] = []
         if not is_filtered:
-            collect(verify_root(root, checkpoints, situation, era), found)
+            collect(verify_root(root, era), found)
+            collect(verify_checkpoint_files(root, checkpoints, situation), found)
         collect(verify_checkpoints(root, checkpoints, results, situation), found)
         if not is_filtered:
             collect(verify_folders(root, checkpoints, situation), found)

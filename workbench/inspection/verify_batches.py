@@ -69,6 +69,12 @@ def _consequence(problem: Problem, reading: LogReading, place: Place) -> str:
         if len(row) and int(row[0]["magic"]) > 2:
             return place.stays("the magic is outside the CRC, and consumers stop at this batch")
         return place.cut(_FAIL, _offset_before(reading, problem.position))
+    is_too_small = problem.code == problems.BAD_SIZE and problem.expected.startswith("at least")
+    if is_too_small and place.is_last and place.stop == "clean":
+        return (
+            "Stopped cleanly: a broker looks for the log end from the last index entry on, and "
+            f"does not start if this lies behind it (CorruptRecordException); else {_FAIL}."
+        )
     if problem.code in _RECOVERY_SEES:
         return place.cut(_FAIL, _offset_before(reading, problem.position))
     return place.stays("the CRC is right, and consumers fail when they unpack the batch")

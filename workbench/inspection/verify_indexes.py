@@ -282,26 +282,3 @@ def _time_end(index: TimeIndex, batches: Batches, path: str, place: Place) -> It
     found, wanted = f"{last} at the end", f"{largest} ms, the segment's largest timestamp"
     position = len(index) * 12
     yield _finding("time-index-short", "warning", path, found, wanted, broker, position=position)
-
-
-def verify_missing_indexes(
-    segment: Segment, reading: LogReading, place: Place, *, has_time_indexes: bool
-) -> Iterator[Finding]:
-    """Yield a finding for each index that a broker would have made and that is not there."""
-    if place.is_last and not len(reading.rows):
-        return  # made when something is appended
-    if "index" not in segment.files:
-        broker = (
-            "A broker reads the whole segment when it starts and builds it anew, also after a "
-            "clean stop. (0.9 and 1.1, stopped cleanly, leave an empty one: look-ups are slow.)"
-        )
-        yield _finding("index-missing", "warning", place.path, "no .index", "one", broker)
-    if "timeindex" not in segment.files and has_time_indexes:
-        if place.is_rebuilt or "index" not in segment.files:
-            broker = "A broker builds it anew when it starts."
-        else:
-            broker = (
-                "A broker makes an empty one and leaves it so: look-ups by time skip the segment's "
-                "index, and retention goes by the file's time."
-            )
-        yield _finding("time-index-missing", "warning", place.path, "no .timeindex", "one", broker)

@@ -5,7 +5,7 @@ Of a log only a summary is kept, so that the memory needed does not grow with th
 Kafka: LogSegment.recover, LogSegment.sanityCheck (4.2)
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,13 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.files.transaction_index import TransactionIndex
-from workbench.inspection.findings import Finding
+from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.log_reading import LogReading, read_log
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify_batches import first_offsets, verify_batches, verify_offsets
 from workbench.inspection.verify_indexes import (
     batches_of,
-    verify_missing_indexes,
     verify_offset_index,
     verify_time_index,
 )
@@ -105,7 +104,7 @@ def verify_segment(
     findings += of_offsets
     # Batches of magic 2 are younger than time indexes.
     has_time_indexes |= bool((reading.rows["magic"] == 2).any())
-    findings += verify_missing_indexes(segment, reading, place, has_time_indexes=has_time_indexes)
+    findings += _missing_indexes(segment, reading, place, has_time_indexes=has_time_indexes)
     batches = batches_of(reading, flagged)
     if index is not None:
         findings += verify_offset_index(segment, index, reading, batches, place)
@@ -130,6 +129,35 @@ def verify_segment(
         latest_time=int(data.max(initial=NO_TIME)),
         epochs=_epochs(rows, epoch_starts),
     )
+
+
+def _missing_indexes(
+    segment: Segment, reading: LogReading, place: Place, *, has_time_indexes: bool
+) -> Iterator[Finding]:
+    """Yield a finding for each index that a broker would have made and that is not there."""
+    if place.is_last and not len(reading.rows):
+        return  # made when something is appended
+    if "index" not in segment.files:
+        broker = (
+            "A broker reads the whole segment when it starts and builds it anew, also after a "
+            "clean stop. (0.9 and 1.1, stopped cleanly, leave an empty one: look-ups are slow.)"
+        )
+        yield _absent("index-missing", "warning", place.path, "no .index", "one", broker)
+    if "timeindex" not in segment.files and has_time_indexes:
+        if place.is_rebuilt or "index" not in segment.files:
+            broker = "A broker builds it anew when it starts."
+        else:
+            broker = (
+                "A broker makes an empty one and leaves it so: look-ups by time skip the segment's "
+                "index, and retention goes by the file's time."
+            )
+        yield _absent("time-index-missing", "warning", place.path, "no .timeindex", "one", broker)
+
+
+def _absent(
+    kind: str, severity: Severity, path: str, found: str, wanted: str, broker: str
+) -> Finding:
+    return Finding(kind, severity, path, None, None, found, wanted, broker)
 
 
 def _first_offset(reading: LogReading) -> int:
