@@ -248,3 +248,19 @@ def test_a_closed_pipe_ends_the_output_quietly(golden: Golden) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+def test_batches_below_the_log_start_offset_come_without_their_records(golden: Golden) -> None:
+    """What DeleteRecords hides from consumers is still in the file, as DumpLogSegments shows."""
+    path = golden("k1.1-transactions").directory("data") / "x-idem-0"
+    partition = open_log_directory(path.parent)["x-idem-0"]
+    start = partition.log_start_offset
+    lines = run("dump", path.parent, "-p", "x-idem-0", "--format", "jsonl", "--batches").lines
+    batches = [each for each in lines if "base_offset" in each]
+    assert [each["position"] for each in batches] == [
+        position for segment in partition.segments for position in segment.batches.rows["position"]
+    ]
+    assert batches[0]["base_offset"] < start
+    assert min(each["offset"] for each in lines if "offset" in each) == start
+    chosen = run("dump", path.parent, "-p", "x-idem-0", "--offsets", f"{start}:", "--batches").lines
+    assert all(each.get("last_offset", start) >= start for each in chosen)

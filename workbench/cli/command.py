@@ -141,9 +141,16 @@ class Selection:
     limit: int | None = None
     check_crc: bool = True
 
-    def plan(self, partition: Partition) -> list[SegmentRead]:
-        """Return what of a partition's segments will be read, in order."""
+    def plan(self, partition: Partition, *, below_start: bool = False) -> list[SegmentRead]:
+        """Return what of a partition's segments will be read, in order.
+
+        Args:
+            partition: one of `partitions`.
+            below_start: read also what is still there below the log start offset.
+        """
         low, high = offset_range(self.offsets, partition)
+        if below_start:
+            low = LOWEST if self.offsets[0] is None else self.offsets[0]
         return plan_partition(partition, low, high, self.isolation_level)
 
 

@@ -84,6 +84,7 @@ def command(
     reading = Reading(
         replace(selection, limit=None),
         include_control=control,
+        all_batches=with_batches,
         quiet=is_terminal(),
         options=json_lines.EVERYTHING if records else 0,
     )

@@ -12,7 +12,7 @@ from workbench.cli.output import note, plural
 from workbench.cli.progress import progress
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
-from workbench.loaders.plan import SegmentRead
+from workbench.loaders.plan import LOWEST, SegmentRead
 from workbench.loaders.segment_chunks import read_wanted
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import RecordColumns
@@ -47,6 +47,7 @@ class Reading:
         selection: what to read.
         options: which of KEYS, VALUES, HEADERS to decode.
         include_control: whether control records are wanted, too.
+        all_batches: give the batches below the log start offset, too, without their records.
         quiet: never show progress.
         findings: what could not be read, complete when the pass is.
     """
@@ -54,6 +55,7 @@ class Reading:
     selection: Selection
     options: int = ALL_COLUMNS
     include_control: bool = False
+    all_batches: bool = False
     quiet: bool = False
     findings: list[Finding] = field(default_factory=list)
 
@@ -66,7 +68,7 @@ class Reading:
         total = sum(partition.size for partition in self.selection.partitions)
         with progress("reading", total, quiet=self.quiet) as meter:
             for partition in self.selection.partitions:
-                for read in self.selection.plan(partition):
+                for read in self.selection.plan(partition, below_start=self.all_batches):
                     done = 0
                     for part in self._parts(read, pool):
                         yield part
@@ -77,6 +79,7 @@ class Reading:
                             done = end
 
     def _parts(self, read: SegmentRead, pool: BufferPool) -> Iterator[Part]:
+        start = read.partition.log_start_offset if self.all_batches else LOWEST
         for chunk, keep, findings in read_wanted(
             read,
             pool,
@@ -88,7 +91,8 @@ class Reading:
             self.findings.extend(findings)
             rows = chunk.rows
             inside = (rows["last_offset"] >= read.low) & (rows["base_offset"] < read.high)
-            yield Part(read.partition, read, rows[inside], chunk.columns, rows, keep)
+            wanted = keep & (chunk.columns.offsets >= start)
+            yield Part(read.partition, read, rows[inside], chunk.columns, rows, wanted)
 
     def tell_findings(self) -> bool:
         """Say on stderr what was left out; return whether anything was."""
