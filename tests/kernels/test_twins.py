@@ -150,7 +150,7 @@ def test_thousands_of_changed_bytes_are_read_alike(seed: int, golden: Golden) ->
             decode_everything(bytes(changed))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_changed_records_are_refused_alike(seed: int) -> None:
     """DR-1 DR-2 DR-3: lengths and counts anywhere in a record, with a CRC that nobody checks."""
     randomly = random.Random(seed)
@@ -162,7 +162,7 @@ def test_changed_records_are_refused_alike(seed: int) -> None:
     ]
     sound = batch(records)
     codes = set()
-    for _ in range(800):
+    for _ in range(2000):
         changed = bytearray(sound)
         for _ in range(randomly.randint(1, 3)):
             changed[randomly.randrange(57, len(changed))] = randomly.choice(
