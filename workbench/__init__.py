@@ -22,10 +22,9 @@ from workbench.errors import (
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.inspection.verify import verify
 from workbench.loaders import spark
 from workbench.loaders.scan import CorruptDataWarning, Scan
-from workbench.log_directory import LogDirectory, open_log_directory
+from workbench.log_directory import LogDirectory, open_log_directory, verify
 
 try:
     __version__ = version("kafka-log-workbench")

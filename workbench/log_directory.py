@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Unpack
 
-from workbench.inspection.findings import Finding
+from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories
 from workbench.inspection.partition import Partition
@@ -28,6 +28,17 @@ def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
         OSError: a folder may not be listed.
     """
     return LogDirectory(list_log_directories(paths))
+
+
+def verify(
+    paths: StrPath | Iterable[StrPath], *, deep: bool = True, info: bool = False
+) -> list[Finding]:
+    """Check what `open_log_directory` opens; arguments as of `LogDirectory.verify`.
+
+    Raises:
+        LogDirectoryError: a path does not exist.
+    """
+    return open_log_directory(paths).verify(deep=deep, info=info)
 
 
 class LogDirectory(Mapping[str, Partition]):
@@ -84,15 +95,19 @@ class LogDirectory(Mapping[str, Partition]):
         topics: Collection[str] | None = None,
         partitions: Collection[int] | None = None,
         deep: bool = True,
+        info: bool = False,
     ) -> list[Finding]:
-        """Check everything and return what is not as a broker would leave it.
+        """Check everything and return what is not as a healthy broker would leave it.
 
         Args:
             topics: names; only their partitions are checked, and nothing beside them.
             partitions: numbers; as ``topics``.
             deep: check CRCs and decode every record; else names, sizes, headers and indexes only.
+            info: also return what is only worth knowing: a file that waits for its deletion, an
+                open transaction, a batch that a running broker has not finished.
         """
-        return verify_listing(self.listing, topics=topics, partitions=partitions, deep=deep)
+        found = verify_listing(self.listing, topics=topics, partitions=partitions, deep=deep)
+        return found if info else without_info(found)
 
     def _repr_html_(self) -> str:
         shown = list(self.values())[:_SHOWN]

@@ -42,13 +42,19 @@ def test_the_worst_severity_is_the_exit_code(folder: str, severity: str | None, 
     assert all(f"/{folder}/" in each["path"] for each in outcome.json)
 
 
-def test_information_does_not_count(golden: Golden, tmp_path: Path) -> None:
+def test_information_is_told_when_asked_for_and_does_not_count(
+    golden: Golden, tmp_path: Path
+) -> None:
     copy = tmp_path / "txn-b-1"
     shutil.copytree(golden("4.2.0-txn").directory("data") / "txn-b-1", copy)
     (copy / "notes.txt").write_text("remember")
-    outcome = run("verify", copy, "--json")
+    outcome = run("verify", copy, "--json", "--info")
     assert {each["severity"] for each in outcome.json} == {"info"}
     assert outcome.code == 0
+    assert run("verify", copy, "--json").json == []
+    assert open_log_directory(copy).verify() == []
+    assert open_log_directory(copy).verify(info=True)
+    assert "--info" in run("verify", copy).out
 
 
 def test_text_says_what_a_broker_would_do() -> None:

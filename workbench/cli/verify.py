@@ -8,7 +8,7 @@ import click
 from workbench.cli.command import Command, as_json, open_logs, pick_partitions
 from workbench.cli.output import cell, console, plural, print_json
 from workbench.cli.progress import progress
-from workbench.inspection.findings import Finding
+from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify import verify_partitions
 
@@ -28,6 +28,7 @@ _COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
 @click.option(
     "--quick", is_flag=True, help="Look at headers, indexes and checkpoints; decode no records."
 )
+@click.option("--info", is_flag=True, help="Tell also what is only worth knowing.")
 @as_json
 def command(
     *,
@@ -35,22 +36,24 @@ def command(
     topics: tuple[str, ...],
     partitions: tuple[str, ...],
     quick: bool,
+    info: bool,
     as_json: bool,
 ) -> int:
     """Check segments, indexes, snapshots and checkpoints, alone and against each other.
 
     Nothing is repaired or written. Each finding says what a broker would do about it.
 
-    Exit codes: 0 nothing wrong (info does not count), 1 warnings, 2 errors.
+    Exit codes: 0 nothing wrong, 1 warnings, 2 errors.
 
     With --json: a list of objects with kind, severity (info, warning, error), path, position
     (byte), offset, found, expected and broker.
     """
     findings = find(paths, topics, partitions, deep=not quick)
+    shown = findings if info else without_info(findings)
     if as_json:
-        print_json([finding.as_dict() for finding in findings])
+        print_json([finding.as_dict() for finding in shown])
     else:
-        _print(findings)
+        _print(shown, len(findings) - len(shown))
     return max((CODES[finding.severity] for finding in findings), default=0)
 
 
@@ -86,8 +89,8 @@ def _is_in(path: str, folders: Sequence[str]) -> bool:
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
-def _print(findings: list[Finding]) -> None:
-    """Print findings by file, worst first, and a line that counts them."""
+def _print(findings: list[Finding], hidden: int) -> None:
+    """Print findings by file, worst first, and a line that counts them and those hidden."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -111,6 +114,8 @@ def _print(findings: list[Finding]) -> None:
     ]
     style = next((_COLORS[name] for name, count in counts.items() if count), "green")
     out.print(Text(", ".join(words) or "nothing wrong", style=f"bold {style}"))
+    if hidden:
+        out.print(Text(f"{plural(hidden, 'thing')} worth knowing: --info shows", style="dim"))
 
 
 def _heading(finding: Finding) -> Any:

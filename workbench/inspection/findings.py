@@ -181,3 +181,8 @@ def finding_of(problem: Problem, path: str, broker: str | None = None) -> Findin
         expected=problem.expected,
         broker=in_general if broker is None else broker,
     )
+
+
+def without_info(findings: list[Finding]) -> list[Finding]:
+    """Return the warnings and errors: a healthy directory has none of either."""
+    return [finding for finding in findings if finding.severity != "info"]
