@@ -15,6 +15,7 @@ Golden = Callable[[str], Case]
 PENDING = {
     "leftover-deleted",
     "leftover-cleaned",
+    "leftover-temporary",  # a killed broker was writing a checkpoint
     "directory-deleted",
     "directory-stray",
     "directory-future",
