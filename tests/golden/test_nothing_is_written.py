@@ -8,6 +8,7 @@ import hashlib
 import inspect
 import os
 import pickle
+import random
 import shutil
 import warnings
 from collections.abc import Callable, Iterator
@@ -179,3 +180,61 @@ def test_no_file_stays_open_and_none_is_opened_for_writing(golden: Golden, tmp_p
         with contextlib.suppress(OSError):
             still_open.append(os.readlink(f"/proc/self/fd/{descriptor}"))
     assert not [path for path in still_open if str(directory) in path]
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("name", "label", "folders"),
+    [
+        ("4.2.0-txn", "data", ("txn-a-0", "__consumer_offsets-0")),
+        ("4.2.0-compact-tombstones", "after1", ("tomb-0-0",)),
+        ("k1.1-message-format", "after", ("m-changing-0",)),
+        ("k0.9-formats", "data", ("t-lz4-0", "t-none-0")),
+    ],
+)
+def test_nothing_raises_whatever_file_is_damaged(
+    name: str, label: str, folders: tuple[str, ...], seed: int, golden: Golden, tmp_path: Path
+) -> None:
+    """One to three files of a directory cut, changed, emptied, filled with noise or swapped."""
+    randomly = random.Random(f"{name} {seed}")
+    directory = golden(name).directory(label)
+    copy = tmp_path / "copy"
+    shutil.copytree(
+        directory,
+        copy,
+        ignore=lambda at, all_: [] if at != str(directory) else others(at, all_, folders),
+    )
+    assert list(workbench.open_log_directory(copy)) == sorted(folders)
+    for _ in range(8):
+        before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+        for path in randomly.sample(sorted(before), randomly.randint(1, 3)):
+            path.write_bytes(damaged(before[path], randomly))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CorruptDataWarning)
+            use_everything(workbench.open_log_directory(copy), tmp_path)
+        for command in ("ls", "describe", "dump", "verify"):
+            assert run(command, copy).code in {0, 1, 2}
+        for path, content in before.items():
+            path.write_bytes(content)
+
+
+def others(folder: str, entries: list[str], wanted: tuple[str, ...]) -> list[str]:
+    """Return the partition folders that are not wanted."""
+    return [name for name in entries if (Path(folder) / name).is_dir() and name not in wanted]
+
+
+def damaged(data: bytes, randomly: random.Random) -> bytes:
+    """Return bytes of which something is wrong."""
+    kind = randomly.choice(["cut", "change", "noise", "empty", "longer", "zeros"])
+    if kind == "empty" or not data:
+        return b"" if data else randomly.randbytes(30)
+    at = randomly.randrange(len(data))
+    if kind == "cut":
+        return data[:at]
+    if kind == "noise":
+        return randomly.randbytes(len(data))
+    if kind == "longer":
+        return data + randomly.randbytes(randomly.randint(1, 70))
+    if kind == "zeros":
+        return data[:at] + bytes(len(data) - at)
+    return data[:at] + randomly.randbytes(3) + data[at + 3 :]
