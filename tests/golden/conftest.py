@@ -1,10 +1,12 @@
 """Fixtures over the golden cases: every archive is extracted once in a test session."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.golden.cases import Case, open_case
@@ -16,6 +18,13 @@ def _has_room(folder: Path) -> bool:
     return folder.is_dir() and shutil.disk_usage(folder).free > 4 << 30
 
 
+def _remove_what_a_killed_run_left() -> None:
+    for folder in _MEMORY.glob("golden-cases-*-*"):
+        number = folder.name.split("-")[2]
+        if number.isdigit() and not psutil.pid_exists(int(number)):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Case]]:
     """Return a function from a case's name to the extracted case, shared by the session.
@@ -23,7 +32,8 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str],
     Tests that change files copy the directory first.
     """
     if _has_room(_MEMORY):
-        into = Path(tempfile.mkdtemp(dir=_MEMORY, prefix="golden-"))
+        _remove_what_a_killed_run_left()
+        into = Path(tempfile.mkdtemp(dir=_MEMORY, prefix=f"golden-cases-{os.getpid()}-"))
     else:
         into = tmp_path_factory.mktemp("golden")
     opened: dict[str, Case] = {}
