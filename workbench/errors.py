@@ -10,7 +10,22 @@
     ├── OffsetOutOfRangeError (LookupError)   below log start or past log end; .offset .low .high
     ├── InvalidOffsetError (ValueError)       an append that would go backwards
     ├── OffsetOverflowError (OverflowError)   relative offset does not fit in 4 bytes
+    ├── AppendError (ValueError)              records that a broker refuses to append
+    │   ├── RecordTooLargeError                 a batch above max.message.bytes
+    │   ├── RecordBatchTooLargeError            an append above segment.bytes
+    │   ├── InvalidRecordError                  records that break a rule; .record_errors
+    │   │   └── InvalidTimestampError             too far from the time of the append
+    │   ├── UnsupportedForMessageFormatError    producer ids or codecs that an old format lacks
+    │   ├── OffsetsOutOfOrderError              a follower's append whose offsets fall
+    │   ├── UnexpectedAppendOffsetError         … that begins before the log's end
+    │   ├── OutOfOrderSequenceError             sequence numbers of a producer with a gap
+    │   ├── InvalidProducerEpochError           a producer with an older epoch than is known
+    │   ├── InvalidTransactionStateError        not in a transaction, or still in one
+    │   └── CoordinatorFencedError              a marker of an older transaction coordinator
+    ├── InconsistentTopicIdError (ValueError) a log's topic id is another than the one given
+    ├── ConfigError (ValueError)              a name that is not known, a value out of bounds
     ├── LogDirectoryError (OSError)           not a log directory, locked, or offline
+    │   └── StorageError                        a write failed: its log directory is offline
     └── MissingDependencyError (ImportError)  a loader needs a package; the message says how
 
 Messages read *where: what is wrong (found, wanted)* and are made here, from the attributes. Every
@@ -125,6 +140,96 @@ class LogDirectoryError(WorkbenchError, OSError):
         super().__init__(f"{path}: {problem}")
         self.path = path
         self.problem = problem
+
+
+class StorageError(LogDirectoryError):
+    """A log directory failed and is offline; nothing more is read from it or written to it.
+
+    Kafka: KafkaStorageException (4.2)
+    """
+
+
+class AppendError(WorkbenchError, ValueError):
+    """Records that a broker refuses to append; nothing of them was written."""
+
+
+class RecordTooLargeError(AppendError):
+    """A batch is larger than `max.message.bytes`."""
+
+
+class RecordBatchTooLargeError(AppendError):
+    """An append is larger than `segment.bytes`."""
+
+
+class InvalidRecordError(AppendError):
+    """Records break a rule; if one of a batch does, the whole batch is refused.
+
+    Attributes:
+        record_errors: index of the record in its batch -> what is wrong with it; may be empty
+            where the whole batch is wrong.
+    """
+
+    def __init__(self, problem: str, record_errors: dict[int, str] | None = None) -> None:
+        super().__init__(problem)
+        self.record_errors = record_errors or {}
+
+
+class InvalidTimestampError(InvalidRecordError):
+    """Records have timestamps too far before or after the time of the append."""
+
+
+class UnsupportedForMessageFormatError(AppendError):
+    """Producer ids, transactions or a codec that the wanted message format does not have."""
+
+
+class OffsetsOutOfOrderError(AppendError):
+    """Offsets that a follower is to keep do not ascend."""
+
+
+class UnexpectedAppendOffsetError(AppendError):
+    """Offsets that a follower is to keep begin before the log's end.
+
+    Attributes:
+        first_offset: of the append.
+        last_offset: of the append, inclusive.
+    """
+
+    def __init__(self, problem: str, first_offset: int, last_offset: int) -> None:
+        super().__init__(problem)
+        self.first_offset = first_offset
+        self.last_offset = last_offset
+
+
+class OutOfOrderSequenceError(AppendError):
+    """Sequence numbers of a producer do not follow those that the log has."""
+
+
+class InvalidProducerEpochError(AppendError):
+    """A producer's epoch is older than the newest known of its id."""
+
+
+class InvalidTransactionStateError(AppendError):
+    """Records outside a transaction while one of their producer is open, or the other way."""
+
+
+class CoordinatorFencedError(AppendError):
+    """A transaction marker of a coordinator that has been replaced."""
+
+
+class InconsistentTopicIdError(WorkbenchError, ValueError):
+    """A log belongs to another topic id than the one it is to be used for."""
+
+
+class ConfigError(WorkbenchError, ValueError):
+    """A configuration name that is not known, or a value that it may not have.
+
+    Attributes:
+        name: as it was given.
+    """
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f"{name}: {problem}")
+        self.name = name
 
 
 class MissingDependencyError(WorkbenchError, ImportError):

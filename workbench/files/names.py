@@ -15,6 +15,8 @@ Kafka: LogFileUtils, LocalLog.parseTopicPartitionName, Snapshots (4.0)
 import re
 from typing import Final, Literal, NamedTuple
 
+from workbench.file_system import local
+
 FileKind = Literal["log", "index", "timeindex", "txnindex", "snapshot", "checkpoint"]
 DirectoryKind = Literal["log", "delete", "stray", "future"]
 
@@ -47,7 +49,7 @@ ROOT_FILES: Final = frozenset(
 )
 """Names of the plain files that a broker writes into a log directory."""
 
-TEMPORARY: Final = ".tmp"
+TEMPORARY: Final = local.TEMPORARY
 """Behind a checkpoint's name while it is written; a crash may leave it."""
 
 MAX_OFFSET: Final = 2**63 - 1

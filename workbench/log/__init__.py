@@ -1,0 +1,1 @@
+"""One partition's log: segments, producer state, leader epochs, append, read, load, retain."""
