@@ -1,0 +1,228 @@
+"""What is put off: tasks that run later, or again and again, on threads or by a manual clock.
+
+Kafka: Scheduler, KafkaScheduler, MockScheduler (4.2)
+"""
+
+import heapq
+import logging
+import threading
+import time
+from collections.abc import Callable
+from itertools import count
+from typing import Final, Protocol
+
+from workbench.log.clock import ManualClock
+
+_LOG: Final = logging.getLogger(__name__)
+_MS: Final = 1000  # in a second
+
+
+class Task:
+    """One scheduled task.
+
+    Attributes:
+        name: what it does, for people.
+        period_ms: between two runs; None for a task that runs once.
+        due: when it runs next: ms of the scheduler's clock.
+    """
+
+    __slots__ = ("action", "due", "is_cancelled", "name", "period_ms")
+
+    def __init__(
+        self, name: str, action: Callable[[], None], due: float, period_ms: int | None
+    ) -> None:
+        self.name = name
+        self.action = action
+        self.due = due
+        self.period_ms = period_ms
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        """Do not run it again; a run that has begun goes to its end."""
+        self.is_cancelled = True
+
+
+class Scheduler(Protocol):
+    """Runs tasks later."""
+
+    def schedule(
+        self, name: str, task: Callable[[], None], delay_ms: int = 0, period_ms: int | None = None
+    ) -> Task:
+        """Run ``task`` after ``delay_ms``, then each ``period_ms`` if that is given.
+
+        After `shutdown` nothing is run any more: the task comes back cancelled.
+        """
+        ...
+
+    def shutdown(self) -> None:
+        """Forget the tasks that are not due and return when the running ones have ended."""
+        ...
+
+
+class _Queue:
+    """Tasks by the time they are due; those due at one time in the order they came."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[float, int, Task]] = []
+        self._numbers = count()
+
+    def add(self, task: Task) -> None:
+        heapq.heappush(self._heap, (task.due, next(self._numbers), task))
+
+    def first(self) -> Task | None:
+        """Return the task that is due first, without those that were cancelled."""
+        while self._heap and self._heap[0][2].is_cancelled:
+            heapq.heappop(self._heap)
+        return self._heap[0][2] if self._heap else None
+
+    def take(self) -> Task:
+        """Remove and return what `first` returned."""
+        return heapq.heappop(self._heap)[2]
+
+    def repeat(self, task: Task) -> None:
+        """Queue a periodic task that has run for its next time."""
+        if task.period_ms:
+            task.due += task.period_ms
+            self.add(task)
+
+    def tasks(self) -> tuple[Task, ...]:
+        return tuple(task for _, _, task in sorted(self._heap) if not task.is_cancelled)
+
+    def keep(self, is_kept: Callable[[Task], bool]) -> None:
+        for task in self.tasks():
+            if not is_kept(task):
+                task.cancel()
+
+
+class ManualScheduler:
+    """Runs tasks in the caller's thread, when its clock is moved past the time they are due.
+
+    A task without delay runs at once, inside `schedule`. Tasks see the time that the clock was
+    moved to, not the time they were due at; a periodic task runs once for each period that passed.
+    What a task raises comes out of the call that moved the clock.
+
+    Kafka: MockScheduler (4.2)
+    """
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self._queue = _Queue()
+        self._is_open = True
+        clock.listeners.append(self.run_due)
+
+    @property
+    def pending(self) -> tuple[Task, ...]:
+        """The tasks that wait, the first due first."""
+        return self._queue.tasks()
+
+    def schedule(
+        self, name: str, task: Callable[[], None], delay_ms: int = 0, period_ms: int | None = None
+    ) -> Task:
+        """Run ``task`` when the clock has gone on by ``delay_ms``; see `Scheduler.schedule`."""
+        scheduled = Task(name, task, self.clock.now() + delay_ms, period_ms)
+        if self._is_open:
+            self._queue.add(scheduled)
+            self.run_due()
+        else:
+            scheduled.cancel()
+        return scheduled
+
+    def run_due(self) -> None:
+        """Run what is due by now, in the order of the times it was due at."""
+        while (task := self._queue.first()) is not None and task.due <= self.clock.now():
+            self._queue.take()
+            try:
+                task.action()
+            finally:
+                self._queue.repeat(task)
+
+    def shutdown(self) -> None:
+        """Forget all tasks; later ones are not run.
+
+        Kafka's mock first runs what waits; a broker's scheduler, and this one, does not.
+        """
+        self._is_open = False
+        self._queue.keep(lambda _: False)
+
+
+class ThreadScheduler:
+    """Runs tasks on threads of its own, which do not keep the process alive.
+
+    What a task raises is logged and does not end a periodic task.
+
+    Args:
+        threads: how many tasks can run at a time.
+        name: of the threads, with a number behind it.
+
+    Kafka: KafkaScheduler (4.2)
+    """
+
+    def __init__(self, threads: int, name: str = "kafka-scheduler-") -> None:
+        self._queue = _Queue()
+        self._changed = threading.Condition()
+        self._is_open = True
+        self._threads = [
+            threading.Thread(target=self._work, name=f"{name}{number}", daemon=True)
+            for number in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def pending(self) -> tuple[Task, ...]:
+        """The tasks that wait, the first due first."""
+        with self._changed:
+            return self._queue.tasks()
+
+    def schedule(
+        self, name: str, task: Callable[[], None], delay_ms: int = 0, period_ms: int | None = None
+    ) -> Task:
+        """Run ``task`` on a thread after ``delay_ms``; see `Scheduler.schedule`."""
+        scheduled = Task(name, task, _monotonic_ms() + delay_ms, period_ms)
+        with self._changed:
+            if self._is_open:
+                self._queue.add(scheduled)
+                self._changed.notify()
+            else:
+                scheduled.cancel()
+        return scheduled
+
+    def shutdown(self) -> None:
+        """Drop what is not due, let the rest end, and return then.
+
+        A task may call it: it does not wait for itself.
+        """
+        with self._changed:
+            self._is_open = False
+            now = _monotonic_ms()
+            self._queue.keep(lambda task: task.period_ms is None and task.due <= now)
+            self._changed.notify_all()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join()
+
+    def _work(self) -> None:
+        while (task := self._next()) is not None:
+            try:
+                task.action()
+            except Exception:  # one task's failure must not end the thread of all others
+                _LOG.exception("uncaught error in scheduled task %r", task.name)
+            with self._changed:
+                if self._is_open:
+                    self._queue.repeat(task)
+
+    def _next(self) -> Task | None:
+        """Wait for a task that is due; None when there will be none."""
+        with self._changed:
+            while True:
+                first = self._queue.first()
+                wait = None if first is None else first.due - _monotonic_ms()
+                if wait is not None and wait <= 0:
+                    return self._queue.take()
+                if not self._is_open and first is None:
+                    return None
+                self._changed.wait(None if wait is None else wait / _MS)
+
+
+def _monotonic_ms() -> float:
+    return time.monotonic() * _MS
