@@ -1,0 +1,204 @@
+"""The records of batches that lie in memory, decompressed and decoded: columns or objects.
+
+Files of many batches are read by `record.reader`; this is for the few of an append or a fetch.
+
+Kafka: DefaultRecordBatch.iterator, AbstractLegacyRecordBatch.iterator (4.2)
+"""
+
+import threading
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import CorruptRecordError
+from workbench.kernels import dispatch
+from workbench.kernels.outputs import HEADERS, KEYS, VALUES
+from workbench.layout import problems
+from workbench.layout.attributes import NONE, TIMESTAMP_TYPE_NAMES
+from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
+from workbench.layout.message_header import SMALLEST_ENTRY
+from workbench.record.arena import Arena, DecompressionError
+from workbench.record.buffers import thread_pool
+from workbench.record.columns import ColumnBuilder, RecordColumns
+from workbench.record.compression import decompress_into
+from workbench.record.message_encoding import entry_size
+from workbench.record.reader import WrapperError, wrapper_value
+from workbench.record.record_encoding import record_size
+
+ALL_COLUMNS: Final = KEYS | VALUES | HEADERS
+_MOST_SEQUENCE: Final = 2**31 - 1
+
+Bytes = npt.NDArray[np.uint8]
+Rows = npt.NDArray[Any]
+
+
+class Record(NamedTuple):
+    """One record.
+
+    Attributes:
+        offset: in its partition.
+        timestamp: ms since the epoch; None without one.
+        timestamp_type: "CreateTime", "LogAppendTime" or None.
+        key, value: None for null.
+        headers: names with values, in their order; empty below magic 2.
+        sequence: of an idempotent producer; None without one.
+        size: bytes in its batch before compression.
+    """
+
+    offset: int
+    timestamp: int | None
+    timestamp_type: str | None
+    key: bytes | None
+    value: bytes | None
+    headers: list[tuple[bytes, bytes | None]]
+    sequence: int | None
+    size: int
+
+
+class _Memory(threading.local):
+    """What each thread decompresses into."""
+
+    def __init__(self) -> None:
+        self.arena = Arena(1 << 16)
+
+
+_MEMORY: Final = _Memory()
+
+
+def thread_arena() -> Arena:
+    """Return this thread's arena, cleared: what was in it is forgotten."""
+    arena = _MEMORY.arena
+    arena.clear()
+    return arena
+
+
+def decompressed(buffer: Bytes, row: Any) -> tuple[Bytes, int, int]:
+    """Return where the records of a batch lie: (bytes, start, end), decompressed if need be.
+
+    The bytes of a compressed batch are this thread's arena, valid until the next call.
+
+    Args:
+        buffer: uint8[n]; ``row["position"]`` counts from its start.
+        row: of BATCH_ROW, without a problem.
+
+    Raises:
+        CorruptRecordError: the compressed bytes cannot be read, or a wrapper has no value.
+    """
+    start = int(row["position"])
+    end = start + int(row["size"])
+    codec, magic = int(row["codec"]), int(row["magic"])
+    if codec == NONE:
+        return buffer, start + (BATCH_HEADER_SIZE if magic == 2 else 0), end
+    view = memoryview(buffer)[start:end]
+    try:
+        if magic < 2:
+            first, last = wrapper_value(view)
+            view = view[first:last]
+        else:
+            view = view[BATCH_HEADER_SIZE:]
+        arena = thread_arena()
+        first, last = decompress_into(codec, view, arena, magic)
+    except WrapperError as error:
+        raise CorruptRecordError(None, start, str(error)) from error
+    except DecompressionError as error:
+        words = problems.WORDS[problems.BAD_COMPRESSION]
+        raise CorruptRecordError(None, start, f"{words}: {error}") from error
+    return arena.data, first, last
+
+
+def columns_of(buffer: Bytes, rows: Rows, options: int = ALL_COLUMNS) -> RecordColumns:
+    """Return the records of one batch as columns; in a batch without records nothing is looked at.
+
+    Args:
+        buffer: uint8[n].
+        rows: BATCH_ROW[1]; of a wrapper `base_offset` and `record_count` are filled in.
+        options: which of KEYS, VALUES, HEADERS.
+
+    Raises:
+        CorruptRecordError: the batch cannot be read. The CRC is not checked.
+    """
+    row = rows[0]
+    if row["problem"] != problems.OK:
+        raise CorruptRecordError(None, int(row["position"]), problems.WORDS[int(row["problem"])])
+    builder = ColumnBuilder(options, thread_pool())
+    old = row["magic"] < 2
+    if not old and row["record_count"] == 0:
+        builder.reserve(0, 0)
+        return builder.finish()
+    data, start, end = decompressed(buffer, row)
+    size = end - start
+    if old:
+        count = size // SMALLEST_ENTRY + 1
+    else:
+        count = min(int(row["record_count"]), size // SMALLEST_RECORD)
+    out = builder.reserve(count, size)
+    spans = np.array([[start, end]], np.int64)
+    decode = dispatch.decode_messages if old else dispatch.decode_records
+    _, code, position = decode(data, spans, rows, 0, 1, options, out)
+    if code != problems.OK:
+        inside = int(position) - start
+        raise CorruptRecordError(
+            None, int(row["position"]), f"{problems.WORDS[int(code)]}, byte {inside} of the records"
+        )
+    return builder.finish()
+
+
+def records_in(buffer: Bytes, rows: Rows) -> list[Record]:
+    """Return the records of one batch, as `columns_of`.
+
+    Raises:
+        CorruptRecordError: the batch cannot be read. The CRC is not checked.
+    """
+    columns = columns_of(buffer, rows)
+    row = rows[0]
+    keys, values, headers = columns.keys, columns.values, columns.headers
+    assert keys is not None
+    assert values is not None
+    assert headers is not None
+    types = columns.timestamp_types(rows).tolist()
+    offsets, timestamps = columns.offsets.tolist(), columns.timestamps.tolist()
+    magic, base_sequence = int(row["magic"]), int(row["base_sequence"])
+    base_offset, base_timestamp = int(row["base_offset"]), int(row["base_timestamp"])
+    found = []
+    for at, (offset, timestamp) in enumerate(zip(offsets, timestamps, strict=True)):
+        key, value, header = keys.item(at), values.item(at), headers.item(at)
+        sequence = None
+        if magic < 2:
+            size = entry_size(magic, key, value)
+        else:
+            delta = offset - base_offset
+            size = record_size(delta, timestamp - base_timestamp, key, value, header)
+            if base_sequence >= 0:
+                sequence = add_to_sequence(base_sequence, delta)
+        found.append(
+            Record(
+                offset,
+                None if timestamp == -1 else timestamp,
+                TIMESTAMP_TYPE_NAMES.get(types[at]),
+                key,
+                value,
+                header,
+                sequence,
+                size,
+            )
+        )
+    return found
+
+
+def add_to_sequence(sequence: int, increment: int) -> int:
+    """Return the sequence number ``increment`` behind another; after 2**31 - 1 comes 0.
+
+    Kafka: DefaultRecordBatch.incrementSequence (4.2)
+    """
+    total = sequence + increment
+    return total - _MOST_SEQUENCE - 1 if total > _MOST_SEQUENCE else total
+
+
+def subtract_from_sequence(sequence: int, decrement: int) -> int:
+    """Return the sequence number ``decrement`` before another; before 0 comes 2**31 - 1.
+
+    Kafka: DefaultRecordBatch.decrementSequence (4.2)
+    """
+    total = sequence - decrement
+    return total + _MOST_SEQUENCE + 1 if total < 0 else total

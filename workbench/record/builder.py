@@ -1,0 +1,185 @@
+"""Build batches: `RecordsBuilder` from records one by one, and the batches that brokers make.
+
+Kafka: MemoryRecordsBuilder, MemoryRecords.withEndTransactionMarker and its like (4.2)
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.layout.attributes import NO_TIMESTAMP
+from workbench.layout.control_records import ABORT, COMMIT, CONTROL_TYPE_NAMES, LEADER_CHANGE
+from workbench.record.batch_writer import BatchInfo, BatchWriter
+from workbench.record.control import (
+    encode_control_key,
+    encode_control_value,
+    encode_end_transaction,
+)
+from workbench.record.memory_records import MemoryRecords
+from workbench.record.record_encoding import Header, empty_batch_header
+
+__all__ = [
+    "BatchInfo",
+    "RecordsBuilder",
+    "empty_batch_header",
+    "end_transaction_marker",
+    "quorum_control_batch",
+]
+
+
+class RecordsBuilder(BatchWriter):
+    """A batch that records are appended to; arguments and errors as of `BatchWriter`."""
+
+    def append(
+        self,
+        timestamp: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] = (),
+    ) -> int:
+        """Append a record at the next offset, and return that; errors as `append_with_offset`.
+
+        Args:
+            timestamp: ms; None without one.
+            headers: (name, value), the value None for null.
+
+        Kafka: MemoryRecordsBuilder.append (4.2)
+        """
+        offset = self.next_offset
+        self.append_with_offset(offset, timestamp, key, value, headers)
+        return offset
+
+    def append_with_offset(
+        self,
+        offset: int,
+        timestamp: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] = (),
+    ) -> None:
+        """Append a record at an offset.
+
+        Raises:
+            ValueError: the offset does not ascend or is too far from the base offset, the timestamp
+                is negative, the format has no headers, or this is a control batch.
+            RuntimeError: the batch is built or given up.
+
+        Kafka: MemoryRecordsBuilder.appendWithOffset (4.2)
+        """
+        if self.is_control:
+            raise ValueError("a control batch takes control records only")
+        time = NO_TIMESTAMP if timestamp is None else timestamp
+        self.append_record(offset, time, key, value, headers)
+
+    def append_control(self, timestamp: int, control_type: int, value: bytes | None) -> int:
+        """Append a control record at the next offset, and return that.
+
+        Raises:
+            ValueError: this is no control batch, or the type has no meaning; else as `append`.
+
+        Kafka: MemoryRecordsBuilder.appendControlRecord (4.2)
+        """
+        if not self.is_control:
+            raise ValueError("control records can be appended to control batches only")
+        if control_type not in CONTROL_TYPE_NAMES:
+            raise ValueError(f"control type {control_type} is not known")
+        offset = self.next_offset
+        self.append_record(offset, timestamp, encode_control_key(control_type), value)
+        return offset
+
+    def append_end_transaction(
+        self, timestamp: int, coordinator_epoch: int, *, commit: bool
+    ) -> int:
+        """Append the marker that ends a transaction, and return its offset.
+
+        Raises:
+            ValueError: the batch has no producer id or is not transactional; else as `append`.
+
+        Kafka: MemoryRecordsBuilder.appendEndTxnMarker (4.2)
+        """
+        if self.producer_id is None:
+            raise ValueError("the end of a transaction needs a producer id")
+        if not self.is_transactional:
+            raise ValueError("the end of a transaction needs a transactional batch")
+        value = encode_end_transaction(coordinator_epoch)
+        return self.append_control(timestamp, COMMIT if commit else ABORT, value)
+
+    def append_quorum_control(
+        self, timestamp: int, control_type: int, values: dict[str, Any]
+    ) -> int:
+        """Append a control record of a KRaft quorum, and return its offset.
+
+        Args:
+            values: fields of the message by Kafka's names, see `record.control.MESSAGES`.
+
+        Raises:
+            ValueError: a leader change without a leader epoch; else as `append`.
+
+        Kafka: MemoryRecordsBuilder.appendLeaderChangeMessage and its like (4.2)
+        """
+        if control_type == LEADER_CHANGE and self.partition_leader_epoch == -1:
+            raise ValueError("a leader change needs a leader epoch")
+        return self.append_control(
+            timestamp, control_type, encode_control_value(control_type, values)
+        )
+
+    def build(self) -> MemoryRecords:
+        """Return what was built: one batch, or one message for each record; nothing without any.
+
+        Raises:
+            ValueError: the producer's id, epoch and sequence do not fit together or the format.
+            RuntimeError: the batch was given up.
+
+        Kafka: MemoryRecordsBuilder.build (4.2)
+        """
+        return MemoryRecords(self.finish())
+
+
+def end_transaction_marker(
+    base_offset: int,
+    timestamp: int,
+    producer_id: int,
+    producer_epoch: int,
+    *,
+    commit: bool,
+    coordinator_epoch: int,
+    partition_leader_epoch: int = -1,
+) -> MemoryRecords:
+    """Return the control batch that commits or aborts a transaction: 78 bytes.
+
+    Kafka: MemoryRecords.withEndTransactionMarker (4.2)
+    """
+    builder = RecordsBuilder(
+        base_offset=base_offset,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        is_transactional=True,
+        is_control=True,
+        partition_leader_epoch=partition_leader_epoch,
+    )
+    builder.append_end_transaction(timestamp, coordinator_epoch, commit=commit)
+    return builder.build()
+
+
+def quorum_control_batch(
+    control_type: int,
+    values: dict[str, Any],
+    *,
+    base_offset: int,
+    timestamp: int,
+    leader_epoch: int,
+) -> MemoryRecords:
+    """Return a control batch of a KRaft quorum: a leader change, voters, or a snapshot's ends.
+
+    Args:
+        values: fields of the message by Kafka's names, see `record.control.MESSAGES`.
+
+    Raises:
+        ValueError: a leader change without a leader epoch, or a type that has no message.
+
+    Kafka: MemoryRecords.withLeaderChangeMessage and its like (4.2)
+    """
+    builder = RecordsBuilder(
+        base_offset=base_offset, is_control=True, partition_leader_epoch=leader_epoch
+    )
+    builder.append_quorum_control(timestamp, control_type, values)
+    return builder.build()

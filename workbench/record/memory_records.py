@@ -1,0 +1,172 @@
+"""Batches in memory: what is appended to a log and what is read from it.
+
+A run of whole batches of any magic, maybe with an unfinished one behind, which does not count. A
+broker sets offsets and times in them in place (`record.batch_fields`), so the bytes are writable.
+
+Kafka: MemoryRecords, ByteBufferLogInputStream (4.2)
+"""
+
+from typing import Any, Final, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import CorruptRecordError
+from workbench.kernels import dispatch
+from workbench.layout import problems
+from workbench.layout.attributes import NO_TIMESTAMP
+from workbench.layout.batch_header import ENTRY_HEADER_SIZE, LENGTH_END, MAGIC_AT
+from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.message_header import SMALLEST_MESSAGE
+from workbench.record.batch_records import Record, records_in
+from workbench.record.batch_table import BatchTable, ScanStop
+from workbench.record.batch_writer import BatchWriter
+from workbench.record.record_encoding import Header
+
+_FIRST_ROWS: Final = 64
+
+Pair = tuple[bytes | None, bytes | None]
+
+
+class MemoryRecords:
+    """Batches in memory.
+
+    Args:
+        buffer: uint8[n], C-contiguous and writable; kept, not copied.
+
+    Attributes:
+        buffer: the same.
+    """
+
+    __slots__ = ("buffer",)
+
+    def __init__(self, buffer: npt.NDArray[np.uint8]) -> None:
+        self.buffer = buffer
+
+    @classmethod
+    def copy_of(cls, data: bytes | bytearray | memoryview | npt.NDArray[np.uint8]) -> Self:
+        """Return records of their own from bytes that may be read-only."""
+        return cls(np.frombuffer(bytearray(memoryview(data)), np.uint8))
+
+    @classmethod
+    def of(
+        cls,
+        *records: Record | Pair | tuple[int, bytes | None, bytes | None],
+        magic: int = 2,
+        codec: str = "none",
+        base_offset: int = 0,
+        timestamp: int | None = None,
+        **options: Any,
+    ) -> Self:
+        """Return one batch with these records, at offsets one after the other.
+
+        Args:
+            records: each a (key, value), a (timestamp in ms, key, value) or a `Record`, whose
+                timestamp and headers are taken too.
+            magic, codec, base_offset: as of `RecordsBuilder`.
+            timestamp: ms; of the records that bring none.
+            options: the others of `RecordsBuilder`.
+
+        Raises:
+            ValueError: as `RecordsBuilder`.
+
+        Kafka: MemoryRecords.withRecords (4.2)
+        """
+        writer = BatchWriter(magic, codec, base_offset=base_offset, **options)
+        for record in records:
+            time: int | None = timestamp
+            headers: list[tuple[bytes, bytes | None]] | tuple[Header, ...] = ()
+            if isinstance(record, Record):
+                key, value, headers = record.key, record.value, record.headers
+                time = record.timestamp if record.timestamp is not None else timestamp
+            elif len(record) == 3:
+                time, key, value = record
+            else:
+                key, value = record
+            time = NO_TIMESTAMP if time is None else time
+            writer.append_record(writer.next_offset, time, key, value, headers)
+        return cls(writer.finish())
+
+    @property
+    def size(self) -> int:
+        """Bytes, those of an unfinished batch at the end included."""
+        return len(self.buffer)
+
+    @property
+    def view(self) -> memoryview:
+        """The bytes."""
+        return memoryview(self.buffer)
+
+    def __bytes__(self) -> bytes:
+        return self.buffer.tobytes()
+
+    def part(self, start: int, stop: int) -> "MemoryRecords":
+        """Return the bytes [start, stop) as records that share the memory."""
+        return MemoryRecords(self.buffer[start:stop])
+
+    def batches(self) -> BatchTable:
+        """Return the whole batches; what is behind the last one is told by `BatchTable.stop`.
+
+        Raises:
+            CorruptRecordError: a size is below the smallest, or the magic is not 0, 1 or 2.
+
+        Kafka: MemoryRecords.batches, ByteBufferLogInputStream.nextBatch (4.2)
+        """
+        rows = np.zeros(_FIRST_ROWS, BATCH_ROW)
+        count, position, size = 0, 0, len(self.buffer)
+        while True:
+            done, position, code = dispatch.scan_window(
+                self.buffer[position:], position, size, rows[count:]
+            )
+            count += int(done)
+            if code != problems.ROWS_FULL:
+                break
+            rows = np.concatenate([rows[:count], np.zeros(count, BATCH_ROW)])
+        position, code, rows = int(position), int(code), rows[:count]
+        for row in rows[(rows["magic"] < 0) | (rows["magic"] > 2)]:
+            raise _unknown_magic(int(row["position"]), int(row["magic"]))
+        _check_rest(self.buffer, position, code)
+        return BatchTable(rows, ScanStop(code, position))
+
+    def records(self) -> list[Record]:
+        """Return all records of all whole batches, decompressed.
+
+        Raises:
+            CorruptRecordError: a batch or record cannot be read. The CRC is not checked.
+
+        Kafka: AbstractRecords.records (4.2)
+        """
+        rows = self.batches().rows
+        found: list[Record] = []
+        for index in range(len(rows)):
+            found += records_in(self.buffer, rows[index : index + 1])
+        return found
+
+    def __repr__(self) -> str:
+        return f"MemoryRecords({self.size} bytes)"
+
+
+def _unknown_magic(position: int, magic: int) -> CorruptRecordError:
+    return CorruptRecordError(None, position, f"magic {magic} is not known: 0, 1 and 2 are")
+
+
+def _check_rest(buffer: npt.NDArray[np.uint8], position: int, code: int) -> None:
+    """Look at a batch that is not whole as Kafka does: its size and magic must make sense.
+
+    Raises:
+        CorruptRecordError: they do not.
+    """
+    rest = buffer[position : position + ENTRY_HEADER_SIZE].tobytes()
+    if code == problems.END or len(rest) < LENGTH_END:
+        return
+    size = int.from_bytes(rest[8:LENGTH_END], signed=True)
+    if size < SMALLEST_MESSAGE:
+        raise CorruptRecordError(
+            None,
+            position + 8,
+            f"the size of a batch is {size}, at least {SMALLEST_MESSAGE} is needed",
+        )
+    if len(rest) == ENTRY_HEADER_SIZE:
+        magic = int.from_bytes(rest[MAGIC_AT:], signed=True)
+        if not 0 <= magic <= 2:
+            raise _unknown_magic(position, magic)
