@@ -1,0 +1,138 @@
+"""Producer state of a log that is loaded or truncated: the newest snapshot, then the batches.
+
+Kafka: UnifiedLog.rebuildProducerState, loadProducersFromRecords (4.2)
+"""
+
+from typing import Any
+
+import numpy.typing as npt
+
+from workbench.files.file_records import FileRecords
+from workbench.log.append_origin import AppendOrigin
+from workbench.log.producer_append import (
+    ProducerAppendInfo,
+    TransactionMarker,
+    producer_batches,
+)
+from workbench.log.producer_entry import CompletedTransaction
+from workbench.log.producer_state import ProducerStateManager
+from workbench.log.segment import LogSegment
+from workbench.log.segments import LogSegments
+from workbench.log.steps import Observer, Step
+
+Rows = npt.NDArray[Any]
+
+
+def rebuild_producer_state(
+    producer_state: ProducerStateManager,
+    segments: LogSegments,
+    log_start_offset: int,
+    last_offset: int,
+    now: int,
+    *,
+    reload_from_clean_shutdown: bool,
+    observer: Observer | None = None,
+) -> None:
+    """Bring producer state to ``last_offset`` and take a snapshot there.
+
+    After a clean stop without any snapshot the log is taken to be of a time before snapshots: it is
+    not read, and empty snapshots are made for the last two segments and its end.
+
+    Args:
+        producer_state: to be brought there; its snapshots out of range are removed.
+        segments: of the log, those before ``last_offset`` at least.
+        log_start_offset: batches before it are not read, snapshots up to it are removed.
+        last_offset: exclusive end.
+        now: ms; producers that have been silent for too long are left out.
+        reload_from_clean_shutdown: whether the log was stopped cleanly.
+        observer: is told from where it was built.
+
+    Raises:
+        CorruptRecordError: a batch's size cannot be right.
+        OSError: a snapshot cannot be written, or a segment not read.
+    """
+    bases = _snapshot_bases(segments)
+    if producer_state.latest_snapshot_offset is None and reload_from_clean_shutdown:
+        for offset in (*bases, last_offset):
+            producer_state.update_map_end_offset(offset)
+            producer_state.take_snapshot()
+        return
+    was_empty = producer_state.is_empty and producer_state.map_end_offset >= last_offset
+    producer_state.truncate_and_reload(log_start_offset, last_offset, now)
+    loaded_to = producer_state.map_end_offset
+    if last_offset > loaded_to and not was_empty:
+        for segment in segments.values(loaded_to, last_offset):
+            start = max(segment.base_offset, producer_state.map_end_offset, log_start_offset)
+            producer_state.update_map_end_offset(start)
+            if segment.base_offset in bases:
+                producer_state.take_snapshot()
+            holds_end = segment is segments.floor(last_offset)
+            _load_from_segment(producer_state, segment, start, last_offset if holds_end else None)
+        if observer is not None:
+            reason = (
+                f"no snapshot is newer than offset {loaded_to}; batches were read to {last_offset}"
+            )
+            numbers = {"start": loaded_to, "end": last_offset}
+            observer(
+                Step("producer state read", str(producer_state.topic_partition), reason, numbers)
+            )
+    producer_state.update_map_end_offset(last_offset)
+    producer_state.take_snapshot()
+
+
+def _snapshot_bases(segments: LogSegments) -> list[int]:
+    """Return the base offsets of the last two segments: the log may be truncated to them soon."""
+    last = segments.last
+    if last is None:
+        return []
+    before = segments.lower(last.base_offset)
+    return [last.base_offset] if before is None else [before.base_offset, last.base_offset]
+
+
+def _load_from_segment(
+    producer_state: ProducerStateManager, segment: LogSegment, start: int, end: int | None
+) -> None:
+    """Apply the batches of one segment from offset ``start`` to before the one with ``end``."""
+    first = segment.translate_offset(start)
+    if first is None:
+        return
+    stop = None if end is None else segment.translate_offset(end)
+    rows = segment.log.batches(first.position, None if stop is None else stop.position).rows
+    load_producers(producer_state, segment.log, rows)
+
+
+def load_producers(producer_state: ProducerStateManager, log: FileRecords, rows: Rows) -> None:
+    """Take over what batches of a log say of their producers.
+
+    Args:
+        producer_state: gets it; batches before ``rows`` must be in it.
+        log: the file that holds them; markers are read from it.
+        rows: BATCH_ROW[n].
+
+    Raises:
+        CorruptRecordError: a transaction marker cannot be read.
+
+    Kafka: UnifiedLog.loadProducersFromRecords, updateProducers (4.2)
+    """
+    appends: dict[int, ProducerAppendInfo] = {}
+    completed: list[CompletedTransaction] = []
+    for batch in producer_batches(rows):
+        append = appends.get(batch.producer_id)
+        if append is None:
+            append = producer_state.prepare_update(batch.producer_id, AppendOrigin.REPLICATION)
+            appends[batch.producer_id] = append
+        done = append.append(batch, _marker(log, rows[batch.row]) if batch.is_control else None)
+        if done is not None:
+            completed.append(done)
+    for append in appends.values():
+        producer_state.update(append)
+    for transaction in completed:
+        producer_state.complete_transaction(transaction)
+
+
+def _marker(log: FileRecords, row: Any) -> TransactionMarker | None:
+    """Return what a control batch says; None when compaction has emptied it."""
+    records = log.read(int(row["position"]), int(row["size"])).records()
+    if not records:
+        return None
+    return TransactionMarker.decode(records[0].key, records[0].value, records[0].timestamp)
