@@ -1,0 +1,455 @@
+"""The producers of one partition: who has written what, which transactions are open.
+
+It follows the log batch by batch and is kept in snapshots, one for each segment's start, so that
+loading a log reads only what came after the newest of them. From it comes the first unstable
+offset, which ends what read_committed consumers see.
+
+Kafka: ProducerStateManager, ProducerStateManagerConfig (4.2)
+"""
+
+from bisect import insort
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from workbench.errors import CorruptSnapshotError
+from workbench.file_system.local import FileSystem
+from workbench.files.names import TopicPartition
+from workbench.log.append_origin import AppendOrigin
+from workbench.log.clock import Clock
+from workbench.log.fetch import LogOffsetMetadata
+from workbench.log.producer_append import ProducerAppendInfo
+from workbench.log.producer_entry import (
+    CompletedTransaction,
+    OpenTransaction,
+    ProducerStateEntry,
+    VerificationStateEntry,
+)
+from workbench.log.producer_snapshots import SnapshotFiles
+from workbench.log.steps import Observer, Step
+
+LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60 * 1000
+"""How long after its timeout a transaction is called late."""
+
+_FIRST_TABLE: Final = 16  # buckets of a new java.util.HashMap; always a power of two
+_LOAD_FACTOR: Final = 0.75
+
+
+@dataclass(slots=True)
+class ProducerStateConfig:
+    """What the producer states of all logs of a broker go by.
+
+    Attributes:
+        max_transaction_timeout_ms: `transaction.max.timeout.ms`.
+        producer_id_expiration_ms: `producer.id.expiration.ms`.
+        transaction_verification_enabled: `transaction.partition.verification.enable`.
+    """
+
+    max_transaction_timeout_ms: int = 15 * 60 * 1000
+    producer_id_expiration_ms: int = 24 * 60 * 60 * 1000
+    transaction_verification_enabled: bool = True
+
+
+class _Transactions:
+    """Transactions by their first offset."""
+
+    def __init__(self) -> None:
+        self.by_offset: dict[int, OpenTransaction] = {}
+        self._offsets: list[int] = []  # ascending
+
+    def add(self, transaction: OpenTransaction) -> None:
+        offset = transaction.first_offset.offset
+        if offset not in self.by_offset:
+            insort(self._offsets, offset)
+        self.by_offset[offset] = transaction
+
+    def remove(self, offset: int) -> OpenTransaction | None:
+        transaction = self.by_offset.pop(offset, None)
+        if transaction is not None:
+            self._offsets.remove(offset)
+        return transaction
+
+    @property
+    def first(self) -> OpenTransaction | None:
+        return self.by_offset[self._offsets[0]] if self._offsets else None
+
+    def first_of_others(self, producer_id: int) -> OpenTransaction | None:
+        found = (self.by_offset[offset] for offset in self._offsets)
+        return next((one for one in found if one.producer_id != producer_id), None)
+
+    def clear(self) -> None:
+        self.by_offset.clear()
+        self._offsets.clear()
+
+
+class ProducerStateManager:
+    """The state of all producers of one partition at `map_end_offset`.
+
+    Not thread-safe, but for removing snapshots and `has_late_transaction`.
+
+    Attributes:
+        topic_partition: whose producers they are.
+        config: what they go by; may change.
+        map_end_offset: up to where (exclusive) the log has been followed.
+        snapshots: the files.
+
+    Args:
+        topic_partition: named in errors and steps.
+        directory: path of the partition's folder, which holds the snapshots.
+        fs: what is written through.
+        config: may change; shared by all logs.
+        clock: tells when a verification began.
+        observer: is told of snapshots and of transactions.
+
+    Raises:
+        OSError: the folder cannot be listed.
+
+    Kafka: ProducerStateManager (4.2)
+    """
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        directory: str,
+        fs: FileSystem,
+        config: ProducerStateConfig,
+        clock: Clock,
+        observer: Observer | None = None,
+    ) -> None:
+        self.config = config
+        self.map_end_offset = 0
+        self.topic_partition = topic_partition
+        self._clock = clock
+        self._observer = observer
+        self._producers: dict[int, ProducerStateEntry] = {}
+        self._table = _FIRST_TABLE
+        self._verifications: dict[int, VerificationStateEntry] = {}
+        self._ongoing = _Transactions()
+        self._unreplicated: dict[int, tuple[OpenTransaction, int]] = {}
+        self._oldest_timestamp: int | None = None
+        self._snapshot_offset = 0
+        self.snapshots = SnapshotFiles(directory, fs, observer)
+
+    # What is known.
+
+    @property
+    def producers(self) -> Mapping[int, ProducerStateEntry]:
+        """The entries by producer id, to be read only.
+
+        Kafka: ProducerStateManager.activeProducers (4.2)
+        """
+        return MappingProxyType(self._producers)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no producers, and no transactions that wait for the high watermark."""
+        return not self._producers and not self._unreplicated
+
+    def last_entry(self, producer_id: int) -> ProducerStateEntry | None:
+        """Return what is known of a producer; None if nothing is."""
+        return self._producers.get(producer_id)
+
+    @property
+    def first_unstable_offset(self) -> LogOffsetMetadata | None:
+        """Where the oldest transaction begins that is open, or ended above the high watermark.
+
+        None if there is none. Segment and position are those that it was begun with.
+        """
+        undecided = self._ongoing.first
+        if not self._unreplicated:
+            return None if undecided is None else undecided.first_offset
+        unreplicated = self._unreplicated[min(self._unreplicated)][0]
+        if undecided is not None and undecided.first_offset[0] < unreplicated.first_offset[0]:
+            return undecided.first_offset
+        return unreplicated.first_offset
+
+    @property
+    def first_undecided_offset(self) -> int | None:
+        """Where the oldest open transaction begins; None if none is open."""
+        first = self._ongoing.first
+        return None if first is None else first.first_offset.offset
+
+    def has_late_transaction(self, now: int) -> bool:
+        """Return whether the oldest open transaction should have been aborted long ago."""
+        oldest = self._oldest_timestamp
+        if oldest is None or oldest <= 0:
+            return False
+        return now - oldest > self.config.max_transaction_timeout_ms + LATE_TRANSACTION_BUFFER_MS
+
+    # Appends.
+
+    def prepare_update(self, producer_id: int, origin: AppendOrigin) -> ProducerAppendInfo:
+        """Begin an append of a producer; nothing changes until `update`."""
+        current = self._producers.get(producer_id) or ProducerStateEntry(producer_id)
+        verification = self._verifications.get(producer_id) if self._verifications else None
+        return ProducerAppendInfo(
+            self.topic_partition, current, origin, verification, self._observer
+        )
+
+    def update(self, append: ProducerAppendInfo) -> None:
+        """Take over what an append has made of its producer; an append is given once.
+
+        Raises:
+            ValueError: it has no producer id.
+        """
+        updated = append.updated
+        if updated.producer_id < 0:
+            raise ValueError(f"producer id {updated.producer_id} in {self.topic_partition}")
+        current = self._producers.get(updated.producer_id)
+        if current is None:
+            self._add(updated)
+        else:
+            current.update(updated)
+        for transaction in append.started:
+            self._ongoing.add(transaction)
+        if self._ongoing.by_offset:
+            self._find_oldest_timestamp()
+
+    def last_stable_offset(self, completed: CompletedTransaction) -> int:
+        """Return the last stable offset once a transaction is complete: it goes into the index.
+
+        Call it before `complete_transaction`.
+        """
+        other = self._ongoing.first_of_others(completed.producer_id)
+        return completed.last_offset + 1 if other is None else other.first_offset.offset
+
+    def complete_transaction(self, completed: CompletedTransaction) -> None:
+        """Note that a transaction has ended; it stays unstable until the high watermark passes.
+
+        Raises:
+            ValueError: no transaction begins there.
+
+        Kafka: ProducerStateManager.completeTxn (4.2)
+        """
+        transaction = self._ongoing.remove(completed.first_offset)
+        if transaction is None:
+            raise ValueError(
+                f"{self.topic_partition}: no transaction of producer {completed.producer_id} began at "
+                f"{completed.first_offset}"
+            )
+        self._unreplicated[completed.first_offset] = (transaction, completed.last_offset)
+        self._find_oldest_timestamp()
+        if self._observer is not None:
+            end = "aborted" if completed.is_aborted else "committed"
+            numbers = completed._asdict()
+            self._observer(Step("transaction completed", str(self.topic_partition), end, numbers))
+
+    def on_high_watermark_updated(self, high_watermark: int) -> None:
+        """Forget the ended transactions whose markers are below the high watermark."""
+        if self._unreplicated:
+            self._remove_unreplicated(high_watermark)
+
+    def on_log_start_offset_incremented(self, log_start_offset: int) -> None:
+        """Follow the log's start: what ended before it is stable."""
+        self._remove_unreplicated(log_start_offset)
+        self.map_end_offset = max(self.map_end_offset, log_start_offset)
+        latest = self.snapshots.latest
+        self._snapshot_offset = log_start_offset if latest is None else latest
+
+    def remove_expired(self, now: int) -> None:
+        """Forget the producers that have written nothing for long, and old verifications.
+
+        Kafka: ProducerStateManager.removeExpiredProducers (4.2)
+        """
+        expired = [one for one in self._producers.values() if self._is_expired(now, one)]
+        for entry in expired:
+            del self._producers[entry.producer_id]
+        limit = now - self.config.producer_id_expiration_ms
+        for producer_id, verification in tuple(self._verifications.items()):
+            if verification.timestamp <= limit:
+                del self._verifications[producer_id]
+        if expired and self._observer is not None:
+            reason = f"no batch for {self.config.producer_id_expiration_ms} ms"
+            numbers = {"producer_ids": [entry.producer_id for entry in expired], "now": now}
+            self._observer(Step("producers expired", str(self.topic_partition), reason, numbers))
+
+    # Transactions that are being verified with their coordinator.
+
+    def verification(self, producer_id: int) -> VerificationStateEntry | None:
+        """Return the transaction of a producer that is being verified; None if none is."""
+        return self._verifications.get(producer_id)
+
+    def begin_verification(
+        self, producer_id: int, sequence: int, epoch: int, *, supports_epoch_bump: bool = False
+    ) -> VerificationStateEntry:
+        """Return the verification of a producer, made if there is none, with this batch noted.
+
+        Kafka: ProducerStateManager.maybeCreateVerificationStateEntry (4.2)
+        """
+        found = self._verifications.get(producer_id)
+        if found is None:
+            found = VerificationStateEntry(
+                self._clock.now(), sequence, epoch, supports_epoch_bump=supports_epoch_bump
+            )
+            self._verifications[producer_id] = found
+        found.update(sequence, epoch)
+        return found
+
+    def end_verification(self, producer_id: int) -> None:
+        """Forget the verification of a producer, if there is one."""
+        self._verifications.pop(producer_id, None)
+
+    def update_map_end_offset(self, offset: int) -> None:
+        """Note up to where (exclusive) the log has been followed."""
+        self.map_end_offset = offset
+
+    # Snapshots, and going back to one.
+
+    @property
+    def latest_snapshot_offset(self) -> int | None:
+        """What the newest snapshot reaches up to (exclusive); None if there is none."""
+        return self.snapshots.latest
+
+    @property
+    def oldest_snapshot_offset(self) -> int | None:
+        """What the oldest snapshot reaches up to (exclusive); None if there is none."""
+        return self.snapshots.oldest
+
+    def fetch_snapshot(self, offset: int) -> str | None:
+        """Return the path of the snapshot that reaches up to ``offset``; None if there is none."""
+        return self.snapshots.path(offset) if offset in self.snapshots else None
+
+    def take_snapshot(self, *, sync: bool = True) -> str | None:
+        """Write a snapshot at `map_end_offset`, unless there is one from there or later.
+
+        Args:
+            sync: whether to wait until it is on the disk.
+
+        Returns:
+            Its path; None if nothing was written.
+        """
+        if self.map_end_offset <= self._snapshot_offset:
+            return None
+        entries = (entry.stored() for entry in self._in_hash_order())
+        path = self.snapshots.write(self.map_end_offset, entries, sync=sync)
+        self._snapshot_offset = self.map_end_offset
+        return path
+
+    def move_to(self, directory: str) -> None:
+        """Follow the partition's folder to its new path.
+
+        Kafka: ProducerStateManager.updateParentDir (4.2)
+        """
+        self.snapshots.move_to(directory)
+
+    def remove_stray_snapshots(self, base_offsets: Collection[int]) -> None:
+        """Remove the snapshots that no segment begins at; see `SnapshotFiles.remove_strays`."""
+        self.snapshots.remove_strays(base_offsets)
+
+    def delete_snapshots_before(self, offset: int) -> None:
+        """Remove the snapshots that reach up to less than ``offset``."""
+        self.snapshots.remove_where(lambda one: one < offset, f"older than {offset}")
+
+    def remove_and_mark_snapshot_for_deletion(self, offset: int) -> str | None:
+        """Put `.deleted` behind a snapshot's name; see `SnapshotFiles.mark_for_deletion`."""
+        return self.snapshots.mark_for_deletion(offset)
+
+    def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, now: int) -> None:
+        """Go back to the newest snapshot of a log that was cut to [log start, log end).
+
+        Snapshots outside are removed. The state stays if it is that of the log's end. Else the
+        producers that have expired by ``now`` are left out, and what comes behind the snapshot
+        must be read from the log. The log's end may not be above the high watermark.
+
+        Args:
+            log_start_offset: inclusive.
+            log_end_offset: exclusive.
+            now: ms.
+        """
+        self.snapshots.remove_where(
+            lambda one: one > log_end_offset or one <= log_start_offset,
+            f"outside ({log_start_offset}, {log_end_offset}]",
+        )
+        if log_end_offset == self.map_end_offset:
+            self.on_log_start_offset_incremented(log_start_offset)
+            return
+        self._clear()
+        self._load(log_start_offset, now)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Forget all, remove all snapshots and begin at ``offset``."""
+        self._clear()
+        self.snapshots.remove_where(lambda _: True, f"the log begins anew at {offset}")
+        self._snapshot_offset = 0
+        self.map_end_offset = offset
+
+    def truncate_fully_and_reload_snapshots(self) -> None:
+        """Forget all, remove all snapshots that are known, and look for others in the folder."""
+        self.truncate_fully_and_start_at(0)
+        self.snapshots.reload()
+
+    def load_entries(self, entries: Iterable[ProducerStateEntry]) -> None:
+        """Take entries over, with the transactions that they say are open.
+
+        Kafka: ProducerStateManager.loadProducerEntry (4.2)
+        """
+        for entry in entries:
+            self._add(entry)
+            first = entry.current_transaction_first_offset
+            if first is not None:
+                self._ongoing.add(OpenTransaction(entry.producer_id, LogOffsetMetadata(first)))
+
+    # Within.
+
+    def _add(self, entry: ProducerStateEntry) -> None:
+        self._producers[entry.producer_id] = entry
+        if len(self._producers) > self._table * _LOAD_FACTOR:
+            self._table *= 2
+
+    def _clear(self) -> None:
+        # A HashMap keeps its buckets when it is cleared.
+        self._producers.clear()
+        self._ongoing.clear()
+        self._unreplicated.clear()
+        self._oldest_timestamp = None
+
+    def _load(self, log_start_offset: int, now: int) -> None:
+        """Take over the newest snapshot that is whole; those that are not are removed."""
+        while (offset := self.snapshots.latest) is not None:
+            try:
+                stored = self.snapshots.read(offset)
+            except CorruptSnapshotError as error:
+                self.snapshots.remove(offset, str(error))
+                continue
+            entries = (ProducerStateEntry.of(one) for one in stored)
+            self.load_entries(one for one in entries if not self._is_expired(now, one))
+            self._snapshot_offset = self.map_end_offset = offset
+            self._find_oldest_timestamp()
+            if self._observer is not None:
+                numbers = {"offset": offset, "count": len(self._producers)}
+                path = self.snapshots.path(offset)
+                self._observer(Step("producer snapshot loaded", path, "", numbers))
+            return
+        self._snapshot_offset = self.map_end_offset = log_start_offset
+
+    def _is_expired(self, now: int, entry: ProducerStateEntry) -> bool:
+        if entry.current_transaction_first_offset is not None:
+            return False
+        written = -1 if entry.last_timestamp is None else entry.last_timestamp
+        return now - written >= self.config.producer_id_expiration_ms
+
+    def _remove_unreplicated(self, offset: int) -> None:
+        for first, (_, last) in tuple(self._unreplicated.items()):
+            if last < offset:
+                del self._unreplicated[first]
+
+    def _find_oldest_timestamp(self) -> None:
+        first = self._ongoing.first
+        entry = None if first is None else self._producers.get(first.producer_id)
+        self._oldest_timestamp = None if entry is None else entry.last_timestamp
+
+    def _in_hash_order(self) -> list[ProducerStateEntry]:
+        """Return the entries as a `java.util.HashMap` gives them: that is a snapshot's order.
+
+        By bucket, in one bucket in the order they came. The buckets are as many as the map ever
+        needed. Buckets of eight and more entries, which become trees, are not followed.
+        """
+        mask = self._table - 1
+
+        def bucket(entry: ProducerStateEntry) -> int:
+            number = entry.producer_id
+            hashed = (number ^ number >> 32) & 0xFFFFFFFF
+            return (hashed ^ hashed >> 16) & mask
+
+        return sorted(self._producers.values(), key=bucket)
