@@ -22,10 +22,12 @@ HAS_PREAD: Final = os.name == "posix"
 _MODULES: Final = {
     "check_crcs": "decode",
     "check_message_crcs": "messages",
+    "choose_entries": "recover",
     "crc32": "checksum",
     "crc32c": "checksum",
     "decode_messages": "messages",
     "decode_records": "decode",
+    "first_invalid": "recover",
     "scan_file": "scan",
     "scan_window": "scan",
 }

@@ -29,6 +29,7 @@ from workbench.kernels.outputs import (
     RecordOutputs,
     Rows,
 )
+from workbench.kernels.plain_recover import choose_entries, first_invalid
 from workbench.kernels.plain_scan import HAS_PREAD, scan_file, scan_window
 from workbench.layout import attributes, problems
 from workbench.layout.batch_header import (
@@ -51,10 +52,12 @@ __all__ = [
     "HAS_PREAD",
     "check_crcs",
     "check_message_crcs",
+    "choose_entries",
     "crc32",
     "crc32c",
     "decode_messages",
     "decode_records",
+    "first_invalid",
     "scan_file",
     "scan_window",
 ]

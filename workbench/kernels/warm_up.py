@@ -33,6 +33,8 @@ def compile_kernels() -> None:
     dispatch.decode_messages(data, spans, rows, 0, 0, 0, out)
     dispatch.check_crcs(data, 0, rows[:0], matches)
     dispatch.check_message_crcs(data, 0, rows[:0], matches)
+    dispatch.first_invalid(data, 0, rows[:0])
+    dispatch.choose_entries(rows, 0, 0, np.empty(1, np.int64))
     if dispatch.COMPILED:
         _compile_lz4(data, spans)
 

@@ -1,0 +1,152 @@
+"""What is known of an append before and after it is written.
+
+Kafka: LogAppendInfo, UnifiedLog.analyzeAndValidateRecords (4.2)
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from workbench.errors import (
+    CorruptRecordError,
+    InvalidRecordError,
+    OffsetsOutOfOrderError,
+    RecordTooLargeError,
+)
+from workbench.layout.attributes import NO_PARTITION_LEADER_EPOCH, NONE
+from workbench.log.append_origin import AppendOrigin
+from workbench.log.context import LogContext
+from workbench.record.memory_records import MemoryRecords
+from workbench.record.validation import CheckedBatch, check_batches
+
+UNKNOWN_OFFSET: Final = -1
+NO_TIMESTAMP: Final = -1
+
+
+@dataclass(slots=True)
+class LogAppendInfo:
+    """What became of an append.
+
+    Attributes:
+        first_offset: -1 when a follower's first batch is of magic 0 or 1, which does not tell it.
+        last_offset: inclusive; -1 when nothing was appended.
+        last_leader_epoch: of the last batch; None if it has none.
+        max_timestamp: ms; -1 if no record has one.
+        log_append_time: ms; -1 unless `message.timestamp.type` is LogAppendTime.
+        log_start_offset: of the log at that time.
+        source_codec: of the records as they came.
+        valid_bytes: of the whole batches.
+        last_offset_of_first_batch: -1 when there is none.
+        is_duplicate: whether a producer sent these records before; they are not written again.
+
+    Kafka: LogAppendInfo (4.2)
+    """
+
+    first_offset: int
+    last_offset: int
+    last_leader_epoch: int | None
+    max_timestamp: int
+    log_append_time: int
+    log_start_offset: int
+    source_codec: int
+    valid_bytes: int
+    last_offset_of_first_batch: int
+    is_duplicate: bool = False
+
+    @property
+    def first_or_last_offset_of_first_batch(self) -> int:
+        """The first offset if it is known, else the last of the first batch."""
+        if self.first_offset != UNKNOWN_OFFSET:
+            return self.first_offset
+        return self.last_offset_of_first_batch
+
+    @property
+    def number_of_offsets(self) -> int:
+        """How many offsets the records take."""
+        if self.first_offset < 0 or self.last_offset < 0:
+            return 0
+        return self.last_offset - self.first_offset + 1
+
+
+def analyze(
+    context: LogContext,
+    records: MemoryRecords,
+    origin: AppendOrigin,
+    leader_epoch: int,
+    *,
+    log_start_offset: int,
+    keeps_offsets: bool,
+) -> tuple[LogAppendInfo, list[CheckedBatch]]:
+    """Check the batches of an append, by their headers and CRCs, and sum them up.
+
+    Args:
+        context: of the log.
+        records: an unfinished batch at the end does not count.
+        origin: where they come from.
+        leader_epoch: of the partition now.
+        log_start_offset: of the log.
+        keeps_offsets: they have their offsets, which must ascend. From a leader sizes are not
+            checked, and batches of a later leader epoch are left for the next fetch.
+
+    Returns:
+        The sum, and the batches that are to be appended.
+
+    Raises:
+        CorruptRecordError: a size, magic or CRC is wrong.
+        InvalidRecordError: a client's batch has a base offset, or a controller's the wrong epoch.
+        RecordTooLargeError: a batch is above `max.message.bytes`.
+        OffsetsOutOfOrderError: offsets that are kept fall.
+
+    Kafka: UnifiedLog.analyzeAndValidateRecords (4.2)
+    """
+    where = context.topic_partition
+    is_follower = keeps_offsets and origin is AppendOrigin.REPLICATION
+    largest_batch = context.config.max_message_bytes
+    first_offset, last_offset, last_of_first = UNKNOWN_OFFSET, -1, -1
+    last_epoch, max_timestamp, source_codec, valid_bytes = -1, NO_TIMESTAMP, NONE, 0
+    taken: list[CheckedBatch] = []
+    for batch in check_batches(records):
+        epoch = batch.partition_leader_epoch
+        if origin is AppendOrigin.RAFT_LEADER and epoch != leader_epoch:
+            raise InvalidRecordError(
+                f"{where}: a batch from the controller's leader has epoch {epoch}, expected "
+                f"{leader_epoch}"
+            )
+        if batch.magic >= 2 and origin is AppendOrigin.CLIENT and batch.base_offset != 0:
+            raise InvalidRecordError(
+                f"{where}: the base offset of a batch from a client is {batch.base_offset}, it "
+                f"must be 0"
+            )
+        if is_follower and epoch > leader_epoch and epoch != NO_PARTITION_LEADER_EPOCH:
+            break
+        if not taken:
+            first_offset = batch.base_offset if batch.magic >= 2 else UNKNOWN_OFFSET
+            last_of_first = batch.last_offset
+        elif keeps_offsets and last_offset >= batch.last_offset:
+            raise OffsetsOutOfOrderError(
+                f"{where}: offset {batch.last_offset} follows {last_offset}, offsets must ascend"
+            )
+        last_offset, last_epoch = batch.last_offset, epoch
+        if not is_follower and batch.size > largest_batch:
+            raise RecordTooLargeError(
+                f"{where}: a batch of {batch.size} bytes, max.message.bytes is {largest_batch}"
+            )
+        if not batch.is_valid:
+            raise CorruptRecordError(
+                str(where), batch.position, f"the CRC of the batch is not the stored {batch.crc:08x}"
+            )
+        max_timestamp = max(max_timestamp, batch.max_timestamp)
+        valid_bytes += batch.size
+        source_codec = batch.codec or source_codec
+        taken.append(batch)
+    info = LogAppendInfo(
+        first_offset,
+        last_offset,
+        last_epoch if last_epoch >= 0 else None,
+        max_timestamp,
+        NO_TIMESTAMP,
+        log_start_offset,
+        source_codec,
+        valid_bytes,
+        last_of_first,
+    )
+    return info, taken

@@ -1,0 +1,318 @@
+"""The segments of one log and what is done with all of them: read, roll, flush, truncate.
+
+It knows offsets and files, and nothing of producers, epochs, high watermarks: that is `log`.
+
+Kafka: LocalLog (4.2)
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from workbench.errors import OffsetOutOfRangeError
+from workbench.files.names import SEGMENT_KINDS, file_name
+from workbench.files.transaction_index import AbortedTransaction
+from workbench.log.context import LogContext
+from workbench.log.fetch import FetchData, LogOffsetMetadata
+from workbench.log.segment import AppendedBatch, LogSegment
+from workbench.log.segment_files import create_and_delete_segment, remove_and_delete_segments
+from workbench.log.segments import LogSegments
+from workbench.record.memory_records import MemoryRecords
+
+
+class LocalLog:
+    """The segments of one log. Who changes something holds the log's lock.
+
+    Attributes:
+        context: folder, configuration, file system, clock.
+        segments: at least one, the last is the active one.
+        recovery_point: the first offset that may not be on the disk yet.
+        end: the offset that the next record gets, and where.
+        last_flushed_ms: when `recovery_point` last rose; ms.
+
+    Kafka: LocalLog (4.2)
+    """
+
+    def __init__(
+        self,
+        context: LogContext,
+        segments: LogSegments,
+        recovery_point: int,
+        end: LogOffsetMetadata,
+    ) -> None:
+        self.context = context
+        self.segments = segments
+        self.recovery_point = recovery_point
+        self.end = end
+        self.last_flushed_ms = context.clock.now()
+
+    @property
+    def end_offset(self) -> int:
+        """The offset that the next record gets."""
+        return self.end.offset
+
+    @property
+    def unflushed_messages(self) -> int:
+        """How many offsets may not be on the disk yet."""
+        return self.end.offset - self.recovery_point
+
+    def update_end_offset(self, end_offset: int) -> None:
+        """Set the offset of the next record; the recovery point is never behind it.
+
+        Kafka: LocalLog.updateLogEndOffset (4.2)
+        """
+        active = self.segments.active
+        self.end = LogOffsetMetadata(end_offset, active.base_offset, active.size)
+        self.recovery_point = min(self.recovery_point, end_offset)
+
+    def append(
+        self,
+        last_offset: int,
+        records: MemoryRecords,
+        batches: Sequence[AppendedBatch] | None = None,
+    ) -> None:
+        """Append batches that have their offsets to the active segment.
+
+        Raises:
+            OffsetOverflowError, OSError: see `LogSegment.append`.
+        """
+        self.segments.active.append(last_offset, records, batches)
+        self.update_end_offset(last_offset + 1)
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def read(
+        self,
+        start_offset: int,
+        max_size: int,
+        limit: LogOffsetMetadata,
+        *,
+        min_one_message: bool,
+        with_aborted: bool,
+    ) -> FetchData:
+        """Return batches from the one that holds ``start_offset``, of one segment.
+
+        Args:
+            start_offset: the first offset wanted.
+            max_size: bytes.
+            limit: records from here on are not given.
+            min_one_message: give the first batch whole, even if it is larger than ``max_size``.
+            with_aborted: say also which transactions a read_committed consumer must leave out.
+
+        Raises:
+            OffsetOutOfRangeError: the offset is behind the log's end, or before its segments.
+
+        Kafka: LocalLog.read (4.2)
+        """
+        end = self.end
+        segment = self.segments.floor(start_offset)
+        if start_offset > end.offset or segment is None:
+            first = self.segments.first
+            low = end.offset if first is None else first.base_offset
+            where = str(self.context.topic_partition)
+            raise OffsetOutOfRangeError(start_offset, low, end.offset, where)
+        none_aborted: tuple[AbortedTransaction, ...] | None = () if with_aborted else None
+        if start_offset == limit.offset:
+            return FetchData(limit, aborted_transactions=none_aborted)
+        if start_offset > limit.offset:
+            return FetchData(self.locate(start_offset), aborted_transactions=none_aborted)
+        while segment is not None:
+            base = segment.base_offset
+            if base < limit.segment_base_offset:
+                max_position: int | None = segment.size
+            elif base == limit.segment_base_offset and not limit.is_offset_only:
+                max_position = limit.position
+            else:
+                max_position = None
+            found = segment.read(
+                start_offset, max_size, max_position, min_one_message=min_one_message
+            )
+            if found is not None:
+                return self._with_aborted(start_offset, segment, found) if with_aborted else found
+            segment = self.segments.higher(base)
+        return FetchData(self.end)  # whatever was there has been deleted
+
+    def locate(self, offset: int) -> LogOffsetMetadata:
+        """Return where the batch is that holds ``offset``.
+
+        Raises:
+            OffsetOutOfRangeError: the log does not have it.
+
+        Kafka: LocalLog.convertToOffsetMetadataOrThrow (4.2)
+        """
+        found = self.read(offset, 1, self.end, min_one_message=False, with_aborted=False)
+        return found.offset_metadata
+
+    def _with_aborted(self, start_offset: int, segment: LogSegment, found: FetchData) -> FetchData:
+        upper = segment.offset_index.fetch_upper_bound(found.offset_metadata.position, found.size)
+        if upper is None:
+            higher = self.segments.higher(segment.base_offset)
+            upper_bound = self.end_offset if higher is None else higher.base_offset
+        else:
+            upper_bound = upper.offset
+        aborted = self._aborted_from(segment, start_offset, upper_bound)
+        return found._replace(aborted_transactions=tuple(aborted))
+
+    def _aborted_from(
+        self, segment: LogSegment, start_offset: int, upper_bound: int
+    ) -> Iterator[AbortedTransaction]:
+        for each in (segment, *self.segments.all_higher(segment.base_offset)):
+            found = each.transaction_index.collect_aborted(start_offset, upper_bound)
+            yield from found.transactions
+            if found.is_complete:
+                return
+
+    def collect_aborted(
+        self, start_offset: int, base_offset: int, upper_bound: int
+    ) -> list[AbortedTransaction]:
+        """Return the aborted transactions with records in [``start_offset``, ``upper_bound``).
+
+        Args:
+            start_offset: transactions that ended before are left out.
+            base_offset: look from the segment that holds this offset.
+            upper_bound: transactions that began here or later are left out.
+
+        Kafka: LocalLog.collectAbortedTransactions (4.2)
+        """
+        segment = self.segments.floor(base_offset)
+        if segment is None:
+            return []
+        return list(self._aborted_from(segment, start_offset, upper_bound))
+
+    # --- changing ----------------------------------------------------------------------------
+
+    def roll(self, expected_next_offset: int = 0, reason: str = "asked for") -> LogSegment:
+        """Make a new active segment at the log's end and return it.
+
+        Args:
+            expected_next_offset: the new base offset where it is above the log's end.
+            reason: why, for the observer.
+
+        Raises:
+            ValueError: a segment with records begins there already, or behind it.
+            StorageError: files could not be made; the log directory is offline.
+
+        Kafka: LocalLog.roll (4.2)
+        """
+        with self.context.guard(f"roll {self.context.topic_partition}"):
+            base = max(expected_next_offset, self.end_offset)
+            active = self.segments.active
+            if base in self.segments:
+                if active.base_offset != base or active.size:
+                    raise ValueError(
+                        f"{self.context.topic_partition}: cannot roll to offset {base}, where a "
+                        f"segment begins already"
+                    )
+                segment = create_and_delete_segment(
+                    self.context, self.segments, base, active, asynchronous=True, reason=reason
+                )
+            elif base < active.base_offset:
+                raise ValueError(
+                    f"{self.context.topic_partition}: cannot roll to offset {base}, before the "
+                    f"active segment at {active.base_offset}"
+                )
+            else:
+                segment = self._open_new(base)
+            self.update_end_offset(self.end_offset)
+            if self.context.observer is not None:
+                self.context.tell(
+                    "rolled",
+                    reason,
+                    segment.log.path,
+                    base_offset=base,
+                    previous_base_offset=active.base_offset,
+                    previous_size=active.size,
+                )
+            return segment
+
+    def _open_new(self, base_offset: int) -> LogSegment:
+        for kind in SEGMENT_KINDS:
+            path = self.context.path(file_name(kind, base_offset))
+            if self.context.fs.exists(path):
+                self.context.tell("left over file removed", "a new segment takes its name", path)
+                self.context.fs.remove(path)
+        if self.segments.last is not None:
+            self.segments.last.on_become_inactive()
+        segment = LogSegment.open(self.context, base_offset)
+        self.segments.add(segment)
+        return segment
+
+    def flush(self, offset: int) -> None:
+        """Return when the records below ``offset``, and their files' names, are on the disk.
+
+        Raises:
+            OSError: the operating system says they are not; they may be lost.
+
+        Kafka: LocalLog.flush (4.2)
+        """
+        start = self.recovery_point
+        if start > offset:
+            return
+        segments = self.segments.values(start, offset)
+        for segment in segments:
+            segment.flush()
+        if any(segment.base_offset >= start for segment in segments):
+            try:
+                self.context.fs.sync_directory(self.context.directory)
+            except FileNotFoundError:  # renamed meanwhile, to be deleted
+                return
+
+    def mark_flushed(self, offset: int) -> None:
+        """Raise the recovery point to ``offset``.
+
+        Kafka: LocalLog.markFlushed (4.2)
+        """
+        if offset > self.recovery_point:
+            self.recovery_point = offset
+            self.last_flushed_ms = self.context.clock.now()
+
+    def truncate_to(self, offset: int) -> list[LogSegment]:
+        """Remove the records from ``offset`` on; return the segments that went.
+
+        Kafka: LocalLog.truncateTo (4.2)
+        """
+        doomed = [segment for segment in self.segments.all if segment.base_offset > offset]
+        reason = f"the log is truncated to offset {offset}"
+        remove_and_delete_segments(
+            self.context, self.segments, doomed, asynchronous=True, reason=reason
+        )
+        active = self.segments.active
+        cut = active.truncate_to(offset)
+        self.update_end_offset(offset)
+        if self.context.observer is not None:
+            self.context.tell("truncated", reason, active.log.path, offset=offset, bytes_cut=cut)
+        return doomed
+
+    def truncate_fully_and_start_at(self, offset: int) -> list[LogSegment]:
+        """Remove all records and begin anew at ``offset``; return the segments that went.
+
+        Raises:
+            StorageError: files could not be changed; the log directory is offline.
+
+        Kafka: LocalLog.truncateFullyAndStartAt (4.2)
+        """
+        with self.context.guard(f"truncate {self.context.topic_partition}"):
+            doomed = self.segments.all
+            reason = f"the log is emptied and starts at offset {offset}"
+            remove_and_delete_segments(
+                self.context, self.segments, doomed[:-1], asynchronous=True, reason=reason
+            )
+            create_and_delete_segment(
+                self.context, self.segments, offset, doomed[-1], asynchronous=True, reason=reason
+            )
+            self.update_end_offset(offset)
+            return doomed
+
+    def rename_directory(self, name: str) -> bool:
+        """Give the folder another name in the same log directory; return whether it had another.
+
+        Kafka: LocalLog.renameDir (4.2)
+        """
+        renamed = os.path.join(self.context.log_directory, name)
+        before = self.context.directory
+        self.context.fs.rename(before, renamed)
+        if renamed == before:
+            return False
+        self.context.directory = renamed
+        self.segments.update_directory(renamed)
+        self.context.tell("folder renamed", f"from {os.path.basename(before)}", renamed)
+        return True

@@ -1,0 +1,325 @@
+"""One segment of a log: a `.log` file and its sparse indexes.
+
+Kafka: LogSegment (4.2)
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from workbench.errors import OffsetOverflowError
+from workbench.files.file_records import FileRecords
+from workbench.files.names import FileKind, file_name
+from workbench.files.time_index import TimestampOffset
+from workbench.files.transaction_index import AbortedTransaction
+from workbench.files.writable_index import WritableOffsetIndex, WritableTimeIndex
+from workbench.files.writable_transaction_index import WritableTransactionIndex
+from workbench.log.context import LogContext
+from workbench.log.producer_state import CompletedTransaction
+from workbench.log.segment_reading import SegmentReading, all_fit, fits
+from workbench.record.memory_records import MemoryRecords
+
+_COPY_SIZE: Final = 1 << 20  # bytes that `append_from_file` moves at a time
+
+
+class AppendedBatch(NamedTuple):
+    """What the indexes need to know of a batch that is appended."""
+
+    size: int
+    last_offset: int
+    max_timestamp: int
+
+
+class LogSegment(SegmentReading):
+    """A `.log` file with its offset, time and transaction index.
+
+    Appending, truncating and recovering need the log's lock; reading does not.
+
+    Attributes:
+        base_offset: no record has a lower one.
+        log: the batches.
+        offset_index, time_index, transaction_index: read from the disk when they are first used.
+        context: of the log.
+        roll_jitter_ms: rolls that much earlier than `segment.ms`.
+        index_interval_bytes: at least so many lie between two batches with index entries.
+
+    Kafka: LogSegment (4.2)
+    """
+
+    def __init__(
+        self,
+        context: LogContext,
+        base_offset: int,
+        log: FileRecords,
+        indexes: tuple[WritableOffsetIndex, WritableTimeIndex, WritableTransactionIndex],
+    ) -> None:
+        super().__init__(context, base_offset, log, indexes)
+        self.roll_jitter_ms = context.config.random_segment_jitter(context.rng)
+        self.index_interval_bytes = context.config.index_interval_bytes
+        self._created = context.clock.now()
+        self._bytes_since_entry = 0
+        self._rolling_timestamp: int | None = None
+
+    @classmethod
+    def open(
+        cls,
+        context: LogContext,
+        base_offset: int,
+        *,
+        file_exists: bool = False,
+        suffix: str = "",
+    ) -> "LogSegment":
+        """Return the segment of these files; the `.log` is made unless it is there.
+
+        Raises:
+            OSError: the file cannot be made or found.
+
+        Kafka: LogSegment.open (4.2)
+        """
+        fs, config = context.fs, context.config
+
+        def path(kind: FileKind) -> str:
+            return context.path(file_name(kind, base_offset, suffix))
+
+        preallocate = config.segment_bytes if config.preallocate and not file_exists else 0
+        log = FileRecords.open(fs, path("log"), exists=file_exists, preallocate_size=preallocate)
+        size = config.segment_index_bytes
+        indexes = (
+            WritableOffsetIndex(fs, path("index"), base_offset, size),
+            WritableTimeIndex(fs, path("timeindex"), base_offset, size),
+            WritableTransactionIndex(fs, path("txnindex"), base_offset),
+        )
+        return cls(context, base_offset, log, indexes)
+
+    def __repr__(self) -> str:
+        return f"LogSegment(base_offset={self.base_offset}, size={self.size})"
+
+    # --- appending ---------------------------------------------------------------------------
+
+    def append(
+        self,
+        largest_offset: int,
+        records: MemoryRecords,
+        batches: Sequence[AppendedBatch] | None = None,
+    ) -> None:
+        """Append batches that have their offsets, and index entries where they are due.
+
+        An entry is due for a batch when more than `index.interval.bytes` were appended since the
+        last one.
+
+        Args:
+            largest_offset: of the records.
+            records: whole batches.
+            batches: what is known of them already; walked over when None.
+
+        Raises:
+            OffsetOverflowError: ``largest_offset`` is too far from the base offset.
+            OSError: writing failed; the file may hold a part.
+
+        Kafka: LogSegment.append (4.2)
+        """
+        if records.size == 0:
+            return
+        position = self.log.size
+        self._check_offset(largest_offset)
+        self.log.append(records)
+        if batches is None:
+            rows = records.batches().rows
+            batches = [
+                AppendedBatch(*values)
+                for values in zip(
+                    rows["size"].tolist(),
+                    rows["last_offset"].tolist(),
+                    rows["max_timestamp"].tolist(),
+                    strict=True,
+                )
+            ]
+        observer = self.context.observer
+        largest = self._max_timestamp or self._read_max_timestamp()
+        for size, last_offset, max_timestamp in batches:
+            if max_timestamp > largest.timestamp:
+                largest = self._max_timestamp = TimestampOffset(max_timestamp, last_offset)
+            since = self._bytes_since_entry
+            if since > self.index_interval_bytes:
+                self.offset_index.append(last_offset, position)
+                self.time_index.maybe_append(largest.timestamp, largest.offset)
+                self._bytes_since_entry = 0
+                if observer is not None:
+                    self._tell_entry(last_offset, position, since, largest)
+            elif observer is not None:
+                self._tell_entry(last_offset, position, since, None)
+            position += size
+            self._bytes_since_entry += size
+
+    def append_from_file(self, source: FileRecords, start: int) -> int:
+        """Append batches of another file until its end or one that does not fit; return bytes.
+
+        Args:
+            source: the file.
+            start: byte position of a batch in it.
+
+        Kafka: LogSegment.appendFromFile (4.2)
+        """
+        position = start
+        while position < source.size:
+            rows = source.batches(position, min(source.size, position + _COPY_SIZE)).rows
+            if not len(rows):  # larger than what is moved at a time
+                rows = source.batches(position).rows[:1]
+            too_far = np.flatnonzero(~all_fit(rows["last_offset"], self.base_offset))
+            rows = rows[: int(too_far[0])] if len(too_far) else rows
+            if not len(rows):
+                break
+            size = int(rows["size"].sum())
+            self.append(int(rows["last_offset"][-1]), source.read(position, size))
+            position += size
+        return position - start
+
+    def _check_offset(self, offset: int) -> None:
+        if not fits(offset, self.base_offset):
+            raise OffsetOverflowError(offset, self.base_offset, self.log.path)
+
+    def _tell_entry(
+        self, offset: int, position: int, since: int, largest: TimestampOffset | None
+    ) -> None:
+        """Tell the observer why a batch got an index entry, or why not: ``largest`` is None."""
+        numbers = {"offset": offset, "position": position, "bytes_since_entry": since}
+        if largest is not None:
+            numbers |= {"timestamp": largest.timestamp, "timestamp_offset": largest.offset}
+        self.context.tell(
+            "index entry skipped" if largest is None else "index entry added",
+            f"{since} bytes since the last entry, {'not ' if largest is None else ''}more than "
+            f"index.interval.bytes = {self.index_interval_bytes}",
+            self.log.path,
+            **numbers,
+        )
+
+    def update_transaction_index(
+        self, completed: CompletedTransaction, last_stable_offset: int
+    ) -> None:
+        """Note a transaction that ended in the transaction index, if it was aborted.
+
+        Kafka: LogSegment.updateTxnIndex (4.2)
+        """
+        if completed.is_aborted:
+            self.transaction_index.append(
+                AbortedTransaction(
+                    completed.producer_id,
+                    completed.first_offset,
+                    completed.last_offset,
+                    last_stable_offset,
+                )
+            )
+
+    # --- rolling -----------------------------------------------------------------------------
+
+    def time_waited_for_roll(self, now: int, max_timestamp: int) -> int:
+        """Return how many ms of records the segment holds, up to records of ``max_timestamp``.
+
+        Without timestamps, how long it has been there.
+
+        Kafka: LogSegment.timeWaitedForRoll (4.2)
+        """
+        first = self._first_timestamp()
+        return max_timestamp - first if first is not None and first >= 0 else now - self._created
+
+    @property
+    def first_batch_timestamp(self) -> int | None:
+        """Largest timestamp of the first batch, ms; None if it has none, or there is no batch.
+
+        Kafka: LogSegment.getFirstBatchTimestamp (4.2)
+        """
+        first = self._first_timestamp()
+        return None if first is None or first < 0 else first
+
+    def _first_timestamp(self) -> int | None:
+        if self._rolling_timestamp is None:
+            first = self.log.first_batch()
+            if first is not None:
+                self._rolling_timestamp = int(first["max_timestamp"])
+        return self._rolling_timestamp
+
+    def on_become_inactive(self) -> None:
+        """Finish the indexes and cut what was allocated ahead: nothing more is appended.
+
+        Kafka: LogSegment.onBecomeInactiveSegment (4.2)
+        """
+        self._append_last_time_entry()
+        self.offset_index.trim_to_valid_size()
+        self.time_index.trim_to_valid_size()
+        self.log.trim()
+
+    def _append_last_time_entry(self) -> None:
+        largest = self.max_timestamp_so_far
+        self.time_index.maybe_append(largest.timestamp, largest.offset, skip_full_check=True)
+
+    # --- changing ----------------------------------------------------------------------------
+
+    def truncate_to(self, offset: int) -> int:
+        """Remove the records from ``offset`` on, and the batch that holds it; return bytes cut.
+
+        Kafka: LogSegment.truncateTo (4.2)
+        """
+        found = self.translate_offset(offset)
+        self.offset_index.truncate_to(offset)
+        self.time_index.truncate_to(offset)
+        self.transaction_index.truncate_to(offset)
+        self.resize_indexes()
+        cut = 0 if found is None else self.log.truncate_to(found.position)
+        if self.log.size == 0:
+            self._created = self.context.clock.now()
+            self._rolling_timestamp = None
+        self._bytes_since_entry = 0
+        if self.max_timestamp_so_far.timestamp >= 0:
+            self._max_timestamp = self._read_largest_timestamp()
+        return cut
+
+    def reset_indexes(self) -> None:
+        """Make every index empty, to be built anew from the batches."""
+        self.offset_index.reset()
+        self.time_index.reset()
+        self.transaction_index.reset()
+        self._max_timestamp = None
+
+    def finish_recovery(self, valid_size: int, largest: TimestampOffset) -> int:
+        """Cut the batches behind ``valid_size`` and finish the indexes; return bytes cut."""
+        self._max_timestamp = largest
+        cut = self.log.size - valid_size
+        self.log.truncate_to(valid_size)
+        self.offset_index.trim_to_valid_size()
+        self._append_last_time_entry()
+        self.time_index.trim_to_valid_size()
+        return cut
+
+    def resize_indexes(self, size: int | None = None) -> None:
+        """Allocate the offset and time index ahead; ``size`` bytes, or what they may have at most.
+
+        Kafka: LogSegment.resizeIndexes (4.2)
+        """
+        self.offset_index.resize(size)
+        self.time_index.resize(size)
+
+    def sanity_check(self, *, time_index_is_new: bool) -> None:
+        """Look at the indexes as a loading broker does.
+
+        Raises:
+            FileNotFoundError: there is no offset index.
+            CorruptIndexError: the transaction index is wrong.
+            UnsupportedFormatError: it has entries of a version that is not known.
+
+        Kafka: LogSegment.sanityCheck (4.2)
+        """
+        if not self.context.fs.exists(self.offset_index.path):
+            raise FileNotFoundError(f"{self.offset_index.path}: the offset index is not there")
+        if time_index_is_new:
+            self.time_index.resize(0)
+        self.transaction_index.sanity_check()
+
+    def close(self) -> None:
+        """Finish the indexes as they are and close the files.
+
+        Kafka: LogSegment.close (4.2)
+        """
+        if self._max_timestamp is not None:
+            self._append_last_time_entry()
+        super().close()

@@ -1,0 +1,168 @@
+"""Build a segment's indexes anew from its batches, and cut it behind the last whole one.
+
+Kafka: LogSegment.recover (4.2)
+"""
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import CorruptRecordError, OffsetOverflowError
+from workbench.files.time_index import TimestampOffset
+from workbench.log.append_origin import AppendOrigin
+from workbench.log.leader_epoch_cache import LeaderEpochCache
+from workbench.log.producer_append import TransactionMarker, producer_batches
+from workbench.log.producer_state import ProducerStateManager
+from workbench.log.segment import LogSegment
+from workbench.log.segment_reading import all_fit
+from workbench.record.memory_records import MemoryRecords
+from workbench.record.recovery import WholeBatches, choose_index_entries, whole_batches
+
+Rows = npt.NDArray[Any]
+
+_FIRST_WITH_EPOCHS: Final = 2  # magic
+
+
+def recover_segment(
+    segment: LogSegment, producer_state: ProducerStateManager, leader_epochs: LeaderEpochCache
+) -> int:
+    """Read all batches, rebuild every index, and cut what follows the last whole batch.
+
+    Only sizes and CRCs are looked at, and the markers of transactions. Uses a few MiB, however
+    large the segment is.
+
+    Args:
+        segment: whose files are changed.
+        producer_state: as of the segment's base offset; moves to its end.
+        leader_epochs: get the epochs that begin in it.
+
+    Returns:
+        Bytes cut.
+
+    Raises:
+        OffsetOverflowError: an offset is too far from the base offset: the segment must be split.
+        InvalidOffsetError: offsets fall, so that no index can be built.
+        OSError: reading or writing failed.
+
+    Kafka: LogSegment.recover (4.2)
+    """
+    recovery = _Recovery(segment, producer_state, leader_epochs)
+    segment.reset_indexes()
+    for batches in whole_batches(segment.log.file, segment.size):
+        problem = recovery.take(batches) or batches.problem
+        if problem:
+            recovery.tell_stop(problem)
+            break
+    return segment.finish_recovery(recovery.valid_size, recovery.largest)
+
+
+class _Recovery:
+    """What is known of a segment from the batches seen so far.
+
+    Attributes:
+        valid_size: bytes up to the end of the last batch taken.
+        largest: timestamp, and the last offset of the first batch that has it.
+    """
+
+    def __init__(
+        self,
+        segment: LogSegment,
+        producer_state: ProducerStateManager,
+        leader_epochs: LeaderEpochCache,
+    ) -> None:
+        self.valid_size = 0
+        self.largest = TimestampOffset(-1, segment.base_offset)
+        self._segment = segment
+        self._producers = producer_state
+        self._epochs = leader_epochs
+        self._last_entry = 0  # position of the batch with the last index entry
+
+    def take(self, batches: WholeBatches) -> str:
+        """Take batches over; return what is wrong with a transaction marker among them, or ""."""
+        rows = batches.rows
+        outside = np.flatnonzero(~all_fit(rows["last_offset"], self._segment.base_offset))
+        within = rows[: int(outside[0])] if len(outside) else rows
+        count, problem = self._update_producers(batches, within)
+        self._append_entries(within[:count])
+        self._assign_epochs(within[:count])
+        if count:
+            last = within[count - 1]
+            self.valid_size = int(last["position"] + last["size"])
+        if not problem and len(outside):
+            offset = int(rows[int(outside[0])]["last_offset"])
+            raise OffsetOverflowError(offset, self._segment.base_offset, self._segment.log.path)
+        return problem
+
+    def _append_entries(self, rows: Rows) -> None:
+        """Append the index entries that are due, as one append after the other would."""
+        if not len(rows):
+            return
+        timestamps, offsets = _running_largest(rows, self.largest)
+        chosen = choose_index_entries(rows, self._last_entry, self._segment.index_interval_bytes)
+        if len(chosen):
+            self._segment.offset_index.append_many(
+                rows["last_offset"][chosen], rows["position"][chosen]
+            )
+            self._segment.time_index.append_many(timestamps[chosen], offsets[chosen])
+            self._last_entry = int(rows["position"][chosen[-1]])
+        self.largest = TimestampOffset(int(timestamps[-1]), int(offsets[-1]))
+
+    def _assign_epochs(self, rows: Rows) -> None:
+        latest = self._epochs.latest_epoch
+        known = -1 if latest is None else latest
+        epochs = np.where(rows["magic"] >= _FIRST_WITH_EPOCHS, rows["partition_leader_epoch"], -1)
+        for row in np.flatnonzero(epochs > known).tolist():
+            epoch = int(epochs[row])
+            if epoch > known:
+                self._epochs.assign(epoch, int(rows["base_offset"][row]))
+                known = epoch
+
+    def _update_producers(self, batches: WholeBatches, rows: Rows) -> tuple[int, str]:
+        """Apply the batches to the producer state; return how many belong to the log, and why."""
+        producers, segment = self._producers, self._segment
+        for batch in producer_batches(rows):
+            marker = None
+            info = producers.prepare_update(batch.producer_id, AppendOrigin.REPLICATION)
+            if batch.is_control and batch.record_count > 0:
+                try:
+                    marker = read_marker(batches.entry(rows[batch.row]))
+                except CorruptRecordError as error:  # the batch stays, what follows goes
+                    return batch.row + 1, str(error)
+            completed = info.append(batch, marker)
+            producers.update(info)
+            if completed is not None:
+                last_stable_offset = producers.last_stable_offset(completed)
+                segment.update_transaction_index(completed, last_stable_offset)
+                producers.complete_transaction(completed)
+        if len(rows):
+            producers.update_map_end_offset(int(rows["last_offset"][-1]) + 1)
+        return len(rows), ""
+
+    def tell_stop(self, problem: str) -> None:
+        """Tell the observer where and why the walk ended before the end of the file."""
+        segment = self._segment
+        segment.context.tell(
+            "invalid batch found", problem, segment.log.path, position=self.valid_size
+        )
+
+
+def read_marker(entry: npt.NDArray[np.uint8]) -> TransactionMarker:
+    """Return what the first record of a control batch, uint8[n], says of a transaction.
+
+    Raises:
+        CorruptRecordError: the record cannot be read, or is no commit or abort.
+    """
+    record = MemoryRecords(entry).records()[0]
+    return TransactionMarker.decode(record.key, record.value, record.timestamp)
+
+
+def _running_largest(
+    rows: Rows, before: TimestampOffset
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the largest timestamp up to each row, and the last offset of the first row with it."""
+    timestamps = np.maximum(np.maximum.accumulate(rows["max_timestamp"]), before.timestamp)
+    earlier = np.concatenate([[before.timestamp], timestamps[:-1]])
+    slots = np.maximum.accumulate(np.where(timestamps > earlier, np.arange(len(rows)), -1))
+    offsets = np.where(slots >= 0, rows["last_offset"][slots], before.offset)
+    return timestamps, offsets

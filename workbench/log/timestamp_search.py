@@ -1,0 +1,62 @@
+"""Offsets by time, and the special ones: earliest, latest, largest timestamp.
+
+Kafka: UnifiedLog.fetchOffsetByTimestamp, ListOffsetsRequest (4.2)
+"""
+
+from typing import Final
+
+from workbench.files.file_records import TimestampAndOffset
+from workbench.log.leader_epoch_cache import LeaderEpochCache
+from workbench.log.local_log import LocalLog
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+MAX_TIMESTAMP: Final = -3
+EARLIEST_LOCAL: Final = -4
+LATEST_TIERED: Final = -5
+
+_NO_TIMESTAMP: Final = -1
+
+
+def find_offset(
+    local: LocalLog, leader_epochs: LeaderEpochCache, log_start_offset: int, timestamp: int
+) -> TimestampAndOffset | None:
+    """Return the first record at or after a time.
+
+    Args:
+        local: the segments.
+        leader_epochs: of the log.
+        log_start_offset: of the log.
+        timestamp: ms since the epoch, or `LATEST`, `EARLIEST`, `MAX_TIMESTAMP`, `EARLIEST_LOCAL`,
+            `LATEST_TIERED`.
+
+    Returns:
+        Timestamp in ms, offset and leader epoch; None if no record is that late.
+
+    Raises:
+        OSError: a file cannot be read.
+
+    Kafka: UnifiedLog.fetchOffsetByTimestamp (4.2)
+    """
+    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+        first = leader_epochs.earliest
+        epoch = first.epoch if first and first.start_offset <= log_start_offset else None
+        return TimestampAndOffset(_NO_TIMESTAMP, log_start_offset, epoch)
+    if timestamp == LATEST:
+        return TimestampAndOffset(_NO_TIMESTAMP, local.end_offset, leader_epochs.latest_epoch)
+    if timestamp == LATEST_TIERED:  # nothing is in remote storage here
+        return TimestampAndOffset(_NO_TIMESTAMP, -1, -1)
+    if timestamp == MAX_TIMESTAMP:
+        return _largest(local)
+    for segment in local.segments.all:
+        if segment.largest_timestamp >= timestamp:
+            return segment.find_offset_by_timestamp(timestamp, log_start_offset)
+    return None
+
+
+def _largest(local: LocalLog) -> TimestampAndOffset | None:
+    segments = local.segments.all
+    segment = max(segments, key=lambda each: each.max_timestamp_so_far.timestamp)  # the first
+    largest = segment.max_timestamp_so_far
+    start = segment.offset_index.lookup(largest.offset).position
+    return segment.log.search_for_max_timestamp(largest.timestamp, start)

@@ -1,0 +1,149 @@
+"""Up to where consumers may read: the high watermark and the last stable offset.
+
+Kafka: UnifiedLog's highWatermarkMetadata and firstUnstableOffsetMetadata (4.2)
+"""
+
+import threading
+
+from workbench.errors import OffsetOutOfRangeError
+from workbench.log.fetch import LogOffsetMetadata
+from workbench.log.local_log import LocalLog
+from workbench.log.producer_state import ProducerStateManager
+
+
+class Watermarks:
+    """The high watermark of one log and the first offset of a transaction that is not decided.
+
+    Attributes:
+        log_start_offset: no record before it may be read; the log raises it.
+    """
+
+    def __init__(
+        self,
+        local: LocalLog,
+        producer_state: ProducerStateManager,
+        log_start_offset: int,
+        lock: threading.RLock,
+    ) -> None:
+        self.log_start_offset = log_start_offset
+        self._local = local
+        self._producers = producer_state
+        self._lock = lock
+        self._high = LogOffsetMetadata(log_start_offset)
+        self._first_unstable: LogOffsetMetadata | None = None
+        self.update_first_unstable()
+
+    @property
+    def high(self) -> int:
+        """The high watermark: records before it are on every replica in sync."""
+        return self._high.offset
+
+    @property
+    def first_unstable(self) -> int | None:
+        """First offset of the oldest transaction whose end consumers cannot see yet; None: none."""
+        first = self._first_unstable
+        return None if first is None else first.offset
+
+    @property
+    def last_stable(self) -> int:
+        """Where read_committed consumers must stop: no transaction before it is open.
+
+        Kafka: UnifiedLog.lastStableOffset (4.2)
+        """
+        first, high = self._first_unstable, self._high
+        return first.offset if first is not None and first.offset < high.offset else high.offset
+
+    def update(self, high: LogOffsetMetadata) -> int:
+        """Set the high watermark, within log start and log end; return what it is now.
+
+        Kafka: UnifiedLog.updateHighWatermark (4.2)
+        """
+        end = self._local.end
+        if high.offset < self.log_start_offset:
+            high = LogOffsetMetadata(self.log_start_offset)
+        elif high.offset >= end.offset:
+            high = end
+        with self._lock:
+            self._high = high
+            self._producers.on_high_watermark_updated(high.offset)
+            self.update_first_unstable()
+        return high.offset
+
+    def increase(self, high: LogOffsetMetadata) -> LogOffsetMetadata | None:
+        """Raise the high watermark; return the one before, None if it stays.
+
+        The same offset on a newer segment counts as higher, since a roll moves it there.
+
+        Raises:
+            ValueError: it would be behind the log's end.
+
+        Kafka: UnifiedLog.maybeIncrementHighWatermark (4.2)
+        """
+        end = self._local.end
+        if high.offset > end.offset:
+            raise ValueError(f"high watermark {high.offset} is above the log's end {end.offset}")
+        with self._lock:
+            before = self.high_metadata()
+            moved = before.offset == high.offset and (
+                before.segment_base_offset < high.segment_base_offset
+            )
+            if before.offset < high.offset or moved:
+                self.update(high)
+                return before
+            return None
+
+    def follow_end(self) -> None:
+        """After an append or roll: a high watermark at the log's end learns where that is now.
+
+        Kafka: UnifiedLog.updateHighWatermarkWithLogEndOffset (4.2)
+        """
+        end = self._local.end
+        if self._high.offset >= end.offset:
+            self.update(end)
+
+    def high_metadata(self) -> LogOffsetMetadata:
+        """Return the high watermark and where it is.
+
+        Kafka: UnifiedLog.fetchHighWatermarkMetadata (4.2)
+        """
+        high = self._high
+        if not high.is_offset_only:
+            return high
+        with self._lock:
+            full = self.locate(self._high.offset)
+            self.update(full)
+            return full
+
+    def stable_metadata(self) -> LogOffsetMetadata:
+        """Return the last stable offset and where it is.
+
+        Kafka: UnifiedLog.fetchLastStableOffsetMetadata (4.2)
+        """
+        high, first = self.high_metadata(), self._first_unstable
+        if first is None or first.offset >= high.offset:
+            return high
+        if not first.is_offset_only:
+            return first
+        with self._lock:
+            self._first_unstable = self.locate(first.offset)
+            return self._first_unstable
+
+    def update_first_unstable(self) -> None:
+        """Ask the producer state again which transaction is the oldest that is not decided.
+
+        Kafka: UnifiedLog.maybeIncrementFirstUnstableOffset (4.2)
+        """
+        first = self._producers.first_unstable_offset
+        if first is not None and (first.is_offset_only or first.offset < self.log_start_offset):
+            first = self.locate(max(first.offset, self.log_start_offset))
+        self._first_unstable = first
+
+    def locate(self, offset: int) -> LogOffsetMetadata:
+        """Return an offset and where it is, the offset alone if the log does not have it.
+
+        Kafka: UnifiedLog.maybeConvertToOffsetMetadata (4.2)
+        """
+        try:
+            return self._local.locate(offset)
+        except OffsetOutOfRangeError:
+            return LogOffsetMetadata(offset)
