@@ -1,0 +1,134 @@
+"""What the parts of a log manager share: directories, logs, configuration, and what they use.
+
+Kafka: the fields of LogManager (4.2)
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+from uuid import UUID
+
+from workbench.errors import StorageError
+from workbench.file_system.local import FileSystem
+from workbench.files.names import LOG_START_OFFSETS, RECOVERY_POINTS, TopicPartition
+from workbench.log.clock import Clock
+from workbench.log.config import BrokerConfig, LogConfig
+from workbench.log.failures import LogDirFailures
+from workbench.log.log import Log
+from workbench.log.scheduler import Scheduler
+from workbench.log.steps import Observer, Step
+from workbench.log_manager.cleaning import Cleaning
+from workbench.log_manager.deletion import DeletionQueue
+from workbench.log_manager.directory import ManagedDirectory
+from workbench.log_manager.registry import LogRegistry
+
+
+@dataclass(slots=True)
+class ManagerContext:
+    """The surroundings of one log manager; the manager owns it.
+
+    Attributes:
+        directories: path → directory, as configured, also those that are offline.
+        directory_ids: path → id of the directories that have one.
+        config: of the broker.
+        defaults: of topics that have no configuration of their own; may be replaced.
+        topic_configs: topic → what it has of its own, by Kafka's names.
+        fs: what is written through.
+        clock: the time, ms since the epoch.
+        scheduler: runs what is put off.
+        failures: which log directories are offline.
+        observer: is told each step; None when nobody watches.
+        rng: chooses ids and the jitter of segments.
+        registry: the logs; its lock is held while logs are made, moved and reconfigured.
+        deletion: logs that wait for their deletion.
+        cleaning: the cleaner, if there is one.
+    """
+
+    directories: dict[str, ManagedDirectory]
+    directory_ids: dict[str, UUID]
+    config: BrokerConfig
+    defaults: LogConfig
+    topic_configs: dict[str, Mapping[str, Any]]
+    fs: FileSystem
+    clock: Clock
+    scheduler: Scheduler
+    failures: LogDirFailures
+    observer: Observer | None
+    rng: Random
+    deletion: DeletionQueue
+    registry: LogRegistry = field(default_factory=LogRegistry)
+    cleaning: Cleaning | None = None
+
+    @property
+    def live(self) -> list[ManagedDirectory]:
+        """The directories that have not failed, in the order of the configuration."""
+        return [d for path, d in self.directories.items() if not self.failures.is_offline(path)]
+
+    @property
+    def offline(self) -> list[str]:
+        """Paths of the directories that have failed."""
+        return [path for path in self.directories if self.failures.is_offline(path)]
+
+    def config_of(self, topic: str) -> LogConfig:
+        """Return a topic's configuration.
+
+        Raises:
+            ConfigError: the topic's own names or values are wrong.
+
+        Kafka: LogManager.fetchLogConfig (4.2)
+        """
+        own = self.topic_configs.get(topic)
+        return LogConfig.of(own, defaults=self.defaults) if own else self.defaults
+
+    def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
+        """Tell the observer of a step."""
+        if self.observer is not None:
+            self.observer(Step(kind, str(where), reason, numbers))
+
+    def checkpoint_recovery_points(
+        self, path: str, logs: Mapping[TopicPartition, Log] | None = None
+    ) -> None:
+        """Write the recovery points of a directory's logs; a failure takes it offline.
+
+        Args:
+            path: of the log directory; one that is offline is left alone.
+            logs: those in it; None looks for them.
+
+        Kafka: LogManager.checkpointRecoveryOffsetsInDir (4.2)
+        """
+        logs = self.registry.by_directory().get(path, {}) if logs is None else logs
+        points = {partition: log.recovery_point for partition, log in logs.items()}
+        self._checkpoint(path, RECOVERY_POINTS, points)
+
+    def checkpoint_log_start_offsets(
+        self, path: str, logs: Mapping[TopicPartition, Log] | None = None
+    ) -> None:
+        """Write the log start offsets that are above the first segment's base offset.
+
+        Args:
+            path: of the log directory; one that is offline is left alone.
+            logs: those in it; None looks for them.
+
+        Kafka: LogManager.checkpointLogStartOffsetsInDir (4.2)
+        """
+        logs = self.registry.by_directory().get(path, {}) if logs is None else logs
+        starts = {
+            partition: log.log_start_offset
+            for partition, log in logs.items()
+            if log.log_start_offset > log.segments.first.base_offset
+        }
+        self._checkpoint(path, LOG_START_OFFSETS, starts)
+
+    def checkpoint(self, path: str) -> None:
+        """Write both checkpoints of a directory."""
+        self.checkpoint_recovery_points(path)
+        self.checkpoint_log_start_offsets(path)
+
+    def _checkpoint(self, path: str, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        if self.failures.is_offline(path):
+            return
+        try:
+            self.directories[path].write_offsets(name, offsets)
+        except StorageError:
+            return  # noted where it happened: the directory is offline

@@ -1,0 +1,123 @@
+"""Make a log where it is to be: in the directory asked for, or that with the fewest partitions.
+
+Kafka: LogManager.getOrCreateLog, createLogDirectory, nextLogDirs (4.2)
+"""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+from uuid import UUID
+
+from workbench.errors import InconsistentTopicIdError, LogDirectoryError, StorageError
+from workbench.files.names import TopicPartition, directory_name
+from workbench.log.log import Log
+from workbench.log_manager.context import ManagerContext
+from workbench.log_manager.identity import RESERVED_IDS
+from workbench.log_manager.opening import open_log
+
+
+class LogCreation:
+    """Makes logs, and keeps the directories that partitions are to be put in."""
+
+    def __init__(self, context: ManagerContext) -> None:
+        self._context = context
+        self._preferred: dict[TopicPartition, str] = {}
+
+    def prefer(self, topic_partition: TopicPartition, path: str) -> None:
+        """Let a partition's next log be made in a directory, unless it has one there.
+
+        Kafka: LogManager.maybeUpdatePreferredLogDir (4.2)
+        """
+        registry = self._context.registry
+        for is_future in (False, True):
+            log = registry.get(topic_partition, is_future=is_future)
+            if log is not None and log.parent_directory == path:
+                return
+        self._preferred[topic_partition] = path
+
+    def get_or_create(
+        self,
+        topic_partition: TopicPartition,
+        *,
+        is_new: bool,
+        is_future: bool,
+        topic_id: UUID | None,
+        directory_id: UUID | None,
+    ) -> Log:
+        """Return a partition's log, made if there is none; see `LogManager.get_or_create_log`."""
+        registry = self._context.registry
+        with registry.lock:
+            log = registry.get(topic_partition, is_future=is_future)
+            if log is None:
+                if not is_new and self._context.offline:
+                    raise StorageError(
+                        ", ".join(self._context.offline),
+                        f"offline, and may hold {topic_partition}: it is not made anew",
+                    )
+                log = self._create(topic_partition, is_future, topic_id, directory_id)
+        if topic_id is not None and log.topic_id is not None and topic_id != log.topic_id:
+            raise InconsistentTopicIdError(
+                f"{log.directory}: the log has topic id {log.topic_id}, expected {topic_id}"
+            )
+        return log
+
+    def _create(
+        self,
+        topic_partition: TopicPartition,
+        is_future: bool,  # noqa: FBT001 - private
+        topic_id: UUID | None,
+        directory_id: UUID | None,
+    ) -> Log:
+        context = self._context
+        preferred = self._preferred_directory(topic_partition, directory_id)
+        if is_future:
+            self._check_future(topic_partition, preferred)
+        unique = f"{context.rng.getrandbits(128):032x}" if is_future else None
+        name = directory_name(*topic_partition, "future" if is_future else "log", unique)
+        tried = [preferred] if preferred is not None else self._by_fewest_logs()
+        folder = self._make_folder(tried, name)
+        log = open_log(context, folder, topic_partition, topic_id=topic_id)
+        context.registry.replace(log, is_future=is_future)
+        self._preferred.pop(topic_partition, None)
+        context.tell("log created", topic_partition, directory=folder)
+        return log
+
+    def _preferred_directory(
+        self, topic_partition: TopicPartition, directory_id: UUID | None
+    ) -> str | None:
+        preferred = self._preferred.get(topic_partition)
+        if preferred is not None or directory_id is None or directory_id.int < RESERVED_IDS:
+            return preferred
+        ids = self._context.directory_ids.items()
+        return next((path for path, id_ in ids if id_ == directory_id), None)
+
+    def _check_future(self, topic_partition: TopicPartition, preferred: str | None) -> None:
+        if preferred is None:
+            raise ValueError(f"{topic_partition}: no directory was named to move it to")
+        current = self._context.registry.get(topic_partition)
+        if current is None:
+            raise LookupError(f"{topic_partition}: there is no log to move")
+        if current.parent_directory == preferred:
+            raise ValueError(f"{topic_partition}: its log is in {preferred} already")
+
+    def _by_fewest_logs(self) -> list[str]:
+        """Return the live directories, that with the fewest logs first."""
+        counts = Counter(log.parent_directory for log in self._context.registry)
+        return sorted((d.path for d in self._context.live), key=lambda path: counts[path])
+
+    def _make_folder(self, tried: Sequence[str], name: str) -> str:
+        """Make a folder in the first directory that takes it, and return its path."""
+        context = self._context
+        for path in tried:
+            if path not in context.directories:
+                raise LogDirectoryError(path, "no log directory of this manager")
+            folder = os.path.join(path, name)
+            try:
+                with context.failures.guard(path, f"make {name}"):
+                    if not context.fs.exists(folder):
+                        context.fs.make_directory(folder)
+                        context.fs.sync_directory(path)
+            except StorageError:
+                continue
+            return folder
+        raise StorageError(", ".join(tried), f"offline: {name} cannot be made")

@@ -1,0 +1,133 @@
+"""Which broker and cluster log directories belong to: `meta.properties` of each must agree.
+
+A broker refuses to start where they do not. A directory that has none is given one, of the same
+broker; ids of directories are never changed, and not given to directories that were made without.
+
+Kafka: MetaPropertiesEnsemble, KafkaRaftServer.initializeLogDirs (4.2)
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+from uuid import UUID
+
+from workbench.errors import CorruptFileError, LogDirectoryError, UnsupportedFormatError
+from workbench.file_system.local import FileSystem
+from workbench.files import text
+from workbench.files.meta_properties import LATEST_VERSION, MetaProperties
+from workbench.files.names import META_PROPERTIES
+
+DEFAULT_NODE_ID: Final = 1
+
+RESERVED_IDS: Final = 100
+"""Ids of directories below it are no directory's: they mean lost, unassigned, migrating."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What the log directories of one broker agree on.
+
+    Attributes:
+        node_id: of the broker; None if no directory tells.
+        cluster_id: None if no directory tells.
+        directory_ids: path of a log directory → its id, for those that have one.
+    """
+
+    node_id: int | None
+    cluster_id: str | None
+    directory_ids: Mapping[str, UUID]
+
+
+def read_meta_properties(directory: str, fs: FileSystem) -> MetaProperties | None:
+    """Return a directory's `meta.properties`; None if there is none.
+
+    Raises:
+        OSError: it is there and cannot be read.
+        LogDirectoryError: it does not parse, or tells no node or cluster: a broker does not start.
+    """
+    path = os.path.join(directory, META_PROPERTIES)
+    if not fs.exists(path):
+        return None
+    try:
+        found = MetaProperties.decode(fs.read(path), path)
+    except (CorruptFileError, UnsupportedFormatError) as error:
+        raise LogDirectoryError(path, error.problem) from error
+    for key, value in (("node.id", found.node_id), ("cluster.id", found.cluster_id)):
+        if value is None:
+            raise LogDirectoryError(path, f"tells no {key}")
+    return found
+
+
+def agree(
+    found: Mapping[str, MetaProperties], node_id: int | None = None, cluster_id: str | None = None
+) -> Identity:
+    """Return what the directories agree on.
+
+    Args:
+        found: path of a log directory → what its file says.
+        node_id: that of the broker; None takes the one found.
+        cluster_id: as ``node_id``.
+
+    Raises:
+        LogDirectoryError: one belongs to another broker or cluster, or two have the same id.
+
+    Kafka: MetaPropertiesEnsemble.verify (4.2)
+    """
+    by_id: dict[UUID, str] = {}
+    for directory, properties in found.items():
+        path = os.path.join(directory, META_PROPERTIES)
+        node_id = properties.node_id if node_id is None else node_id
+        cluster_id = properties.cluster_id if cluster_id is None else cluster_id
+        if properties.node_id != node_id:
+            raise LogDirectoryError(path, f"node.id is {properties.node_id}, expected {node_id}")
+        if properties.cluster_id != cluster_id:
+            problem = f"cluster.id is {properties.cluster_id}, expected {cluster_id}"
+            raise LogDirectoryError(path, problem)
+        directory_id = properties.directory_id
+        if directory_id is None:
+            continue
+        if directory_id.int < RESERVED_IDS:
+            problem = f"directory.id {text.format_uuid(directory_id)} is reserved"
+            raise LogDirectoryError(path, problem)
+        other = by_id.setdefault(directory_id, directory)
+        if other != directory:
+            problem = f"directory.id {text.format_uuid(directory_id)} is also that of {other}"
+            raise LogDirectoryError(path, problem)
+    return Identity(node_id, cluster_id, {path: id_ for id_, path in by_id.items()})
+
+
+def make_missing(
+    identity: Identity, missing: Sequence[str], fs: FileSystem, rng: Random
+) -> Identity:
+    """Write `meta.properties` into the directories that have none, and return what holds then.
+
+    Raises:
+        OSError: one cannot be written.
+    """
+    node_id = DEFAULT_NODE_ID if identity.node_id is None else identity.node_id
+    cluster_id = identity.cluster_id or text.format_uuid(random_uuid(rng))
+    ids = dict(identity.directory_ids)
+    for directory in missing:
+        ids[directory] = random_uuid(rng)
+        properties = {
+            "node.id": str(node_id),
+            "directory.id": text.format_uuid(ids[directory]),
+            "version": str(LATEST_VERSION),
+            "cluster.id": cluster_id,
+        }
+        made = MetaProperties(node_id, cluster_id, ids[directory], properties=properties)
+        fs.write_atomically(os.path.join(directory, META_PROPERTIES), made.encode())
+    return Identity(node_id, cluster_id, ids) if missing else identity
+
+
+def random_uuid(rng: Random) -> UUID:
+    """Return a random id whose text, as Kafka writes it, does not begin with a dash.
+
+    Kafka: Uuid.randomUuid (4.2)
+    """
+    while True:
+        found = UUID(int=rng.getrandbits(128), version=4)
+        if not text.format_uuid(found).startswith("-"):
+            return found

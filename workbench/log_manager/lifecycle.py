@@ -1,0 +1,158 @@
+"""How a log manager takes its directories, gives them up when they fail, and closes them.
+
+The marker is written last, and only where every log was flushed and closed and both checkpoints
+are on the disk: a directory that has it needs no recovery.
+
+Kafka: LogManager.createAndValidateLogDirs, lockLogDirs, handleLogDirFailure, shutdown (4.2)
+"""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from workbench.errors import LogDirectoryError, StorageError
+from workbench.log.log import Log
+from workbench.log_manager.context import ManagerContext
+from workbench.log_manager.identity import Identity, agree, make_missing, read_meta_properties
+from workbench.log_manager.loading import Outcome
+
+
+def take_directories(
+    context: ManagerContext, node_id: int | None, cluster_id: str | None
+) -> Identity:
+    """Make the directories that are missing, lock all, and let them agree on who they belong to.
+
+    Directories that cannot be read are offline then.
+
+    Raises:
+        LogDirectoryError: one is in use, or belongs to another broker.
+        StorageError: every directory failed.
+    """
+    for directory in context.live:
+        with_errors_offline(context, directory.path, directory.prepare)
+    for directory in context.live:
+        with_errors_offline(context, directory.path, directory.lock)
+    check_any_is_live(context)
+    found, missing = {}, []
+    for directory in context.live:
+        try:
+            properties = read_meta_properties(directory.path, context.fs)
+        except LogDirectoryError:
+            raise
+        except OSError as error:
+            context.failures.add(directory.path, error)
+            continue
+        if properties is None:
+            missing.append(directory.path)
+        else:
+            found[directory.path] = properties
+    identity = agree(found, node_id, cluster_id)
+    identity = make_missing(identity, missing, context.fs, context.rng)
+    context.directory_ids.update(identity.directory_ids)
+    return identity
+
+
+def with_errors_offline(context: ManagerContext, path: str, work: Callable[[], None]) -> None:
+    """Do something with a directory; an error of the operating system takes it offline.
+
+    Raises:
+        LogDirectoryError: passed on; it is no error of the disk.
+    """
+    try:
+        work()
+    except LogDirectoryError:
+        raise
+    except OSError as error:
+        context.failures.add(path, error)
+
+
+def check_any_is_live(context: ManagerContext) -> None:
+    """Raise StorageError if no directory is left; a broker halts then.
+
+    Kafka: LogManager.handleLogDirFailure (4.2)
+    """
+    if not context.live:
+        where = ", ".join(context.directories) or "no directory"
+        raise StorageError(where, "every log directory has failed; a broker halts")
+
+
+def raise_first_refusal(outcomes: Iterable[Outcome]) -> None:
+    """Raise the first error with which a broker does not start; a note tells the folder.
+
+    Kafka: LogManager.loadLogs (4.2)
+    """
+    for outcome in outcomes:
+        error = outcome.error
+        if error is not None and outcome.stops_a_broker:
+            error.add_note(f"while loading {outcome.path}; a broker does not start with it")
+            raise error
+
+
+def leave_directory(context: ManagerContext, path: str) -> None:
+    """Serve the logs of a directory that failed no longer, and let it go.
+
+    Nothing is written to it any more. Other directories go on.
+
+    Kafka: LogManager.handleLogDirFailure (4.2)
+    """
+    if context.cleaning is not None:
+        context.cleaning.leave_directory(path)
+    with context.registry.lock:
+        logs = context.registry.pop_directory(path)
+        logs += context.deletion.drop_directory(path)
+        context.directory_ids.pop(path, None)
+    for log in logs:
+        log.close_handlers()
+    context.directories[path].unlock()
+    context.tell("directory left", path, "it failed", logs=len(logs))
+    if not context.live:
+        context.tell("all directories failed", path, "a broker halts")
+
+
+def close_directories(context: ManagerContext, broker_epoch: int | None) -> None:
+    """Flush and close all logs; where that went well write the checkpoints, then the marker.
+
+    Kafka: LogManager.shutdown (4.2)
+    """
+    by_directory = context.registry.by_directory()
+    threads = context.config.num_recovery_threads_per_data_dir
+    for directory in context.live:
+        logs = by_directory.get(directory.path, {})
+        closed = _close_all(context, list(logs.values()), threads)
+        if not closed:
+            context.tell("marker not written", directory.path, "a log could not be closed")
+            continue
+        context.checkpoint_recovery_points(directory.path, logs)
+        context.checkpoint_log_start_offsets(directory.path, logs)
+        if context.failures.is_offline(directory.path):
+            continue
+        if directory.had_clean_shutdown or directory.loaded:
+            with_errors_offline(
+                context, directory.path, lambda d=directory: d.write_marker(broker_epoch)
+            )
+
+
+def release(context: ManagerContext) -> None:
+    """Close what is still open, without flushing, and unlock all directories."""
+    registry = context.registry
+    for log in [*registry, *registry.stray.values(), *context.deletion.logs]:
+        log.close_handlers()
+    for directory in context.directories.values():
+        directory.unlock()
+
+
+def _close_all(context: ManagerContext, logs: list[Log], threads: int) -> bool:
+    """Flush and close logs of one directory; return whether all went well."""
+
+    def close(log: Log) -> bool:
+        try:
+            log.flush(force=True)
+            log.close()
+        except (StorageError, OSError) as error:
+            context.tell("log not closed", log.topic_partition, str(error))
+            return False
+        return True
+
+    if threads == 1:
+        return all(list(map(close, logs)))
+    with ThreadPoolExecutor(threads, "log-closing") as pool:
+        return all(list(pool.map(close, logs)))

@@ -1,0 +1,153 @@
+"""Logs that change their place: to another directory, to `-delete`, to `-stray`.
+
+Each is one rename of the folder; the checkpoints of its directory are written after it, so that
+they do not name a log that is gone.
+
+Kafka: LogManager.replaceCurrentWithFutureLog, asyncDelete (4.2)
+"""
+
+from collections.abc import Callable, Iterable
+
+from workbench.errors import StorageError
+from workbench.files.names import TopicPartition, directory_name
+from workbench.log.log import Log
+from workbench.log_manager.context import ManagerContext
+
+
+def replace_current_with_future_log(
+    context: ManagerContext, topic_partition: TopicPartition
+) -> None:
+    """Let the copy that was moving in be the partition's log, and delete the one it replaces.
+
+    Raises:
+        StorageError: one of the two is not there: its directory is offline.
+
+    Kafka: LogManager.replaceCurrentWithFutureLog (4.2)
+    """
+    registry = context.registry
+    with registry.lock:
+        source = registry.get(topic_partition)
+        target = registry.get(topic_partition, is_future=True)
+        for log, what in ((source, "log"), (target, "future log")):
+            if log is None:
+                where = ", ".join(context.offline) or "no directory"
+                raise StorageError(where, f"the {what} of {topic_partition} is offline")
+        assert source is not None
+        assert target is not None
+        replace(context, source, target, update_high_watermark=True)
+
+
+def replace(
+    context: ManagerContext, source: Log | None, target: Log, *, update_high_watermark: bool = False
+) -> None:
+    """Make ``target``, a future log, the current one in the place of ``source``, if there is one.
+
+    Kafka: LogManager.replaceCurrentWithFutureLog (4.2)
+    """
+    partition = target.topic_partition
+    target.rename_directory(directory_name(*partition))
+    if update_high_watermark and source is not None:
+        target.update_high_watermark(source.high_watermark)
+    context.registry.pop(partition, is_future=True)
+    context.registry.replace(target)
+    if context.cleaning is not None:
+        if source is not None:
+            directories = (source.parent_directory, target.parent_directory)
+            context.cleaning.move(partition, *directories)
+        context.cleaning.resume([partition])
+    context.tell("log moved", partition, directory=target.directory)
+    if source is None:
+        return
+    try:
+        source.rename_directory(_marked(context, partition, is_stray=False))
+        context.checkpoint(source.parent_directory)
+        context.deletion.add(source)
+    except StorageError:
+        source.close_handlers()  # it is in no map any more, so nobody else would
+        raise
+
+
+def delete_later(
+    context: ManagerContext,
+    topic_partition: TopicPartition,
+    *,
+    is_future: bool = False,
+    is_stray: bool = False,
+    checkpoint: bool = True,
+) -> Log | None:
+    """Rename a log's folder to `-delete`, to be removed later, or to `-stray`, to be kept.
+
+    Args:
+        topic_partition: whose log.
+        is_future: the copy that is moving in, not the log that is served.
+        is_stray: set it aside instead.
+        checkpoint: write the checkpoints of its directory.
+
+    Returns:
+        The log; None if there is none.
+
+    Raises:
+        StorageError: there is none, but it may lie in a directory that is offline.
+
+    Kafka: LogManager.asyncDelete (4.2)
+    """
+    log = context.registry.pop(topic_partition, is_future=is_future)
+    if log is None:
+        if context.offline:
+            where = ", ".join(context.offline)
+            raise StorageError(where, f"offline, and may hold {topic_partition}: not deleted")
+        return None
+    if context.cleaning is not None and not is_future:
+        context.cleaning.abort(topic_partition)
+        if checkpoint:
+            context.cleaning.forget(log.parent_directory, topic_partition)
+    log.rename_directory(_marked(context, topic_partition, is_stray=is_stray))
+    if is_stray:
+        context.registry.stray[topic_partition] = log
+    else:
+        context.deletion.add(log)
+    what = "set aside as stray" if is_stray else "marked for deletion"
+    context.tell(f"log {what}", topic_partition, directory=log.directory)
+    if checkpoint:
+        context.checkpoint(log.parent_directory)
+    return log
+
+
+def delete_all_later(
+    context: ManagerContext,
+    partitions: Iterable[TopicPartition],
+    *,
+    is_stray: bool,
+    on_error: Callable[[TopicPartition, Exception], None],
+) -> None:
+    """Do `delete_later` to current and future logs of several partitions.
+
+    The checkpoints of each directory are written once, when all folders are renamed.
+
+    Kafka: LogManager.asyncDelete (4.2)
+    """
+    touched: list[str] = []
+    for partition in partitions:
+        for is_future in (False, True):
+            log = context.registry.get(partition, is_future=is_future)
+            if log is None:
+                continue
+            touched.append(log.parent_directory)
+            try:
+                delete_later(
+                    context, partition, is_future=is_future, is_stray=is_stray, checkpoint=False
+                )
+            except Exception as error:  # noqa: BLE001 - the caller's to judge
+                on_error(partition, error)
+    by_directory = context.registry.by_directory()
+    for path in dict.fromkeys(touched):
+        if context.cleaning is not None:
+            context.cleaning.forget(path, None)
+        logs = by_directory.get(path, {})
+        context.checkpoint_recovery_points(path, logs)
+        context.checkpoint_log_start_offsets(path, logs)
+
+
+def _marked(context: ManagerContext, topic_partition: TopicPartition, *, is_stray: bool) -> str:
+    unique = f"{context.rng.getrandbits(128):032x}"
+    return directory_name(*topic_partition, "stray" if is_stray else "delete", unique)

@@ -1,0 +1,88 @@
+"""Open one log with what the manager has: configuration, file system, clock, scheduler.
+
+Kafka: LogManager.loadLog (4.2)
+"""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from workbench.files.names import TopicPartition, directory_name, parse_directory_name
+from workbench.log.log import Log
+from workbench.log_manager.context import ManagerContext
+from workbench.log_manager.loading import FolderToLoad
+from workbench.log_manager.reconfiguration import apply_newer_config
+
+StrayTest = Callable[[Log], str | None]
+"""Tells of a log why it belongs to nothing that the broker knows; None if it does."""
+
+
+def open_log(
+    context: ManagerContext,
+    folder: str,
+    topic_partition: TopicPartition,
+    *,
+    recovery_point: int = 0,
+    log_start_offset: int = 0,
+    had_clean_shutdown: bool = True,
+    topic_id: UUID | None = None,
+) -> Log:
+    """Open the log in a folder; arguments and errors as of `Log.open`."""
+    return Log.open(
+        folder,
+        context.config_of(topic_partition.topic),
+        log_start_offset=log_start_offset,
+        recovery_point=recovery_point,
+        had_clean_shutdown=had_clean_shutdown,
+        topic_id=topic_id,
+        fs=context.fs,
+        clock=context.clock,
+        scheduler=context.scheduler,
+        failures=context.failures,
+        producer_config=context.config.producer_config(),
+        rng=context.rng,
+        observer=context.observer,
+    )
+
+
+def load_folder(
+    context: ManagerContext, folder: FolderToLoad, is_stray: StrayTest | None = None
+) -> Log:
+    """Load the log in a folder and put it where its kind belongs.
+
+    Raises:
+        DuplicateLogError: another directory has a log of the same partition.
+        StorageError: the directory failed.
+        OSError: the folder cannot be read.
+        WorkbenchError: what stops a broker from starting.
+
+    Kafka: LogManager.loadLog (4.2)
+    """
+    partition = folder.topic_partition
+    log = open_log(
+        context,
+        folder.path,
+        partition,
+        recovery_point=folder.recovery_point,
+        log_start_offset=folder.log_start_offset,
+        had_clean_shutdown=folder.had_clean_shutdown,
+    )
+    name = parse_directory_name(log.name)
+    kind = "log" if name is None else name.kind
+    if kind == "delete":
+        context.deletion.add(log)
+    elif kind == "stray":
+        context.registry.stray[partition] = log
+    elif is_stray is not None and (reason := is_stray(log)) is not None:
+        set_aside(context, log, reason)
+    else:
+        context.registry.put(log)
+        apply_newer_config(context, log)
+    return log
+
+
+def set_aside(context: ManagerContext, log: Log, reason: str) -> None:
+    """Rename a log's folder to `-stray`; it is kept, and not served."""
+    unique = f"{context.rng.getrandbits(128):032x}"
+    log.rename_directory(directory_name(*log.topic_partition, "stray", unique))
+    context.registry.stray[log.topic_partition] = log
+    context.tell("log set aside as stray", log.topic_partition, reason, directory=log.directory)

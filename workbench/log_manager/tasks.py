@@ -1,0 +1,82 @@
+"""What a log manager does now and then, on the scheduler that it was given.
+
+Kafka: LogManager.startupWithConfigOverrides (4.2)
+"""
+
+from collections.abc import Callable
+
+from workbench.log.config import BrokerConfig
+from workbench.log.scheduler import Scheduler, Task
+
+
+def schedule_tasks(
+    scheduler: Scheduler,
+    config: BrokerConfig,
+    *,
+    retain: Callable[[], object],
+    flush: Callable[[], object],
+    checkpoint_recovery_points: Callable[[], object],
+    checkpoint_log_start_offsets: Callable[[], object],
+) -> list[Task]:
+    """Schedule the periodic tasks with Kafka's names, delays and periods; return them.
+
+    All begin `log.initial.task.delay.ms` from now.
+    """
+    delay = config.log_initial_task_delay_ms
+    periodic = (
+        ("kafka-log-retention", retain, config.log_retention_check_interval_ms),
+        ("kafka-log-flusher", flush, config.log_flush_scheduler_interval_ms),
+        (
+            "kafka-recovery-point-checkpoint",
+            checkpoint_recovery_points,
+            config.log_flush_offset_checkpoint_interval_ms,
+        ),
+        (
+            "kafka-log-start-offset-checkpoint",
+            checkpoint_log_start_offsets,
+            config.log_flush_start_offset_checkpoint_interval_ms,
+        ),
+    )
+    return [
+        scheduler.schedule(name, _without_result(task), delay, period)
+        for name, task, period in periodic
+    ]
+
+
+class DeletionTask:
+    """Deletes logs that are due, and schedules itself anew for when the next one will be.
+
+    Args:
+        scheduler: of the log manager.
+        delete_due: deletes, and returns ms until there is more to do.
+
+    Kafka: LogManager.deleteLogs (4.2)
+    """
+
+    def __init__(self, scheduler: Scheduler, delete_due: Callable[[], int]) -> None:
+        self._scheduler = scheduler
+        self._delete_due = delete_due
+        self._task: Task | None = None
+
+    def start(self, delay_ms: int) -> None:
+        """Run for the first time after ``delay_ms``."""
+        self._task = self._scheduler.schedule("kafka-delete-logs", self._run, delay_ms)
+
+    def cancel(self) -> None:
+        """Run no more."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def _run(self) -> None:
+        delay = 1
+        try:
+            delay = self._delete_due()
+        finally:
+            self.start(delay)
+
+
+def _without_result(task: Callable[[], object]) -> Callable[[], None]:
+    def run() -> None:
+        task()
+
+    return run

@@ -1,0 +1,137 @@
+"""What a log manager does to all its logs: retention, flushing, checkpoints, truncation.
+
+A log whose directory fails does not keep the others from their turn.
+
+Kafka: LogManager.cleanupLogs, flushDirtyLogs, checkpointLogRecoveryOffsets, truncateTo (4.2)
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from workbench.errors import StorageError
+from workbench.files.names import TopicPartition
+from workbench.log.log import Log
+from workbench.log_manager.context import ManagerContext
+
+
+def delete_old_segments(context: ManagerContext) -> int:
+    """Apply retention to all logs that are not compacted; return how many segments went.
+
+    Kafka: LogManager.cleanupLogs (4.2)
+    """
+    registry, cleaning = context.registry, context.cleaning
+    if cleaning is None:
+        chosen = [p for p, log in list(registry.current.items()) if not log.config.compact]
+    else:
+        chosen = list(cleaning.pause_all_but_compacted())
+    deleted = 0
+    try:
+        for partition in chosen:
+            for is_future in (False, True):
+                log = registry.get(partition, is_future=is_future)
+                if log is not None:
+                    deleted += _delete_old_segments_of(log)
+    finally:
+        if cleaning is not None:
+            cleaning.resume(chosen)
+    return deleted
+
+
+def _delete_old_segments_of(log: Log) -> int:
+    try:
+        return log.delete_old_segments()
+    except StorageError:
+        return 0  # noted where it happened: the directory is offline
+
+
+def flush_dirty_logs(context: ManagerContext) -> int:
+    """Flush the logs that were not for `flush.ms`; return how many.
+
+    Kafka: LogManager.flushDirtyLogs (4.2)
+    """
+    flushed = 0
+    for log in context.registry:
+        if context.clock.now() - log.last_flush_time >= log.config.flush_ms:
+            try:
+                log.flush()
+            except StorageError:
+                continue  # noted where it happened: the directory is offline
+            flushed += 1
+    return flushed
+
+
+def checkpoint_recovery_points(context: ManagerContext) -> None:
+    """Write the recovery points of all live directories.
+
+    Kafka: LogManager.checkpointLogRecoveryOffsets (4.2)
+    """
+    logs = context.registry.by_directory()
+    for directory in context.live:
+        context.checkpoint_recovery_points(directory.path, logs.get(directory.path, {}))
+
+
+def checkpoint_log_start_offsets(context: ManagerContext) -> None:
+    """Write the log start offsets of all live directories.
+
+    Kafka: LogManager.checkpointLogStartOffsets (4.2)
+    """
+    logs = context.registry.by_directory()
+    for directory in context.live:
+        context.checkpoint_log_start_offsets(directory.path, logs.get(directory.path, {}))
+
+
+def truncate_to(
+    context: ManagerContext, offsets: Mapping[TopicPartition, int], *, is_future: bool
+) -> None:
+    """Truncate logs to offsets, then write the recovery points of their directories.
+
+    Kafka: LogManager.truncateTo (4.2)
+    """
+    touched: dict[str, None] = {}
+    for partition, offset in offsets.items():
+        log = context.registry.get(partition, is_future=is_future)
+        if log is None:
+            continue
+        stops_cleaning = not is_future and offset < log.active_segment.base_offset
+        with _without_cleaning(context, log, needed=stops_cleaning):
+            if log.truncate_to(offset):
+                touched[log.parent_directory] = None
+    for path in touched:
+        context.checkpoint_recovery_points(path)
+
+
+def truncate_fully_and_start_at(
+    context: ManagerContext,
+    topic_partition: TopicPartition,
+    offset: int,
+    *,
+    is_future: bool,
+    log_start_offset: int | None,
+) -> None:
+    """Delete all records of a log and let it go on at an offset; write the recovery points.
+
+    Kafka: LogManager.truncateFullyAndStartAt (4.2)
+    """
+    log = context.registry.get(topic_partition, is_future=is_future)
+    if log is None:
+        return
+    with _without_cleaning(context, log, needed=not is_future):
+        log.truncate_fully_and_start_at(offset, log_start_offset)
+    context.checkpoint_recovery_points(log.parent_directory)
+
+
+@contextmanager
+def _without_cleaning(context: ManagerContext, log: Log, *, needed: bool) -> Iterator[None]:
+    """Let no cleaner work on a log; then its checkpoint may not be behind the active segment."""
+    cleaning = context.cleaning if needed else None
+    if cleaning is None:
+        yield
+        return
+    partition = log.topic_partition
+    cleaning.abort_and_pause(partition)
+    try:
+        yield
+        base_offset = log.active_segment.base_offset
+        cleaning.truncate_checkpoint(log.parent_directory, partition, base_offset)
+    finally:
+        cleaning.resume([partition])
