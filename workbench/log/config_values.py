@@ -1,0 +1,147 @@
+"""Values of configurations: what a text stands for, and which values are allowed.
+
+Kafka: ConfigDef.parseType, ConfigDef.Range, ConfigDef.ValidList (4.2)
+"""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from workbench.errors import ConfigError
+from workbench.files.text import INT32_MAX, INT64_MAX, parse_integer
+
+Kind = Literal["boolean", "int", "long", "double", "string", "list"]
+Value = bool | int | float | str | tuple[str, ...] | None
+
+_COMMA: Final = re.compile(r"\s*,\s*")
+_DOUBLE: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?", re.ASCII)
+_SPACE: Final = "".join(map(chr, range(33)))  # what Java's trim takes away
+_REPLICA: Final = re.compile(r"([0-9]+:[0-9]+)?", re.ASCII)
+_LARGEST: Final = {"int": INT32_MAX, "long": INT64_MAX}
+_WORDS: Final = {
+    "boolean": "true or false",
+    "int": "a whole number of 32 bits",
+    "long": "a whole number of 64 bits",
+    "double": "a number",
+    "string": "a text",
+    "list": "words with commas between them",
+}
+
+
+def parse_value(name: str, value: Any, kind: Kind) -> Value:
+    """Return a value of its kind.
+
+    Args:
+        name: of the configuration, for the error.
+        value: of the kind already, or the text that stands for it; None stays None.
+        kind: what it is to be. A list comes back as a tuple.
+
+    Raises:
+        ConfigError: the value is of another kind, or its text stands for none of this.
+    """
+    if value is None:
+        return None
+    parsed = _parse_text(value.strip(_SPACE), kind) if isinstance(value, str) else None
+    if not isinstance(value, str):
+        parsed = _take(value, kind)
+    if parsed is None:
+        raise ConfigError(name, f"{value!r} is not {_WORDS[kind]}")
+    return parsed
+
+
+def _parse_text(text: str, kind: Kind) -> Value:
+    match kind:
+        case "string":
+            return text
+        case "list":
+            return tuple(_COMMA.split(text)) if text else ()
+        case "boolean":
+            return {"true": True, "false": False}.get(text.lower())
+        case "double":
+            return float(text.rstrip("fFdD")) if _DOUBLE.fullmatch(text) else None
+        case _:
+            return parse_integer(text, _LARGEST[kind])
+
+
+def _take(value: Any, kind: Kind) -> Value:
+    match kind:
+        case "boolean":
+            return value if isinstance(value, bool) else None
+        case "list" if isinstance(value, list | tuple | set | frozenset):
+            words = sorted(value) if isinstance(value, set | frozenset) else value
+            return tuple(words) if all(isinstance(word, str) for word in words) else None
+        case "double" if isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        case "int" | "long" if isinstance(value, int) and not isinstance(value, bool):
+            largest = _LARGEST[kind]
+            return value if -largest - 1 <= value <= largest else None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Which values are allowed.
+
+    Attributes:
+        words: the rule in words: "at least 1".
+        holds: whether a value of the right kind keeps it.
+    """
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+ANY: Final = Rule("anything", lambda _: True)
+
+
+def at_least(low: int) -> Rule:
+    """Allow ``low`` and above."""
+    return Rule(f"at least {low}", lambda value: value is not None and value >= low)
+
+
+def between(low: float, high: float, *others: int) -> Rule:
+    """Allow ``low`` to ``high``, both inclusive, and what else is named."""
+    words = f"{low} to {high}" + "".join(f", or {other}" for other in others)
+    return Rule(words, lambda value: low <= value <= high or value in others)
+
+
+def one_of(*words: str) -> Rule:
+    """Allow one of these words."""
+    return Rule(", ".join(words), lambda value: value in words)
+
+
+def some_of(*words: str) -> Rule:
+    """Allow none, one or some of these words, each once."""
+    return Rule(
+        f"some of {', '.join(words)}, each once",
+        lambda values: set(values) <= set(words) and len(set(values)) == len(values),
+    )
+
+
+def each_once(*, empty: bool) -> Rule:
+    """Allow a list of any words, none twice and none empty; no words at all if ``empty``."""
+    return Rule(
+        "words that are not empty, each once",
+        lambda values: (
+            values is None
+            or ((empty or bool(values)) and all(values) and len(set(values)) == len(values))
+        ),
+    )
+
+
+def _are_replicas(values: Iterable[str]) -> bool:
+    words = [value.strip(_SPACE) for value in values]
+    return "".join(words) == "*" or all(map(_REPLICA.fullmatch, words))
+
+
+THROTTLED_REPLICAS: Final = Rule("* or pairs partition:broker", _are_replicas)
+"""Kafka: ThrottledReplicaListValidator (4.2)"""
+
+
+def refuse_unknown(name: str, known: Iterable[str], what: str) -> ConfigError:
+    """Return the error for a name that is not known; it tells the nearest that is."""
+    nearest = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {nearest[0]}?" if nearest else ""
+    return ConfigError(name, f"no such configuration of a {what}{hint}")
