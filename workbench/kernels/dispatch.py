@@ -20,8 +20,10 @@ COMPILED: Final = (
 HAS_PREAD: Final = os.name == "posix"
 
 _MODULES: Final = {
+    "check_batches": "validate",
     "check_crcs": "decode",
     "check_message_crcs": "messages",
+    "check_records": "validate",
     "choose_entries": "recover",
     "crc32": "checksum",
     "crc32c": "checksum",

@@ -170,3 +170,6 @@ def _check_rest(buffer: npt.NDArray[np.uint8], position: int, code: int) -> None
         magic = int.from_bytes(rest[MAGIC_AT:], signed=True)
         if not 0 <= magic <= 2:
             raise _unknown_magic(position, magic)
+
+
+EMPTY: Final = MemoryRecords(np.empty(0, np.uint8))
