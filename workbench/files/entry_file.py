@@ -1,0 +1,329 @@
+"""A file of entries of one size that is written: what the offset and the time index share.
+
+A new file is allocated in full, so that its size says nothing of the entries in use; it is cut to
+them when its segment is done. A file that is there is believed: all of it counts as entries, and
+what a crash left of the allocated zeros does too.
+
+Kafka maps the file into memory. Here entries are written to it and kept in memory besides, from the
+first look-up or append until the file is cut to its entries.
+
+Kafka: AbstractIndex, LazyIndex (4.2)
+"""
+
+import os
+import threading
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import CorruptIndexError, OffsetOverflowError
+from workbench.file_system.local import File, FileSystem
+from workbench.files.entry_columns import EntryColumns
+from workbench.files.entry_run import MAX_RELATIVE_OFFSET
+
+_FIRST_ROOM: Final = 64  # entries
+
+
+class EntryFile:
+    """The entries of an offset or time index; nothing happens on the disk until it is asked.
+
+    One thread at a time may change an index: who holds the log's lock. Any number may look up
+    meanwhile, and one may flush.
+
+    Attributes:
+        path: follows `rename_to` and `update_directory`.
+        base_offset: of the segment.
+        max_size: bytes that the file may take; what is allocated for a new one.
+
+    Kafka: AbstractIndex, LazyIndex (4.2)
+    """
+
+    entry: ClassVar[np.dtype[Any]]  # big-endian: the two numbers of an entry
+
+    def __init__(self, fs: FileSystem, path: str, base_offset: int, max_size: int = -1) -> None:
+        self.path = path
+        self.base_offset = base_offset
+        self.max_size = max_size
+        self._fs = fs
+        self._file: File = fs.open(path)
+        self._file_size = -1  # bytes; -1: not looked at yet
+        self._count = 0
+        self._max_entries = 0
+        self._columns: EntryColumns | None = None
+        self._lock = threading.RLock()  # of the file and the columns being opened and dropped
+
+    # --- size --------------------------------------------------------------------------------
+
+    @property
+    def entries(self) -> int:
+        """How many entries there are."""
+        self._open()
+        return self._count
+
+    @property
+    def max_entries(self) -> int:
+        """How many entries the file has room for."""
+        self._open()
+        return self._max_entries
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another entry.
+
+        Kafka: AbstractIndex.isFull (4.2)
+        """
+        self._open()
+        return self._count >= self._max_entries
+
+    @property
+    def file_size(self) -> int:
+        """Bytes of the file, with what is allocated.
+
+        Kafka: AbstractIndex.length (4.2)
+        """
+        self._open()
+        return self._file_size
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Bytes of the entries.
+
+        Kafka: AbstractIndex.sizeInBytes (4.2)
+        """
+        return self.entries * self.entry.itemsize
+
+    def can_append_offset(self, offset: int) -> bool:
+        """Return whether an offset is near enough to the segment's base offset.
+
+        Kafka: AbstractIndex.canAppendOffset (4.2)
+        """
+        return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
+
+    def sanity_check(self) -> None:
+        """Look at the last entry and the size.
+
+        Raises:
+            CorruptIndexError: they cannot be right.
+
+        Kafka: AbstractIndex.sanityCheck (4.2)
+        """
+        if self.file_size % self.entry.itemsize:
+            problem = f"{self._file_size} bytes are not whole entries of {self.entry.itemsize}"
+            raise CorruptIndexError(self.path, None, problem)
+
+    # --- changing ----------------------------------------------------------------------------
+
+    def truncate(self) -> None:
+        """Remove all entries; the file keeps its size, and their bytes until others replace them.
+
+        Kafka: AbstractIndex.truncate (4.2)
+        """
+        with self._lock:
+            self._open()
+            self._columns = None
+            self._cut(0)
+
+    def truncate_to(self, offset: int) -> None:
+        """Remove the entries for ``offset`` and above.
+
+        Kafka: AbstractIndex.truncateTo (4.2)
+        """
+        raise NotImplementedError
+
+    def resize(self, size: int | None = None) -> bool:
+        """Make the file ``size`` bytes long, rounded down to whole entries; None: as may be.
+
+        Returns:
+            Whether that changed anything.
+
+        Raises:
+            ValueError: there are more entries than that.
+
+        Kafka: AbstractIndex.resize (4.2)
+        """
+        with self._lock:
+            self._open()
+            wanted = self._whole(self.max_size if size is None else size)
+            if wanted == self._file_size:
+                return False
+            if wanted < self._count * self.entry.itemsize:
+                msg = f"{self.path}: {self._count} entries do not fit into {wanted} bytes"
+                raise ValueError(msg)
+            self._file.truncate(wanted)
+            self._file.close()  # an open file for each index would soon be too many
+            self._file_size = wanted
+            self._max_entries = wanted // self.entry.itemsize
+            return True
+
+    def trim_to_valid_size(self) -> None:
+        """Cut the file behind its entries, and forget what is in memory.
+
+        Kafka: AbstractIndex.trimToValidSize (4.2)
+        """
+        with self._lock:
+            self._open()
+            self.resize(self._count * self.entry.itemsize)
+            self._columns = None
+
+    def reset(self) -> None:
+        """Remove all entries and allocate the file in full.
+
+        Kafka: AbstractIndex.reset (4.2)
+        """
+        self.truncate()
+        self.resize()
+
+    # --- the file ----------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Return when the entries are on the disk.
+
+        Kafka: AbstractIndex.flush (4.2)
+        """
+        with self._lock:
+            self._open()
+            self._file.sync()
+
+    def close(self) -> None:
+        """Cut the file behind its entries and close it; an index never used is left alone.
+
+        Kafka: AbstractIndex.close, LazyIndex.close (4.2)
+        """
+        with self._lock:
+            if self._file_size >= 0:
+                self.trim_to_valid_size()
+            self.close_handler()
+
+    def close_handler(self) -> None:
+        """Close the file as it is.
+
+        Kafka: AbstractIndex.closeHandler (4.2)
+        """
+        with self._lock:
+            self._file.close()
+            self._columns = None
+
+    def rename_to(self, path: str) -> None:
+        """Rename the file; one that was not used yet need not be there.
+
+        Kafka: AbstractIndex.renameTo, LazyIndex.renameTo (4.2)
+        """
+        with self._lock:
+            try:
+                self._fs.rename(self.path, path)
+            except FileNotFoundError:
+                if self._file_size >= 0:
+                    raise
+            finally:
+                self._set_path(path)
+
+    def update_directory(self, directory: str) -> None:
+        """Follow the folder, which was renamed.
+
+        Kafka: AbstractIndex.updateParentDir (4.2)
+        """
+        self._set_path(os.path.join(directory, os.path.basename(self.path)))
+
+    def delete_if_exists(self) -> bool:
+        """Remove the file; return whether it was there.
+
+        Kafka: AbstractIndex.deleteIfExists (4.2)
+        """
+        with self._lock:
+            self.close_handler()
+            self._file_size = -1
+            try:
+                self._fs.remove(self.path)
+            except FileNotFoundError:
+                return False
+            return True
+
+    # --- for the kinds of index ---------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Find out how many entries there are; make and allocate a file that is not there."""
+        if self._file_size >= 0:
+            return
+        with self._lock:
+            if self._file_size >= 0:
+                return
+            entry_size = self.entry.itemsize
+            try:
+                size = self._fs.stat(self.path).size
+                self._count = size // entry_size
+            except FileNotFoundError:
+                if self.max_size < entry_size:
+                    msg = f"{self.path}: an index of {self.max_size} bytes has no room for entries"
+                    raise ValueError(msg) from None
+                size = self._whole(self.max_size)
+                self._fs.create(self.path).truncate(size)
+                self._count = 0
+            self._max_entries = size // entry_size
+            self._note_last()
+            self._file_size = size  # at last: other threads look at it
+
+    def _whole(self, size: int) -> int:
+        return size - size % self.entry.itemsize
+
+    def _set_path(self, path: str) -> None:
+        self.path = self._file.path = path
+
+    def _cut(self, count: int) -> None:
+        """Use only the first ``count`` entries from now on."""
+        self._count = count
+        if self._columns is None and count == 0:
+            self._columns = self._columns_of(b"", _FIRST_ROOM)
+        self._note_last()
+
+    def _note_last(self) -> None:
+        """Remember what is asked of the last entry."""
+        raise NotImplementedError
+
+    def _read_last(self) -> bytes:
+        """Return the bytes of the last entry; there must be one."""
+        entry = np.empty(self.entry.itemsize, np.uint8)
+        self._file.read_into(entry, (self._count - 1) * len(entry))
+        if self._columns is None:
+            self._file.close()
+        return entry.tobytes()
+
+    def _load(self) -> EntryColumns:
+        """Return the entries, read from the file if they are not in memory."""
+        columns = self._columns
+        if columns is None:
+            with self._lock:
+                self._open()
+                columns = self._columns
+                if columns is None:
+                    data = np.empty(self._count * self.entry.itemsize, np.uint8)
+                    if len(data):
+                        got = self._file.read_into(data, 0)
+                        data[got:] = 0  # cut by another program
+                        self._file.close()
+                    columns = self._columns = self._columns_of(data, self._count)
+        return columns
+
+    def _columns_of(self, data: bytes | npt.NDArray[np.uint8], room: int) -> EntryColumns:
+        """Return entries as columns with room for ``room`` of them."""
+        entries = np.frombuffer(data, self.entry)
+        columns = []
+        for name in self.entry.names or ():
+            column = np.empty(max(room, 1), self.entry[name].newbyteorder("="))
+            column[: len(entries)] = entries[name]
+            columns.append(column)
+        return EntryColumns(columns[0], columns[1], len(entries), self.entry.itemsize)
+
+    def _room_for(self, columns: EntryColumns, count: int) -> EntryColumns:
+        """Return columns with room for ``count`` entries in all."""
+        if count <= len(columns.keys):
+            return columns
+        room = max(count, min(2 * len(columns.keys), self._max_entries), _FIRST_ROOM)
+        self._columns = columns.grown(self._count, room)
+        return self._columns
+
+    def _relative(self, offset: int) -> int:
+        relative = offset - self.base_offset
+        if not 0 <= relative <= MAX_RELATIVE_OFFSET:
+            raise OffsetOverflowError(offset, self.base_offset, self.path)
+        return relative

@@ -1,0 +1,360 @@
+"""The batches of one `.log` file: appended at its end, found by offset, timestamp or position.
+
+Kafka: FileRecords, FileLogInputStream (4.2)
+"""
+
+import os
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from workbench.errors import CorruptFileError, CorruptRecordError
+from workbench.file_system.local import Data, File, FileSystem
+from workbench.layout import problems
+from workbench.layout.batch_header import ENTRY_HEADER_SIZE
+from workbench.layout.message_header import SMALLEST_MESSAGE
+from workbench.record.batch_table import BatchTable, scan_batches
+from workbench.record.memory_records import MemoryRecords
+from workbench.record.reader import RecordReader
+
+MAX_SIZE: Final = 2**31 - 1  # bytes of a segment
+_FIRST_WINDOW: Final = 1 << 16  # bytes whose headers are read at first where one is looked for
+
+
+class LogOffsetPosition(NamedTuple):
+    """A batch that was looked for.
+
+    Attributes:
+        offset: its base offset.
+        position: where it starts in the file, in bytes.
+        size: in bytes.
+    """
+
+    offset: int
+    position: int
+    size: int
+
+
+class TimestampAndOffset(NamedTuple):
+    """A record or batch that was looked for.
+
+    Attributes:
+        timestamp: ms; -1 if none was found.
+        offset: of the record, or the last of the batch; -1 if none was found.
+        leader_epoch: of its batch; None if that has none.
+    """
+
+    timestamp: int
+    offset: int
+    leader_epoch: int | None
+
+
+class FileRecords:
+    """The batches of a `.log` file.
+
+    One thread at a time may change it: who holds the log's lock. Any number may read meanwhile.
+
+    Args:
+        fs: where the file is.
+        file: the file.
+        size: bytes in use, from the start; behind them the file may be allocated ahead.
+
+    Attributes:
+        size: bytes in use.
+
+    Kafka: FileRecords (4.2)
+    """
+
+    def __init__(self, fs: FileSystem, file: File, size: int) -> None:
+        self.fs = fs
+        self.file = file
+        self.size = size
+        self._file_size = size  # bytes, with what is allocated ahead
+
+    @classmethod
+    def open(
+        cls, fs: FileSystem, path: str, *, exists: bool = True, preallocate_size: int = 0
+    ) -> "FileRecords":
+        """Return the batches of a file; one that is not there is made.
+
+        Args:
+            fs: where it is.
+            path: of the file.
+            exists: False for a new segment.
+            preallocate_size: bytes to allocate for a new segment; 0: none.
+
+        Raises:
+            CorruptFileError: the file is larger than a segment may be.
+
+        Kafka: FileRecords.open (4.2)
+        """
+        if not exists and preallocate_size:
+            file = fs.create(path)
+            file.truncate(preallocate_size)
+            records = cls(fs, file, 0)
+            records._file_size = preallocate_size
+            return records
+        try:
+            size = fs.stat(path).size
+            file = fs.open(path)
+        except FileNotFoundError:
+            file, size = fs.create(path), 0
+        if size > MAX_SIZE:
+            problem = f"the file has {size} bytes, a segment has at most {MAX_SIZE}"
+            raise CorruptFileError(path, None, problem)
+        return cls(fs, file, size)
+
+    @property
+    def path(self) -> str:
+        """Where the file is; follows `rename_to` and `update_directory`."""
+        return self.file.path
+
+    # --- changing ----------------------------------------------------------------------------
+
+    def append(self, records: MemoryRecords | Data) -> int:
+        """Write batches behind the last ones; return their size in bytes.
+
+        Raises:
+            ValueError: the file would be larger than a segment may be.
+            OSError: the disk refuses; a part may be written, but does not count.
+
+        Kafka: FileRecords.append (4.2)
+        """
+        data = records.buffer if isinstance(records, MemoryRecords) else records
+        written = memoryview(data).nbytes
+        size = self.size
+        if written > MAX_SIZE - size:
+            msg = f"{self.path}: {written} bytes more than {size} are too much for a segment"
+            raise ValueError(msg)
+        self.file.write(data, size)
+        self.size = size + written
+        self._file_size = max(self._file_size, self.size)
+        return written
+
+    def truncate_to(self, size: int) -> int:
+        """Cut the file to ``size`` bytes; return how many bytes of batches that takes away.
+
+        Raises:
+            ValueError: there are fewer bytes.
+
+        Kafka: FileRecords.truncateTo (4.2)
+        """
+        before = self.size
+        if not 0 <= size <= before:
+            raise ValueError(f"{self.path}: {before} bytes cannot be cut to {size}")
+        if size < self._file_size:  # else the time of the last change would change
+            self.file.truncate(size)
+            self.size = self._file_size = size
+        return before - size
+
+    def trim(self) -> None:
+        """Cut what is allocated behind the batches.
+
+        Kafka: FileRecords.trim (4.2)
+        """
+        self.truncate_to(self.size)
+
+    def flush(self) -> None:
+        """Return when the batches are on the disk.
+
+        Kafka: FileRecords.flush (4.2)
+        """
+        self.file.sync()
+
+    def close(self) -> None:
+        """Flush, trim and close the file; it opens again when it is used again.
+
+        Kafka: FileRecords.close (4.2)
+        """
+        self.flush()
+        self.trim()
+        self.file.close()
+
+    def close_handler(self) -> None:
+        """Close the file as it is.
+
+        Kafka: FileRecords.closeHandlers (4.2)
+        """
+        self.file.close()
+
+    def rename_to(self, path: str) -> None:
+        """Rename the file.
+
+        Kafka: FileRecords.renameTo (4.2)
+        """
+        try:
+            self.fs.rename(self.path, path)
+        finally:
+            self.file.path = path
+
+    def update_directory(self, directory: str) -> None:
+        """Follow the folder, which was renamed.
+
+        Kafka: FileRecords.updateParentDir (4.2)
+        """
+        self.file.path = os.path.join(directory, os.path.basename(self.path))
+
+    def delete_if_exists(self) -> bool:
+        """Close and remove the file; return whether it was there.
+
+        Kafka: FileRecords.deleteIfExists (4.2)
+        """
+        self.file.close()
+        try:
+            self.fs.remove(self.path)
+        except FileNotFoundError:
+            return False
+        return True
+
+    # --- reading -----------------------------------------------------------------------------
+
+    def read(self, position: int, size: int) -> MemoryRecords:
+        """Return a copy of ``size`` bytes from ``position``, fewer at the end of the batches.
+
+        Raises:
+            ValueError: ``position`` is behind the last batch, or one of the two is negative.
+
+        Kafka: FileRecords.slice (4.2)
+        """
+        available = self.size - position
+        if position < 0 or size < 0 or available < 0:
+            msg = f"{self.path}: no {size} bytes from byte {position}, there are {self.size}"
+            raise ValueError(msg)
+        data = np.empty(min(size, available), np.uint8)
+        return MemoryRecords(data[: self.file.read_into(data, position)])
+
+    def batches(self, start: int = 0, stop: int | None = None) -> BatchTable:
+        """Return the batches of [start, stop) by their headers.
+
+        Bytes behind the last whole batch end the table silently.
+
+        Args:
+            start: byte position of a batch.
+            stop: batches that end behind it are left out; default: the end.
+
+        Raises:
+            CorruptRecordError: the size of a batch cannot be right.
+
+        Kafka: FileRecords.batchesFrom, FileLogInputStream.nextBatch (4.2)
+        """
+        end = self.size if stop is None else min(stop, self.size)
+        table = scan_batches(self.file, start, end)
+        position = table.stop.position
+        # A broker does not look at 17 bytes that no batch fits into.
+        if table.stop.code == problems.BAD_SIZE and end - position > ENTRY_HEADER_SIZE:
+            raise self._bad_size(position)
+        return table
+
+    def first_batch(self, position: int = 0) -> Any | None:
+        """Return the row (of BATCH_ROW) of the batch at a position; None if none is whole there.
+
+        Raises:
+            CorruptRecordError: its size cannot be right.
+
+        Kafka: FileRecords.firstBatch (4.2)
+        """
+        stop = position + _FIRST_WINDOW
+        while True:
+            rows = self.batches(position, stop).rows
+            if len(rows) or stop >= self.size:
+                return rows[0] if len(rows) else None
+            stop = position + 8 * (stop - position)
+
+    def last_batch(self, start: int = 0) -> Any | None:
+        """Return the row (of BATCH_ROW) of the last whole batch from ``start`` on; None if none is.
+
+        Raises:
+            CorruptRecordError: the size of a batch cannot be right.
+
+        Kafka: AbstractRecords.lastBatch (4.2)
+        """
+        rows = self.batches(start).rows
+        return rows[-1] if len(rows) else None
+
+    def search_for_offset(self, target: int, start: int = 0) -> LogOffsetPosition | None:
+        """Return the first batch that reaches offset ``target``; None if none does.
+
+        Args:
+            target: an offset.
+            start: byte position of a batch at or before the one looked for.
+
+        Raises:
+            CorruptRecordError: the size of a batch on the way cannot be right.
+
+        Kafka: FileRecords.searchForOffsetFromPosition (4.2)
+        """
+        rows = self.batches(start).rows
+        found = np.flatnonzero(rows["last_offset"] >= target)
+        return self._place(rows[int(found[0])]) if len(found) else None
+
+    def search_for_timestamp(
+        self, target: int, start: int, start_offset: int
+    ) -> TimestampAndOffset | None:
+        """Return the first record that is not older than ``target``; None if none is.
+
+        Args:
+            target: ms.
+            start: byte position of a batch to start at.
+            start_offset: records before it do not count.
+
+        Raises:
+            CorruptRecordError: a batch on the way cannot be read.
+
+        Kafka: FileRecords.searchForTimestamp (4.2)
+        """
+        rows = self.batches(start).rows
+        for row in rows[rows["max_timestamp"] >= target]:
+            position = int(row["position"])
+            stop = position + int(row["size"])
+            for chunk in RecordReader(self.file, position, stop, options=0, check_crc=False):
+                for problem in chunk.problems:
+                    what = problems.WORDS.get(problem.code, "the batch cannot be read")
+                    raise CorruptRecordError(self.path, problem.position, what)
+                columns = chunk.columns
+                found = np.flatnonzero(
+                    (columns.timestamps >= target) & (columns.offsets >= start_offset)
+                )
+                if len(found):
+                    slot = int(found[0])
+                    return TimestampAndOffset(
+                        int(columns.timestamps[slot]),
+                        int(columns.offsets[slot]),
+                        _epoch(row["partition_leader_epoch"]),
+                    )
+        return None
+
+    def largest_timestamp_after(self, start: int = 0) -> TimestampAndOffset:
+        """Return the largest timestamp of the batches from ``start`` on; (-1, -1, None) if none.
+
+        The offset is the last of the first batch that has it.
+
+        Args:
+            start: byte position of a batch.
+
+        Raises:
+            CorruptRecordError: the size of a batch cannot be right.
+
+        Kafka: FileRecords.largestTimestampAfter (4.2)
+        """
+        rows = self.batches(start).rows
+        if not len(rows) or int(rows["max_timestamp"].max()) < 0:
+            return TimestampAndOffset(-1, -1, None)
+        row = rows[int(rows["max_timestamp"].argmax())]
+        return TimestampAndOffset(
+            int(row["max_timestamp"]),
+            int(row["last_offset"]),
+            _epoch(row["partition_leader_epoch"]),
+        )
+
+    def _place(self, row: Any) -> LogOffsetPosition:
+        return LogOffsetPosition(int(row["base_offset"]), int(row["position"]), int(row["size"]))
+
+    def _bad_size(self, position: int) -> CorruptRecordError:
+        size = int.from_bytes(self.file.read(position + 8, 4).tobytes(), signed=True)
+        problem = f"a batch of {size} bytes, at least {SMALLEST_MESSAGE} are needed"
+        return CorruptRecordError(self.path, position, problem)
+
+
+def _epoch(number: Any) -> int | None:
+    epoch = int(number)
+    return None if epoch == -1 else epoch
