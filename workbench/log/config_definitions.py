@@ -40,13 +40,13 @@ class Synonym:
 
     Attributes:
         name: in server.properties.
-        unit_ms: what one counts in the topic's unit: 3600000 for hours.
-        kind: of the value.
-        rule: what a broker allows.
+        unit: what one of it counts in the topic's unit: 3600000 for hours.
+        kind: of the value; None for that of the topic's.
+        rule: which values are allowed; None for what the topic allows.
     """
 
     name: str
-    unit_ms: int = 1
+    unit: int = 1
     kind: Kind | None = None
     rule: Rule | None = None
 
@@ -79,17 +79,17 @@ class Definition:
         return self.name.replace(".", "_")
 
 
-def _same(name: str) -> tuple[Synonym, ...]:
+def _broker(name: str) -> tuple[Synonym, ...]:
     return (Synonym(name),)
 
 
-_BROKER_SEGMENT: Final = at_least(MIB)
+_TIME_OR_NONE: Final = Rule("at least 1, or negative for no limit", lambda value: value != 0)
 
 TOPIC_DEFINITIONS: Final[tuple[Definition, ...]] = (
     Definition(
         "segment.bytes", "int", 1024 * MIB, at_least(LEAST_SEGMENT),
         "Size of a segment in bytes: an append that would pass it begins the next one.",
-        (Synonym("log.segment.bytes"),),
+        _broker("log.segment.bytes"),
     ),
     Definition(
         "segment.ms", "long", 7 * DAY, at_least(1),
@@ -104,12 +104,12 @@ TOPIC_DEFINITIONS: Final[tuple[Definition, ...]] = (
     Definition(
         "segment.index.bytes", "int", 10 * MIB, at_least(4),
         "Size in bytes that an index file is made with; a segment whose index is full, is full.",
-        (Synonym("log.index.size.max.bytes"),),
+        _broker("log.index.size.max.bytes"),
     ),
     Definition(
         "flush.messages", "long", INT64_MAX, at_least(1),
         "Number of records after which the log is flushed to the disk.",
-        (Synonym("log.flush.interval.messages"),),
+        _broker("log.flush.interval.messages"),
     ),
     Definition(
         "flush.ms", "long", INT64_MAX, at_least(0),
@@ -119,97 +119,97 @@ TOPIC_DEFINITIONS: Final[tuple[Definition, ...]] = (
     Definition(
         "retention.bytes", "long", -1, ANY,
         "Size in bytes above which the oldest segments are deleted; -1 for no limit.",
-        (Synonym("log.retention.bytes"),),
+        _broker("log.retention.bytes"),
     ),
     Definition(
         "retention.ms", "long", 7 * DAY, at_least(-1),
         "Time after which segments are deleted; -1 for no limit.",
         (
-            Synonym("log.retention.ms"),
-            Synonym("log.retention.minutes", MINUTE, "int"),
-            Synonym("log.retention.hours", HOUR, "int"),
+            Synonym("log.retention.ms", 1, "long", _TIME_OR_NONE),
+            Synonym("log.retention.minutes", MINUTE, "int", _TIME_OR_NONE),
+            Synonym("log.retention.hours", HOUR, "int", _TIME_OR_NONE),
         ),
     ),
     Definition(
         "max.message.bytes", "int", MIB + LOG_OVERHEAD, at_least(0),
         "Largest batch in bytes that may be appended.",
-        (Synonym("message.max.bytes"),),
+        _broker("message.max.bytes"),
     ),
     Definition(
         "index.interval.bytes", "int", 4096, at_least(0),
         "An entry is added to the indexes after this many bytes of log.",
-        _same("log.index.interval.bytes"),
+        _broker("log.index.interval.bytes"),
     ),
     Definition(
         "file.delete.delay.ms", "long", MINUTE, at_least(0),
         "Time between a file's getting the suffix .deleted and its removal.",
-        (Synonym("log.segment.delete.delay.ms"),),
+        _broker("log.segment.delete.delay.ms"),
     ),
     Definition(
         "delete.retention.ms", "long", DAY, at_least(0),
         "Time that compaction keeps tombstones and transaction markers.",
-        _same("log.cleaner.delete.retention.ms"),
+        _broker("log.cleaner.delete.retention.ms"),
     ),
     Definition(
         "min.compaction.lag.ms", "long", 0, at_least(0),
         "Time that a record is not compacted.",
-        _same("log.cleaner.min.compaction.lag.ms"),
+        _broker("log.cleaner.min.compaction.lag.ms"),
     ),
     Definition(
         "max.compaction.lag.ms", "long", INT64_MAX, at_least(1),
         "Time after which a record is compacted however little of the log is dirty.",
-        _same("log.cleaner.max.compaction.lag.ms"),
+        _broker("log.cleaner.max.compaction.lag.ms"),
     ),
     Definition(
         "min.cleanable.dirty.ratio", "double", 0.5, between(0, 1),
         "A log is compacted once this part of it has not been compacted yet.",
-        _same("log.cleaner.min.cleanable.ratio"),
+        _broker("log.cleaner.min.cleanable.ratio"),
     ),
     Definition(
         "cleanup.policy", "list", (DELETE,), some_of(COMPACT, DELETE),
         "What is done with old records: delete segments, keep the last of each key, both, nothing.",
-        _same("log.cleanup.policy"),
+        _broker("log.cleanup.policy"),
     ),
     Definition(
         "compression.type", "string", "producer",
         one_of("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"),
         "How batches are compressed in the log; producer keeps what the producer chose.",
-        _same("compression.type"),
+        _broker("compression.type"),
     ),
     Definition(
         "compression.gzip.level", "int", -1, between(1, 9, -1),
         "Effort when compression.type is gzip; -1 for the library's own choice.",
-        _same("compression.gzip.level"),
+        _broker("compression.gzip.level"),
     ),
     Definition(
         "compression.lz4.level", "int", 9, between(1, 17),
         "Effort when compression.type is lz4.",
-        _same("compression.lz4.level"),
+        _broker("compression.lz4.level"),
     ),
     Definition(
         "compression.zstd.level", "int", 3, between(-131072, 22),
         "Effort when compression.type is zstd.",
-        _same("compression.zstd.level"),
+        _broker("compression.zstd.level"),
     ),
     Definition(
-        "preallocate", "boolean", False, ANY,
-        "Whether a segment's file is made in its full size.",
-        _same("log.preallocate"),
+        "preallocate", "boolean", default=False, rule=ANY,
+        doc="Whether a segment's file is made in its full size.",
+        synonyms=_broker("log.preallocate"),
     ),
     Definition(
         "message.timestamp.type", "string", "CreateTime", one_of("CreateTime", "LogAppendTime"),
         "Whether records keep the producer's time or get that of the append.",
-        _same("log.message.timestamp.type"),
+        _broker("log.message.timestamp.type"),
     ),
     Definition(
         "message.timestamp.before.max.ms", "long", INT64_MAX, at_least(0),
         "A record whose time is further in the past is refused.",
-        _same("log.message.timestamp.before.max.ms"),
+        _broker("log.message.timestamp.before.max.ms"),
     ),
     Definition(
         "message.timestamp.after.max.ms", "long", HOUR, at_least(0),
         "A record whose time is further in the future is refused.",
-        _same("log.message.timestamp.after.max.ms"),
+        _broker("log.message.timestamp.after.max.ms"),
     ),
     Definition(
         "internal.segment.bytes", "int", None, ANY,
@@ -218,12 +218,12 @@ TOPIC_DEFINITIONS: Final[tuple[Definition, ...]] = (
     Definition(
         "min.insync.replicas", "int", 1, at_least(1),
         "Replicas that must have a batch before a producer that asks for all is answered.",
-        _same("min.insync.replicas"), is_used=False,
+        _broker("min.insync.replicas"), is_used=False,
     ),
     Definition(
-        "unclean.leader.election.enable", "boolean", False, ANY,
-        "Whether a replica that has not all records may become the leader.",
-        _same("unclean.leader.election.enable"), is_used=False,
+        "unclean.leader.election.enable", "boolean", default=False, rule=ANY,
+        doc="Whether a replica that has not all records may become the leader.",
+        synonyms=_broker("unclean.leader.election.enable"), is_used=False,
     ),
     Definition(
         "leader.replication.throttled.replicas", "list", (), THROTTLED_REPLICAS,
@@ -234,26 +234,26 @@ TOPIC_DEFINITIONS: Final[tuple[Definition, ...]] = (
         "Replicas whose followers fetch slowly.", is_used=False,
     ),
     Definition(
-        "remote.storage.enable", "boolean", False, ANY,
-        "Whether segments are copied to remote storage.", is_used=False,
+        "remote.storage.enable", "boolean", default=False, rule=ANY,
+        doc="Whether segments are copied to remote storage.", is_used=False,
     ),
     Definition(
         "local.retention.ms", "long", INHERITED, at_least(INHERITED),
         "retention.ms for segments that are in remote storage, too; -2 for the same.",
-        _same("log.local.retention.ms"), is_used=False,
+        _broker("log.local.retention.ms"), is_used=False,
     ),
     Definition(
         "local.retention.bytes", "long", INHERITED, at_least(INHERITED),
         "retention.bytes for segments that are in remote storage, too; -2 for the same.",
-        _same("log.local.retention.bytes"), is_used=False,
+        _broker("log.local.retention.bytes"), is_used=False,
     ),
     Definition(
-        "remote.log.copy.disable", "boolean", False, ANY,
-        "Whether no more segments are copied to remote storage.", is_used=False,
+        "remote.log.copy.disable", "boolean", default=False, rule=ANY,
+        doc="Whether no more segments are copied to remote storage.", is_used=False,
     ),
     Definition(
-        "remote.log.delete.on.disable", "boolean", False, ANY,
-        "Whether what is in remote storage is deleted when remote storage is disabled.",
+        "remote.log.delete.on.disable", "boolean", default=False, rule=ANY,
+        doc="Whether what is in remote storage is deleted when remote storage is disabled.",
         is_used=False,
     ),
 )  # fmt: skip

@@ -15,6 +15,7 @@ from workbench.log.clock import ManualClock
 
 _LOG: Final = logging.getLogger(__name__)
 _MS: Final = 1000  # in a second
+_LONGEST_WAIT: Final = 3600.0  # seconds; threads cannot wait for what Kafka calls "never", 2**63 ms
 
 
 class Task:
@@ -205,7 +206,7 @@ class ThreadScheduler:
         while (task := self._next()) is not None:
             try:
                 task.action()
-            except Exception:  # one task's failure must not end the thread of all others
+            except Exception:  # noqa: BLE001 one task may not end the thread of all others
                 _LOG.exception("uncaught error in scheduled task %r", task.name)
             with self._changed:
                 if self._is_open:
@@ -221,7 +222,7 @@ class ThreadScheduler:
                     return self._queue.take()
                 if not self._is_open and first is None:
                     return None
-                self._changed.wait(None if wait is None else wait / _MS)
+                self._changed.wait(None if wait is None else min(wait / _MS, _LONGEST_WAIT))
 
 
 def _monotonic_ms() -> float:
