@@ -132,7 +132,9 @@ def analyze(
             )
         if not batch.is_valid:
             raise CorruptRecordError(
-                str(where), batch.position, f"the CRC of the batch is not the stored {batch.crc:08x}"
+                str(where),
+                batch.position,
+                f"the CRC of the batch is not the stored {batch.crc:08x}",
             )
         max_timestamp = max(max_timestamp, batch.max_timestamp)
         valid_bytes += batch.size

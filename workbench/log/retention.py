@@ -139,7 +139,8 @@ def _judge(state: LogState, rule: str, judge: _Judge) -> list[RetentionVerdict]:
         upper = state.log_end_offset if following is None else following.base_offset
         if state.high_watermark < upper:
             reason = f"it reaches up to {upper}, the high watermark is {state.high_watermark}"
-            verdict = RetentionVerdict(rule, segment, False, reason, state.high_watermark, upper)
+            kept = False
+            verdict = RetentionVerdict(rule, segment, kept, reason, state.high_watermark, upper)
         else:
             verdict = RetentionVerdict(rule, segment, *judge(segment, following))
             if verdict.is_deleted and following is None and segment.size == 0:

@@ -3,11 +3,15 @@
 Kafka: UnifiedLog.fetchOffsetByTimestamp, ListOffsetsRequest (4.2)
 """
 
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 from workbench.files.file_records import TimestampAndOffset
+from workbench.layout.attributes import LOG_APPEND_TIME
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.local_log import LocalLog
+from workbench.log.segment import LogSegment
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -59,4 +63,24 @@ def _largest(local: LocalLog) -> TimestampAndOffset | None:
     segment = max(segments, key=lambda each: each.max_timestamp_so_far.timestamp)  # the first
     largest = segment.max_timestamp_so_far
     start = segment.offset_index.lookup(largest.offset).position
-    return segment.log.search_for_max_timestamp(largest.timestamp, start)
+    rows = segment.log.batches(start).rows
+    found = np.flatnonzero(rows["max_timestamp"] == largest.timestamp)
+    if not len(found):
+        return None
+    row = rows[int(found[0])]
+    epoch = int(row["partition_leader_epoch"])
+    if largest.timestamp == _NO_TIMESTAMP:
+        return None
+    offset = _first_with(segment, row, largest.timestamp)
+    return TimestampAndOffset(largest.timestamp, offset, epoch if epoch >= 0 else None)
+
+
+def _first_with(segment: LogSegment, row: Any, timestamp: int) -> int:
+    """Return the offset of the first record of a batch that has the timestamp.
+
+    Kafka: RecordBatch.offsetOfMaxTimestamp (4.2)
+    """
+    records = segment.log.read(int(row["position"]), int(row["size"])).records()
+    if row["timestamp_type"] == LOG_APPEND_TIME:
+        return records[0].offset if row["magic"] < 2 else int(row["base_offset"])
+    return next(record.offset for record in records if record.timestamp == timestamp)

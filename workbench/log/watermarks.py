@@ -69,6 +69,16 @@ class Watermarks:
             self.update_first_unstable()
         return high.offset
 
+    def raise_log_start(self, offset: int) -> None:
+        """Let the log start at ``offset``; the high watermark and recovery point follow it.
+
+        Kafka: UnifiedLog.updateLogStartOffset (4.2)
+        """
+        self.log_start_offset = offset
+        if self._high.offset < offset:
+            self.update(LogOffsetMetadata(offset))
+        self._local.recovery_point = max(self._local.recovery_point, offset)
+
     def increase(self, high: LogOffsetMetadata) -> LogOffsetMetadata | None:
         """Raise the high watermark; return the one before, None if it stays.
 
