@@ -5,8 +5,7 @@ Kafka: AbstractKafkaConfig (4.2)
 
 from typing import Final
 
-OTHER_BROKER_NAMES: Final = frozenset(
-    """
+_NAMES: Final = """
     add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms
     advertised.listeners alter.config.policy.class.name alter.log.dirs.replication.quota.window.num
     alter.log.dirs.replication.quota.window.size.seconds authorizer.class.name
@@ -125,8 +124,9 @@ OTHER_BROKER_NAMES: Final = frozenset(
     transaction.state.log.segment.bytes transaction.two.phase.commit.enable
     transactional.id.expiration.ms unclean.leader.election.interval.ms unstable.api.versions.enable
     unstable.feature.versions.enable
-    """.split()
-)
+"""
+
+OTHER_BROKER_NAMES: Final = frozenset(_NAMES.split())
 
 PLUGIN_PREFIXES: Final = ("listener.name.", "rlmm.config.", "rsm.config.")
 """What begins so is handed on to a listener or a plugin."""

@@ -1,0 +1,292 @@
+"""At which offset each leader's time began, in memory and in `leader-epoch-checkpoint`.
+
+A new epoch is on the disk before its first record is; what truncation takes away is written later,
+by the scheduler. So after a crash the file may have epochs of records that are gone, and never
+lacks one: loading a log truncates the cache again.
+
+Kafka: LeaderEpochFileCache, LeaderEpochCheckpointFile (4.2)
+"""
+
+import os
+import threading
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final
+
+from workbench.file_system.local import FileSystem
+from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
+from workbench.files.names import LEADER_EPOCHS, TopicPartition
+from workbench.log.failures import LogDirFailures
+from workbench.log.scheduler import Scheduler
+from workbench.log.steps import Observer, Step
+
+_MENDED: Final = "wrong order"  # assigning the entries one after the other puts that right
+
+
+class LeaderEpochCache:
+    """The leader epochs of one partition and the offset each begins at, both ascending.
+
+    Threads may share it: who reads sees the entries as one change left them.
+
+    Attributes:
+        directory: path of the partition's folder; set it when the folder is renamed.
+
+    Args:
+        topic_partition: named in errors and steps.
+        directory: must be there.
+        fs: what is written through.
+        scheduler: writes the file after a truncation.
+        failures: goes offline with the log directory when the file cannot be read or written;
+            None to let errors of the system out as they are.
+        observer: is told of each change.
+
+    Raises:
+        StorageError: the file cannot be read or made, or is damaged.
+        OSError: the same without ``failures``.
+    """
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        directory: str,
+        fs: FileSystem,
+        scheduler: Scheduler,
+        failures: LogDirFailures | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        self.directory = directory
+        self._where = topic_partition
+        self._fs = fs
+        self._scheduler = scheduler
+        self._failures = failures
+        self._observer = observer
+        self._lock = threading.RLock()
+        self._entries: tuple[EpochEntry, ...] = ()
+        for entry in self._read():
+            self._take(entry)
+
+    @property
+    def path(self) -> str:
+        """Path of the checkpoint."""
+        return os.path.join(self.directory, LEADER_EPOCHS)
+
+    # What is known.
+
+    @property
+    def entries(self) -> tuple[EpochEntry, ...]:
+        """All epochs, ascending."""
+        return self._entries
+
+    @property
+    def non_empty(self) -> bool:
+        """Whether there is any epoch."""
+        return bool(self._entries)
+
+    @property
+    def earliest(self) -> EpochEntry | None:
+        """The oldest epoch; None if there is none."""
+        entries = self._entries
+        return entries[0] if entries else None
+
+    @property
+    def latest(self) -> EpochEntry | None:
+        """The newest epoch; None if there is none."""
+        entries = self._entries
+        return entries[-1] if entries else None
+
+    @property
+    def latest_epoch(self) -> int | None:
+        """Number of the newest epoch; None if there is none."""
+        entries = self._entries
+        return entries[-1].epoch if entries else None
+
+    def entry(self, epoch: int) -> EpochEntry | None:
+        """Return the entry of exactly this epoch; None if there is none.
+
+        Kafka: LeaderEpochFileCache.epochEntry (4.2)
+        """
+        entries = self._entries
+        slot = bisect_left(entries, epoch, key=_epoch)
+        return entries[slot] if slot < len(entries) and entries[slot].epoch == epoch else None
+
+    def previous_entry(self, epoch: int) -> EpochEntry | None:
+        """Return the last epoch before ``epoch``; None if there is none."""
+        entries = self._entries
+        slot = bisect_left(entries, epoch, key=_epoch)
+        return entries[slot - 1] if slot else None
+
+    def previous_epoch(self, epoch: int | None = None) -> int | None:
+        """Return the number of the epoch before ``epoch``, or before the newest; None if none is.
+
+        Kafka: LeaderEpochFileCache.previousEpoch (4.2)
+        """
+        if epoch is None:
+            epoch = self.latest_epoch
+        before = None if epoch is None else self.previous_entry(epoch)
+        return None if before is None else before.epoch
+
+    def next_epoch(self, epoch: int) -> int | None:
+        """Return the number of the first epoch after ``epoch``; None if there is none."""
+        return LeaderEpochs(self._entries).next_epoch(epoch)
+
+    def epoch_for_offset(self, offset: int) -> int | None:
+        """Return the epoch in which ``offset`` was, or would be, written; None before the first."""
+        return LeaderEpochs(self._entries).epoch_for_offset(offset)
+
+    def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int] | None:
+        """Return the largest epoch up to ``epoch`` and where it ends (exclusive).
+
+        None where nothing is known of it; see `LeaderEpochs.end_offset_for`.
+        """
+        return LeaderEpochs(self._entries).end_offset_for(epoch, log_end_offset)
+
+    def entries_in_range(self, start_offset: int, end_offset: int) -> tuple[EpochEntry, ...]:
+        """Return the epochs of the offsets [start, end); the first begins at ``start_offset``.
+
+        With a negative start, from the first entry on; with a negative end, to the last.
+
+        Kafka: LeaderEpochFileCache.epochEntriesInRange (4.2)
+        """
+        entries = self._entries
+        if start_offset >= 0:
+            entries = _cut_start(entries, start_offset)
+        return _cut_end(entries, end_offset)
+
+    # Changes.
+
+    def assign(self, epoch: int, start_offset: int) -> bool:
+        """Let an epoch begin at an offset, and write the file.
+
+        Nothing happens if it is the newest epoch already and begins there or before. Later epochs,
+        and those that begin there or behind, are forgotten: their records were never committed.
+
+        Returns:
+            Whether anything changed.
+
+        Raises:
+            ValueError: epoch or offset are negative.
+            StorageError: the file cannot be written.
+        """
+        with self._lock:
+            is_changed = self._take(EpochEntry(epoch, start_offset))
+            if is_changed:
+                self._write()
+        return is_changed
+
+    def assign_all(self, entries: Sequence[EpochEntry]) -> None:
+        """Assign one entry after the other, and write the file once; errors as `assign`."""
+        with self._lock:
+            for entry in entries:
+                self._take(entry)
+            if entries:
+                self._write()
+
+    def truncate_from_end_async_flush(self, end_offset: int) -> None:
+        """Forget the epochs that begin at ``end_offset`` or behind; the file is written later."""
+        with self._lock:
+            self._truncate(_cut_end(self._entries, end_offset), f"the log ends at {end_offset}")
+
+    def truncate_from_start_async_flush(self, start_offset: int) -> None:
+        """Forget the epochs that end at ``start_offset`` or before; the file is written later.
+
+        The one that ``start_offset`` is in begins there then.
+        """
+        with self._lock:
+            kept = _cut_start(self._entries, start_offset)
+            self._truncate(kept, f"the log starts at {start_offset}")
+
+    def clear(self) -> None:
+        """Forget all epochs; the file stays as it is."""
+        with self._lock:
+            self._entries = ()
+
+    def clear_and_flush(self) -> None:
+        """Forget all epochs, and write the file."""
+        with self._lock:
+            self._entries = ()
+            self._write()
+
+    def _take(self, entry: EpochEntry) -> bool:
+        """Add an entry in memory; return whether it was needed."""
+        if entry.epoch < 0 or entry.start_offset < 0:
+            raise ValueError(f"{self._where}: epoch {entry.epoch} at offset {entry.start_offset}")
+        entries = self._entries
+        if entries:
+            latest = entries[-1]
+            if entry.epoch == latest.epoch and entry.start_offset >= latest.start_offset:
+                return False
+        kept = len(entries)
+        while kept and (
+            entries[kept - 1].epoch >= entry.epoch
+            or entries[kept - 1].start_offset >= entry.start_offset
+        ):
+            kept -= 1
+        self._entries = (*entries[:kept], entry)
+        if self._observer is not None:
+            removed = entries[kept:]
+            reason = f"instead of {', '.join(map(_words, removed))}" if removed else ""
+            numbers = {"epoch": entry.epoch, "start_offset": entry.start_offset}
+            self._observer(Step("leader epoch assigned", str(self._where), reason, numbers))
+        return True
+
+    def _truncate(self, kept: tuple[EpochEntry, ...], reason: str) -> None:
+        before = self._entries
+        if kept is before:
+            return
+        self._entries = kept
+        # Not now: the caller holds the log's lock, and a slow disk would hold up all appends.
+        self._scheduler.schedule(f"leader-epoch-cache-flush-{self._where}", self._write_later)
+        if self._observer is not None and kept != before:
+            numbers = {
+                "count": len(kept),
+                "removed": [entry for entry in before if entry not in kept],
+            }
+            self._observer(Step("leader epochs truncated", str(self._where), reason, numbers))
+
+    def _read(self) -> Iterable[EpochEntry]:
+        with self._guard("read"):
+            self._fs.create(self.path).close()
+            found = LeaderEpochs.decode(self._fs.read(self.path), strict=False)
+            for problem in found.problems:
+                if problem.kind != _MENDED:
+                    raise OSError(f"{self.path}: {problem}")
+        return found.entries
+
+    def _write(self) -> None:
+        with self._guard("write"):
+            self._fs.write_atomically(self.path, LeaderEpochs(self._entries).encode())
+
+    def _write_later(self) -> None:
+        with self._lock:
+            if self._fs.exists(self.directory):  # else the log has been deleted or renamed
+                self._write()
+
+    def _guard(self, verb: str) -> AbstractContextManager[None]:
+        if self._failures is None:
+            return nullcontext()
+        return self._failures.guard(os.path.dirname(self.directory), f"{verb} {self.path}")
+
+
+def _epoch(entry: EpochEntry) -> int:
+    return entry.epoch
+
+
+def _words(entry: EpochEntry) -> str:
+    return f"{entry.epoch} at {entry.start_offset}"
+
+
+def _cut_end(entries: tuple[EpochEntry, ...], end_offset: int) -> tuple[EpochEntry, ...]:
+    """Return the entries that begin before an offset; all for a negative one."""
+    if end_offset < 0:
+        return entries
+    kept = bisect_left(entries, end_offset, key=lambda entry: entry.start_offset)
+    return entries[:kept] if kept < len(entries) else entries
+
+
+def _cut_start(entries: tuple[EpochEntry, ...], start_offset: int) -> tuple[EpochEntry, ...]:
+    """Return the entries from an offset on, the first of them beginning there or later."""
+    removed = bisect_right(entries, start_offset, key=lambda entry: entry.start_offset)
+    if not removed:
+        return entries
+    return (EpochEntry(entries[removed - 1].epoch, start_offset), *entries[removed:])
