@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
 from workbench.kernels.checksum import crc32c_at
-from workbench.kernels.intrinsics import address_of, copy, write_i32, write_i64
+from workbench.kernels.intrinsics import address_of, copy, move, write_i32, write_i64
 from workbench.kernels.outputs import (
     CHECK_CRC,
     HEADERS,
@@ -184,7 +184,7 @@ def _decode_batch(
                 clear_bit(to.value_validity, records)
                 value_nulls += 1
             else:
-                copy(to.value_data + value_bytes, at, size)
+                move(to.value_data + value_bytes, at, size)
                 value_bytes += size
             write_i64(to.value_offsets + 8 * (records + 1), value_bytes)
         at += max(size, 0)
@@ -277,7 +277,8 @@ def decode_records(
         rows: BATCH_ROW[m], the batches' headers; rows with a problem must not be asked for.
         options: sum of CHECK_CRC, KEYS, VALUES, HEADERS. With CHECK_CRC the batch header must stand
             before the span in ``data``, and the CRC of both is checked.
-        out: appended to; room for all records and all bytes of the spans, whatever they hold.
+        out: appended to; room for all records and all bytes of the spans, whatever they hold. Its
+            `value_data` may be ``data`` itself, for the values of a batch start no later there.
 
     Returns:
         (row, code, position): ``(last, OK, 0)``, or the first row that cannot be decoded, why, and

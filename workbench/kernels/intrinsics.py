@@ -97,6 +97,18 @@ def copy(_typing_context: Any, _target: Any, _source: Any, _size: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def move(_typing_context: Any, _target: Any, _source: Any, _size: Any) -> Any:
+    """Copy ``size`` bytes between addresses that may overlap."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        target, source = (builder.inttoptr(a, _BYTE_POINTER) for a in arguments[:2])
+        cgutils.raw_memmove(builder, target, source, arguments[2], 1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def prefetch(_typing_context: Any, _address: Any) -> Any:
     """Ask for the cache line at an address; harmless where nothing is mapped."""
 

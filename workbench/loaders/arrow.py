@@ -36,7 +36,7 @@ def integers(values: npt.NDArray[Any], kind: pa.DataType, absent: object = -1) -
     validity = None
     if absent is not NO_ABSENT:
         valid = plain != absent
-        validity = None if valid.all() else _bitmap(valid)
+        validity = None if np.count_nonzero(valid) == len(valid) else _bitmap(valid)
     return pa.Array.from_buffers(kind, len(plain), [validity, pa.py_buffer(plain)])
 
 
@@ -136,9 +136,8 @@ def column(name: str, columns: RecordColumns, rows: Rows, where: tuple[str, int,
     """
     count = len(columns)
     kind = SCAN_FIELDS[name].type
-    constants: dict[str, str | int] = dict(zip(_WHERE, where, strict=True))
-    if name in constants:
-        return repeated(constants[name], kind, count)
+    if name in _WHERE:
+        return repeated(where[_WHERE.index(name)], kind, count)
     if name == "offset":
         return integers(columns.offsets, kind, NO_ABSENT)
     if name == "timestamp":

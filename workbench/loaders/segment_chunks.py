@@ -97,7 +97,7 @@ def _all_wanted(
         and times == ALL_TIMES
         and read.low <= offsets[0]
         and offsets[-1] < read.high
-        and ascending.all()
+        and np.count_nonzero(ascending) == len(ascending)
     )
 
 

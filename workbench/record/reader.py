@@ -52,6 +52,7 @@ LARGEST_EXPANSION: Final = 512 << 20  # bytes that one batch may decompress to
 _ARENA_RUN: Final = 1 << 20  # decompressed bytes that are decoded while they are in the cache
 _USUAL_RATIO: Final = 4  # of decompressed to compressed bytes; more makes outputs grow on the way
 _UNREADABLE: Final = (-1, -1)  # span of a batch that was left out
+_LARGE_RECORD: Final = 256  # bytes from which it pays to move values within the window
 _CHUNK_BYTES: Final = 8 << 20  # decompressed bytes after which a chunk is handed on
 
 Rows = npt.NDArray[Any]
@@ -145,13 +146,18 @@ class RecordReader:
         """Decode the wanted batches of a window, in one chunk or more."""
         rows = window.rows
         wanted = rows["problem"] == problems.OK
-        for row in rows[~wanted]:
-            self._note(row, int(row["problem"]))
+        if np.count_nonzero(wanted) < len(rows):
+            for row in rows[~wanted]:
+                self._note(row, int(row["problem"]))
         if self._select is not None:
             wanted &= self._select(rows)
         kinds = np.where(wanted, rows["magic"] * np.int8(8) + rows["codec"], np.int8(-1))
         edges = np.flatnonzero(kinds[1:] != kinds[:-1]) + 1
-        chunk = _ChunkStart(ColumnBuilder(self._options, self._pool), 0)
+        value_data = None
+        if not len(edges) and kinds[0] == 2 * 8 + NONE and self._has_large_values(window):
+            self._windows.give_away()
+            value_data = window.data
+        chunk = _ChunkStart(ColumnBuilder(self._options, self._pool, value_data), 0)
         for first, last in pairwise([0, *edges.tolist(), len(rows)]):
             if kinds[first] < 0:
                 continue
@@ -164,6 +170,11 @@ class RecordReader:
                     chunk.builder = ColumnBuilder(self._options, self._pool)
                     chunk.first_row = done
         yield self._chunk(rows[chunk.first_row :], chunk.builder)
+
+    def _has_large_values(self, window: Window) -> bool:
+        """Return whether values are wanted and records so large that copying costs most."""
+        records = int(np.add.reduce(window.rows["record_count"]))
+        return bool(self._options & VALUES) and len(window.data) >= _LARGE_RECORD * records
 
     def _chunk(self, rows: Rows, builder: ColumnBuilder) -> Chunk:
         return Chunk(rows, builder.finish(), self._take_problems())

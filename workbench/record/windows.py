@@ -55,7 +55,9 @@ class Problem(NamedTuple):
 
 
 class Window(NamedTuple):
-    """Whole batches and their bytes; the bytes are valid until the next window is asked for.
+    """Whole batches and their bytes, valid until the next window is asked for or for ever.
+
+    See `BatchWindows.give_away`.
 
     Attributes:
         data: uint8[n], the file's bytes from ``position``.
@@ -95,6 +97,7 @@ class BatchWindows:
         self._rows = np.zeros(
             min(_ROWS_AT_ONCE, len(self._buffer) // SMALLEST_ENTRY + 2), BATCH_ROW
         )
+        self._is_given_away = False  # the buffer belongs to whoever got the last window
         self._last_offset = base_offset - 1  # of the last batch whose header is sound
         self.problems: list[Problem] = []
         self.stop_code = problems.END
@@ -104,6 +107,10 @@ class BatchWindows:
         """Byte behind the last batch, once it has ended."""
         return self._position
 
+    def give_away(self) -> None:
+        """Leave the last window's bytes to its user: they stay valid, and may be written over."""
+        self._is_given_away = True
+
     def __iter__(self) -> Iterator[Window]:
         """Yield the windows that hold at least one whole batch."""
         while self._fill():
@@ -111,12 +118,10 @@ class BatchWindows:
             while True:
                 data = self._buffer[at : self._filled]
                 position = self._position + at
-                count, _, code = dispatch.scan_window(data, position, self._stop, self._rows)
-                rows = self._rows[:count]
-                # Only the last one can reach beyond the window.
-                end = int(rows[-1]["position"] + rows[-1]["size"]) if count else position
-                needed = int(rows[-1]["size"]) if end - position > len(data) else 0
-                whole = rows[:-1] if needed else rows
+                count, end, code = dispatch.scan_window(data, position, self._stop, self._rows)
+                # Only the last batch can reach beyond the window.
+                needed = int(self._rows["size"][count - 1]) if end - position > len(data) else 0
+                whole = self._rows[: count - 1 if needed else count]
                 if not len(whole):
                     behind = self._behind(at, code, needed)
                     if behind is None:
@@ -124,9 +129,8 @@ class BatchWindows:
                     at = behind
                     continue
                 yield Window(data, position, whole.copy())
-                sound = whole["last_offset"][whole["problem"] == problems.OK]
-                self._last_offset = int(sound[-1]) if len(sound) else self._last_offset
-                at += int(whole[-1]["position"] + whole[-1]["size"]) - position
+                self._last_offset = _last_sound_offset(whole, self._last_offset)
+                at += end - needed - position
                 if needed:
                     break
             if not self._go_on(at, code, needed):
@@ -194,7 +198,10 @@ class BatchWindows:
 
     def _drop(self, count: int) -> None:
         """Forget the first ``count`` bytes of the buffer."""
-        rest = self._buffer[count : self._filled].copy()
+        rest = self._buffer[count : self._filled]
+        if self._is_given_away:
+            self._buffer = self._pool.take(np.uint8, len(self._buffer))
+            self._is_given_away = False
         self._buffer[: len(rest)] = rest
         self._filled = len(rest)
         self._position += count
@@ -223,3 +230,11 @@ class BatchWindows:
         self.problems.append(
             Problem(problems.BAD_SIZE, start, end - start, -1, f"{size} bytes", expected)
         )
+
+
+def _last_sound_offset(rows: Rows, before: int) -> int:
+    """Return the last offset of the last batch without a problem, or ``before``."""
+    if rows["problem"][-1] == problems.OK:
+        return int(rows["last_offset"][-1])
+    sound = rows["last_offset"][rows["problem"] == problems.OK]
+    return int(sound[-1]) if len(sound) else before
