@@ -7,19 +7,14 @@ lacks one: loading a log truncates the cache again.
 Kafka: LeaderEpochFileCache, LeaderEpochCheckpointFile (4.2)
 """
 
-import os
 import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
-from workbench.file_system.local import FileSystem
 from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
-from workbench.files.names import LEADER_EPOCHS, TopicPartition
-from workbench.log.failures import LogDirFailures
-from workbench.log.scheduler import Scheduler
-from workbench.log.steps import Observer, Step
+from workbench.files.names import LEADER_EPOCHS
+from workbench.log.context import LogContext
 
 _MENDED: Final = "wrong order"  # assigning the entries one after the other puts that right
 
@@ -29,38 +24,19 @@ class LeaderEpochCache:
 
     Threads may share it: who reads sees the entries as one change left them.
 
-    Attributes:
-        directory: path of the partition's folder; set it when the folder is renamed.
+    The file is where the context says that the folder is, also after that has been renamed.
 
     Args:
-        topic_partition: named in errors and steps.
-        directory: must be there.
-        fs: what is written through.
-        scheduler: writes the file after a truncation.
-        failures: goes offline with the log directory when the file cannot be read or written;
-            None to let errors of the system out as they are.
-        observer: is told of each change.
+        context: of the log; its scheduler writes the file after a truncation.
 
     Raises:
-        StorageError: the file cannot be read or made, or is damaged.
-        OSError: the same without ``failures``.
+        StorageError: the file cannot be read or made, or is damaged: the log directory is offline.
+
+    Kafka: LeaderEpochFileCache (4.2)
     """
 
-    def __init__(
-        self,
-        topic_partition: TopicPartition,
-        directory: str,
-        fs: FileSystem,
-        scheduler: Scheduler,
-        failures: LogDirFailures | None = None,
-        observer: Observer | None = None,
-    ) -> None:
-        self.directory = directory
-        self._where = topic_partition
-        self._fs = fs
-        self._scheduler = scheduler
-        self._failures = failures
-        self._observer = observer
+    def __init__(self, context: LogContext) -> None:
+        self._context = context
         self._lock = threading.RLock()
         self._entries: tuple[EpochEntry, ...] = ()
         for entry in self._read():
@@ -69,7 +45,7 @@ class LeaderEpochCache:
     @property
     def path(self) -> str:
         """Path of the checkpoint."""
-        return os.path.join(self.directory, LEADER_EPOCHS)
+        return self._context.path(LEADER_EPOCHS)
 
     # What is known.
 
@@ -210,7 +186,9 @@ class LeaderEpochCache:
     def _take(self, entry: EpochEntry) -> bool:
         """Add an entry in memory; return whether it was needed."""
         if entry.epoch < 0 or entry.start_offset < 0:
-            raise ValueError(f"{self._where}: epoch {entry.epoch} at offset {entry.start_offset}")
+            raise ValueError(
+                f"{self._context.topic_partition}: epoch {entry.epoch} at offset {entry.start_offset}"
+            )
         entries = self._entries
         if entries:
             latest = entries[-1]
@@ -223,11 +201,10 @@ class LeaderEpochCache:
         ):
             kept -= 1
         self._entries = (*entries[:kept], entry)
-        if self._observer is not None:
+        if self._context.observer is not None:
             removed = entries[kept:]
             reason = f"instead of {', '.join(map(_words, removed))}" if removed else ""
-            numbers = {"epoch": entry.epoch, "start_offset": entry.start_offset}
-            self._observer(Step("leader epoch assigned", str(self._where), reason, numbers))
+            self._context.tell("leader epoch assigned", reason, **entry._asdict())
         return True
 
     def _truncate(self, kept: tuple[EpochEntry, ...], reason: str) -> None:
@@ -236,36 +213,30 @@ class LeaderEpochCache:
             return
         self._entries = kept
         # Not now: the caller holds the log's lock, and a slow disk would hold up all appends.
-        self._scheduler.schedule(f"leader-epoch-cache-flush-{self._where}", self._write_later)
-        if self._observer is not None and kept != before:
-            numbers = {
-                "count": len(kept),
-                "removed": [entry for entry in before if entry not in kept],
-            }
-            self._observer(Step("leader epochs truncated", str(self._where), reason, numbers))
+        name = f"leader-epoch-cache-flush-{self._context.topic_partition}"
+        self._context.scheduler.schedule(name, self._write_later)
+        if self._context.observer is not None and kept != before:
+            removed = [entry for entry in before if entry not in kept]
+            self._context.tell("leader epochs truncated", reason, removed=removed, kept=len(kept))
 
     def _read(self) -> Iterable[EpochEntry]:
-        with self._guard("read"):
-            self._fs.create(self.path).close()
-            found = LeaderEpochs.decode(self._fs.read(self.path), strict=False)
+        with self._context.guard(f"read {self.path}"):
+            self._context.fs.create(self.path).close()
+            found = LeaderEpochs.decode(self._context.fs.read(self.path), strict=False)
             for problem in found.problems:
                 if problem.kind != _MENDED:
                     raise OSError(f"{self.path}: {problem}")
         return found.entries
 
     def _write(self) -> None:
-        with self._guard("write"):
-            self._fs.write_atomically(self.path, LeaderEpochs(self._entries).encode())
+        with self._context.guard(f"write {self.path}"):
+            data = LeaderEpochs(self._entries).encode()
+            self._context.fs.write_atomically(self.path, data)
 
     def _write_later(self) -> None:
         with self._lock:
-            if self._fs.exists(self.directory):  # else the log has been deleted or renamed
+            if self._context.fs.exists(self._context.directory):  # else the log has been deleted
                 self._write()
-
-    def _guard(self, verb: str) -> AbstractContextManager[None]:
-        if self._failures is None:
-            return nullcontext()
-        return self._failures.guard(os.path.dirname(self.directory), f"{verb} {self.path}")
 
 
 def _epoch(entry: EpochEntry) -> int:

@@ -12,7 +12,13 @@ from workbench.errors import CorruptSnapshotError
 from workbench.file_system.local import FileSystem
 from workbench.files.names import DELETED, file_name, parse_file_name
 from workbench.files.producer_snapshot import ProducerEntry, ProducerSnapshot
+from workbench.log.producer_entry import ProducerStateEntry
 from workbench.log.steps import Observer, Step
+
+FIRST_BUCKETS: Final = 16
+"""Of a new java.util.HashMap; they are doubled when there are more entries than this by them:"""
+
+LOAD_FACTOR: Final = 0.75
 
 _HARMLESS: Final = "left over bytes"  # under the CRC like all others; a broker does not miss them
 
@@ -51,7 +57,7 @@ class SnapshotFiles:
             if name is not None and name.kind == "snapshot" and not name.suffix
         }
 
-    def move_to(self, directory: str) -> None:
+    def update_directory(self, directory: str) -> None:
         """Follow the partition's folder to its new path.
 
         Kafka: SnapshotFile.updateParentDir (4.2)
@@ -104,6 +110,18 @@ class SnapshotFiles:
         self._offsets.add(offset)
         self._tell("producer snapshot written", path, offset=offset, count=len(snapshot.entries))
         return path
+
+    def flush(self, path: str) -> None:
+        """Return when the file of a snapshot is on the disk; nothing happens if it is gone.
+
+        Kafka: Utils.flushFileIfExists (4.2)
+        """
+        file = self._fs.open(path)
+        try:
+            with suppress(FileNotFoundError):
+                file.sync()
+        finally:
+            file.close()
 
     def read(self, offset: int) -> tuple[ProducerEntry, ...]:
         """Return the entries of a snapshot.
@@ -179,3 +197,22 @@ class SnapshotFiles:
     def _tell(self, kind: str, path: str, reason: str = "", **numbers: Any) -> None:
         if self._observer is not None:
             self._observer(Step(kind, path, reason, numbers))
+
+
+def in_hash_order(entries: Iterable[ProducerStateEntry], buckets: int) -> list[ProducerStateEntry]:
+    """Return entries as a `java.util.HashMap` by producer id gives them: a snapshot's order.
+
+    By bucket; in one bucket in the order they came. Buckets of eight and more entries, which Java
+    turns into trees, are not followed.
+
+    Args:
+        entries: in the order they were added.
+        buckets: as many as the map ever needed; a power of two.
+    """
+
+    def bucket(entry: ProducerStateEntry) -> int:
+        number = entry.producer_id
+        hashed = (number ^ number >> 32) & 0xFFFFFFFF
+        return (hashed ^ hashed >> 16) & (buckets - 1)
+
+    return sorted(entries, key=bucket)

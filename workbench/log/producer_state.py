@@ -7,7 +7,6 @@ offset, which ends what read_committed consumers see.
 Kafka: ProducerStateManager, ProducerStateManagerConfig (4.2)
 """
 
-from bisect import insort
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -26,14 +25,17 @@ from workbench.log.producer_entry import (
     ProducerStateEntry,
     VerificationStateEntry,
 )
-from workbench.log.producer_snapshots import SnapshotFiles
+from workbench.log.producer_snapshots import (
+    FIRST_BUCKETS,
+    LOAD_FACTOR,
+    SnapshotFiles,
+    in_hash_order,
+)
+from workbench.log.producer_transactions import UnstableTransactions
 from workbench.log.steps import Observer, Step
 
 LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60 * 1000
 """How long after its timeout a transaction is called late."""
-
-_FIRST_TABLE: Final = 16  # buckets of a new java.util.HashMap; always a power of two
-_LOAD_FACTOR: Final = 0.75
 
 
 @dataclass(slots=True)
@@ -49,38 +51,6 @@ class ProducerStateConfig:
     max_transaction_timeout_ms: int = 15 * 60 * 1000
     producer_id_expiration_ms: int = 24 * 60 * 60 * 1000
     transaction_verification_enabled: bool = True
-
-
-class _Transactions:
-    """Transactions by their first offset."""
-
-    def __init__(self) -> None:
-        self.by_offset: dict[int, OpenTransaction] = {}
-        self._offsets: list[int] = []  # ascending
-
-    def add(self, transaction: OpenTransaction) -> None:
-        offset = transaction.first_offset.offset
-        if offset not in self.by_offset:
-            insort(self._offsets, offset)
-        self.by_offset[offset] = transaction
-
-    def remove(self, offset: int) -> OpenTransaction | None:
-        transaction = self.by_offset.pop(offset, None)
-        if transaction is not None:
-            self._offsets.remove(offset)
-        return transaction
-
-    @property
-    def first(self) -> OpenTransaction | None:
-        return self.by_offset[self._offsets[0]] if self._offsets else None
-
-    def first_of_others(self, producer_id: int) -> OpenTransaction | None:
-        found = (self.by_offset[offset] for offset in self._offsets)
-        return next((one for one in found if one.producer_id != producer_id), None)
-
-    def clear(self) -> None:
-        self.by_offset.clear()
-        self._offsets.clear()
 
 
 class ProducerStateManager:
@@ -123,10 +93,9 @@ class ProducerStateManager:
         self._clock = clock
         self._observer = observer
         self._producers: dict[int, ProducerStateEntry] = {}
-        self._table = _FIRST_TABLE
+        self._buckets = FIRST_BUCKETS
         self._verifications: dict[int, VerificationStateEntry] = {}
-        self._ongoing = _Transactions()
-        self._unreplicated: dict[int, tuple[OpenTransaction, int]] = {}
+        self._transactions = UnstableTransactions()
         self._oldest_timestamp: int | None = None
         self._snapshot_offset = 0
         self.snapshots = SnapshotFiles(directory, fs, observer)
@@ -144,7 +113,7 @@ class ProducerStateManager:
     @property
     def is_empty(self) -> bool:
         """Whether there are no producers, and no transactions that wait for the high watermark."""
-        return not self._producers and not self._unreplicated
+        return not self._producers and not self._transactions.has_ended
 
     def last_entry(self, producer_id: int) -> ProducerStateEntry | None:
         """Return what is known of a producer; None if nothing is."""
@@ -156,18 +125,12 @@ class ProducerStateManager:
 
         None if there is none. Segment and position are those that it was begun with.
         """
-        undecided = self._ongoing.first
-        if not self._unreplicated:
-            return None if undecided is None else undecided.first_offset
-        unreplicated = self._unreplicated[min(self._unreplicated)][0]
-        if undecided is not None and undecided.first_offset[0] < unreplicated.first_offset[0]:
-            return undecided.first_offset
-        return unreplicated.first_offset
+        return self._transactions.first_offset
 
     @property
     def first_undecided_offset(self) -> int | None:
         """Where the oldest open transaction begins; None if none is open."""
-        first = self._ongoing.first
+        first = self._transactions.first_open
         return None if first is None else first.first_offset.offset
 
     def has_late_transaction(self, now: int) -> bool:
@@ -202,17 +165,15 @@ class ProducerStateManager:
         else:
             current.update(updated)
         for transaction in append.started:
-            self._ongoing.add(transaction)
-        if self._ongoing.by_offset:
-            self._find_oldest_timestamp()
+            self._transactions.begin(transaction)
+        self._find_oldest_timestamp()
 
     def last_stable_offset(self, completed: CompletedTransaction) -> int:
         """Return the last stable offset once a transaction is complete: it goes into the index.
 
         Call it before `complete_transaction`.
         """
-        other = self._ongoing.first_of_others(completed.producer_id)
-        return completed.last_offset + 1 if other is None else other.first_offset.offset
+        return self._transactions.stable_offset_after(completed)
 
     def complete_transaction(self, completed: CompletedTransaction) -> None:
         """Note that a transaction has ended; it stays unstable until the high watermark passes.
@@ -222,13 +183,11 @@ class ProducerStateManager:
 
         Kafka: ProducerStateManager.completeTxn (4.2)
         """
-        transaction = self._ongoing.remove(completed.first_offset)
-        if transaction is None:
+        if not self._transactions.end(completed):
             raise ValueError(
-                f"{self.topic_partition}: no transaction of producer {completed.producer_id} began at "
-                f"{completed.first_offset}"
+                f"{self.topic_partition}: no transaction began at {completed.first_offset}, of "
+                f"producer {completed.producer_id} or another"
             )
-        self._unreplicated[completed.first_offset] = (transaction, completed.last_offset)
         self._find_oldest_timestamp()
         if self._observer is not None:
             end = "aborted" if completed.is_aborted else "committed"
@@ -237,12 +196,12 @@ class ProducerStateManager:
 
     def on_high_watermark_updated(self, high_watermark: int) -> None:
         """Forget the ended transactions whose markers are below the high watermark."""
-        if self._unreplicated:
-            self._remove_unreplicated(high_watermark)
+        if self._transactions.has_ended:
+            self._transactions.forget_before(high_watermark)
 
     def on_log_start_offset_incremented(self, log_start_offset: int) -> None:
         """Follow the log's start: what ended before it is stable."""
-        self._remove_unreplicated(log_start_offset)
+        self._transactions.forget_before(log_start_offset)
         self.map_end_offset = max(self.map_end_offset, log_start_offset)
         latest = self.snapshots.latest
         self._snapshot_offset = log_start_offset if latest is None else latest
@@ -321,17 +280,26 @@ class ProducerStateManager:
         """
         if self.map_end_offset <= self._snapshot_offset:
             return None
-        entries = (entry.stored() for entry in self._in_hash_order())
+        entries = (
+            entry.stored() for entry in in_hash_order(self._producers.values(), self._buckets)
+        )
         path = self.snapshots.write(self.map_end_offset, entries, sync=sync)
         self._snapshot_offset = self.map_end_offset
         return path
 
-    def move_to(self, directory: str) -> None:
+    def flush_snapshot(self, path: str) -> None:
+        """Return when a snapshot that was written without syncing is on the disk, if it is there.
+
+        Kafka: UnifiedLog.flushProducerStateSnapshot (4.2)
+        """
+        self.snapshots.flush(path)
+
+    def update_directory(self, directory: str) -> None:
         """Follow the partition's folder to its new path.
 
         Kafka: ProducerStateManager.updateParentDir (4.2)
         """
-        self.snapshots.move_to(directory)
+        self.snapshots.update_directory(directory)
 
     def remove_stray_snapshots(self, base_offsets: Collection[int]) -> None:
         """Remove the snapshots that no segment begins at; see `SnapshotFiles.remove_strays`."""
@@ -388,20 +356,20 @@ class ProducerStateManager:
             self._add(entry)
             first = entry.current_transaction_first_offset
             if first is not None:
-                self._ongoing.add(OpenTransaction(entry.producer_id, LogOffsetMetadata(first)))
+                began = OpenTransaction(entry.producer_id, LogOffsetMetadata(first))
+                self._transactions.begin(began)
 
     # Within.
 
     def _add(self, entry: ProducerStateEntry) -> None:
         self._producers[entry.producer_id] = entry
-        if len(self._producers) > self._table * _LOAD_FACTOR:
-            self._table *= 2
+        if len(self._producers) > self._buckets * LOAD_FACTOR:
+            self._buckets *= 2
 
     def _clear(self) -> None:
         # A HashMap keeps its buckets when it is cleared.
         self._producers.clear()
-        self._ongoing.clear()
-        self._unreplicated.clear()
+        self._transactions.clear()
         self._oldest_timestamp = None
 
     def _load(self, log_start_offset: int, now: int) -> None:
@@ -429,27 +397,7 @@ class ProducerStateManager:
         written = -1 if entry.last_timestamp is None else entry.last_timestamp
         return now - written >= self.config.producer_id_expiration_ms
 
-    def _remove_unreplicated(self, offset: int) -> None:
-        for first, (_, last) in tuple(self._unreplicated.items()):
-            if last < offset:
-                del self._unreplicated[first]
-
     def _find_oldest_timestamp(self) -> None:
-        first = self._ongoing.first
+        first = self._transactions.first_open
         entry = None if first is None else self._producers.get(first.producer_id)
         self._oldest_timestamp = None if entry is None else entry.last_timestamp
-
-    def _in_hash_order(self) -> list[ProducerStateEntry]:
-        """Return the entries as a `java.util.HashMap` gives them: that is a snapshot's order.
-
-        By bucket, in one bucket in the order they came. The buckets are as many as the map ever
-        needed. Buckets of eight and more entries, which become trees, are not followed.
-        """
-        mask = self._table - 1
-
-        def bucket(entry: ProducerStateEntry) -> int:
-            number = entry.producer_id
-            hashed = (number ^ number >> 32) & 0xFFFFFFFF
-            return (hashed ^ hashed >> 16) & mask
-
-        return sorted(self._producers.values(), key=bucket)
