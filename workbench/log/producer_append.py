@@ -30,8 +30,8 @@ from workbench.log.producer_entry import (
     CompletedTransaction,
     OpenTransaction,
     ProducerStateEntry,
-    VerificationStateEntry,
 )
+from workbench.log.producer_verification import VerificationStateEntry
 from workbench.log.steps import Observer, Step
 from workbench.record.control import decode_control_type, decode_end_transaction
 

@@ -3,7 +3,7 @@
 By it a broker tells a batch that was sent twice, a gap in the sequence numbers, and a producer that
 has been replaced. A snapshot keeps the newest batch only.
 
-Kafka: ProducerStateEntry, BatchMetadata, TxnMetadata, VerificationStateEntry (4.2)
+Kafka: ProducerStateEntry, BatchMetadata, TxnMetadata, CompletedTxn (4.2)
 """
 
 from collections import deque
@@ -244,40 +244,3 @@ class ProducerStateEntry:
             if batch.last_sequence == last_sequence and batch.first_sequence == first_sequence:
                 return batch
         return None
-
-
-class VerificationStateEntry:
-    """That a producer's transaction is being verified with its coordinator, until it writes.
-
-    The lowest sequence seen blocks higher ones, so that a batch that waits for its verification is
-    not overtaken by a later one.
-
-    Attributes:
-        timestamp: ms; when it was made.
-        lowest_sequence: the smallest that asked for verification in `epoch`.
-        epoch: of the producer.
-        supports_epoch_bump: whether its transactions end with a new epoch (transactions v2).
-
-    Kafka: VerificationStateEntry (4.2)
-    """
-
-    __slots__ = ("epoch", "lowest_sequence", "supports_epoch_bump", "timestamp")
-
-    def __init__(
-        self, timestamp: int, sequence: int, epoch: int, *, supports_epoch_bump: bool
-    ) -> None:
-        self.timestamp = timestamp
-        self.lowest_sequence = sequence
-        self.epoch = epoch
-        self.supports_epoch_bump = supports_epoch_bump
-
-    def update(self, sequence: int, epoch: int) -> None:
-        """Note another batch that asks: a lower sequence counts, or any of a higher epoch.
-
-        Kafka: VerificationStateEntry.maybeUpdateLowestSequenceAndEpoch (4.2)
-        """
-        if epoch > self.epoch:
-            self.epoch = epoch
-            self.lowest_sequence = sequence
-        elif epoch == self.epoch and sequence < self.lowest_sequence:
-            self.lowest_sequence = sequence

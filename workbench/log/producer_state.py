@@ -23,7 +23,6 @@ from workbench.log.producer_entry import (
     CompletedTransaction,
     OpenTransaction,
     ProducerStateEntry,
-    VerificationStateEntry,
 )
 from workbench.log.producer_snapshots import (
     FIRST_BUCKETS,
@@ -32,6 +31,7 @@ from workbench.log.producer_snapshots import (
     in_hash_order,
 )
 from workbench.log.producer_transactions import UnstableTransactions
+from workbench.log.producer_verification import Verifications
 from workbench.log.steps import Observer, Step
 
 LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60 * 1000
@@ -63,6 +63,7 @@ class ProducerStateManager:
         config: what they go by; may change.
         map_end_offset: up to where (exclusive) the log has been followed.
         snapshots: the files.
+        verifications: of transactions whose batches have not come yet.
 
     Args:
         topic_partition: named in errors and steps.
@@ -90,11 +91,10 @@ class ProducerStateManager:
         self.config = config
         self.map_end_offset = 0
         self.topic_partition = topic_partition
-        self._clock = clock
         self._observer = observer
         self._producers: dict[int, ProducerStateEntry] = {}
         self._buckets = FIRST_BUCKETS
-        self._verifications: dict[int, VerificationStateEntry] = {}
+        self.verifications = Verifications(clock)
         self._transactions = UnstableTransactions()
         self._oldest_timestamp: int | None = None
         self._snapshot_offset = 0
@@ -145,7 +145,7 @@ class ProducerStateManager:
     def prepare_update(self, producer_id: int, origin: AppendOrigin) -> ProducerAppendInfo:
         """Begin an append of a producer; nothing changes until `update`."""
         current = self._producers.get(producer_id) or ProducerStateEntry(producer_id)
-        verification = self._verifications.get(producer_id) if self._verifications else None
+        verification = self.verifications.get(producer_id)
         return ProducerAppendInfo(
             self.topic_partition, current, origin, verification, self._observer
         )
@@ -214,40 +214,11 @@ class ProducerStateManager:
         expired = [one for one in self._producers.values() if self._is_expired(now, one)]
         for entry in expired:
             del self._producers[entry.producer_id]
-        limit = now - self.config.producer_id_expiration_ms
-        for producer_id, verification in tuple(self._verifications.items()):
-            if verification.timestamp <= limit:
-                del self._verifications[producer_id]
+        self.verifications.forget_until(now - self.config.producer_id_expiration_ms)
         if expired and self._observer is not None:
             reason = f"no batch for {self.config.producer_id_expiration_ms} ms"
             numbers = {"producer_ids": [entry.producer_id for entry in expired], "now": now}
             self._observer(Step("producers expired", str(self.topic_partition), reason, numbers))
-
-    # Transactions that are being verified with their coordinator.
-
-    def verification(self, producer_id: int) -> VerificationStateEntry | None:
-        """Return the transaction of a producer that is being verified; None if none is."""
-        return self._verifications.get(producer_id)
-
-    def begin_verification(
-        self, producer_id: int, sequence: int, epoch: int, *, supports_epoch_bump: bool = False
-    ) -> VerificationStateEntry:
-        """Return the verification of a producer, made if there is none, with this batch noted.
-
-        Kafka: ProducerStateManager.maybeCreateVerificationStateEntry (4.2)
-        """
-        found = self._verifications.get(producer_id)
-        if found is None:
-            found = VerificationStateEntry(
-                self._clock.now(), sequence, epoch, supports_epoch_bump=supports_epoch_bump
-            )
-            self._verifications[producer_id] = found
-        found.update(sequence, epoch)
-        return found
-
-    def end_verification(self, producer_id: int) -> None:
-        """Forget the verification of a producer, if there is one."""
-        self._verifications.pop(producer_id, None)
 
     def update_map_end_offset(self, offset: int) -> None:
         """Note up to where (exclusive) the log has been followed."""
