@@ -11,12 +11,12 @@ from workbench.files.file_records import FileRecords
 from workbench.log.append_origin import AppendOrigin
 from workbench.log.producer_append import (
     ProducerAppendInfo,
-    TransactionMarker,
     producer_batches,
 )
 from workbench.log.producer_entry import CompletedTransaction
 from workbench.log.producer_state import ProducerStateManager
 from workbench.log.segment import LogSegment
+from workbench.log.segment_recovery import read_marker
 from workbench.log.segments import LogSegments
 from workbench.log.steps import Observer, Step
 
@@ -121,18 +121,14 @@ def load_producers(producer_state: ProducerStateManager, log: FileRecords, rows:
         if append is None:
             append = producer_state.prepare_update(batch.producer_id, AppendOrigin.REPLICATION)
             appends[batch.producer_id] = append
-        done = append.append(batch, _marker(log, rows[batch.row]) if batch.is_control else None)
+        marker = None
+        if batch.is_control and batch.record_count > 0:  # compaction may have emptied it
+            row = rows[batch.row]
+            marker = read_marker(log.read(int(row["position"]), int(row["size"])).buffer)
+        done = append.append(batch, marker)
         if done is not None:
             completed.append(done)
     for append in appends.values():
         producer_state.update(append)
     for transaction in completed:
         producer_state.complete_transaction(transaction)
-
-
-def _marker(log: FileRecords, row: Any) -> TransactionMarker | None:
-    """Return what a control batch says; None when compaction has emptied it."""
-    records = log.read(int(row["position"]), int(row["size"])).records()
-    if not records:
-        return None
-    return TransactionMarker.decode(records[0].key, records[0].value, records[0].timestamp)

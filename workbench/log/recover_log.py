@@ -120,7 +120,7 @@ class LogRecovery:
             observer=context.observer,
         )
         size = segment.size
-        cut = recover_segment(context, segment, state, self.leader_epochs)
+        cut = recover_segment(segment, state, self.leader_epochs)
         state.take_snapshot()  # so that recovering the next segment need not read this one again
         if context.observer is not None:
             numbers = {"base_offset": segment.base_offset, "size": size, "cut": cut}
