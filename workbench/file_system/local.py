@@ -7,7 +7,9 @@ Errors are those of the operating system (OSError); who knows the log says which
 """
 
 import os
+import sys
 import threading
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -21,6 +23,9 @@ Data = bytes | bytearray | memoryview | npt.NDArray[np.uint8]
 TEMPORARY: Final = ".tmp"  # behind a file's name while it is written anew
 
 _NANOSECONDS: Final = 1_000_000  # in a ms
+_READ_WRITE: Final = os.O_RDWR | getattr(os, "O_BINARY", 0)
+_LOCKED: Final[set[tuple[int, int]]] = set()  # device and number of the lock files held here
+_LOCKING: Final = threading.Lock()
 
 
 class Entry(NamedTuple):
@@ -37,38 +42,63 @@ class Stat(NamedTuple):
     modified_ms: int
 
 
+class _Descriptor(int):
+    """The operating system's number of an open file, which is closed with the last reference.
+
+    So a thread that reads is never handed the bytes of another file, though one that deletes the
+    file closes it meanwhile.
+    """
+
+    __slots__ = ()
+
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        close(self)
+
+
 class File(FileSource):
     """A file that may be written at any position; opened when it is first used.
 
-    Threads may share one for reading. `path` follows renames that the file system is asked for with
-    this file. A file that was closed opens again when it is used again.
+    Threads may share one. `path` follows renames that the file system is asked for with this file.
+    A file that was closed opens again when it is used again.
+
+    Args:
+        path: of the file.
+        create: make the file now, if it is not there.
 
     Raises:
         OSError: from any method, also for a file that is not there.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, create: bool = False) -> None:
         self.path = path
-        self._descriptor = -1
+        self._descriptor: _Descriptor | None = None
         self._opening = threading.Lock()
+        if create:
+            self._descriptor = _Descriptor(os.open(path, _READ_WRITE | os.O_CREAT, 0o644))
 
     @property
     def descriptor(self) -> int:  # type: ignore[override]  # the base keeps it as an attribute
-        """The operating system's number of the open file."""
-        if self._descriptor < 0:
+        """The operating system's number of the open file; keep it while it is used."""
+        descriptor = self._descriptor
+        if descriptor is None:
             with self._opening:
-                if self._descriptor < 0:
-                    self._descriptor = os.open(self.path, os.O_RDWR)
-        return self._descriptor
+                descriptor = self._descriptor
+                if descriptor is None:
+                    descriptor = self._descriptor = _Descriptor(os.open(self.path, _READ_WRITE))
+        return descriptor
+
+    def read_bytes(self, position: int, size: int) -> bytes:
+        """Return the ``size`` bytes from ``position``, fewer at the end of the file."""
+        return _pread(self.descriptor, size, position)
 
     def write(self, data: Data, position: int) -> None:
         """Write all of ``data``, C-contiguous bytes, at ``position``; the file grows as needed."""
-        written = os.pwrite(self.descriptor, data, position)
+        descriptor = self.descriptor
+        written = _pwrite(descriptor, data, position)
         size = memoryview(data).nbytes
         while written < size:  # a full disk raises at the second try
-            written += os.pwrite(
-                self.descriptor, memoryview(data).cast("B")[written:], position + written
-            )
+            rest = memoryview(data).cast("B")[written:]
+            written += _pwrite(descriptor, rest, position + written)
 
     def truncate(self, size: int) -> None:
         """Cut the file to ``size`` bytes, or make it longer with zeros that take no space."""
@@ -76,14 +106,12 @@ class File(FileSource):
 
     def sync(self) -> None:
         """Return when all that was written is on the disk."""
-        os.fsync(self.descriptor)
+        _sync(self.descriptor)
 
     def close(self) -> None:
-        """Close the file; a second call does nothing."""
+        """Close the file once nobody reads it any more; a second call does nothing."""
         with self._opening:
-            if self._descriptor >= 0:
-                os.close(self._descriptor)
-                self._descriptor = -1
+            self._descriptor = None
 
 
 class DirectoryLock:
@@ -94,9 +122,11 @@ class DirectoryLock:
 
     def release(self) -> None:
         """Give the lock back; a second call does nothing."""
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        with _LOCKING:
+            if self._descriptor >= 0:
+                _LOCKED.discard(_identity(os.fstat(self._descriptor)))
+                os.close(self._descriptor)
+                self._descriptor = -1
 
 
 class FileSystem:
@@ -108,8 +138,7 @@ class FileSystem:
 
     def create(self, path: str) -> File:
         """Return a file to read and write, made empty if it is not there."""
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o644))
-        return self.open(path)
+        return File(path, create=True)
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a small file."""
@@ -148,7 +177,7 @@ class FileSystem:
         finally:
             file.close()
         self.rename(temporary, path)
-        self.sync_directory(os.path.dirname(path))
+        self.sync_directory(os.path.dirname(path) or ".")
 
     def remove(self, path: str) -> None:
         """Remove a file."""
@@ -164,6 +193,8 @@ class FileSystem:
 
     def sync_directory(self, path: str) -> None:
         """Return when names made, changed and removed in a folder are on the disk."""
+        if os.name == "nt":  # folders cannot be opened there; names are journaled
+            return
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -183,16 +214,60 @@ class FileSystem:
 
         Kafka: FileLock.tryLock (4.2)
         """
-        import fcntl  # not on every system, and only needed to write
-
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(descriptor)
-            problem = "the directory is locked; a broker or another process is using it"
-            raise LogDirectoryError(os.path.dirname(path), problem) from error
+        problem = "the directory is locked; a broker or another process is using it"
+        with _LOCKING:
+            # A process may lock a file as often as it likes, and loses the lock when it closes the
+            # file the first time: so one that is locked here is not even opened.
+            if os.path.exists(path) and _identity(os.stat(path)) in _LOCKED:
+                raise LogDirectoryError(os.path.dirname(path), problem)
+            descriptor = os.open(path, _READ_WRITE | os.O_CREAT, 0o644)
+            try:
+                _lock(descriptor)
+            except OSError as error:
+                os.close(descriptor)
+                raise LogDirectoryError(os.path.dirname(path), problem) from error
+            _LOCKED.add(_identity(os.fstat(descriptor)))
         return DirectoryLock(descriptor)
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _SEEKING: Final = threading.Lock()
+
+    def _pread(descriptor: int, size: int, position: int) -> bytes:
+        with _SEEKING:
+            os.lseek(descriptor, position, os.SEEK_SET)
+            return os.read(descriptor, size)
+
+    def _pwrite(descriptor: int, data: Data, position: int) -> int:
+        with _SEEKING:
+            os.lseek(descriptor, position, os.SEEK_SET)
+            return os.write(descriptor, data)
+
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+    _sync: Final = os.fsync
+else:
+    import fcntl
+
+    _pread: Final = os.pread
+    _pwrite: Final = os.pwrite
+
+    def _lock(descriptor: int) -> None:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    if sys.platform == "darwin":  # fsync alone leaves the bytes in the drive's memory
+
+        def _sync(descriptor: int) -> None:
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+    else:
+        _sync: Final = os.fsync
 
 
 LOCAL: Final = FileSystem()

@@ -10,12 +10,13 @@ import numpy as np
 
 from workbench.errors import CorruptFileError, CorruptRecordError
 from workbench.file_system.local import Data, File, FileSystem
+from workbench.files.batch_walk import BatchHeader, check_size, walk_batches
 from workbench.layout import problems
-from workbench.layout.batch_header import ENTRY_HEADER_SIZE
-from workbench.layout.message_header import SMALLEST_MESSAGE
+from workbench.layout.attributes import UNKNOWN
+from workbench.record.batch_records import columns_of
 from workbench.record.batch_table import BatchTable, scan_batches
+from workbench.record.columns import RecordColumns
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.reader import RecordReader
 
 MAX_SIZE: Final = 2**31 - 1  # bytes of a segment
 _FIRST_WINDOW: Final = 1 << 16  # bytes whose headers are read at first where one is looked for
@@ -239,10 +240,8 @@ class FileRecords:
         """
         end = self.size if stop is None else min(stop, self.size)
         table = scan_batches(self.file, start, end)
-        position = table.stop.position
-        # A broker does not look at 17 bytes that no batch fits into.
-        if table.stop.code == problems.BAD_SIZE and end - position > ENTRY_HEADER_SIZE:
-            raise self._bad_size(position)
+        if table.stop.code == problems.BAD_SIZE:
+            check_size(self.file, table.stop.position, end)
         return table
 
     def first_batch(self, position: int = 0) -> Any | None:
@@ -274,6 +273,8 @@ class FileRecords:
     def search_for_offset(self, target: int, start: int = 0) -> LogOffsetPosition | None:
         """Return the first batch that reaches offset ``target``; None if none does.
 
+        Reads on until a batch begins at or behind ``target``, or to the end.
+
         Args:
             target: an offset.
             start: byte position of a batch at or before the one looked for.
@@ -283,9 +284,21 @@ class FileRecords:
 
         Kafka: FileRecords.searchForOffsetFromPosition (4.2)
         """
-        rows = self.batches(start).rows
-        found = np.flatnonzero(rows["last_offset"] >= target)
-        return self._place(rows[int(found[0])]) if len(found) else None
+        before: BatchHeader | None = None
+        for batch in walk_batches(self.file, start, self.size):
+            base = batch.base_offset
+            if base == UNKNOWN and batch.magic < 2 and batch.last_offset >= target:
+                base = self._base_offset(batch)
+            if base == target:
+                return LogOffsetPosition(base, batch.position, batch.size)
+            if base > target:
+                if before is not None and before.last_offset >= target:
+                    break
+                return LogOffsetPosition(base, batch.position, batch.size)
+            before = batch
+        if before is None or before.last_offset < target:
+            return None
+        return LogOffsetPosition(self._base_offset(before), before.position, before.size)
 
     def search_for_timestamp(
         self, target: int, start: int, start_offset: int
@@ -302,25 +315,18 @@ class FileRecords:
 
         Kafka: FileRecords.searchForTimestamp (4.2)
         """
-        rows = self.batches(start).rows
-        for row in rows[rows["max_timestamp"] >= target]:
-            position = int(row["position"])
-            stop = position + int(row["size"])
-            for chunk in RecordReader(self.file, position, stop, options=0, check_crc=False):
-                for problem in chunk.problems:
-                    what = problems.WORDS.get(problem.code, "the batch cannot be read")
-                    raise CorruptRecordError(self.path, problem.position, what)
-                columns = chunk.columns
-                found = np.flatnonzero(
-                    (columns.timestamps >= target) & (columns.offsets >= start_offset)
+        for batch in walk_batches(self.file, start, self.size):
+            if batch.max_timestamp < target:
+                continue
+            columns = self._columns(batch)
+            found = (columns.timestamps >= target) & (columns.offsets >= start_offset)
+            slot = int(found.argmax()) if len(found) else 0
+            if len(found) and found[slot]:
+                return TimestampAndOffset(
+                    int(columns.timestamps[slot]),
+                    int(columns.offsets[slot]),
+                    _epoch(batch.partition_leader_epoch),
                 )
-                if len(found):
-                    slot = int(found[0])
-                    return TimestampAndOffset(
-                        int(columns.timestamps[slot]),
-                        int(columns.offsets[slot]),
-                        _epoch(row["partition_leader_epoch"]),
-                    )
         return None
 
     def largest_timestamp_after(self, start: int = 0) -> TimestampAndOffset:
@@ -346,13 +352,28 @@ class FileRecords:
             _epoch(row["partition_leader_epoch"]),
         )
 
-    def _place(self, row: Any) -> LogOffsetPosition:
-        return LogOffsetPosition(int(row["base_offset"]), int(row["position"]), int(row["size"]))
+    def _columns(self, batch: BatchHeader) -> RecordColumns:
+        """Return offsets and timestamps of the records of a batch.
 
-    def _bad_size(self, position: int) -> CorruptRecordError:
-        size = int.from_bytes(self.file.read(position + 8, 4).tobytes(), signed=True)
-        problem = f"a batch of {size} bytes, at least {SMALLEST_MESSAGE} are needed"
-        return CorruptRecordError(self.path, position, problem)
+        Raises:
+            CorruptRecordError: it cannot be read.
+        """
+        data = self.read(batch.position, batch.size)
+        rows = data.batches().rows
+        try:
+            return columns_of(data.buffer, rows, options=0)
+        except CorruptRecordError as error:
+            at = batch.position + (error.position or 0)
+            raise CorruptRecordError(self.path, at, error.problem) from error
+
+    def _base_offset(self, batch: BatchHeader) -> int:
+        """Return the base offset of a batch; a wrapper of magic 0 or 1 is decompressed for it.
+
+        Kafka: FileChannelRecordBatch.baseOffset (4.2)
+        """
+        if batch.base_offset != UNKNOWN or batch.magic == 2:
+            return batch.base_offset
+        return int(self._columns(batch).offsets[0])
 
 
 def _epoch(number: Any) -> int | None:
