@@ -186,9 +186,8 @@ class LeaderEpochCache:
     def _take(self, entry: EpochEntry) -> bool:
         """Add an entry in memory; return whether it was needed."""
         if entry.epoch < 0 or entry.start_offset < 0:
-            raise ValueError(
-                f"{self._context.topic_partition}: epoch {entry.epoch} at offset {entry.start_offset}"
-            )
+            where = self._context.topic_partition
+            raise ValueError(f"{where}: epoch {entry.epoch} at offset {entry.start_offset}")
         entries = self._entries
         if entries:
             latest = entries[-1]
