@@ -3,17 +3,19 @@
 Kafka: the fields of LogManager (4.2)
 """
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
-from workbench.errors import StorageError
+from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.local import FileSystem
 from workbench.files.names import LOG_START_OFFSETS, RECOVERY_POINTS, TopicPartition
+from workbench.log.broker_config import BrokerConfig
 from workbench.log.clock import Clock
-from workbench.log.config import BrokerConfig, LogConfig
+from workbench.log.config import LogConfig
 from workbench.log.failures import LogDirFailures
 from workbench.log.log import Log
 from workbench.log.scheduler import Scheduler
@@ -59,6 +61,54 @@ class ManagerContext:
     deletion: DeletionQueue
     registry: LogRegistry = field(default_factory=LogRegistry)
     cleaning: Cleaning | None = None
+
+    @classmethod
+    def of(
+        cls,
+        paths: Iterable[str | os.PathLike[str]],
+        config: BrokerConfig | Mapping[str, Any] | None,
+        topic_configs: Mapping[str, Mapping[str, Any]] | None,
+        *,
+        fs: FileSystem,
+        clock: Clock,
+        scheduler: Scheduler,
+        observer: Observer | None,
+        rng: Random,
+        cleaning: Cleaning | None = None,
+    ) -> Self:
+        """Return the surroundings of a manager that has not started.
+
+        Raises:
+            ConfigError: a configuration's name or value is wrong.
+            LogDirectoryError: a directory is named twice.
+
+        Kafka: LogManager.apply (4.2)
+        """
+        broker = config if isinstance(config, BrokerConfig) else BrokerConfig.of(config or {})
+        failures = LogDirFailures()
+        directories: dict[str, ManagedDirectory] = {}
+        for path in map(os.path.abspath, paths):
+            if os.path.realpath(path) in map(os.path.realpath, directories):
+                raise LogDirectoryError(path, "named more than once")
+            directories[path] = ManagedDirectory(path, fs, failures, observer)
+        context = cls(
+            directories=directories,
+            directory_ids={},
+            config=broker,
+            defaults=broker.topic_defaults(),
+            topic_configs=dict(topic_configs or {}),
+            fs=fs,
+            clock=clock,
+            scheduler=scheduler,
+            failures=failures,
+            observer=observer,
+            rng=rng,
+            deletion=DeletionQueue(clock, lambda: context.defaults.file_delete_delay_ms),
+            cleaning=cleaning,
+        )
+        for topic in context.topic_configs:
+            context.config_of(topic)
+        return context
 
     @property
     def live(self) -> list[ManagedDirectory]:
@@ -116,7 +166,7 @@ class ManagerContext:
         starts = {
             partition: log.log_start_offset
             for partition, log in logs.items()
-            if log.log_start_offset > log.segments.first.base_offset
+            if log.log_start_offset > log.segments[0].base_offset
         }
         self._checkpoint(path, LOG_START_OFFSETS, starts)
 

@@ -145,7 +145,7 @@ def _close_all(context: ManagerContext, logs: list[Log], threads: int) -> bool:
 
     def close(log: Log) -> bool:
         try:
-            log.flush(force=True)
+            log.flush(force_active_segment=True)
             log.close()
         except (StorageError, OSError) as error:
             context.tell("log not closed", log.topic_partition, str(error))

@@ -20,9 +20,9 @@ from uuid import UUID
 from workbench.errors import LogDirectoryError
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.names import TopicPartition
+from workbench.log.broker_config import BrokerConfig
 from workbench.log.clock import Clock, SystemClock
-from workbench.log.config import BrokerConfig, LogConfig
-from workbench.log.failures import LogDirFailures
+from workbench.log.config import LogConfig
 from workbench.log.log import Log
 from workbench.log.scheduler import Scheduler, Task, ThreadScheduler
 from workbench.log.steps import Observer
@@ -30,8 +30,6 @@ from workbench.log_manager import moving, upkeep
 from workbench.log_manager.cleaning import Cleaning
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.creation import LogCreation
-from workbench.log_manager.deletion import DeletionQueue
-from workbench.log_manager.directory import ManagedDirectory
 from workbench.log_manager.identity import Identity
 from workbench.log_manager.lifecycle import (
     check_any_is_live,
@@ -93,31 +91,20 @@ class LogManager:
         cleaning: Cleaning | None = None,
         progress: Progress | None = None,
     ) -> None:
-        broker = config if isinstance(config, BrokerConfig) else BrokerConfig.of(config or {})
-        failures = LogDirFailures()
         clock = SystemClock() if clock is None else clock
-        paths = [os.path.abspath(path) for path in directories]
-        for path in paths:
-            if sum(os.path.realpath(path) == os.path.realpath(other) for other in paths) > 1:
-                raise LogDirectoryError(path, "named more than once")
         self._owns_scheduler = scheduler is None
-        self._context = ManagerContext(
-            {path: ManagedDirectory(path, fs, failures, observer) for path in paths},
-            {},
-            broker,
-            broker.topic_defaults(),
-            dict(topic_configs or {}),
-            fs,
-            clock,
-            ThreadScheduler(_BACKGROUND_THREADS) if scheduler is None else scheduler,
-            failures,
-            observer,
-            Random() if rng is None else rng,  # noqa: S311 - ids and jitter, no secrets
-            DeletionQueue(clock, lambda: self._context.defaults.file_delete_delay_ms),
+        self._context = ManagerContext.of(
+            directories,
+            config,
+            topic_configs,
+            fs=fs,
+            clock=clock,
+            scheduler=ThreadScheduler(_BACKGROUND_THREADS) if scheduler is None else scheduler,
+            observer=observer,
+            rng=Random() if rng is None else rng,  # noqa: S311 - ids and jitter, no secrets
             cleaning=cleaning,
         )
-        for topic in self._context.topic_configs:
-            self._context.config_of(topic)
+        failures = self._context.failures
         failures.listeners.append(self._directory_failed)
         for path in initial_offline_directories:
             failures.add(os.path.abspath(path), OSError("it failed before the start"))

@@ -101,7 +101,8 @@ def delete_later(
         context.cleaning.abort(topic_partition)
         if checkpoint:
             context.cleaning.forget(log.parent_directory, topic_partition)
-    log.rename_directory(_marked(context, topic_partition, is_stray=is_stray))
+    name = _marked(context, topic_partition, is_stray=is_stray)
+    log.rename_directory(name, reinitialize=False)
     if is_stray:
         context.registry.stray[topic_partition] = log
     else:

@@ -3,9 +3,11 @@
 Kafka: LogManager.loadLog (4.2)
 """
 
+import os
 from collections.abc import Callable
 from uuid import UUID
 
+from workbench.errors import CorruptCheckpointError, StorageError
 from workbench.files.names import TopicPartition, directory_name, parse_directory_name
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
@@ -26,22 +28,34 @@ def open_log(
     had_clean_shutdown: bool = True,
     topic_id: UUID | None = None,
 ) -> Log:
-    """Open the log in a folder; arguments and errors as of `Log.open`."""
-    return Log.open(
-        folder,
-        context.config_of(topic_partition.topic),
-        log_start_offset=log_start_offset,
-        recovery_point=recovery_point,
-        had_clean_shutdown=had_clean_shutdown,
-        topic_id=topic_id,
-        fs=context.fs,
-        clock=context.clock,
-        scheduler=context.scheduler,
-        failures=context.failures,
-        producer_config=context.config.producer_config(),
-        rng=context.rng,
-        observer=context.observer,
-    )
+    """Open the log in a folder; arguments and errors as of `Log.open`.
+
+    Raises:
+        StorageError: also where its topic id or leader epochs cannot be understood: for a broker
+            that is a failure of the disk.
+    """
+    try:
+        log = Log.open(
+            folder,
+            context.config_of(topic_partition.topic),
+            log_start_offset=log_start_offset,
+            recovery_point=recovery_point,
+            had_clean_shutdown=had_clean_shutdown,
+            fs=context.fs,
+            clock=context.clock,
+            scheduler=context.scheduler,
+            failures=context.failures,
+            producer_config=context.config.producer_config,
+            rng=context.rng,
+            observer=context.observer,
+        )
+    except CorruptCheckpointError as error:
+        directory = os.path.dirname(folder)
+        context.failures.add(directory, OSError(str(error)))
+        raise StorageError(directory, str(error)) from error
+    if topic_id is not None and log.topic_id is None:
+        log.assign_topic_id(topic_id)
+    return log
 
 
 def load_folder(
@@ -66,7 +80,7 @@ def load_folder(
         log_start_offset=folder.log_start_offset,
         had_clean_shutdown=folder.had_clean_shutdown,
     )
-    name = parse_directory_name(log.name)
+    name = parse_directory_name(os.path.basename(folder.path))
     kind = "log" if name is None else name.kind
     if kind == "delete":
         context.deletion.add(log)
@@ -83,6 +97,6 @@ def load_folder(
 def set_aside(context: ManagerContext, log: Log, reason: str) -> None:
     """Rename a log's folder to `-stray`; it is kept, and not served."""
     unique = f"{context.rng.getrandbits(128):032x}"
-    log.rename_directory(directory_name(*log.topic_partition, "stray", unique))
+    log.rename_directory(directory_name(*log.topic_partition, "stray", unique), reinitialize=False)
     context.registry.stray[log.topic_partition] = log
     context.tell("log set aside as stray", log.topic_partition, reason, directory=log.directory)

@@ -10,7 +10,6 @@ from workbench.errors import WorkbenchError
 from workbench.files.names import TopicPartition, parse_directory_name
 from workbench.log.log import Log
 
-
 PartitionName = TopicPartition | str
 """A partition, or the name of its folder: ``"orders-0"``."""
 

@@ -5,7 +5,7 @@ Kafka: LogManager.startupWithConfigOverrides (4.2)
 
 from collections.abc import Callable
 
-from workbench.log.config import BrokerConfig
+from workbench.log.broker_config import BrokerConfig
 from workbench.log.scheduler import Scheduler, Task
 
 
@@ -57,6 +57,7 @@ class DeletionTask:
         self._scheduler = scheduler
         self._delete_due = delete_due
         self._task: Task | None = None
+        self._is_cancelled = False
 
     def start(self, delay_ms: int) -> None:
         """Run for the first time after ``delay_ms``."""
@@ -64,6 +65,7 @@ class DeletionTask:
 
     def cancel(self) -> None:
         """Run no more."""
+        self._is_cancelled = True
         if self._task is not None:
             self._task.cancel()
 
@@ -72,7 +74,8 @@ class DeletionTask:
         try:
             delay = self._delete_due()
         finally:
-            self.start(delay)
+            if not self._is_cancelled:
+                self.start(delay)
 
 
 def _without_result(task: Callable[[], object]) -> Callable[[], None]:

@@ -39,7 +39,7 @@ def delete_old_segments(context: ManagerContext) -> int:
 
 def _delete_old_segments_of(log: Log) -> int:
     try:
-        return log.delete_old_segments()
+        return sum(verdict.is_deleted for verdict in log.delete_old_segments())
     except StorageError:
         return 0  # noted where it happened: the directory is offline
 

@@ -1,0 +1,205 @@
+"""What a consumer meets in a log: how far it comes, what it is given, what is missing.
+
+It fetches and reads as Kafka's own consumer does with its default settings, `check.crcs` on. It
+only counts: values are not kept, and batches are decoded only where their headers do not tell.
+
+Kafka: Fetcher, CompletedFetch (4.2 clients)
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import CorruptFileError, CorruptRecordError, WorkbenchError
+from workbench.files.transaction_index import AbortedTransaction
+from workbench.layout.control_records import ABORT
+from workbench.log.log import Log
+from workbench.record.batch_records import columns_of, records_in
+from workbench.record.batch_validity import count_valid
+from workbench.record.control import decode_control_type
+from workbench.record.memory_records import MemoryRecords
+
+Isolation = Literal["read_uncommitted", "read_committed"]
+
+FETCH_SIZE: Final = 1 << 20  # max.partition.fetch.bytes
+
+_LARGEST_SIZE: Final = 2**31 - 1 - 12  # of a batch; above, adding the 12 bytes overflows
+_SIZE_AT: Final = 8
+_SIZE_END: Final = 12
+_NO_PRODUCER: Final = -1
+
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(slots=True)
+class ConsumerView:
+    """What one consumer met that read a log from its start to its end.
+
+    Attributes:
+        isolation: of the consumer.
+        beginning: the log start offset.
+        end: where it may read up to, exclusive: high watermark or last stable offset.
+        position: where it stands at last; `end`, unless it failed or gets nothing more.
+        records: that it was given.
+        error: why it failed at `position`; empty if it did not.
+        holes: offsets [first, end) that were not there between two batches; in a compacted log
+            that is as it should be.
+        is_compacted: whether batches were found that records were taken out of.
+        has_transactions: whether it met transactional batches.
+        aborted_served: records it was given though their transaction was aborted (only
+            read_committed).
+    """
+
+    isolation: Isolation
+    beginning: int
+    end: int
+    position: int
+    records: int = 0
+    error: str = ""
+    holes: list[tuple[int, int]] = field(default_factory=list)
+    is_compacted: bool = False
+    has_transactions: bool = False
+    aborted_served: int = 0
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether it came to the end."""
+        return self.position >= self.end and not self.error
+
+
+def consume(log: Log, isolation: Isolation = "read_uncommitted") -> ConsumerView:
+    """Read a log as a consumer does whose leader this is; the log must hold all its replicas.
+
+    Raises:
+        OSError: a file cannot be read.
+
+    Kafka: Consumer.poll (4.2)
+    """
+    log.update_high_watermark(log.log_end_offset)
+    committed = isolation == "read_committed"
+    end = log.last_stable_offset if committed else log.log_end_offset
+    view = ConsumerView(isolation, log.log_start_offset, end, log.log_start_offset)
+    reader = _Reader(view)
+    while view.position < end and not view.error:
+        before = view.position
+        try:
+            data = log.read(
+                before, FETCH_SIZE, isolation="read_committed" if committed else "high_watermark"
+            )
+        except (WorkbenchError, ValueError) as error:
+            view.error = f"the broker answers the fetch with an error: {error}"
+            break
+        records = data.records
+        if not records.size:
+            break
+        reader.take(records, list(data.aborted_transactions or ()))
+        if view.position == before and not view.error:
+            view.error = "no progress: not one whole batch was returned"
+    return view
+
+
+class _Reader:
+    """The consumer's side: goes through what was fetched and moves the position."""
+
+    def __init__(self, view: ConsumerView) -> None:
+        self._view = view
+        self._pending: dict[int, int] = {}  # producer id → records given in its transaction
+        self._expected = view.position  # where the next batch should begin
+
+    def take(self, records: MemoryRecords, aborted: list[AbortedTransaction]) -> None:
+        """Read what one fetch returned; stops at the first thing wrong."""
+        view = self._view
+        buffer = records.buffer
+        rows, problem = _whole_batches(records)
+        if problem is None and _overflows(buffer, rows):
+            view.error = "the length of a batch overflows: the consumer throws, at every poll"
+            return
+        valid = count_valid(buffer, rows)
+        aborted.sort(key=lambda transaction: transaction.first_offset)
+        aborted_producers: set[int] = set()
+        for at in range(valid):
+            row = rows[at : at + 1]
+            if self._is_left_out(buffer, row, aborted, aborted_producers):
+                view.position = int(row[0]["last_offset"]) + 1
+                self._expected = view.position
+                continue
+            try:
+                self._read(buffer, row)
+            except CorruptRecordError as error:
+                view.error = f"a batch cannot be read: {error.problem}"
+                return
+        if valid < len(rows):
+            offset = int(rows[valid]["base_offset"])
+            view.error = f"the batch at offset {offset} is not valid: size or CRC is wrong"
+        elif problem is not None:
+            view.error = f"a batch cannot be read: {problem.problem}"
+
+    def _is_left_out(
+        self,
+        buffer: Bytes,
+        row: npt.NDArray[Any],
+        aborted: list[AbortedTransaction],
+        aborted_producers: set[int],
+    ) -> bool:
+        """Return whether a batch belongs to an aborted transaction, as the fetch's list tells."""
+        batch = row[0]
+        producer_id = int(batch["producer_id"])
+        if self._view.isolation != "read_committed" or producer_id == _NO_PRODUCER:
+            return False
+        while aborted and aborted[0].first_offset <= int(batch["last_offset"]):
+            aborted_producers.add(aborted.pop(0).producer_id)
+        if batch["is_control"]:
+            if _is_abort(buffer, row):
+                aborted_producers.discard(producer_id)
+                self._view.aborted_served += self._pending.pop(producer_id, 0)
+            self._pending.pop(producer_id, None)
+            return False
+        return bool(batch["is_transactional"]) and producer_id in aborted_producers
+
+    def _read(self, buffer: Bytes, row: npt.NDArray[Any]) -> None:
+        view, batch = self._view, row[0]
+        last_offset, count = int(batch["last_offset"]), int(batch["record_count"])
+        base_offset = int(batch["base_offset"])
+        if batch["is_control"]:
+            given = 0
+        elif batch["magic"] == 2 and count == last_offset - base_offset + 1:
+            given = max(last_offset + 1 - max(base_offset, view.position), 0)
+        elif batch["magic"] == 2 and base_offset >= view.position:
+            given = count
+            view.is_compacted = True
+        else:
+            offsets = columns_of(buffer, row, 0).offsets
+            base_offset = int(offsets[0]) if len(offsets) else last_offset
+            given = int(np.count_nonzero(offsets >= view.position))
+        if base_offset > self._expected:
+            view.holes.append((self._expected, base_offset))
+        view.records += given
+        if batch["is_transactional"]:
+            view.has_transactions = True
+            producer_id = int(batch["producer_id"])
+            self._pending[producer_id] = self._pending.get(producer_id, 0) + given
+        view.position = max(view.position, last_offset + 1)
+        self._expected = view.position
+
+
+def _whole_batches(records: MemoryRecords) -> tuple[npt.NDArray[Any], CorruptFileError | None]:
+    """Return the batches up to the first that cannot be told apart, and what is wrong with it."""
+    try:
+        return records.batches().rows, None
+    except CorruptRecordError as error:
+        position = error.position or 0
+        return records.part(0, position).batches().rows, error
+
+
+def _overflows(buffer: Bytes, rows: npt.NDArray[Any]) -> bool:
+    """Return whether the size behind the whole batches is one that a consumer cannot add to."""
+    end = int(rows[-1]["position"] + rows[-1]["size"]) if len(rows) else 0
+    size = buffer[end + _SIZE_AT : end + _SIZE_END].tobytes()
+    return len(size) == _SIZE_END - _SIZE_AT and int.from_bytes(size, signed=True) > _LARGEST_SIZE
+
+
+def _is_abort(buffer: Bytes, row: npt.NDArray[Any]) -> bool:
+    records = records_in(buffer, row)
+    return bool(records) and decode_control_type(records[0].key) == ABORT

@@ -1,0 +1,64 @@
+"""The steps of loading a log in sentences, and the figures in them that people ask for first."""
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from workbench.log.steps import Step
+
+RECOVERED: Final = "segment recovered"
+EMPTIED: Final = "segment emptied"
+
+# What loading a healthy log tells as well, or what tells of a step of which a later one tells more.
+_NOT_A_CHANGE: Final = frozenset(
+    {
+        "checkpoint read",
+        "flushed",
+        "invalid batch found",
+        "leader epoch assigned",
+        "log loaded",
+        "producer snapshot loaded",
+        "producer snapshot written",
+        "producer state read",
+        "swap found",
+    }
+)
+
+
+def changes_in(steps: Iterable[Step], folder: str) -> tuple[str, ...]:
+    """Return what is done to the files of a folder, a sentence for each step that does something.
+
+    Args:
+        steps: of loading it.
+        folder: its path; names in it are shown without.
+    """
+    return tuple(sentence(step, folder) for step in steps if step.kind not in _NOT_A_CHANGE)
+
+
+def sentence(step: Step, folder: str = "") -> str:
+    """Return a step as people read it: what, where, why, and what was cut."""
+    where = step.where
+    if folder and os.path.dirname(where) == folder:
+        where = os.path.basename(where)
+    text = f"{where}: {step.kind}" if where and where != os.path.basename(folder) else step.kind
+    cut = step.numbers.get("cut")
+    if cut:
+        text += f", {cut} bytes cut"
+    return f"{text} ({step.reason})" if step.reason else text
+
+
+def recovered_from(steps: Iterable[Step]) -> int | None:
+    """Return the first offset that was read again; None if no segment was recovered."""
+    offsets = [step.numbers["base_offset"] for step in steps if step.kind == RECOVERED]
+    return min(offsets, default=None)
+
+
+def bytes_cut(steps: Sequence[Step]) -> int:
+    """Return how many bytes recovery took off the log: ends of segments, and whole segments."""
+    cut = sum(step.numbers["cut"] for step in steps if step.kind in {RECOVERED, EMPTIED})
+    cut += sum(
+        step.numbers.get("size", 0)
+        for step in steps
+        if step.kind in {"segment marked deleted", "segment files removed"}
+    )
+    return int(cut)

@@ -1,0 +1,58 @@
+"""Damage that a broker does not notice when it loads a log, and what it leads to.
+
+Kafka: what LogLoader (4.2) does not look at
+"""
+
+from collections.abc import Iterable
+
+from workbench.log.log import Log
+from workbench.log_manager.consumer import ConsumerView
+from workbench.record.recovery import whole_batches
+
+
+def unnoticed_damage(log: Log, views: Iterable[ConsumerView]) -> tuple[str, ...]:
+    """Return a sentence for each thing wrong with a loaded log.
+
+    Args:
+        log: that was loaded; its files are open.
+        views: of consumers that read it.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    found = [*_beyond_the_end(log)]
+    for view in views:
+        found += _of_consumer(view)
+    return tuple(dict.fromkeys(found))
+
+
+def _beyond_the_end(log: Log) -> list[str]:
+    """Tell of records in the last segment that the broker takes for not being there."""
+    segment, end = log.active_segment, log.log_end_offset
+    last = end - 1
+    for batches in whole_batches(segment.log.file, segment.size):
+        if len(batches.rows):
+            last = max(last, int(batches.rows["last_offset"].max()))
+    if last < end:
+        return []
+    found = f"offsets {end} to {last} are in the file, but the log ends at {end}"
+    return [f"{found}: nobody can read them, and what is appended next gets the same offsets"]
+
+
+def _of_consumer(view: ConsumerView) -> list[str]:
+    who = f"a {view.isolation} consumer"
+    found = []
+    if view.holes and not view.is_compacted:
+        first, end = view.holes[0]
+        more = f" (and {len(view.holes) - 1} more such holes)" if len(view.holes) > 1 else ""
+        found.append(f"consumers step from offset {first} to {end}: there is a hole{more}")
+    if view.error:
+        found.append(f"{who} fails at offset {view.position}: {view.error}")
+    elif view.position < view.end:
+        found.append(
+            f"{who} gets nothing from offset {view.position} on, though the log ends at {view.end}"
+        )
+    if view.aborted_served:
+        count = view.aborted_served
+        found.append(f"{who} is given {count} records of transactions that were aborted")
+    return found
