@@ -14,6 +14,9 @@ from tests.kernels.twins import ALL, Bytes, check_both, decode_both, scan_both, 
 from tests.naive import Record, batch, message
 from workbench.kernels import checksum
 from workbench.kernels.outputs import CHECK_CRC
+from workbench.layout.attributes import LZ4, SNAPPY
+from workbench.record import lz4_frame, xerial_snappy
+from workbench.record.compression import Arena, compress
 
 _PAGES = 4
 
@@ -29,7 +32,7 @@ class EdgeOfMemory:
         if libc.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(mmap.PAGESIZE), 0):
             raise OSError(ctypes.get_errno(), "mprotect")
 
-    def put(self, data: bytes) -> Bytes:
+    def put(self, data: bytes | bytearray) -> Bytes:
         """Return ``data`` as an array that ends at the edge."""
         end = _PAGES * mmap.PAGESIZE
         array = self._memory[end - len(data) : end]
@@ -55,6 +58,20 @@ def read_all(array: Bytes) -> None:
     for run in sound_runs(rows):
         decode_both(array, spans_of(rows), rows, ALL | CHECK_CRC, run)
         decode_both(array, spans_of(rows), rows, ALL, run)
+
+
+def read_codecs(edge: EdgeOfMemory, size: int, randomly: random.Random) -> None:
+    """Read compressed data that is whole, cut or changed, up to the edge."""
+    text = b"".join(b"%d:%d " % (n, randomly.randrange(9)) for n in range(size))
+    arena, spans = Arena(4096), np.zeros((1, 2), np.int64)
+    for codec, run in ((SNAPPY, xerial_snappy.decompress_run), (LZ4, lz4_frame.decompress_run)):
+        packed = bytearray(compress(codec, text, 2))
+        while packed:
+            places = np.array([[0, len(packed)]])
+            arena.clear()
+            run(edge.put(packed).view(), places, arena, spans, (2, 1 << 20, 1 << 20))
+            packed[randomly.randrange(len(packed))] ^= 1 << randomly.randrange(8)
+            del packed[len(packed) - randomly.randrange(1, 9) :]
 
 
 def main() -> int:
@@ -83,6 +100,8 @@ def main() -> int:
                     [0, 1, 0x7F, 0x80, 0xFF, randomly.randrange(256)]
                 )
             read_all(edge.put(bytes(changed)))
+    for place in range(200):
+        read_codecs(edge, place, randomly)
     for size in range(300):
         checksum.crc32c(edge.put(bytes(size)))
         checksum.crc32(edge.put(bytes(size)))

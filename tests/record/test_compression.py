@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from workbench.kernels import dispatch
 from workbench.kernels.dispatch import COMPILED
 from workbench.layout.attributes import CODEC_NAMES, GZIP, LZ4, NONE, SNAPPY, ZSTD
-from workbench.record import compression, lz4_frame, varint, xerial_snappy, zstd_frame
+from workbench.record import gzip_stream, lz4_frame, varint, xerial_snappy, zstd_frame
 from workbench.record.arena import Arena, DecompressionError
 from workbench.record.compression import compress, decompress, decompress_into, decompress_run
 
@@ -46,9 +46,10 @@ KINDS = ("text", "random", "same", "short periods")
 def without_optional_libraries() -> Iterator[None]:
     """Read as where isal, zstandard and numba are not installed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compression, "_inflater", zlib)
+        patch.setattr(gzip_stream, "_inflater", zlib)
         patch.setattr(zstd_frame, "_HAS_ZSTANDARD", False)
         patch.setattr(lz4_frame, "COMPILED", False)
+        patch.setattr(xerial_snappy, "COMPILED", False)
         yield
 
 
@@ -676,9 +677,9 @@ def test_a_zstd_frame_holds_no_more_than_its_headers_allow() -> None:
     for size in (0, 10, 131_072, 131_073, 1_000_000):
         for kind in KINDS:
             packed = compress(ZSTD, sample(size, kind), 2)
-            assert zstd_frame.measure(memoryview(packed)).largest >= size
+            assert zstd_frame.measure(memoryview(packed)) >= size
     packed = compress(ZSTD, sample(100_000, "random"), 2)
-    assert zstd_frame.measure(memoryview(packed)).largest == 100_000  # stored as it is
+    assert zstd_frame.measure(memoryview(packed)) == 100_000  # stored as it is
 
 
 def test_a_reserved_zstd_block_type_is_an_error() -> None:

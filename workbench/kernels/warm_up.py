@@ -36,15 +36,17 @@ def compile_kernels() -> None:
     dispatch.first_invalid(data, 0, rows[:0])
     dispatch.choose_entries(rows, 0, 0, np.empty(1, np.int64))
     if dispatch.COMPILED:
-        _compile_lz4(data, spans)
+        _compile_codecs(data, spans)
 
 
-def _compile_lz4(target: npt.NDArray[np.uint8], places: npt.NDArray[np.int64]) -> None:
+def _compile_codecs(target: npt.NDArray[np.uint8], places: npt.NDArray[np.int64]) -> None:
     from workbench.kernels.lz4 import decode_blocks, decode_frames
+    from workbench.kernels.snappy import decode_streams
 
     source = np.frombuffer(bytes(8), np.uint8)
     decode_blocks(source, 0, 0, target, 0, 0)
     decode_frames(source, places[:0], 0, target, 0, (0, 0, 0), places[:0])
+    decode_streams(source, places[:0], target, 0, (0, 0), places[:0])
 
 
 def main() -> None:

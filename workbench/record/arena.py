@@ -4,14 +4,14 @@ Fresh memory costs far more than copying into memory that was used before, so an
 cleared for each chunk, and keeps what it grew to.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import WorkbenchError
 
-START_CAPACITY: Final = 1 << 20  # bytes; a chunk of small batches fits without growing
+START_CAPACITY: Final = 2 << 20  # bytes; a chunk of small batches fits without growing
 
 
 class DecompressionError(WorkbenchError, ValueError):
@@ -26,7 +26,7 @@ class Arena:
 
     Growing moves the bytes: `data` and `view` are then new objects that begin with the same bytes,
     and views taken before keep the old ones. So take views only when the chunk is filled.
-    Not thread-safe: it also holds the context of a decompressor, which threads must not share.
+    Not thread-safe.
 
     Attributes:
         data: uint8[capacity]; the first `used` bytes are filled.
@@ -35,14 +35,13 @@ class Arena:
         limit: position that the batch being decompressed may not grow beyond.
     """
 
-    __slots__ = ("data", "limit", "used", "view", "zstd")
+    __slots__ = ("data", "limit", "used", "view")
 
     def __init__(self, capacity: int = START_CAPACITY) -> None:
         self.data: npt.NDArray[np.uint8] = np.empty(max(capacity, 1), np.uint8)
         self.view = memoryview(self.data)
         self.used = 0
         self.limit = 0
-        self.zstd: Any = None
 
     def clear(self) -> None:
         """Forget the bytes and keep the memory."""

@@ -7,22 +7,15 @@ unverified is not verified.
 Kafka: org.apache.kafka.common.compress (4.2)
 """
 
-import importlib
-import zlib
-from typing import Any, Final, NoReturn
+from collections.abc import Callable
+from typing import Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.layout.attributes import GZIP, LZ4, NONE, SNAPPY, ZSTD, codec_name
-from workbench.record import lz4_frame, xerial_snappy, zstd_frame
+from workbench.record import gzip_stream, lz4_frame, xerial_snappy, zstd_frame
 from workbench.record.arena import Arena, DecompressionError
-
-_inflater: Any
-try:
-    _inflater = importlib.import_module("isal.isal_zlib")
-except ImportError:  # no wheel for this machine: zlib reads the same, at half the speed
-    _inflater = zlib
 
 __all__ = [
     "Arena",
@@ -42,12 +35,14 @@ LEVELS: Final = {
     ZSTD: (-131072, 22, 3),
 }  # lowest, highest, default
 
-_GZIP_WINDOW: Final = 31  # zlib's number for a gzip header and trailer around 32 KiB of window
-_GZIP_START: Final = bytes.fromhex("1f8b08")
-_GZIP_FRAME_SIZE: Final = 18  # header and trailer
-_LARGEST_DEFLATE_RATIO: Final = 1032
-_GZIP_STEP: Final = 1 << 20
-_SMALL_STEP: Final = 1 << 12
+# What reads one usual batch in one call of a library, or gives None.
+_READ_SMALL: Final[dict[int, Callable[[memoryview], bytes | None]]] = {
+    GZIP: gzip_stream.read_small,
+    ZSTD: zstd_frame.read_small,
+}
+# What reads usual batches in one call of compiled code, and stops at one that is not.
+_COMPILED_RUNS: Final = {LZ4: lz4_frame.decompress_run, SNAPPY: xerial_snappy.decompress_run}
+_AT_ONCE: Final = 64  # batches whose places become Python integers at once
 
 
 def decompress_into(
@@ -74,9 +69,13 @@ def decompress_into(
     """
     start = arena.used
     arena.limit = start + limit
+    read_small = _READ_SMALL.get(codec)
+    content = read_small(data) if read_small else None
     try:
-        if codec == GZIP:
-            _decompress_gzip(data, arena)
+        if content is not None:
+            arena.append(content)
+        elif codec == GZIP:
+            gzip_stream.decompress(data, arena)
         elif codec == LZ4:
             lz4_frame.decompress(data, arena, magic)
         elif codec == SNAPPY:
@@ -113,8 +112,8 @@ def decompress_run(
         data: uint8[n], C-contiguous; what the compressed records lie in.
         places: int64[m, 2]; where the compressed records of each batch start and end in ``data``.
         arena: not cleared; take views of its ``data`` only afterwards.
-        spans: int64[m, 2]; filled for each batch taken: where its bytes start and end in the arena,
-            with nothing between for one that failed.
+        spans: int64[m, 2], C-contiguous; filled for each batch taken: where its bytes start and end
+            in the arena, with nothing between for one that failed.
         magic: of the batches.
         limit: bytes that one batch may expand to.
         enough: bytes in the arena after which no further batch is begun; the first always is.
@@ -123,22 +122,23 @@ def decompress_run(
         How many batches were taken, 1 or more unless there are none, and which of them failed.
     """
     failures: list[tuple[int, DecompressionError]] = []
-    view = memoryview(data)
+    view, ends = memoryview(data), memoryview(spans.reshape(-1))
+    compiled = _COMPILED_RUNS.get(codec)
     index = 0
     while index < len(places) and (index == 0 or arena.used < enough):
-        if codec == LZ4:
-            index += lz4_frame.decompress_run(
-                data, places[index:], arena, spans[index:], (magic, limit, enough)
-            )
-            if index == len(places) or (index and arena.used >= enough):
+        if compiled:
+            index += compiled(data, places[index:], arena, spans[index:], (magic, limit, enough))
+        # Compiled code has left one batch alone; without it these are a few.
+        for start, end in places[index : index + (1 if compiled else _AT_ONCE)].tolist():
+            if index and arena.used >= enough:
                 break
-        start, end = places[index].tolist()
-        try:
-            spans[index] = decompress_into(codec, view[start:end], arena, magic, limit)
-        except DecompressionError as error:
-            spans[index] = arena.used
-            failures.append((index, error))
-        index += 1
+            ends[2 * index] = arena.used
+            try:
+                decompress_into(codec, view[start:end], arena, magic, limit)
+            except DecompressionError as error:
+                failures.append((index, error))
+            ends[2 * index + 1] = arena.used
+            index += 1
     return index, failures
 
 
@@ -175,8 +175,7 @@ def compress(codec: int, data: bytes | memoryview, magic: int, level: int | None
     if codec == LZ4:
         return lz4_frame.compress(data, magic, level)
     if codec == GZIP:
-        stream = zlib.compressobj(level, zlib.DEFLATED, _GZIP_WINDOW)
-        return stream.compress(data) + stream.flush()
+        return gzip_stream.compress(data, level)
     if magic < 2:
         raise ValueError(f"zstd is not allowed in magic {magic}")
     return zstd_frame.compress(data, level)
@@ -199,37 +198,3 @@ def _check_level(codec: int, level: int | None) -> int:
 
 def _refuse(codec: int) -> NoReturn:
     raise DecompressionError(f"codec {codec_name(codec)} is not known")
-
-
-def _decompress_gzip(data: memoryview, arena: Arena) -> None:
-    """Append what the members in ``data`` hold; Java ignores what follows the last one."""
-    # The trailer ends with the size modulo 2**32: a hint only, as the bytes may not be a trailer.
-    hint = int.from_bytes(data[-4:], "little")
-    rest: Any = data
-    while True:
-        rest = _decompress_member(rest, arena, hint)
-        if len(rest) <= _GZIP_FRAME_SIZE or rest[:3] != _GZIP_START:
-            return
-
-
-def _decompress_member(data: Any, arena: Arena, hint: int) -> bytes:
-    """Append one member and return the bytes after it."""
-    if hint > _GZIP_STEP:
-        # A few steps for large data: each copies the input that is still to be read.
-        hint = max(_GZIP_STEP, min(hint, _LARGEST_DEFLATE_RATIO * len(data)) // 8)
-    stream = _inflater.decompressobj(_GZIP_WINDOW)
-    while True:
-        spare = arena.limit + 1 - arena.used
-        step = hint if 0 < hint < spare else min(_SMALL_STEP, spare)  # 0 would mean no limit
-        try:
-            part = stream.decompress(data, step)
-        except _inflater.error as error:
-            raise DecompressionError(f"the gzip stream is corrupt: {error}") from error
-        arena.append(part)
-        if stream.eof:
-            rest: bytes = stream.unused_data
-            return rest
-        data = stream.unconsumed_tail
-        if len(part) < step:
-            raise DecompressionError("the gzip stream is cut short")
-        hint = max(hint, _SMALL_STEP)

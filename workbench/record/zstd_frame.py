@@ -7,8 +7,11 @@ blocks can hold at most, which bounds what is reserved for them.
 Kafka: ZstdCompression (4.2), com.github.luben.zstd.ZstdInputStreamNoFinalizer
 """
 
+import importlib
 import importlib.util
-from typing import Any, Final, NamedTuple
+import threading
+from functools import cache
+from typing import Any, Final
 
 import cramjam
 
@@ -19,7 +22,7 @@ DEFAULT_LEVEL: Final = 3
 # cramjam reads the same where zstandard has no wheel, at two thirds of the speed.
 _HAS_ZSTANDARD: Final = importlib.util.find_spec("zstandard") is not None
 _MAGIC: Final = bytes.fromhex("28b52ffd")
-_PLAIN_START: Final = _MAGIC + b"\0"  # a descriptor without anything optional
+_PLAIN_START: Final = int.from_bytes(_MAGIC, "little")  # then a descriptor of 0: nothing optional
 _SKIPPABLE: Final = bytes.fromhex("2a4d18")  # after a byte 50 to 5f
 _LARGEST_BLOCK: Final = 128 * 1024
 _DICTIONARY_ID_SIZES: Final = (0, 1, 2, 4)
@@ -27,18 +30,16 @@ _CONTENT_SIZE_SIZES: Final = (0, 2, 4, 8)
 _RAW: Final = 0
 _REPEATED: Final = 1
 _COMPRESSED: Final = 2
-_ONE_CALL: Final = 256 * 1024  # bytes below which a copy costs less than making a stream reader
 _FIRST_ROOM: Final = 1 << 20
+_THREAD: Final = threading.local()
 
 
 def compress(data: bytes | memoryview, level: int = DEFAULT_LEVEL) -> bytes:
     """Return ``data`` as one frame without a content size, like the stream that Kafka writes."""
     if not _HAS_ZSTANDARD:
         return bytes(cramjam.zstd.compress(data, level))
-    import zstandard
-
-    stream = zstandard.ZstdCompressor(level=level, write_content_size=False).compressobj()
-    return stream.compress(data) + stream.flush()
+    stream = _zstandard().ZstdCompressor(level=level, write_content_size=False).compressobj()
+    return bytes(stream.compress(data) + stream.flush())
 
 
 def decompress(data: memoryview, arena: Arena) -> None:
@@ -47,44 +48,46 @@ def decompress(data: memoryview, arena: Arena) -> None:
     Raises:
         DecompressionError: a frame is cut short or corrupt, or the limit is reached.
     """
-    content = measure(data)
-    if not _HAS_ZSTANDARD:
-        _decompress_by_cramjam(data, arena, content.largest)
-    elif content.is_plain_frame and content.largest <= min(_ONE_CALL, arena.limit - arena.used):
-        _decompress_small(data, arena, content.largest)
+    largest = measure(data)
+    if _HAS_ZSTANDARD:
+        _decompress_by_reader(data, arena, largest)
     else:
-        _decompress_by_reader(data, arena, content.largest)
+        _decompress_by_cramjam(data, arena, largest)
 
 
-class Content(NamedTuple):
-    """What the headers of frames tell of their content.
+def read_small(data: memoryview) -> bytes | None:
+    """Return what one frame of one compressed block holds, as Kafka writes it.
 
-    Attributes:
-        largest: bytes that it can have at most.
-        is_plain_frame: it is one frame that does not declare its size.
+    Returns:
+        None when the bytes are anything else, or corrupt: `decompress` tells.
     """
+    # Magic and descriptor 0, the window, then the block's header: bits for last, type 2, the size.
+    start = int.from_bytes(data[:9], "little")
+    block = start >> 48
+    is_usual = (
+        start & 0xFFFFFFFFFF == _PLAIN_START and block & 7 == 5 and block >> 3 == len(data) - 9
+    )
+    if not is_usual or not _HAS_ZSTANDARD:
+        return None
+    try:
+        content: bytes = _decompressor().decompress(data, _LARGEST_BLOCK)
+    except _zstandard().ZstdError:
+        return None
+    return content
 
-    largest: int
-    is_plain_frame: bool
 
-
-def measure(data: memoryview) -> Content:
-    """Walk the frame and block headers in ``data``.
+def measure(data: memoryview) -> int:
+    """Walk the frame and block headers in ``data``; return the most bytes that they can hold.
 
     Raises:
         DecompressionError: a frame or block header is not valid, or the last frame is cut short.
     """
     size = len(data)
-    if _is_one_block(data):
-        return _ONE_BLOCK
     at, largest = 0, 0
     while at < size:
         if bytes(data[at : at + 4]) == _MAGIC:
-            start = at
             at, content = _walk_frame(data, at + 4)
             largest += content
-            if start == 0 and at == size:
-                return Content(largest, is_plain_frame=not data[4] & 0xE0)
         elif bytes(data[at + 1 : at + 4]) == _SKIPPABLE and data[at] & 0xF0 == 0x50:
             at += 8 + int.from_bytes(data[at + 4 : at + 8], "little")
         else:
@@ -93,18 +96,7 @@ def measure(data: memoryview) -> Content:
             )
     if at > size:
         raise _cut_short(data)
-    return Content(largest, is_plain_frame=False)
-
-
-_ONE_BLOCK: Final = Content(_LARGEST_BLOCK, is_plain_frame=True)
-
-
-def _is_one_block(data: memoryview) -> bool:
-    """Tell whether ``data`` is a frame of one compressed block as Kafka writes it, and no more."""
-    # Magic and descriptor 0, the window, then the block's header: bits for last, type 2, the size.
-    start = bytes(data[:9])
-    header = int.from_bytes(start[6:], "little")
-    return start[:5] == _PLAIN_START and header & 7 == 5 and header >> 3 == len(data) - 9
+    return largest
 
 
 def _walk_frame(data: memoryview, at: int) -> tuple[int, int]:
@@ -145,28 +137,22 @@ def _cut_short(data: memoryview) -> DecompressionError:
     return DecompressionError(f"the zstd frame is cut short: its {len(data)} bytes have no end")
 
 
-def _context(arena: Arena) -> Any:
-    if arena.zstd is None:
-        import zstandard
-
-        arena.zstd = zstandard.ZstdDecompressor()
-    return arena.zstd
+@cache
+def _zstandard() -> Any:
+    return importlib.import_module("zstandard")
 
 
-def _decompress_small(data: memoryview, arena: Arena, largest: int) -> None:
-    import zstandard
-
+def _decompressor() -> Any:
+    """Return this thread's decompressor: threads must not share one, and making it costs time."""
     try:
-        content = _context(arena).decompress(data, max_output_size=max(largest, 1))
-    except zstandard.ZstdError as error:
-        raise DecompressionError(f"the zstd frame is corrupt: {error}") from error
-    arena.append(content)
+        return _THREAD.decompressor
+    except AttributeError:
+        _THREAD.decompressor = _zstandard().ZstdDecompressor()
+        return _THREAD.decompressor
 
 
 def _decompress_by_reader(data: memoryview, arena: Arena, largest: int) -> None:
-    import zstandard
-
-    reader = _context(arena).stream_reader(data, read_across_frames=True)
+    reader = _decompressor().stream_reader(data, read_across_frames=True)
     end = arena.used + largest
     # One byte more than there can be, so that the reader always reaches the end of the last frame.
     room = min(largest, max(_FIRST_ROOM, 32 * len(data))) + 1
@@ -175,7 +161,7 @@ def _decompress_by_reader(data: memoryview, arena: Arena, largest: int) -> None:
         target = arena.view[arena.used : min(arena.used + room, arena.limit + 1)]
         try:
             filled = reader.readinto(target)
-        except zstandard.ZstdError as error:
+        except _zstandard().ZstdError as error:
             raise DecompressionError(f"the zstd frame is corrupt: {error}") from error
         if arena.used + filled > arena.limit:
             raise arena.limit_error()
