@@ -13,9 +13,8 @@ from workbench.file_system.local import Data, File, FileSystem
 from workbench.files.batch_walk import BatchHeader, check_size, walk_batches
 from workbench.layout import problems
 from workbench.layout.attributes import UNKNOWN
-from workbench.record.batch_records import columns_of
 from workbench.record.batch_table import BatchTable, scan_batches
-from workbench.record.columns import RecordColumns
+from workbench.record.batch_times import BatchTimes, batch_times
 from workbench.record.memory_records import MemoryRecords
 
 MAX_SIZE: Final = 2**31 - 1  # bytes of a segment
@@ -318,13 +317,13 @@ class FileRecords:
         for batch in walk_batches(self.file, start, self.size):
             if batch.max_timestamp < target:
                 continue
-            columns = self._columns(batch)
-            found = (columns.timestamps >= target) & (columns.offsets >= start_offset)
+            times = self._times(batch)
+            found = (times.timestamps >= target) & (times.offsets >= start_offset)
             slot = int(found.argmax()) if len(found) else 0
             if len(found) and found[slot]:
                 return TimestampAndOffset(
-                    int(columns.timestamps[slot]),
-                    int(columns.offsets[slot]),
+                    int(times.timestamps[slot]),
+                    int(times.offsets[slot]),
                     _epoch(batch.partition_leader_epoch),
                 )
         return None
@@ -352,16 +351,16 @@ class FileRecords:
             _epoch(row["partition_leader_epoch"]),
         )
 
-    def _columns(self, batch: BatchHeader) -> RecordColumns:
+    def _times(self, batch: BatchHeader) -> BatchTimes:
         """Return offsets and timestamps of the records of a batch.
 
         Raises:
             CorruptRecordError: it cannot be read.
         """
-        data = self.read(batch.position, batch.size)
-        rows = data.batches().rows
+        data = np.empty(batch.size, np.uint8)
+        data = data[: self.file.read_into(data, batch.position)]
         try:
-            return columns_of(data.buffer, rows, options=0)
+            return batch_times(data)
         except CorruptRecordError as error:
             at = batch.position + (error.position or 0)
             raise CorruptRecordError(self.path, at, error.problem) from error
@@ -373,7 +372,7 @@ class FileRecords:
         """
         if batch.base_offset != UNKNOWN or batch.magic == 2:
             return batch.base_offset
-        return int(self._columns(batch).offsets[0])
+        return int(self._times(batch).offsets[0])
 
 
 def _epoch(number: Any) -> int | None:
