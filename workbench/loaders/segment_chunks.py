@@ -157,7 +157,8 @@ class _OffsetOrder:
         lowest = self._next_offset
         if lowest is None:
             lowest = self._read.segment.base_offset
-        if lowest <= offsets[0] and offsets[-1] < self._end and (offsets[1:] > offsets[:-1]).all():
+        ascends = np.count_nonzero(offsets[1:] > offsets[:-1]) == len(offsets) - 1
+        if ascends and lowest <= offsets[0] and offsets[-1] < self._end:
             self._next_offset = int(offsets[-1]) + 1
             return np.ones(len(offsets), np.bool_)
         start = self._start

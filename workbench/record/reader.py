@@ -188,9 +188,9 @@ class RecordReader:
         np.subtract(rows["position"], window.position, out=spans[:, 0])
         np.add(spans[:, 0], rows["size"], out=spans[:, 1])
         spans[:, 0] += 0 if old else BATCH_HEADER_SIZE
-        size = int(rows["size"].sum())
+        size = int(spans[-1, 1] - spans[0, 0]) + BATCH_HEADER_SIZE
         # The message kernel asks for room by the smallest message, whatever it finds.
-        count = size // SMALLEST_ENTRY + 1 if old else int(rows["record_count"].sum())
+        count = size // SMALLEST_ENTRY + 1 if old else int(np.add.reduce(rows["record_count"]))
         options = self._options | (CHECK_CRC if self._check_crc else 0)
         task = _Task(window.data, spans, rows, options, first - chunk.first_row)
         self._run_kernel(task, (0, len(rows)), chunk.builder, (count, size))
