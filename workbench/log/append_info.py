@@ -15,6 +15,7 @@ from workbench.errors import (
 from workbench.layout.attributes import NO_PARTITION_LEADER_EPOCH, NONE
 from workbench.log.append_origin import AppendOrigin
 from workbench.log.context import LogContext
+from workbench.log.record_rules import rules_of
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.validation import CheckedBatch, check_batches
 
@@ -76,7 +77,9 @@ def analyze(
     log_start_offset: int,
     keeps_offsets: bool,
 ) -> tuple[LogAppendInfo, list[CheckedBatch]]:
-    """Check the batches of an append, by their headers and CRCs, and sum them up.
+    """Check the batches of an append, and sum them up.
+
+    What the records of a leader's append break is told in the batches, not raised.
 
     Args:
         context: of the log.
@@ -104,7 +107,8 @@ def analyze(
     first_offset, last_offset, last_of_first = UNKNOWN_OFFSET, -1, -1
     last_epoch, max_timestamp, source_codec, valid_bytes = -1, NO_TIMESTAMP, NONE, 0
     taken: list[CheckedBatch] = []
-    for batch in check_batches(records):
+    rules = None if keeps_offsets else rules_of(context.config)
+    for batch in check_batches(records, rules, context.clock.now()):
         epoch = batch.partition_leader_epoch
         if origin is AppendOrigin.RAFT_LEADER and epoch != leader_epoch:
             raise InvalidRecordError(

@@ -201,13 +201,15 @@ def _check_producers(
     """
     state = log.producer_state
     updated: dict[int, ProducerAppendInfo] = {}
-    completed = []
+    completed: list[CompletedTransaction] = []
     rows = records.batches().rows
     for batch in producer_batches(rows):
         row = rows[batch.row]
         entry = state.last_entry(batch.producer_id)
         if origin is AppendOrigin.CLIENT and entry is not None:
-            duplicate = entry.find_duplicate_batch(batch)
+            duplicate = entry.find_duplicate(
+                batch.producer_epoch, batch.base_sequence, batch.last_sequence
+            )
             if duplicate is not None:
                 return ProducerUpdate(list(updated.values()), completed, duplicate)
         first_offset = None

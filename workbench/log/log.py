@@ -210,9 +210,7 @@ class Log(LogReading, LogChanges):
         with self.lock, self.context.guard(f"rename the folder of {self.topic_partition}"):
             if self.local.rename_directory(name):
                 self.producer_state.update_directory(self.directory)
-                if reinitialize:
-                    self.leader_epochs = LeaderEpochCache(self.context)
-                else:
+                if not reinitialize:
                     self.leader_epochs.clear()
 
     def close(self) -> None:
@@ -224,6 +222,7 @@ class Log(LogReading, LogChanges):
         Kafka: UnifiedLog.close (4.2)
         """
         with self.lock, self.context.guard(f"close {self.topic_partition}"):
+            self.expiry_task.cancel()
             self.producer_state.take_snapshot()
             self.local.segments.close()
 
@@ -241,6 +240,7 @@ class Log(LogReading, LogChanges):
         Kafka: UnifiedLog.delete (4.2)
         """
         with self.lock, self.context.guard(f"delete {self.topic_partition}"):
+            self.expiry_task.cancel()
             self.leader_epochs.clear()
             doomed = self.segments
             remove_and_delete_segments(

@@ -4,6 +4,7 @@ Kafka: UnifiedLog (4.2)
 """
 
 import threading
+from typing import Final
 from uuid import UUID
 
 from workbench.errors import InconsistentTopicIdError, OffsetOutOfRangeError
@@ -18,6 +19,8 @@ from workbench.log.producer_state import ProducerStateManager
 from workbench.log.segment import LogSegment
 from workbench.log.watermarks import Watermarks
 
+PRODUCER_EXPIRY_INTERVAL_MS: Final = 600_000
+
 
 class LogBase:
     """The parts of a log and what they share; see `Log`.
@@ -30,6 +33,7 @@ class LogBase:
         watermarks: up to where consumers may read.
         topic_id: of the topic; None if `partition.metadata` does not tell.
         lock: held by whatever changes the log.
+        expiry_task: forgets producers that have been silent for long, every ten minutes.
 
     Kafka: UnifiedLog (4.2)
     """
@@ -41,6 +45,7 @@ class LogBase:
         leader_epochs: LeaderEpochCache,
         producer_state: ProducerStateManager,
         log_start_offset: int,
+        producer_expiry_interval_ms: int = PRODUCER_EXPIRY_INTERVAL_MS,
     ) -> None:
         self.context = context
         self.local = local
@@ -51,6 +56,16 @@ class LogBase:
         start = max(log_start_offset, 0 if first is None else first.base_offset)
         self.watermarks = Watermarks(local, producer_state, start, self.lock)
         self.topic_id = self._read_topic_id()
+        self.expiry_task = context.scheduler.schedule(
+            "PeriodicProducerExpirationCheck",
+            self._remove_expired_producers,
+            producer_expiry_interval_ms,
+            producer_expiry_interval_ms,
+        )
+
+    def _remove_expired_producers(self) -> None:
+        with self.lock:
+            self.producer_state.remove_expired(self.context.clock.now())
 
     def __repr__(self) -> str:
         return (
@@ -231,11 +246,20 @@ class LogBase:
         def flush_rolled() -> None:
             with self.context.guard(f"flush the snapshot of {self.topic_partition}"):
                 if snapshot is not None:
-                    self.producer_state.flush_snapshot(snapshot)
+                    self._sync_if_exists(snapshot)
             self.flush_up_to(segment.base_offset)
 
         self.context.scheduler.schedule("flush-log", flush_rolled)
         return segment
+
+    def _sync_if_exists(self, path: str) -> None:
+        fs = self.context.fs
+        if fs.exists(path):
+            file = fs.open(path)
+            try:
+                file.sync()
+            finally:
+                file.close()
 
     def flush(self, *, force_active_segment: bool = False) -> None:
         """Return when all records are on the disk.

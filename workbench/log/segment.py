@@ -16,7 +16,7 @@ from workbench.files.transaction_index import AbortedTransaction
 from workbench.files.writable_index import WritableOffsetIndex, WritableTimeIndex
 from workbench.files.writable_transaction_index import WritableTransactionIndex
 from workbench.log.context import LogContext
-from workbench.log.producer_state import CompletedTransaction
+from workbench.log.producer_entry import CompletedTransaction
 from workbench.log.segment_reading import SegmentReading, all_fit, fits
 from workbench.record.memory_records import MemoryRecords
 

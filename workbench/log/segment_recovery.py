@@ -154,7 +154,8 @@ def read_marker(entry: npt.NDArray[np.uint8]) -> TransactionMarker:
         CorruptRecordError: the record cannot be read, or is no commit or abort.
     """
     record = MemoryRecords(entry).records()[0]
-    return TransactionMarker.decode(record.key, record.value, record.timestamp)
+    timestamp = -1 if record.timestamp is None else record.timestamp
+    return TransactionMarker.decode(record.key, record.value, timestamp)
 
 
 def _running_largest(
