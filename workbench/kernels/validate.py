@@ -25,6 +25,7 @@ from workbench.kernels.checks import (
     HEADS_ONLY,
     IS_CONTROL,
     IS_IN_ORDER,
+    IS_READY,
     IS_TRANSACTIONAL,
     LARGEST_TIMESTAMP,
     LAST_OFFSET,
@@ -50,6 +51,7 @@ from workbench.kernels.varint import read_varint, read_varlong
 from workbench.layout.attributes import (
     CODEC_MASK,
     CONTROL_BIT,
+    CREATE_TIME,
     LOG_APPEND_TIME,
     LOG_APPEND_TIME_BIT,
     NONE,
@@ -114,24 +116,22 @@ _SMALLEST_BODY = 1  # bytes after a record's length: the attributes are read bef
 
 @kernel
 def _is_refused(
-    timestamp: int,
-    has_key: bool,
-    options: int,
-    batch_has_append_time: bool,
-    window: tuple[int, int, int],
+    timestamp: int, facts: tuple[bool, bool], options: int, window: tuple[int, int, int]
 ) -> bool:
     """Return whether a record breaks a rule of the topic.
 
     Args:
+        facts: (has a key, its batch says that its timestamps are those of appending).
         window: (now, ms before now, ms after now) that a time of creation must lie in.
     """
+    has_key, has_append_time = facts
     if options & NEEDS_KEYS and not has_key:
         return True
     if options & APPEND_TIME == 0 and timestamp != -1:
         now, before, after = window
         age = now - timestamp
         return age > before or -age > after
-    return batch_has_append_time
+    return has_append_time
 
 
 @kernel
@@ -211,7 +211,7 @@ def _walk_records(
         timestamp = max_timestamp if use_max else base_timestamp + timestamp_delta
         largest = max(largest, timestamp)
         in_order &= offset_delta == index
-        refused += _is_refused(timestamp, key_size >= 0, options, use_max, window)
+        refused += _is_refused(timestamp, (key_size >= 0, use_max), options, window)
     if count > 0 and at != end:
         return BYTES_AFTER_RECORDS, at, count, largest, refused, in_order
     return OK, at, count, largest, refused, in_order
@@ -235,6 +235,7 @@ def _check_records(
     if count < 0:
         row[RECORD_PROBLEM] = BAD_COUNT
         row[RECORD_PROBLEM_AT] = at - shift
+        row[CHECKED_COUNT] = 0
         return
     times = (row[BASE_TIMESTAMP], row[MAX_TIMESTAMP], row[TIMESTAMP_TYPE] == LOG_APPEND_TIME)
     code, where, checked, largest, refused, in_order = _walk_records(
@@ -246,6 +247,19 @@ def _check_records(
     row[LARGEST_TIMESTAMP] = largest
     row[REFUSED_COUNT] = refused
     row[IS_IN_ORDER] = in_order
+    row[IS_READY] = (
+        code == OK
+        and refused == 0
+        and in_order
+        and count > 0
+        and row[BASE_OFFSET] == 0
+        and row[LAST_OFFSET] == count - 1
+        and row[IS_CONTROL] == 0
+        and (row[PRODUCER_ID] < 0 or row[BASE_SEQUENCE] >= 0)
+        and options & APPEND_TIME == 0
+        and row[TIMESTAMP_TYPE] == CREATE_TIME
+        and row[MAX_TIMESTAMP] == largest
+    )
 
 
 @kernel
@@ -326,7 +340,7 @@ def _check_message(
     has_append_time = row[TIMESTAMP_TYPE] == LOG_APPEND_TIME
     row[CHECKED_COUNT] = 1
     row[LARGEST_TIMESTAMP] = max(-1, timestamp)
-    row[REFUSED_COUNT] = _is_refused(timestamp, key_size >= 0, options, has_append_time, window)
+    row[REFUSED_COUNT] = _is_refused(timestamp, (key_size >= 0, has_append_time), options, window)
     row[IS_IN_ORDER] = 1
 
 
@@ -369,8 +383,8 @@ def check_batches(
     Args:
         data: uint8[n], C-contiguous.
         position: in ``data``, where a batch starts.
-        rows: int64[m, COLUMNS], filled in order. What they say of records is -1 and 0 where these
-            were not looked at: not asked for, compressed, or a batch with a problem.
+        rows: int64[m, COLUMNS], filled in order. `CHECKED_COUNT` is -1 where records were not
+            looked at: not asked for, compressed, or a batch with a problem.
         options: sum of CHECK_RECORDS, NEEDS_KEYS, APPEND_TIME.
         now, before, after: ms; a time of creation must lie in [now - before, now + after].
 
@@ -407,10 +421,11 @@ def check_batches(
         row[MAGIC] = magic
         row[RECORD_PROBLEM] = OK
         row[RECORD_PROBLEM_AT] = -1
-        row[CHECKED_COUNT] = 0
+        row[CHECKED_COUNT] = -1
         row[LARGEST_TIMESTAMP] = -1
         row[REFUSED_COUNT] = 0
         row[IS_IN_ORDER] = 1
+        row[IS_READY] = 0
         smallest = SMALLEST_ENTRY
         if magic == 2:
             smallest = BATCH_HEADER_SIZE

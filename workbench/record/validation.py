@@ -18,9 +18,13 @@ from workbench.errors import CorruptRecordError
 from workbench.kernels import dispatch
 from workbench.kernels.checks import (
     APPEND_TIME,
+    BASE_OFFSET,
+    BASE_TIMESTAMP,
     CHECK_RECORDS,
     COLUMNS,
     HEADS_ONLY,
+    MAGIC,
+    MAX_TIMESTAMP,
     NEEDS_KEYS,
 )
 from workbench.layout import problems
@@ -52,10 +56,12 @@ class CheckedBatch(NamedTuple):
         record_problem: of `layout.problems`, with its records. This and what follows are told only
             where the records were asked for and can be told of without messages inside messages.
         record_problem_at: byte place; in the decompressed records of a compressed batch.
-        checked_count: records looked at.
+        checked_count: records looked at; -1: none were to be.
         largest_timestamp: ms, of the records.
         refused_count: records without a key where one is needed, or with a wrong time.
         is_in_order: 0 if the records' offsets do not go 0, 1, 2 … from the batch's.
+        is_ready: 1 for a batch of magic 2 from a producer that breaks no rule, and in which a leader
+            need set nothing but offset and epoch.
     """
 
     position: int
@@ -85,6 +91,7 @@ class CheckedBatch(NamedTuple):
     largest_timestamp: int
     refused_count: int
     is_in_order: int
+    is_ready: int
 
     @property
     def is_valid(self) -> bool:
@@ -93,6 +100,20 @@ class CheckedBatch(NamedTuple):
         Kafka: DefaultRecordBatch.isValid, LegacyRecord.isValid (4.2)
         """
         return self.problem not in _NOT_VALID
+
+    def numbered(self, base_offset: int, last_offset: int, leader_epoch: int) -> "CheckedBatch":
+        """Return what is told of the batch when a leader has given it offsets and epoch."""
+        return _checked(
+            (
+                *self[:BASE_OFFSET],
+                base_offset,
+                last_offset,
+                self[BASE_TIMESTAMP],
+                self[MAX_TIMESTAMP],
+                leader_epoch,
+                *self[MAGIC:],
+            )
+        )
 
 
 _NOT_VALID: Final = {problems.SHORT_BATCH, problems.CRC_MISMATCH}
@@ -182,13 +203,13 @@ def _check_compressed(
     """Return what is known of a compressed batch of magic 2 with its records looked at."""
     if batch.record_count <= 0:  # Kafka does not decompress it
         bad = problems.BAD_COUNT if batch.record_count < 0 else problems.OK
-        return batch._replace(record_problem=bad)
+        return batch._replace(record_problem=bad, checked_count=0)
     start, end = batch.position + BATCH_HEADER_SIZE, batch.position + batch.size
     arena = thread_arena()
     try:
         first, last = decompress_into(batch.codec, memoryview(buffer)[start:end], arena, 2)
     except DecompressionError:
-        return batch._replace(record_problem=problems.BAD_COMPRESSION)
+        return batch._replace(record_problem=problems.BAD_COMPRESSION, checked_count=0)
     options = rules.options
     if rules.codec is None or rules.codec == batch.codec:
         options |= HEADS_ONLY

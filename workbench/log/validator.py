@@ -1,0 +1,352 @@
+"""Check the records that a leader appends, and give them offsets, epoch, time and codec.
+
+What need not change is left as it is: a batch that keeps its format and codec is changed in place,
+in its header alone. Only what is converted or compressed anew is built anew.
+
+Kafka: LogValidator (4.2)
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple, NoReturn
+
+from workbench.errors import (
+    CorruptRecordError,
+    InvalidRecordError,
+    UnsupportedForMessageFormatError,
+)
+from workbench.layout import problems
+from workbench.layout.attributes import (
+    CODEC_NAMES,
+    CREATE_TIME,
+    LOG_APPEND_TIME,
+    NO_TIMESTAMP,
+    NONE,
+)
+from workbench.log.append_origin import AppendOrigin
+from workbench.log.config import LogConfig
+from workbench.log.record_rules import RecordErrors, rules_of
+from workbench.record.batch_fields import (
+    set_last_offset,
+    set_max_timestamp,
+    set_offset_and_epoch,
+)
+from workbench.record.builder import RecordsBuilder
+from workbench.record.memory_records import MemoryRecords
+from workbench.record.validation import CheckedBatch, check_batches
+from workbench.record.wrapped_messages import wrapped_messages
+
+_NO_OFFSET = -1
+
+
+class ValidationResult(NamedTuple):
+    """What was checked and numbered.
+
+    Attributes:
+        records: the same, or new ones.
+        batches: what stands in them now.
+        next_offset: behind the last record.
+        max_timestamp: ms, -1: none.
+        offset_of_max_timestamp: the last offset of the first batch that has it; -1: none.
+        log_append_time: ms; the time of the append, whatever the topic's timestamps are.
+        message_size_maybe_changed: whether the records were built anew.
+
+    Kafka: LogValidator.ValidationResult (4.2)
+    """
+
+    records: MemoryRecords
+    batches: list[CheckedBatch]
+    next_offset: int
+    max_timestamp: int
+    offset_of_max_timestamp: int
+    log_append_time: int
+    message_size_maybe_changed: bool = False
+
+
+class LogValidator:
+    """Checks one append.
+
+    Args:
+        topic_partition: named in errors.
+        config: of the topic.
+        origin: a client's batches are checked in full.
+        leader_epoch: that the batches get.
+        now: ms; the time of the append.
+        magic: the format that the log has.
+    """
+
+    __slots__ = ("_config", "_epoch", "_magic", "_now", "_origin", "_rules", "_where")
+
+    def __init__(
+        self,
+        topic_partition: object,
+        config: LogConfig,
+        origin: AppendOrigin,
+        leader_epoch: int,
+        now: int,
+        magic: int = 2,
+    ) -> None:
+        self._where = topic_partition
+        self._config = config
+        self._rules = rules_of(config)
+        self._origin = origin
+        self._epoch = leader_epoch
+        self._now = now
+        self._magic = magic
+
+    def validate_and_assign(
+        self, records: MemoryRecords, batches: list[CheckedBatch], offset: int
+    ) -> ValidationResult:
+        """Check the records and number them from ``offset`` on.
+
+        Args:
+            records: whole batches; changed in place where they are not built anew.
+            batches: what `check_batches` says of them. If it was not asked for the records with the
+                rules of `rules_of`, it is now.
+            offset: of the first record.
+
+        Raises:
+            InvalidRecordError: a batch or record breaks a rule; which records is in the error.
+            InvalidTimestampError: the time of a record is too far from now, or not its producer's.
+            CorruptRecordError: a batch cannot be decompressed, or a message inside has a wrong CRC.
+            UnsupportedForMessageFormatError: the log's format has no transactions or producer ids.
+
+        Kafka: LogValidator.validateMessagesAndAssignOffsets (4.2)
+        """
+        rules = self._rules
+        for batch in batches:
+            if batch.checked_count < 0:
+                batches = check_batches(records, rules, self._now)
+                break
+        if len(batches) == 1 and self._magic == 2:
+            batch = batches[0]
+            if batch.is_ready and (rules.codec is None or rules.codec == batch.codec):
+                return self._number_one(records, batch, offset)
+        if not batches:
+            raise InvalidRecordError(f"{self._where}: there is no batch")
+        source = NONE
+        for batch in batches:
+            source = batch.codec or source
+        first = batches[0]
+        if len(batches) > 1 and (first.magic >= 2 or source != NONE):
+            raise InvalidRecordError(
+                f"{self._where}: {len(batches)} batches, one is allowed when it is of magic 2 or "
+                f"compressed"
+            )
+        target = source if rules.codec is None else rules.codec
+        if source == NONE and target == NONE:
+            if all(batch.magic == self._magic for batch in batches):
+                return self._number_plain(records, batches, offset)
+            self._check_all(records, batches)
+            return self._build(records, batches, offset, NONE)
+        return self._number_compressed(records, batches, offset, (source, target))
+
+    def _number_one(
+        self, records: MemoryRecords, batch: CheckedBatch, offset: int
+    ) -> ValidationResult:
+        """Number the batch of a producer that is as it should be, as nearly all are."""
+        next_offset = offset + batch.record_count
+        last_offset, epoch, largest = next_offset - 1, self._epoch, batch.max_timestamp
+        set_offset_and_epoch(records.buffer, batch.position, batch.size, offset, epoch)
+        numbered = [batch.numbered(offset, last_offset, epoch)]
+        where = _NO_OFFSET if largest == NO_TIMESTAMP else last_offset
+        return ValidationResult(records, numbered, next_offset, largest, where, self._now)
+
+    def _number_plain(
+        self, records: MemoryRecords, batches: list[CheckedBatch], offset: int
+    ) -> ValidationResult:
+        """Kafka: LogValidator.assignOffsetsNonCompressed (4.2)."""
+        first, largest, where = batches[0], NO_TIMESTAMP, _NO_OFFSET
+        numbered = []
+        for batch in batches:
+            self._check_batch(first, batch)
+            self._check_records(records, batch)
+            offset += batch.checked_count
+            if batch.largest_timestamp > largest:
+                largest, where = batch.largest_timestamp, offset - 1
+            numbered.append(self._set_header(records, batch, offset - 1, batch.largest_timestamp))
+        if self._rules.has_append_time and self._magic > 0:
+            largest, where = self._now, numbered[0].last_offset
+        return ValidationResult(records, numbered, offset, largest, where, self._now)
+
+    def _number_compressed(
+        self,
+        records: MemoryRecords,
+        batches: list[CheckedBatch],
+        offset: int,
+        codecs: tuple[int, int],
+    ) -> ValidationResult:
+        """Kafka: LogValidator.validateMessagesAndAssignOffsetsCompressed (4.2)."""
+        source, target = codecs
+        first = batches[0]
+        stays = source == target and first.magic == self._magic and self._magic > 0
+        if source == NONE and first.is_control:  # control records are not compressed
+            stays = True
+        is_in_order, count, largest = self._check_all(records, batches)
+        if (
+            self._magic > 0 and not is_in_order
+        ):  # of old producers, which number their messages badly
+            stays = False
+        if not stays:
+            return self._build(records, batches, offset, target)
+        offset += count
+        if self._rules.has_append_time:
+            largest = self._now
+        numbered = [self._set_header(records, first, offset - 1, largest)]
+        where = _NO_OFFSET if largest == NO_TIMESTAMP else offset - 1
+        return ValidationResult(records, numbered, offset, largest, where, self._now)
+
+    def _check_all(
+        self, records: MemoryRecords, batches: Iterable[CheckedBatch]
+    ) -> tuple[bool, int, int]:
+        """Check batches and their records, also those inside messages.
+
+        Returns:
+            Whether the offsets of all go 0, 1, 2 …; how many records there are; ms, the largest
+            timestamp.
+        """
+        first, is_in_order, count, largest = None, True, 0, NO_TIMESTAMP
+        for batch in batches:
+            first = first or batch
+            self._check_batch(first, batch)
+            if batch.magic < 2 and batch.codec != NONE:
+                in_order, checked, newest = self._check_wrapped(records, batch, count)
+            else:
+                self._check_records(records, batch)
+                checked, newest = batch.checked_count, batch.largest_timestamp
+                in_order = checked == 0 or (batch.is_in_order == 1 and batch.base_offset == count)
+            if batch.magic > 0:
+                is_in_order &= in_order
+                largest = max(largest, newest)
+            count += checked
+        return is_in_order, count, largest
+
+    def _check_wrapped(
+        self, records: MemoryRecords, batch: CheckedBatch, expected: int
+    ) -> tuple[bool, int, int]:
+        """Check the messages inside a message; ``expected`` is the first offset wanted."""
+        errors = RecordErrors(str(self._where), self._rules, self._now)
+        has_append_time = batch.timestamp_type == LOG_APPEND_TIME
+        is_in_order, largest = True, NO_TIMESTAMP
+        messages = wrapped_messages(records.buffer, batch)
+        for index, message in enumerate(messages):
+            if message.is_compressed:
+                words = problems.WORDS[problems.NESTED_COMPRESSION]
+                raise InvalidRecordError(f"{self._where}: {words}")
+            if message.magic != batch.magic:
+                errors.add(
+                    index, f"its magic {message.magic} is not the {batch.magic} of what it is in"
+                )
+                continue
+            if not message.is_valid:
+                problem = f"the CRC of message {index} inside a compressed one does not match"
+                raise CorruptRecordError(str(self._where), batch.position, problem)
+            errors.check(
+                index,
+                message.offset,
+                message.timestamp,
+                has_key=message.key is not None,
+                has_append_time=has_append_time,
+            )
+            is_in_order &= message.offset == expected + index
+            largest = max(largest, message.timestamp)
+        errors.raise_any()
+        return is_in_order, len(messages), largest
+
+    def _check_batch(self, first: CheckedBatch, batch: CheckedBatch) -> None:
+        """Kafka: LogValidator.validateBatch (4.2)."""
+        if batch.magic != first.magic:
+            self._refuse(f"a batch of magic {batch.magic} behind one of magic {first.magic}")
+        if self._origin is AppendOrigin.CLIENT:
+            if batch.magic >= 2:
+                span = batch.last_offset - batch.base_offset + 1
+                if span <= 0:
+                    self._refuse(f"offsets [{batch.base_offset}, {batch.last_offset}] of a batch")
+                if batch.record_count <= 0:
+                    self._refuse(f"a batch with {batch.record_count} records")
+                if span != batch.record_count:
+                    self._refuse(f"a batch of {span} offsets with {batch.record_count} records")
+            if batch.is_control:
+                self._refuse("clients may not write control records")
+            if batch.producer_id > -1 and batch.base_sequence < 0:
+                self._refuse(
+                    f"sequence number {batch.base_sequence} from producer {batch.producer_id}"
+                )
+        if self._magic < 2 and (batch.is_transactional or batch.producer_id > -1):
+            what = "transactions" if batch.is_transactional else "producer ids"
+            raise UnsupportedForMessageFormatError(
+                f"{self._where}: magic {self._magic} does not have {what}"
+            )
+
+    def _check_records(self, records: MemoryRecords, batch: CheckedBatch) -> None:
+        """Raise for what one pass over a batch told of its records."""
+        if batch.record_problem != problems.OK:
+            words = problems.WORDS[batch.record_problem]
+            if batch.record_problem == problems.BAD_COMPRESSION:
+                raise CorruptRecordError(str(self._where), batch.position, words)
+            self._refuse(f"{words}, at byte {batch.record_problem_at}")
+        if batch.refused_count:
+            errors = RecordErrors(str(self._where), self._rules, self._now)
+            errors.check_batch(records.buffer, batch)
+            errors.raise_any()
+
+    def _refuse(self, problem: str) -> NoReturn:
+        raise InvalidRecordError(f"{self._where}: {problem}")
+
+    def _set_header(
+        self, records: MemoryRecords, batch: CheckedBatch, last_offset: int, largest: int
+    ) -> CheckedBatch:
+        """Set offsets, epoch and time in a header, and return what stands there now."""
+        base_offset, epoch = batch.base_offset, -1
+        if batch.magic == 2:
+            base_offset += last_offset - batch.last_offset
+            epoch = self._epoch
+            set_offset_and_epoch(records.buffer, batch.position, batch.size, base_offset, epoch)
+        else:
+            set_last_offset(records.buffer, batch.position, last_offset)
+            if base_offset >= 0:
+                base_offset = last_offset
+        timestamp_type, crc = batch.timestamp_type, batch.crc
+        if batch.magic > 0:
+            timestamp_type = CREATE_TIME
+            if self._rules.has_append_time:
+                timestamp_type, largest = LOG_APPEND_TIME, self._now
+            if timestamp_type != batch.timestamp_type or largest != batch.max_timestamp:
+                crc = set_max_timestamp(records.buffer, batch.position, timestamp_type, largest)
+        return batch.numbered(base_offset, last_offset, epoch)._replace(
+            max_timestamp=largest, timestamp_type=timestamp_type, crc=crc, computed_crc=crc
+        )
+
+    def _build(
+        self, records: MemoryRecords, batches: list[CheckedBatch], offset: int, codec: int
+    ) -> ValidationResult:
+        """Build the records anew, in the log's format and another codec.
+
+        Kafka: LogValidator.buildRecordsAndAssignOffsets (4.2)
+        """
+        first = batches[0]
+        builder = RecordsBuilder(
+            self._magic,
+            CODEC_NAMES[codec],
+            self._config.compression_level if self._rules.codec is not None else None,
+            "LogAppendTime" if self._rules.has_append_time else "CreateTime",
+            offset,
+            self._now,
+            producer_id=first.producer_id,
+            producer_epoch=first.producer_epoch,
+            base_sequence=first.base_sequence,
+            is_transactional=bool(first.is_transactional),
+            partition_leader_epoch=self._epoch,
+        )
+        for record in records.records():
+            builder.append(record.timestamp, record.key, record.value, record.headers)
+        built = builder.build()
+        largest, where = (NO_TIMESTAMP if fact is None else fact for fact in builder.info)
+        return ValidationResult(
+            built,
+            check_batches(built),
+            builder.next_offset,
+            largest,
+            where,
+            self._now,
+            message_size_maybe_changed=True,
+        )
