@@ -23,6 +23,7 @@ Data = bytes | bytearray | memoryview | npt.NDArray[np.uint8]
 TEMPORARY: Final = ".tmp"  # behind a file's name while it is written anew
 
 _NANOSECONDS: Final = 1_000_000  # in a ms
+_READ_ONLY: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _READ_WRITE: Final = os.O_RDWR | getattr(os, "O_BINARY", 0)
 _LOCKED: Final[set[tuple[int, int]]] = set()  # device and number of the lock files held here
 _LOCKING: Final = threading.Lock()
@@ -63,18 +64,20 @@ class File(FileSource):
 
     Args:
         path: of the file.
-        create: make the file now, if it is not there.
+        descriptor: of the file, if it is open already; closed with it.
+        read_only: writing fails.
 
     Raises:
         OSError: from any method, also for a file that is not there.
     """
 
-    def __init__(self, path: str, *, create: bool = False) -> None:
+    def __init__(
+        self, path: str, *, descriptor: int | None = None, read_only: bool = False
+    ) -> None:
         self.path = path
-        self._descriptor: _Descriptor | None = None
+        self._flags = _READ_ONLY if read_only else _READ_WRITE
+        self._descriptor = None if descriptor is None else _Descriptor(descriptor)
         self._opening = threading.Lock()
-        if create:
-            self._descriptor = _Descriptor(os.open(path, _READ_WRITE | os.O_CREAT, 0o644))
 
     @property
     def descriptor(self) -> int:  # type: ignore[override]  # the base keeps it as an attribute
@@ -84,7 +87,7 @@ class File(FileSource):
             with self._opening:
                 descriptor = self._descriptor
                 if descriptor is None:
-                    descriptor = self._descriptor = _Descriptor(os.open(self.path, _READ_WRITE))
+                    descriptor = self._descriptor = _Descriptor(os.open(self.path, self._flags))
         return descriptor
 
     def read_bytes(self, position: int, size: int) -> bytes:
@@ -138,7 +141,7 @@ class FileSystem:
 
     def create(self, path: str) -> File:
         """Return a file to read and write, made empty if it is not there."""
-        return File(path, create=True)
+        return File(path, descriptor=os.open(path, _READ_WRITE | os.O_CREAT, 0o644))
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a small file."""

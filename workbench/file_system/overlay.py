@@ -1,0 +1,149 @@
+"""The bytes of a file that are changed in memory while the file on the disk stays as it is.
+
+Kept is what differs: where the file was cut, and one run of bytes that were written. Both are small
+for what a broker does when it starts: it cuts logs, and writes indexes anew from their beginning.
+"""
+
+import os
+import tempfile
+import threading
+import time
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.file_system.local import File
+
+_MOST_IN_MEMORY: Final = 16 << 20  # bytes written to one file; beyond, they go to a temporary file
+_COPY_SIZE: Final = 1 << 20
+_MS: Final = 1_000_000  # ns in a ms
+
+
+class Overlay:
+    """A file's bytes: those of a file on the disk up to a limit, some written over, zeros behind.
+
+    Threads may share one.
+
+    Args:
+        path: of the file on the disk; None for a new one, in memory only.
+        found: what the system says of the file on the disk.
+
+    Attributes:
+        size: bytes.
+        modified_ms: time of the last change, ms since the epoch.
+
+    Raises:
+        OSError: the file on the disk cannot be read.
+    """
+
+    def __init__(self, path: str | None = None, found: os.stat_result | None = None) -> None:
+        self.size = 0
+        self.modified_ms = 0
+        self._base = None if path is None else File(path, read_only=True)
+        self._limit = 0  # bytes of the file on the disk that count
+        self._written_at = 0
+        self._written = bytearray()
+        self._copy: File | None = None  # once there is one, it holds all bytes
+        self._lock = threading.RLock()
+        if found is None:
+            self.touch()
+        else:
+            self.size = self._limit = found.st_size
+            self.modified_ms = found.st_mtime_ns // _MS
+
+    @property
+    def descriptor(self) -> int:
+        """A descriptor to read from; for some changes all bytes are copied first."""
+        with self._lock:
+            is_cut_only = not self._written and self.size <= self._limit
+            if self._copy is None and self._base is not None and is_cut_only:
+                return self._base.descriptor
+            return self._copied().descriptor
+
+    def read_into(self, buffer: npt.NDArray[np.uint8], position: int) -> int:
+        """Fill ``buffer``, uint8[n], from ``position``; return how many bytes there were."""
+        with self._lock:
+            wanted = max(0, min(len(buffer), self.size - position))
+            part = buffer[:wanted]
+            if self._copy is not None:
+                return self._copy.read_into(part, position)
+            got = 0
+            if self._base is not None and position < self._limit:
+                got = self._base.read_into(part[: self._limit - position], position)
+            part[got:] = 0
+            start = max(position, self._written_at)
+            end = min(position + wanted, self._written_at + len(self._written))
+            if start < end:
+                at = self._written_at
+                run = np.frombuffer(self._written, np.uint8)[start - at : end - at]
+                part[start - position : end - position] = run
+            return wanted
+
+    def write(self, data: memoryview, position: int) -> None:
+        """Put bytes at ``position``; the file grows as needed."""
+        with self._lock:
+            end = position + len(data)
+            if self._copy is None:
+                self._keep(data, position)
+            if self._copy is not None:
+                self._copy.write(data, position)
+            self.size = max(self.size, end)
+            self.touch()
+
+    def truncate(self, size: int) -> None:
+        """Cut to ``size`` bytes, or make longer with zeros."""
+        with self._lock:
+            if self._copy is not None:
+                self._copy.truncate(size)
+            self._limit = min(self._limit, size)
+            del self._written[max(0, size - self._written_at) :]
+            self.size = size
+            self.touch()
+
+    def touch(self) -> None:
+        """Set the time of the last change to now."""
+        self.modified_ms = time.time_ns() // _MS
+
+    def close(self) -> None:
+        """Close the file on the disk until it is read again."""
+        if self._base is not None:
+            self._base.close()
+
+    def _keep(self, data: memoryview, position: int) -> None:
+        """Remember written bytes; they and those before them become one run."""
+        if not self._written:
+            self._written_at = position
+        start, end = self._written_at, self._written_at + len(self._written)
+        first, last = min(start, position), max(end, position + len(data))
+        if last - first > _MOST_IN_MEMORY:
+            self._copied()
+            return
+        if position > end:
+            self._written += self._bytes(end, position)
+        elif position < start:
+            self._written[:0] = self._bytes(position, start)
+            self._written_at = position
+        at = position - self._written_at
+        self._written[at : at + len(data)] = data
+
+    def _bytes(self, start: int, end: int) -> bytes:
+        """Return the bytes [start, end), zeros where the file has none."""
+        buffer = np.zeros(end - start, np.uint8)
+        self.read_into(buffer, start)
+        return buffer.tobytes()
+
+    def _copied(self) -> File:
+        """Return a temporary file without a name that holds the bytes, made when first needed."""
+        if self._copy is None:
+            descriptor, path = tempfile.mkstemp()
+            copy = File(path, descriptor=descriptor)
+            os.remove(path)  # gone when the last reader is
+            for start in range(0, self.size, _COPY_SIZE):
+                chunk = self._bytes(start, min(start + _COPY_SIZE, self.size))
+                if chunk.strip(b"\0"):  # zeros need no room on the disk
+                    copy.write(chunk, start)
+            copy.truncate(self.size)
+            self._copy = copy
+            self._written.clear()
+        return self._copy
