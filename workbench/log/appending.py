@@ -81,7 +81,7 @@ def append(
         return info
     if info.valid_bytes < records.size:
         records = records.part(0, info.valid_bytes)
-    with log.lock, context.guard(f"append to {context.topic_partition}"):
+    with log.lock, context.guard("append to"):
         if keeps_offsets:
             _check_next_offset(log, records, info)
         else:

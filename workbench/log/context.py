@@ -7,9 +7,7 @@ Kafka: the fields that LocalLog and LogLoader hand on (4.2)
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -17,7 +15,7 @@ from workbench.file_system.local import FileSystem
 from workbench.files.names import DirectoryKind, TopicPartition, parse_directory_name
 from workbench.log.clock import Clock
 from workbench.log.config import LogConfig
-from workbench.log.failures import LogDirFailures
+from workbench.log.failures import FailureGuard, LogDirFailures
 from workbench.log.scheduler import Scheduler
 from workbench.log.steps import Observer, Step
 
@@ -36,6 +34,7 @@ class LogContext:
         failures: which log directories are offline.
         observer: is told each step; None when nobody watches.
         rng: chooses the jitter of segments.
+        log_directory: path of the log directory that the folder lies in; what goes offline.
     """
 
     directory: str
@@ -47,11 +46,15 @@ class LogContext:
     failures: LogDirFailures
     observer: Observer | None
     rng: Random
+    log_directory: str = field(init=False)
 
-    @property
-    def log_directory(self) -> str:
-        """Path of the log directory that the partition's folder lies in; what goes offline."""
-        return os.path.dirname(self.directory)
+    def __post_init__(self) -> None:
+        self.log_directory = os.path.dirname(self.directory)
+
+    def move_to(self, directory: str) -> None:
+        """Follow the partition's folder, which was renamed or moved."""
+        self.directory = directory
+        self.log_directory = os.path.dirname(directory)
 
     @property
     def kind(self) -> DirectoryKind | None:
@@ -71,14 +74,15 @@ class LogContext:
         if self.observer is not None:
             self.observer(Step(kind, where or str(self.topic_partition), reason, numbers))
 
-    @contextmanager
-    def guard(self, doing: str) -> Iterator[None]:
+    def guard(self, doing: str) -> FailureGuard:
         """Take the log directory offline if the operating system refuses something.
+
+        Args:
+            doing: what is tried, for the message; the partition is added: "append to".
 
         Raises:
             StorageError: the directory has failed before, or fails now.
 
         Kafka: LocalLog.maybeHandleIOException (4.2)
         """
-        with self.failures.guard(self.log_directory, doing):
-            yield
+        return self.failures.guard(self.log_directory, doing, self.topic_partition)

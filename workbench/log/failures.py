@@ -4,8 +4,8 @@ Kafka: LogDirFailureChannel (4.2)
 """
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from types import TracebackType
 
 from workbench.errors import StorageError
 
@@ -22,6 +22,11 @@ class LogDirFailures:
         self.listeners: list[FailureListener] = []
         self._offline: dict[str, OSError] = {}
         self._lock = threading.Lock()
+
+    @property
+    def any_offline(self) -> bool:
+        """Whether any directory has failed."""
+        return bool(self._offline)
 
     @property
     def offline(self) -> tuple[str, ...]:
@@ -47,24 +52,44 @@ class LogDirFailures:
         for listener in self.listeners:
             listener(directory, error)
 
-    @contextmanager
-    def guard(self, directory: str, doing: str) -> Iterator[None]:
+    def guard(self, directory: str, doing: str, of: object = "") -> "FailureGuard":
         """Turn an error of the operating system into `StorageError` and the directory offline.
 
         Args:
             directory: the log directory that the work is on.
-            doing: what was tried, for the message: "append to orders-0".
+            doing: what was tried, for the message: "append to".
+            of: what it was tried with: the partition.
 
         Raises:
             StorageError: the directory has failed before, or fails now.
 
         Kafka: LocalLog.maybeHandleIOException (4.2)
         """
-        self.check(directory)
-        try:
-            yield
-        except StorageError:
-            raise
-        except OSError as error:
-            self.add(directory, error)
-            raise StorageError(directory, f"could not {doing}: {error}") from error
+        return FailureGuard(self, directory, doing, of)
+
+
+class FailureGuard:
+    """For a ``with`` statement; see `LogDirFailures.guard`. No generator: every append has one."""
+
+    __slots__ = ("_directory", "_doing", "_failures", "_of")
+
+    def __init__(self, failures: LogDirFailures, directory: str, doing: str, of: object) -> None:
+        self._failures = failures
+        self._directory = directory
+        self._doing = doing
+        self._of = of
+
+    def __enter__(self) -> None:
+        if self._failures.any_offline:
+            self._failures.check(self._directory)
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, OSError) and not isinstance(error, StorageError):
+            self._failures.add(self._directory, error)
+            problem = f"could not {self._doing} {self._of}".rstrip()
+            raise StorageError(self._directory, f"{problem}: {error}") from error

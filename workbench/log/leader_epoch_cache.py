@@ -219,7 +219,7 @@ class LeaderEpochCache:
             self._context.tell("leader epochs truncated", reason, removed=removed, kept=len(kept))
 
     def _read(self) -> Iterable[EpochEntry]:
-        with self._context.guard(f"read {self.path}"):
+        with self._context.guard("read the leader epochs of"):
             self._context.fs.create(self.path).close()
             found = LeaderEpochs.decode(self._context.fs.read(self.path), strict=False)
             for problem in found.problems:
@@ -228,7 +228,7 @@ class LeaderEpochCache:
         return found.entries
 
     def _write(self) -> None:
-        with self._context.guard(f"write {self.path}"):
+        with self._context.guard("write the leader epochs of"):
             data = LeaderEpochs(self._entries).encode()
             self._context.fs.write_atomically(self.path, data)
 

@@ -193,7 +193,7 @@ class LocalLog:
 
         Kafka: LocalLog.roll (4.2)
         """
-        with self.context.guard(f"roll {self.context.topic_partition}"):
+        with self.context.guard("roll"):
             base = max(expected_next_offset, self.end_offset)
             active = self.segments.active
             if base in self.segments:
@@ -290,7 +290,7 @@ class LocalLog:
 
         Kafka: LocalLog.truncateFullyAndStartAt (4.2)
         """
-        with self.context.guard(f"truncate {self.context.topic_partition}"):
+        with self.context.guard("truncate"):
             doomed = self.segments.all
             reason = f"the log is emptied and starts at offset {offset}"
             remove_and_delete_segments(
@@ -312,7 +312,7 @@ class LocalLog:
         self.context.fs.rename(before, renamed)
         if renamed == before:
             return False
-        self.context.directory = renamed
+        self.context.move_to(renamed)
         self.segments.update_directory(renamed)
         self.context.tell("folder renamed", f"from {os.path.basename(before)}", renamed)
         return True

@@ -207,7 +207,7 @@ class Log(LogReading, LogChanges):
 
         Kafka: UnifiedLog.renameDir (4.2)
         """
-        with self.lock, self.context.guard(f"rename the folder of {self.topic_partition}"):
+        with self.lock, self.context.guard("rename the folder of"):
             if self.local.rename_directory(name):
                 self.producer_state.update_directory(self.directory)
                 if not reinitialize:
@@ -221,7 +221,7 @@ class Log(LogReading, LogChanges):
 
         Kafka: UnifiedLog.close (4.2)
         """
-        with self.lock, self.context.guard(f"close {self.topic_partition}"):
+        with self.lock, self.context.guard("close"):
             self.expiry_task.cancel()
             self.producer_state.take_snapshot()
             self.local.segments.close()
@@ -239,7 +239,7 @@ class Log(LogReading, LogChanges):
 
         Kafka: UnifiedLog.delete (4.2)
         """
-        with self.lock, self.context.guard(f"delete {self.topic_partition}"):
+        with self.lock, self.context.guard("delete"):
             self.expiry_task.cancel()
             self.leader_epochs.clear()
             doomed = self.segments

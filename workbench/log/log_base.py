@@ -157,7 +157,7 @@ class LogBase:
         path = self.context.path(PARTITION_METADATA)
         if not self.context.fs.exists(path):
             return None
-        with self.context.guard(f"read the topic id of {self.topic_partition}"):
+        with self.context.guard("read the topic id of"):
             return PartitionMetadata.decode(self.context.fs.read(path), path).topic_id
 
     def assign_topic_id(self, topic_id: UUID) -> None:
@@ -176,7 +176,7 @@ class LogBase:
                 f"{self.topic_partition} has topic id {self.topic_id}, it cannot become {topic_id}"
             )
         path = self.context.path(PARTITION_METADATA)
-        with self.lock, self.context.guard(f"write the topic id of {self.topic_partition}"):
+        with self.lock, self.context.guard("write the topic id of"):
             self.context.fs.write_atomically(path, PartitionMetadata(topic_id=topic_id).encode())
             self.topic_id = topic_id
 
@@ -196,7 +196,7 @@ class LogBase:
 
         Kafka: UnifiedLog.maybeIncrementLogStartOffset (4.2)
         """
-        with self.lock, self.context.guard(f"raise the log start of {self.topic_partition}"):
+        with self.lock, self.context.guard("raise the log start of"):
             if offset > self.high_watermark:
                 where = f"{self.topic_partition} up to its high watermark"
                 start = self.log_start_offset
@@ -244,7 +244,7 @@ class LogBase:
             self.watermarks.follow_end()
 
         def flush_rolled() -> None:
-            with self.context.guard(f"flush the snapshot of {self.topic_partition}"):
+            with self.context.guard("flush the snapshot of"):
                 if snapshot is not None:
                     self._sync_if_exists(snapshot)
             self.flush_up_to(segment.base_offset)
@@ -280,7 +280,7 @@ class LogBase:
         self._flush(offset, offset)
 
     def _flush(self, offset: int, flush_offset: int) -> None:
-        with self.context.guard(f"flush {self.topic_partition}"):
+        with self.context.guard("flush"):
             if flush_offset <= self.local.recovery_point:
                 return
             before = self.local.recovery_point

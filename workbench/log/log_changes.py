@@ -34,7 +34,7 @@ class LogChanges(LogBase):
         return verdicts
 
     def _delete_by(self, rule: Rule) -> list[RetentionVerdict]:
-        with self.lock, self.context.guard(f"delete segments of {self.topic_partition}"):
+        with self.lock, self.context.guard("delete segments of"):
             verdicts = rule(self.retention_state())
             for verdict in verdicts:
                 self._tell_verdict(verdict)
@@ -96,7 +96,7 @@ class LogChanges(LogBase):
         """
         if offset < 0:
             raise ValueError(f"{self.topic_partition} cannot be truncated to offset {offset}")
-        with self.lock, self.context.guard(f"truncate {self.topic_partition}"):
+        with self.lock, self.context.guard("truncate"):
             if offset >= self.log_end_offset:
                 self.leader_epochs.truncate_from_end_async_flush(self.log_end_offset)
                 return False
@@ -122,7 +122,7 @@ class LogChanges(LogBase):
 
         Kafka: UnifiedLog.truncateFullyAndStartAt (4.2)
         """
-        with self.lock, self.context.guard(f"truncate {self.topic_partition}"):
+        with self.lock, self.context.guard("truncate"):
             self.local.truncate_fully_and_start_at(offset)
             self.leader_epochs.clear_and_flush()
             self.producer_state.truncate_fully_and_start_at(offset)

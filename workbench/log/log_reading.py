@@ -45,7 +45,7 @@ class LogReading(LogBase):
             where = str(self.topic_partition)
             start, end = self.log_start_offset, self.log_end_offset
             raise OffsetOutOfRangeError(start_offset, start, end, where)
-        with self.context.guard(f"read from {self.topic_partition}"):
+        with self.context.guard("read from"):
             if isolation == "log_end":
                 limit = self.local.end
             elif isolation == "high_watermark":
@@ -74,7 +74,7 @@ class LogReading(LogBase):
 
         Kafka: UnifiedLog.fetchOffsetByTimestamp (4.2)
         """
-        with self.context.guard(f"look up an offset of {self.topic_partition}"):
+        with self.context.guard("look up an offset of"):
             return find_offset(self.local, self.leader_epochs, self.log_start_offset, timestamp)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int] | None:
