@@ -44,6 +44,10 @@ class ConsumerView:
         position: where it stands at last; `end`, unless it failed or gets nothing more.
         records: that it was given.
         error: why it failed at `position`; empty if it did not.
+        error_at_end: why it will fail once there is more to read than `end`: what lies behind the
+            last batch comes with it. Empty if it will not.
+        out_of_range: the offset past the end that damaged batches led it to ask for: it is reset,
+            to `end` where that is `auto.offset.reset`. None if it asked for none.
         holes: offsets [first, end) that were not there between two batches; in a compacted log
             that is as it should be.
         is_compacted: whether batches were found that records were taken out of.
@@ -58,6 +62,8 @@ class ConsumerView:
     position: int
     records: int = 0
     error: str = ""
+    error_at_end: str = ""
+    out_of_range: int | None = None
     holes: list[tuple[int, int]] = field(default_factory=list)
     is_compacted: bool = False
     has_transactions: bool = False
@@ -97,6 +103,10 @@ def consume(log: Log, isolation: Isolation = "read_uncommitted") -> ConsumerView
         reader.take(records, list(data.aborted_transactions or ()))
         if view.position == before and not view.error:
             view.error = "no progress: not one whole batch was returned"
+    if view.position > end:
+        view.out_of_range, view.position = view.position, end
+    if view.position == end:
+        view.error_at_end, view.error = view.error, ""
     return view
 
 

@@ -8,6 +8,7 @@ Kafka: LogManager.createAndValidateLogDirs, lockLogDirs, handleLogDirFailure, sh
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.log.log import Log
@@ -126,9 +127,8 @@ def close_directories(context: ManagerContext, broker_epoch: int | None) -> None
         if context.failures.is_offline(directory.path):
             continue
         if directory.had_clean_shutdown or directory.loaded:
-            with_errors_offline(
-                context, directory.path, lambda d=directory: d.write_marker(broker_epoch)
-            )
+            write_marker = partial(directory.write_marker, broker_epoch)
+            with_errors_offline(context, directory.path, write_marker)
 
 
 def release(context: ManagerContext) -> None:

@@ -13,11 +13,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from random import Random
-from types import TracebackType
 from typing import Any, Final, Self
 from uuid import UUID
 
-from workbench.errors import LogDirectoryError
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.names import TopicPartition
 from workbench.log.broker_config import BrokerConfig
@@ -123,18 +121,16 @@ class LogManager:
         self.startup()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.shutdown()
 
     # Start and stop
 
-    def startup(self) -> list[Outcome]:
+    def startup(self, *, with_tasks: bool = True) -> list[Outcome]:
         """Lock the directories, load all logs, and schedule the periodic tasks.
+
+        Args:
+            with_tasks: False leaves the periodic tasks to be called by hand.
 
         Returns:
             What became of each folder; those of directories that failed have an error.
@@ -166,15 +162,16 @@ class LogManager:
             raise
         for path in context.offline:
             leave_directory(context, path)
-        self._tasks = schedule_tasks(
-            context.scheduler,
-            context.config,
-            retain=self.delete_old_segments,
-            flush=self.flush_dirty_logs,
-            checkpoint_recovery_points=self.checkpoint_recovery_points,
-            checkpoint_log_start_offsets=self.checkpoint_log_start_offsets,
-        )
-        self._deletion_task.start(context.config.log_initial_task_delay_ms)
+        if with_tasks:
+            self._tasks = schedule_tasks(
+                context.scheduler,
+                context.config,
+                retain=self.delete_old_segments,
+                flush=self.flush_dirty_logs,
+                checkpoint_recovery_points=self.checkpoint_recovery_points,
+                checkpoint_log_start_offsets=self.checkpoint_log_start_offsets,
+            )
+            self._deletion_task.start(context.config.log_initial_task_delay_ms)
         self._is_running = True
         return outcomes
 
@@ -213,31 +210,18 @@ class LogManager:
 
     @property
     def live_directories(self) -> list[str]:
-        """Paths of those that have not failed."""
+        """Those that have not failed."""
         return [directory.path for directory in self._context.live]
 
     @property
     def offline_directories(self) -> list[str]:
-        """Paths of those that have failed."""
+        """Those that have failed."""
         return self._context.offline
 
     @property
     def identity(self) -> Identity:
         """Broker, cluster, and ids of the directories."""
         return self._identity
-
-    def is_online(self, path: str | os.PathLike[str]) -> bool:
-        """Return whether a log directory has not failed.
-
-        Raises:
-            LogDirectoryError: it is none of this manager.
-
-        Kafka: LogManager.isLogDirOnline (4.2)
-        """
-        absolute = os.path.abspath(path)
-        if absolute not in self._context.directories:
-            raise LogDirectoryError(absolute, "no log directory of this manager")
-        return not self._context.failures.is_offline(absolute)
 
     # Logs
 

@@ -5,6 +5,7 @@ Kafka: LogManager.loadLog (4.2)
 
 import os
 from collections.abc import Callable
+from typing import Final
 from uuid import UUID
 
 from workbench.errors import CorruptCheckpointError, StorageError
@@ -13,6 +14,9 @@ from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.loading import FolderToLoad
 from workbench.log_manager.reconfiguration import apply_newer_config
+
+SET_ASIDE: Final = "log set aside as stray"
+"""Kind of the step that tells of it."""
 
 StrayTest = Callable[[Log], str | None]
 """Tells of a log why it belongs to nothing that the broker knows; None if it does."""
@@ -99,4 +103,4 @@ def set_aside(context: ManagerContext, log: Log, reason: str) -> None:
     unique = f"{context.rng.getrandbits(128):032x}"
     log.rename_directory(directory_name(*log.topic_partition, "stray", unique), reinitialize=False)
     context.registry.stray[log.topic_partition] = log
-    context.tell("log set aside as stray", log.topic_partition, reason, directory=log.directory)
+    context.tell(SET_ASIDE, log.topic_partition, reason, directory=log.directory)

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Final
 from uuid import UUID
 
-from workbench.errors import CorruptFileError, LogDirectoryError, StorageError
+from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.meta_properties import MetaProperties
@@ -30,7 +30,6 @@ from workbench.log.scheduler import ManualScheduler
 from workbench.log.steps import Step
 from workbench.log_manager.consumer import ConsumerView, consume
 from workbench.log_manager.context import ManagerContext
-from workbench.log_manager.describe_steps import bytes_cut, changes_in, recovered_from
 from workbench.log_manager.directory import ManagedDirectory
 from workbench.log_manager.identity import agree, read_meta_properties
 from workbench.log_manager.kafka_errors import kafka_exception
@@ -41,8 +40,8 @@ from workbench.log_manager.prediction import (
     DirectoryStart,
     PartitionStart,
     StartupPrediction,
-    Verdict,
 )
+from workbench.log_manager.start_rows import partition_start
 from workbench.log_manager.unnoticed import unnoticed_damage
 
 _RUNTIME: Final = "java.lang.RuntimeException"
@@ -139,7 +138,7 @@ class _Prediction:
         self._told = told
         self._consumers = consumers
         self._failed: dict[str, OSError] = {}
-        context.failures.listeners.append(self._failed.setdefault)
+        context.failures.listeners.append(self._failed.__setitem__)
         self._refusals: dict[str, tuple[str, str]] = {}  # directory → exception and problem
         self._views: dict[str, tuple[ConsumerView, ...]] = {}
         self._unnoticed: dict[str, tuple[str, ...]] = {}
@@ -170,6 +169,7 @@ class _Prediction:
         self._told.begin(folder.path)
         log = load_folder(self._context, folder, is_stray)
         name = parse_directory_name(os.path.basename(log.directory))
+        self._told.begin("")  # what consumers make the log tell is no part of its loading
         if name is not None and name.kind == "log":
             views = self._consume(log) if self._consumers else ()
             self._views[folder.path] = views
@@ -224,67 +224,12 @@ class _Prediction:
         return DirectoryStart(path, clean, "online")
 
     def _partition(self, outcome: Outcome) -> PartitionStart:
-        steps = tuple(self._told.by_folder.get(outcome.path, ()))
-        cut = bytes_cut(steps)
-        first = recovered_from(steps)
-        name = os.path.basename(outcome.path)
-        log, error = outcome.log, outcome.error
-        changes = changes_in(steps, outcome.path)
-        if error is not None:
-            verdict, exception, reason = _failure(outcome, error)
-            return PartitionStart(
-                outcome.directory,
-                name,
-                verdict,
-                reason,
-                exception,
-                first,
-                cut,
-                changes=changes,
-                steps=steps,
-            )
-        assert log is not None
-        verdict, reason = _success(log, steps, first, cut)
-        return PartitionStart(
-            outcome.directory,
-            name,
-            verdict,
-            reason,
-            "",
-            first,
-            cut,
-            log.log_start_offset,
-            log.log_end_offset,
-            changes,
+        return partition_start(
+            outcome,
+            self._told.by_folder.get(outcome.path, ()),
             self._unnoticed.get(outcome.path, ()),
             self._views.get(outcome.path, ()),
-            steps,
         )
-
-
-def _failure(outcome: Outcome, error: Exception) -> tuple[Verdict, str, str]:
-    problem = error.problem if isinstance(error, CorruptFileError) else str(error)
-    if outcome.stops_a_broker:
-        return "refuses", kafka_exception(error), str(error)
-    if isinstance(error, StorageError) and error.__cause__ is None:
-        return "skipped", "", problem
-    return "offline", kafka_exception(error), problem
-
-
-def _success(log: Log, steps: tuple[Step, ...], first: int | None, cut: int) -> tuple[Verdict, str]:
-    name = parse_directory_name(os.path.basename(log.directory))
-    kind = "log" if name is None else name.kind
-    if kind == "stray":
-        aside = (step.reason for step in steps if step.kind == "log set aside as stray")
-        return "stray", next(aside, "it was set aside before")
-    if kind == "delete":
-        return "deleted", "it is marked for deletion"
-    if kind == "future":
-        return "future", "a copy that was moving in from another directory"
-    if first is None:
-        return "loads", ""
-    lost = f"{cut} bytes are cut" if cut else "nothing is cut"
-    return "recovers", f"read again from offset {first}: {lost}"
 
 
 def _looks_like_kraft(context: ManagerContext) -> bool:

@@ -46,6 +46,12 @@ def _of_consumer(view: ConsumerView) -> list[str]:
         first, end = view.holes[0]
         more = f" (and {len(view.holes) - 1} more such holes)" if len(view.holes) > 1 else ""
         found.append(f"consumers step from offset {first} to {end}: there is a hole{more}")
+    if view.out_of_range is not None:
+        found.append(
+            f"{who} comes to offset {view.out_of_range}, past the end {view.end}, and is reset"
+        )
+    if view.error_at_end:
+        found.append(f"{who} fails at the end, {view.end}, or behind it: {view.error_at_end}")
     if view.error:
         found.append(f"{who} fails at offset {view.position}: {view.error}")
     elif view.position < view.end:
