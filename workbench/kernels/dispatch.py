@@ -29,10 +29,13 @@ _MODULES: Final = {
     "crc32c": "checksum",
     "decode_messages": "messages",
     "decode_records": "decode",
+    "encode_records": "encode",
     "first_invalid": "recover",
+    "measure_records": "encode",
     "scan_file": "scan",
     "scan_window": "scan",
 }
+_PLAIN_MODULES: Final = {"encode": "plain_write", "validate": "plain_write"}
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
@@ -44,7 +47,9 @@ def __getattr__(name: str) -> Callable[..., Any]:
             RuntimeWarning,
             stacklevel=2,
         )
-    module = importlib.import_module(f"workbench.kernels.{_MODULES[name] if COMPILED else 'plain'}")
+    compiled = _MODULES[name]
+    chosen = compiled if COMPILED else _PLAIN_MODULES.get(compiled, "plain")
+    module = importlib.import_module(f"workbench.kernels.{chosen}")
     function: Callable[..., Any] = getattr(module, name)
     globals()[name] = function  # found without this function from now on
     return function

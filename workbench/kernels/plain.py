@@ -88,7 +88,7 @@ class BadRecordError(ValueError):
         self.position = position
 
 
-def _varint(data: bytes, at: int, end: int, bits: int) -> tuple[int, int]:
+def decode_varint(data: bytes, at: int, end: int, bits: int) -> tuple[int, int]:
     """Decode a zigzag varint of up to ``bits`` bits; raise on a cut or too long one."""
     raw, shift, start = 0, 0, at
     while at < end and shift < bits:
@@ -102,13 +102,14 @@ def _varint(data: bytes, at: int, end: int, bits: int) -> tuple[int, int]:
     raise BadRecordError(problems.BAD_VARINT, start)
 
 
-def _wrap64(value: int) -> int:
+def wrap64(value: int) -> int:
+    """Return what an int64 holds of ``value``."""
     return (value + 2**63) % 2**64 - 2**63
 
 
 def _sized(data: bytes, at: int, end: int, code: int) -> tuple[bytes | None, int]:
     """Read a varint size and that many bytes; any negative size is null."""
-    size, behind = _varint(data, at, end, 32)
+    size, behind = decode_varint(data, at, end, 32)
     if size > end - behind:
         raise BadRecordError(code, at)
     return (None, behind) if size < 0 else (data[behind : behind + size], behind + size)
@@ -120,15 +121,15 @@ Fields = tuple[int, int, bytes | None, bytes | None, list[Header]]
 
 def _record(data: bytes, at: int, end: int) -> tuple[Fields, int]:
     """Decode one record: (timestamp delta, offset delta, key, value, headers) and where it ends."""
-    length, body = _varint(data, at, end, 32)
+    length, body = decode_varint(data, at, end, 32)
     if length < SMALLEST_RECORD - 1 or length > end - body:
         raise BadRecordError(problems.BAD_RECORD_LENGTH, at)
     end = body + length
-    timestamp_delta, at = _varint(data, body + 1, end, 64)
-    offset_delta, at = _varint(data, at, end, 32)
+    timestamp_delta, at = decode_varint(data, body + 1, end, 64)
+    offset_delta, at = decode_varint(data, at, end, 32)
     key, at = _sized(data, at, end, problems.BAD_KEY)
     value, at = _sized(data, at, end, problems.BAD_VALUE)
-    count, behind = _varint(data, at, end, 32)
+    count, behind = decode_varint(data, at, end, 32)
     if count < 0 or count > end - behind:
         raise BadRecordError(problems.BAD_HEADERS, at)
     at = behind
@@ -195,10 +196,10 @@ def _batch_records(data: bytes, span: tuple[int, int], row: Any) -> list[Fields]
     records: list[Fields] = []
     for _ in range(int(row["record_count"])):
         (delta, offset_delta, key, value, headers), at = _record(data, at, end)
-        timestamp = _wrap64(int(row["base_timestamp"]) + delta)
+        timestamp = wrap64(int(row["base_timestamp"]) + delta)
         if row["timestamp_type"] == attributes.LOG_APPEND_TIME:
             timestamp = int(row["max_timestamp"])
-        offset = _wrap64(int(row["base_offset"]) + offset_delta)
+        offset = wrap64(int(row["base_offset"]) + offset_delta)
         records.append((timestamp, offset, key, value, headers))
     if records and at != end:
         raise BadRecordError(problems.BYTES_AFTER_RECORDS, at)
@@ -295,7 +296,7 @@ def _inner_messages(data: bytes, begin: int, end: int, row: Any) -> list[Fields]
     return [
         (
             int(row["max_timestamp"]) if stamp and timestamp != -1 else timestamp,
-            _wrap64(offset + shift),
+            wrap64(offset + shift),
             key,
             value,
             headers,

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels import dispatch
+from workbench.kernels.checks import COLUMNS
 from workbench.kernels.outputs import no_outputs
 from workbench.layout.batch_row import BATCH_ROW
 
@@ -35,6 +36,11 @@ def compile_kernels() -> None:
     dispatch.check_message_crcs(data, 0, rows[:0], matches)
     dispatch.first_invalid(data, 0, rows[:0])
     dispatch.choose_entries(rows, 0, 0, np.empty(1, np.int64))
+    checked = np.zeros((1, COLUMNS), np.int64)
+    dispatch.check_batches(data, 64, checked, 0, 0, 0, 0)
+    dispatch.check_records(data, 0, 0, checked[0], 0, 0, 0, 0)
+    dispatch.measure_records(out, spans[0, :0], 0, 0, 0)
+    dispatch.encode_records(out, spans[0, :0], 0, 0, 0, data, 0)
     if dispatch.COMPILED:
         _compile_codecs(data, spans)
 

@@ -60,8 +60,8 @@ class CheckedBatch(NamedTuple):
         largest_timestamp: ms, of the records.
         refused_count: records without a key where one is needed, or with a wrong time.
         is_in_order: 0 if the records' offsets do not go 0, 1, 2 … from the batch's.
-        is_ready: 1 for a batch of magic 2 from a producer that breaks no rule, and in which a leader
-            need set nothing but offset and epoch.
+        is_ready: 1 for a batch of magic 2 from a producer that breaks no rule, and in which a
+            leader need set nothing but offset and epoch.
     """
 
     position: int
@@ -180,7 +180,10 @@ def check_batches(
         count, position, code = dispatch.check_batches(
             buffer, position, rows, options, now, before, after
         )
-        found = [_checked(row) for row in rows[:count].tolist()]
+        if count == 1:  # as nearly always: without a list of lists
+            found = [_checked(rows[0].tolist())]
+        else:
+            found = [_checked(row) for row in rows[:count].tolist()]
         if rules is not None:
             for index, batch in enumerate(found):
                 if batch.codec != NONE and batch.magic == 2 and batch.problem == problems.OK:
