@@ -37,6 +37,7 @@ class LogAppendInfo:
         source_codec: of the records as they came.
         valid_bytes: of the whole batches.
         last_offset_of_first_batch: -1 when there is none.
+        has_producers: whether any of its batches has a producer id.
         is_duplicate: whether a producer sent these records before; they are not written again.
 
     Kafka: LogAppendInfo (4.2)
@@ -51,6 +52,7 @@ class LogAppendInfo:
     source_codec: int
     valid_bytes: int
     last_offset_of_first_batch: int
+    has_producers: bool = False
     is_duplicate: bool = False
 
     @property
@@ -106,6 +108,7 @@ def analyze(
     largest_batch = context.config.max_message_bytes
     first_offset, last_offset, last_of_first = UNKNOWN_OFFSET, -1, -1
     last_epoch, max_timestamp, source_codec, valid_bytes = -1, NO_TIMESTAMP, NONE, 0
+    has_producers = False
     taken: list[CheckedBatch] = []
     rules = None if keeps_offsets else rules_of(context.config)
     for batch in check_batches(records, rules, context.clock.now()):
@@ -143,6 +146,7 @@ def analyze(
         max_timestamp = max(max_timestamp, batch.max_timestamp)
         valid_bytes += batch.size
         source_codec = batch.codec or source_codec
+        has_producers = has_producers or batch.producer_id >= 0
         taken.append(batch)
     info = LogAppendInfo(
         first_offset,
@@ -154,5 +158,6 @@ def analyze(
         source_codec,
         valid_bytes,
         last_of_first,
+        has_producers,
     )
     return info, taken

@@ -17,7 +17,7 @@ from workbench.log.log_base import LogBase
 from workbench.log.producer_append import ProducerAppendInfo, producer_batches
 from workbench.log.producer_entry import BatchMetadata, CompletedTransaction
 from workbench.log.roll import RollParams, why_roll
-from workbench.log.segment import AppendedBatch, LogSegment
+from workbench.log.segment import LogSegment
 from workbench.log.segment_recovery import read_marker
 from workbench.log.validator import LogValidator
 from workbench.record.memory_records import MemoryRecords
@@ -94,7 +94,7 @@ def append(
             )
         segment = _maybe_roll(log, records.size, info)
         update = _NO_PRODUCERS
-        if any(batch.producer_id >= 0 for batch in batches):
+        if info.has_producers:
             update = _check_producers(log, records, segment, origin, transaction_version)
         if update.duplicate is not None:
             _answer_duplicate(log, info, update.duplicate)
@@ -251,11 +251,7 @@ def _write(
     segment: LogSegment,
 ) -> None:
     state = log.producer_state
-    log.local.append(
-        info.last_offset,
-        records,
-        [AppendedBatch(each.size, each.last_offset, each.max_timestamp) for each in batches],
-    )
+    log.local.append(info.last_offset, records, batches)
     log.watermarks.follow_end()
     for producer in update.producers:
         state.update(producer)

@@ -13,10 +13,11 @@ from workbench.files.names import SEGMENT_KINDS, file_name
 from workbench.files.transaction_index import AbortedTransaction
 from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
-from workbench.log.segment import AppendedBatch, LogSegment
+from workbench.log.segment import LogSegment
 from workbench.log.segment_files import create_and_delete_segment, remove_and_delete_segments
 from workbench.log.segments import LogSegments
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.validation import CheckedBatch
 
 
 class LocalLog:
@@ -68,7 +69,7 @@ class LocalLog:
         self,
         last_offset: int,
         records: MemoryRecords,
-        batches: Sequence[AppendedBatch] | None = None,
+        batches: Sequence[CheckedBatch] | None = None,
     ) -> None:
         """Append batches that have their offsets to the active segment.
 

@@ -19,12 +19,13 @@ from workbench.log.context import LogContext
 from workbench.log.producer_entry import CompletedTransaction
 from workbench.log.segment_reading import SegmentReading, all_fit, fits
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.validation import CheckedBatch
 
 _COPY_SIZE: Final = 1 << 20  # bytes that `append_from_file` moves at a time
 
 
 class AppendedBatch(NamedTuple):
-    """What the indexes need to know of a batch that is appended."""
+    """What the indexes need to know of a batch; a `CheckedBatch` tells it too."""
 
     size: int
     last_offset: int
@@ -101,7 +102,7 @@ class LogSegment(SegmentReading):
         self,
         largest_offset: int,
         records: MemoryRecords,
-        batches: Sequence[AppendedBatch] | None = None,
+        batches: Sequence[AppendedBatch | CheckedBatch] | None = None,
     ) -> None:
         """Append batches that have their offsets, and index entries where they are due.
 
@@ -122,35 +123,44 @@ class LogSegment(SegmentReading):
         if records.size == 0:
             return
         position = self.log.size
-        self._check_offset(largest_offset)
+        if not fits(largest_offset, self.base_offset):
+            raise OffsetOverflowError(largest_offset, self.base_offset, self.log.path)
         self.log.append(records)
         if batches is None:
             rows = records.batches().rows
-            batches = [
-                AppendedBatch(*values)
-                for values in zip(
-                    rows["size"].tolist(),
-                    rows["last_offset"].tolist(),
-                    rows["max_timestamp"].tolist(),
-                    strict=True,
-                )
-            ]
-        observer = self.context.observer
+            columns = (rows[name].tolist() for name in AppendedBatch._fields)
+            batches = [AppendedBatch(*values) for values in zip(*columns, strict=True)]
         largest = self._max_timestamp or self._read_max_timestamp()
-        for size, last_offset, max_timestamp in batches:
+        since, interval = self._bytes_since_entry, self.index_interval_bytes
+        observer = self.context.observer
+        due: list[tuple[int, int, TimestampOffset]] = []
+        for batch in batches:
+            size, last_offset, max_timestamp = batch.size, batch.last_offset, batch.max_timestamp
             if max_timestamp > largest.timestamp:
-                largest = self._max_timestamp = TimestampOffset(max_timestamp, last_offset)
-            since = self._bytes_since_entry
-            if since > self.index_interval_bytes:
-                self.offset_index.append(last_offset, position)
-                self.time_index.maybe_append(largest.timestamp, largest.offset)
-                self._bytes_since_entry = 0
-                if observer is not None:
-                    self._tell_entry(last_offset, position, since, largest)
-            elif observer is not None:
-                self._tell_entry(last_offset, position, since, None)
+                largest = TimestampOffset(max_timestamp, last_offset)
+            is_due = since > interval
+            if observer is not None:
+                self._tell_entry(last_offset, position, since, largest if is_due else None)
+            if is_due:
+                due.append((last_offset, position, largest))
+                since = 0
             position += size
-            self._bytes_since_entry += size
+            since += size
+        self._max_timestamp = largest
+        self._append_entries(due)
+        self._bytes_since_entry = since
+
+    def _append_entries(self, due: list[tuple[int, int, TimestampOffset]]) -> None:
+        """Append index entries: (last offset, position, largest timestamp so far) of batches."""
+        if len(due) == 1:
+            ((offset, position, largest),) = due
+            self.offset_index.append(offset, position)
+            self.time_index.maybe_append(largest.timestamp, largest.offset)
+        elif due:
+            offsets, positions, times = zip(*due, strict=True)
+            timestamps, time_offsets = zip(*times, strict=True)
+            self.offset_index.append_many(np.array(offsets), np.array(positions))
+            self.time_index.append_many(np.array(timestamps), np.array(time_offsets))
 
     def append_from_file(self, source: FileRecords, start: int) -> int:
         """Append batches of another file until its end or one that does not fit; return bytes.
@@ -174,10 +184,6 @@ class LogSegment(SegmentReading):
             self.append(int(rows["last_offset"][-1]), source.read(position, size))
             position += size
         return position - start
-
-    def _check_offset(self, offset: int) -> None:
-        if not fits(offset, self.base_offset):
-            raise OffsetOverflowError(offset, self.base_offset, self.log.path)
 
     def _tell_entry(
         self, offset: int, position: int, since: int, largest: TimestampOffset | None

@@ -107,9 +107,8 @@ class Watermarks:
 
         Kafka: UnifiedLog.updateHighWatermarkWithLogEndOffset (4.2)
         """
-        end = self._local.end
-        if self._high.offset >= end.offset:
-            self.update(end)
+        if self._high.offset >= self._local.end.offset:
+            self.update(self._local.end)
 
     def high_metadata(self) -> LogOffsetMetadata:
         """Return the high watermark and where it is.
