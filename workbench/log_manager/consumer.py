@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from workbench.errors import CorruptFileError, CorruptRecordError, WorkbenchError
 from workbench.files.transaction_index import AbortedTransaction
+from workbench.layout.attributes import NONE, ZSTD
 from workbench.layout.control_records import ABORT
 from workbench.log.log import Log
 from workbench.record.batch_records import columns_of, records_in
@@ -29,6 +30,7 @@ _LARGEST_SIZE: Final = 2**31 - 1 - 12  # of a batch; above, adding the 12 bytes 
 _SIZE_AT: Final = 8
 _SIZE_END: Final = 12
 _NO_PRODUCER: Final = -1
+_HAS_PRODUCERS: Final = 2  # magic
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -42,7 +44,7 @@ class ConsumerView:
         beginning: the log start offset.
         end: where it may read up to, exclusive: high watermark or last stable offset.
         position: where it stands at last; `end`, unless it failed or gets nothing more.
-        records: that it was given.
+        records: that it was given below `end`.
         error: why it failed at `position`; empty if it did not.
         error_at_end: why it will fail once there is more to read than `end`: what lies behind the
             last batch comes with it. Empty if it will not.
@@ -117,16 +119,31 @@ class _Reader:
         self._view = view
         self._pending: dict[int, int] = {}  # producer id → records given in its transaction
         self._expected = view.position  # where the next batch should begin
+        self._given = 0  # records, those past the end too
 
     def take(self, records: MemoryRecords, aborted: list[AbortedTransaction]) -> None:
-        """Read what one fetch returned; stops at the first thing wrong."""
+        """Read what one fetch returned; stops at the first thing wrong.
+
+        A consumer's position follows the last batch also where that one is older than those before
+        it. It stays where the fetch began if that gave not one record before something was wrong.
+        """
+        view = self._view
+        start, given = view.position, self._given
+        self._take(records, aborted)
+        if view.error and self._given == given:
+            view.position = start
+
+    def _take(self, records: MemoryRecords, aborted: list[AbortedTransaction]) -> None:
         view = self._view
         buffer = records.buffer
         rows, problem = _whole_batches(records)
+        valid = count_valid(buffer, rows)
         if problem is None and _overflows(buffer, rows):
             view.error = "the length of a batch overflows: the consumer throws, at every poll"
             return
-        valid = count_valid(buffer, rows)
+        if valid < len(rows) and _throws_at_once(rows[valid]):
+            view.error = "a compressed message cannot be read: the consumer throws, at every poll"
+            return
         aborted.sort(key=lambda transaction: transaction.first_offset)
         aborted_producers: set[int] = set()
         for at in range(valid):
@@ -145,6 +162,8 @@ class _Reader:
             view.error = f"the batch at offset {offset} is not valid: size or CRC is wrong"
         elif problem is not None:
             view.error = f"a batch cannot be read: {problem.problem}"
+        elif valid:
+            view.position = int(rows[-1]["last_offset"]) + 1
 
     def _is_left_out(
         self,
@@ -170,27 +189,29 @@ class _Reader:
 
     def _read(self, buffer: Bytes, row: npt.NDArray[Any]) -> None:
         view, batch = self._view, row[0]
-        last_offset, count = int(batch["last_offset"]), int(batch["record_count"])
-        base_offset = int(batch["base_offset"])
+        first, last = int(batch["base_offset"]), int(batch["last_offset"])
+        count = int(batch["record_count"])
+        begin = view.position
         if batch["is_control"]:
-            given = 0
-        elif batch["magic"] == 2 and count == last_offset - base_offset + 1:
-            given = max(last_offset + 1 - max(base_offset, view.position), 0)
-        elif batch["magic"] == 2 and base_offset >= view.position:
-            given = count
-            view.is_compacted = True
+            given = within = 0
+        elif batch["magic"] >= _HAS_PRODUCERS and count == last - first + 1:
+            given = max(last + 1 - max(first, begin), 0)
+            within = max(min(last + 1, view.end) - max(first, begin), 0)
         else:
             offsets = columns_of(buffer, row, 0).offsets
-            base_offset = int(offsets[0]) if len(offsets) else last_offset
-            given = int(np.count_nonzero(offsets >= view.position))
-        if base_offset > self._expected:
-            view.holes.append((self._expected, base_offset))
-        view.records += given
+            first = int(offsets[0]) if len(offsets) else last
+            given = int(np.count_nonzero(offsets >= begin))
+            within = int(np.count_nonzero((offsets >= begin) & (offsets < view.end)))
+            view.is_compacted |= bool(batch["magic"] >= _HAS_PRODUCERS)
+        if first > self._expected:
+            view.holes.append((self._expected, first))
+        self._given += given
+        view.records += within
         if batch["is_transactional"]:
             view.has_transactions = True
             producer_id = int(batch["producer_id"])
-            self._pending[producer_id] = self._pending.get(producer_id, 0) + given
-        view.position = max(view.position, last_offset + 1)
+            self._pending[producer_id] = self._pending.get(producer_id, 0) + within
+        view.position = max(view.position, last + 1)
         self._expected = view.position
 
 
@@ -208,6 +229,15 @@ def _overflows(buffer: Bytes, rows: npt.NDArray[Any]) -> bool:
     end = int(rows[-1]["position"] + rows[-1]["size"]) if len(rows) else 0
     size = buffer[end + _SIZE_AT : end + _SIZE_END].tobytes()
     return len(size) == _SIZE_END - _SIZE_AT and int.from_bytes(size, signed=True) > _LARGEST_SIZE
+
+
+def _throws_at_once(row: Any) -> bool:
+    """Return whether reading a batch throws what a consumer does not take for a damaged batch.
+
+    A message of magic 0 or 1 whose compressed value is not there. (Of zstd, which they may not
+    have, it says so.)
+    """
+    return bool(row["magic"] < _HAS_PRODUCERS and row["codec"] not in {NONE, ZSTD})
 
 
 def _is_abort(buffer: Bytes, row: npt.NDArray[Any]) -> bool:
