@@ -23,9 +23,9 @@ from workbench.log.config_values import (
     ANY,
     Value,
     at_least,
-    each_once,
     parse_value,
     refuse_unknown,
+    words,
 )
 from workbench.log.producer_state import ProducerStateConfig
 
@@ -34,11 +34,11 @@ _SECOND: Final = 1000  # ms
 
 BROKER_DEFINITIONS: Final[tuple[Definition, ...]] = (
     Definition(
-        "log.dir", "list", _DIRECTORIES, each_once(empty=False),
+        "log.dir", "list", _DIRECTORIES, words(),
         "The log directories, where log.dirs is not set.",
     ),
     Definition(
-        "log.dirs", "list", None, each_once(empty=False),
+        "log.dirs", "list", None, words(),
         "The log directories.",
     ),
     Definition(

@@ -220,6 +220,8 @@ def check(definition: Definition, value: Any) -> Value:
     parsed = parse_value(definition.name, value, definition.kind)
     if parsed is None and definition.default is not None:
         raise ConfigError(definition.name, "no value")
+    if definition.rule.is_set and isinstance(parsed, tuple):
+        parsed = tuple(dict.fromkeys(parsed))
     if not definition.rule.holds(parsed):
         raise ConfigError(definition.name, f"{value!r} is not {definition.rule.words}")
     return parsed

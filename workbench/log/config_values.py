@@ -87,10 +87,12 @@ class Rule:
     Attributes:
         words: the rule in words: "at least 1".
         holds: whether a value of the right kind keeps it.
+        is_set: whether what a list names again is left out, instead of kept.
     """
 
     words: str
     holds: Callable[[Any], bool]
+    is_set: bool = False
 
 
 ANY: Final = Rule("anything", lambda _: True)
@@ -103,37 +105,34 @@ def at_least(low: int) -> Rule:
 
 def between(low: float, high: float, *others: int) -> Rule:
     """Allow ``low`` to ``high``, both inclusive, and what else is named."""
-    words = f"{low} to {high}" + "".join(f", or {other}" for other in others)
-    return Rule(words, lambda value: low <= value <= high or value in others)
+    text = f"{low} to {high}" + "".join(f", or {other}" for other in others)
+    return Rule(text, lambda value: low <= value <= high or value in others)
 
 
-def one_of(*words: str) -> Rule:
+def one_of(*allowed: str) -> Rule:
     """Allow one of these words."""
-    return Rule(", ".join(words), lambda value: value in words)
+    return Rule(", ".join(allowed), lambda value: value in allowed)
 
 
-def some_of(*words: str) -> Rule:
-    """Allow none, one or some of these words, each once."""
+def some_of(*allowed: str) -> Rule:
+    """Allow none, one or some of these words."""
     return Rule(
-        f"some of {', '.join(words)}, each once",
-        lambda values: set(values) <= set(words) and len(set(values)) == len(values),
+        f"some of {', '.join(allowed)}", lambda values: set(values) <= set(allowed), is_set=True
     )
 
 
-def each_once(*, empty: bool) -> Rule:
-    """Allow a list of any words, none twice and none empty; no words at all if ``empty``."""
-    return Rule(
-        "words that are not empty, each once",
-        lambda values: (
-            values is None
-            or ((empty or bool(values)) and all(values) and len(set(values)) == len(values))
-        ),
-    )
+def words() -> Rule:
+    """Allow at least one word, and none that is empty."""
+
+    def holds(values: Any) -> bool:
+        return values is None or (bool(values) and all(values))
+
+    return Rule("a list of words", holds, is_set=True)
 
 
 def _are_replicas(values: Iterable[str]) -> bool:
-    words = [value.strip(_SPACE) for value in values]
-    return "".join(words) == "*" or all(map(_REPLICA.fullmatch, words))
+    pairs = [value.strip(_SPACE) for value in values]
+    return "".join(pairs) == "*" or all(map(_REPLICA.fullmatch, pairs))
 
 
 THROTTLED_REPLICAS: Final = Rule("* or pairs partition:broker", _are_replicas)
