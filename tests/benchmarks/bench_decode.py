@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from tests.benchmarks import bench_codecs
 from tests.benchmarks.measure import (
     Timing,
     best_of,
@@ -19,7 +20,6 @@ from tests.benchmarks.measure import (
 from workbench.inspection.listing import list_log_directories
 from workbench.loaders.scan import Scan
 from workbench.record.buffers import BufferPool
-from workbench.record.compression import Arena, decompress_into
 from workbench.record.source import FileSource
 from workbench.record.windows import BatchWindows
 
@@ -98,17 +98,9 @@ def kafka_python(file: Path) -> Timing:
 
 
 def codec_alone(file: Path) -> Timing:
-    """Time decompressing every batch of a file and nothing else."""
+    """Time the codec's fastest library over the batches of a file, and nothing else."""
     parts = [memoryview(part) for part in _batches(file, 1 << 40)]
-    codec, arena = parts[0][22] & 7, Arena()
-
-    def run() -> int:
-        for part in parts:
-            arena.clear()
-            decompress_into(codec, part[61:], arena, 2)
-        return len(parts)
-
-    return best_of(run, 5)
+    return best_of(bench_codecs.codec_alone(parts[0][22] & 7, [part[61:] for part in parts]), 5)
 
 
 def in_turn(*timings: Callable[[], Timing]) -> list[Timing]:
@@ -171,8 +163,9 @@ def compressed() -> None:
     for codec in ("gzip", "snappy", "lz4", "zstd"):
         for value_size in (100, 1000):
             file = generated(codec, value_size, 24 << 20)
-            mine, alone = ours(file), codec_alone(file)
-            jvm = peer("records", str(file))
+            mine, alone, jvm = in_turn(
+                partial(ours, file), partial(codec_alone, file), partial(peer, "records", str(file))
+            )
             assert mine.records == jvm.records
             row = [codec, f"{value_size} B", f"{mine.records / mine.cpu / 1e6:.1f} M/s"]
             rows.append([*row, f"{mine.cpu / alone.cpu:.2f}", f"{jvm.cpu / mine.cpu:.2f}x"])

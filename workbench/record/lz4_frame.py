@@ -37,7 +37,7 @@ _CONTENT_SIZE: Final = 0x08
 _CONTENT_CHECKSUM: Final = 0x04
 _RESERVED_FLAGS: Final = 0x03
 _BLOCK_SIZES: Final = {code: 1 << (8 + 2 * code) for code in (4, 5, 6, 7)}
-_STORED_BIT: Final = 0x80000000
+STORED_BIT: Final = 0x80000000
 _UINT32: Final = struct.Struct("<I")
 
 
@@ -66,7 +66,7 @@ def compress(data: bytes | memoryview, magic: int, level: int = FAST_LEVEL) -> b
         if len(packed) < len(block):
             parts += (_UINT32.pack(len(packed)), packed)
         else:
-            parts += (_UINT32.pack(len(block) | _STORED_BIT), block.tobytes())
+            parts += (_UINT32.pack(len(block) | STORED_BIT), block.tobytes())
     parts.append(END_MARK)
     return b"".join(parts)
 
@@ -251,7 +251,7 @@ def _measure_blocks(data: memoryview, header: FrameHeader) -> _Blocks:
         if len(data) - at < 4:
             raise _cut_short(data, at)
         (size,) = _UINT32.unpack_from(data, at)
-        stored, size = size & _STORED_BIT, size & ~_STORED_BIT
+        stored, size = size & STORED_BIT, size & ~STORED_BIT
         if size == 0:
             return _Blocks(at + 4, content)
         if size > header.largest_block:
