@@ -67,7 +67,8 @@ def finish_replacements(context: LogContext) -> list[str]:
     swaps = _remove_temporary_files(context, names)
     if swaps:
         _remove_replaced(context, swaps)
-        for name in swaps:
+        swaps = [name for name in file_names(context) if name.endswith(SWAP)]
+        for name in swaps:  # also an index that looking for a segment's end has made
             context.fs.rename(context.path(name), context.path(name.removesuffix(SWAP)))
             _tell_file(context, "swap completed", name, "all files of the replacement are there")
         context.fs.sync_directory(context.directory)

@@ -109,6 +109,8 @@ class LogLoader:
             offsets = recovery.retry_on_overflow(recovery.recover_log)
             segments.active.resize_indexes()
         log_start = self._bring_in_line(offsets.next_offset)
+        for segment in segments.all:
+            segment.log.close_handler()  # opens again when it is used; thousands of logs may not be
         loaded = LoadedOffsets(log_start, offsets.recovery_point, offsets.next_offset)
         if context.observer is not None:
             context.tell("log loaded", "", segments=len(segments), **loaded._asdict())
@@ -120,8 +122,10 @@ class LogLoader:
         recovery.leader_epochs.truncate_from_end_async_flush(next_offset)
         first = segments.all[0].base_offset
         log_start = max(recovery.log_start_offset, first)
-        # The first epoch's file may be older than the log's start.
-        recovery.leader_epochs.truncate_from_start_async_flush(recovery.log_start_offset)
+        # The file may be older than the log's start. Kafka writes it anew even where it is not.
+        earliest = recovery.leader_epochs.earliest
+        if earliest is not None and earliest.start_offset < recovery.log_start_offset:
+            recovery.leader_epochs.truncate_from_start_async_flush(recovery.log_start_offset)
         if not recovery.producer_state.is_empty:
             raise RuntimeError("the producer state given to a loader must be empty")
         recovery.producer_state.remove_stray_snapshots(
