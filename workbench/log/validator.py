@@ -6,15 +6,14 @@ in its header alone. Only what is converted or compressed anew is built anew.
 Kafka: LogValidator (4.2)
 """
 
-from collections.abc import Iterable
-from typing import NamedTuple, NoReturn
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
 
 from workbench.errors import (
-    CorruptRecordError,
     InvalidRecordError,
-    UnsupportedForMessageFormatError,
 )
-from workbench.layout import problems
 from workbench.layout.attributes import (
     CODEC_NAMES,
     CREATE_TIME,
@@ -23,17 +22,18 @@ from workbench.layout.attributes import (
     NONE,
 )
 from workbench.log.append_origin import AppendOrigin
+from workbench.log.batch_checks import BatchChecks
 from workbench.log.config import LogConfig
-from workbench.log.record_rules import RecordErrors, rules_of
+from workbench.log.record_rules import rules_of
 from workbench.record.batch_fields import (
     set_last_offset,
     set_max_timestamp,
     set_offset_and_epoch,
 )
+from workbench.record.batch_records import columns_of
 from workbench.record.builder import RecordsBuilder
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.validation import CheckedBatch, check_batches
-from workbench.record.wrapped_messages import wrapped_messages
 
 _NO_OFFSET = -1
 
@@ -114,7 +114,7 @@ class LogValidator:
         """
         rules = self._rules
         for batch in batches:
-            if batch.checked_count < 0:
+            if batch.checked_count < 0 and (batch.magic == 2 or batch.codec == NONE):
                 batches = check_batches(records, rules, self._now)
                 break
         if len(batches) == 1 and self._magic == 2:
@@ -136,9 +136,12 @@ class LogValidator:
         if source == NONE and target == NONE:
             if all(batch.magic == self._magic for batch in batches):
                 return self._number_plain(records, batches, offset)
-            self._check_all(records, batches)
+            self._checks().check_all(records, batches)
             return self._build(records, batches, offset, NONE)
         return self._number_compressed(records, batches, offset, (source, target))
+
+    def _checks(self) -> BatchChecks:
+        return BatchChecks(str(self._where), self._rules, self._origin, self._now, self._magic)
 
     def _number_one(
         self, records: MemoryRecords, batch: CheckedBatch, offset: int
@@ -154,12 +157,15 @@ class LogValidator:
     def _number_plain(
         self, records: MemoryRecords, batches: list[CheckedBatch], offset: int
     ) -> ValidationResult:
-        """Kafka: LogValidator.assignOffsetsNonCompressed (4.2)."""
+        """Number uncompressed batches that keep their format.
+
+        Kafka: LogValidator.assignOffsetsNonCompressed (4.2)
+        """
         first, largest, where = batches[0], NO_TIMESTAMP, _NO_OFFSET
-        numbered = []
+        checks, numbered = self._checks(), []
         for batch in batches:
-            self._check_batch(first, batch)
-            self._check_records(records, batch)
+            checks.check_batch(first, batch)
+            checks.check_records(records, batch)
             offset += batch.checked_count
             if batch.largest_timestamp > largest:
                 largest, where = batch.largest_timestamp, offset - 1
@@ -175,16 +181,17 @@ class LogValidator:
         offset: int,
         codecs: tuple[int, int],
     ) -> ValidationResult:
-        """Kafka: LogValidator.validateMessagesAndAssignOffsetsCompressed (4.2)."""
+        """Number one batch that is compressed or to be, in place if it can stay as it is.
+
+        Kafka: LogValidator.validateMessagesAndAssignOffsetsCompressed (4.2)
+        """
         source, target = codecs
         first = batches[0]
         stays = source == target and first.magic == self._magic and self._magic > 0
         if source == NONE and first.is_control:  # control records are not compressed
             stays = True
-        is_in_order, count, largest = self._check_all(records, batches)
-        if (
-            self._magic > 0 and not is_in_order
-        ):  # of old producers, which number their messages badly
+        is_in_order, count, largest = self._checks().check_all(records, batches)
+        if self._magic > 0 and not is_in_order:  # some old producers number their messages badly
             stays = False
         if not stays:
             return self._build(records, batches, offset, target)
@@ -194,103 +201,6 @@ class LogValidator:
         numbered = [self._set_header(records, first, offset - 1, largest)]
         where = _NO_OFFSET if largest == NO_TIMESTAMP else offset - 1
         return ValidationResult(records, numbered, offset, largest, where, self._now)
-
-    def _check_all(
-        self, records: MemoryRecords, batches: Iterable[CheckedBatch]
-    ) -> tuple[bool, int, int]:
-        """Check batches and their records, also those inside messages.
-
-        Returns:
-            Whether the offsets of all go 0, 1, 2 …; how many records there are; ms, the largest
-            timestamp.
-        """
-        first, is_in_order, count, largest = None, True, 0, NO_TIMESTAMP
-        for batch in batches:
-            first = first or batch
-            self._check_batch(first, batch)
-            if batch.magic < 2 and batch.codec != NONE:
-                in_order, checked, newest = self._check_wrapped(records, batch, count)
-            else:
-                self._check_records(records, batch)
-                checked, newest = batch.checked_count, batch.largest_timestamp
-                in_order = checked == 0 or (batch.is_in_order == 1 and batch.base_offset == count)
-            if batch.magic > 0:
-                is_in_order &= in_order
-                largest = max(largest, newest)
-            count += checked
-        return is_in_order, count, largest
-
-    def _check_wrapped(
-        self, records: MemoryRecords, batch: CheckedBatch, expected: int
-    ) -> tuple[bool, int, int]:
-        """Check the messages inside a message; ``expected`` is the first offset wanted."""
-        errors = RecordErrors(str(self._where), self._rules, self._now)
-        has_append_time = batch.timestamp_type == LOG_APPEND_TIME
-        is_in_order, largest = True, NO_TIMESTAMP
-        messages = wrapped_messages(records.buffer, batch)
-        for index, message in enumerate(messages):
-            if message.is_compressed:
-                words = problems.WORDS[problems.NESTED_COMPRESSION]
-                raise InvalidRecordError(f"{self._where}: {words}")
-            if message.magic != batch.magic:
-                errors.add(
-                    index, f"its magic {message.magic} is not the {batch.magic} of what it is in"
-                )
-                continue
-            if not message.is_valid:
-                problem = f"the CRC of message {index} inside a compressed one does not match"
-                raise CorruptRecordError(str(self._where), batch.position, problem)
-            errors.check(
-                index,
-                message.offset,
-                message.timestamp,
-                has_key=message.key is not None,
-                has_append_time=has_append_time,
-            )
-            is_in_order &= message.offset == expected + index
-            largest = max(largest, message.timestamp)
-        errors.raise_any()
-        return is_in_order, len(messages), largest
-
-    def _check_batch(self, first: CheckedBatch, batch: CheckedBatch) -> None:
-        """Kafka: LogValidator.validateBatch (4.2)."""
-        if batch.magic != first.magic:
-            self._refuse(f"a batch of magic {batch.magic} behind one of magic {first.magic}")
-        if self._origin is AppendOrigin.CLIENT:
-            if batch.magic >= 2:
-                span = batch.last_offset - batch.base_offset + 1
-                if span <= 0:
-                    self._refuse(f"offsets [{batch.base_offset}, {batch.last_offset}] of a batch")
-                if batch.record_count <= 0:
-                    self._refuse(f"a batch with {batch.record_count} records")
-                if span != batch.record_count:
-                    self._refuse(f"a batch of {span} offsets with {batch.record_count} records")
-            if batch.is_control:
-                self._refuse("clients may not write control records")
-            if batch.producer_id > -1 and batch.base_sequence < 0:
-                self._refuse(
-                    f"sequence number {batch.base_sequence} from producer {batch.producer_id}"
-                )
-        if self._magic < 2 and (batch.is_transactional or batch.producer_id > -1):
-            what = "transactions" if batch.is_transactional else "producer ids"
-            raise UnsupportedForMessageFormatError(
-                f"{self._where}: magic {self._magic} does not have {what}"
-            )
-
-    def _check_records(self, records: MemoryRecords, batch: CheckedBatch) -> None:
-        """Raise for what one pass over a batch told of its records."""
-        if batch.record_problem != problems.OK:
-            words = problems.WORDS[batch.record_problem]
-            if batch.record_problem == problems.BAD_COMPRESSION:
-                raise CorruptRecordError(str(self._where), batch.position, words)
-            self._refuse(f"{words}, at byte {batch.record_problem_at}")
-        if batch.refused_count:
-            errors = RecordErrors(str(self._where), self._rules, self._now)
-            errors.check_batch(records.buffer, batch)
-            errors.raise_any()
-
-    def _refuse(self, problem: str) -> NoReturn:
-        raise InvalidRecordError(f"{self._where}: {problem}")
 
     def _set_header(
         self, records: MemoryRecords, batch: CheckedBatch, last_offset: int, largest: int
@@ -312,8 +222,15 @@ class LogValidator:
                 timestamp_type, largest = LOG_APPEND_TIME, self._now
             if timestamp_type != batch.timestamp_type or largest != batch.max_timestamp:
                 crc = set_max_timestamp(records.buffer, batch.position, timestamp_type, largest)
+        bits = batch.attributes & ~LOG_APPEND_TIME_BIT
+        if timestamp_type == LOG_APPEND_TIME:
+            bits |= LOG_APPEND_TIME_BIT
         return batch.numbered(base_offset, last_offset, epoch)._replace(
-            max_timestamp=largest, timestamp_type=timestamp_type, crc=crc, computed_crc=crc
+            max_timestamp=largest,
+            attributes=bits,
+            timestamp_type=timestamp_type,
+            crc=crc,
+            computed_crc=crc,
         )
 
     def _build(
@@ -324,22 +241,24 @@ class LogValidator:
         Kafka: LogValidator.buildRecordsAndAssignOffsets (4.2)
         """
         first = batches[0]
-        builder = RecordsBuilder(
-            self._magic,
-            CODEC_NAMES[codec],
-            self._config.compression_level if self._rules.codec is not None else None,
-            "LogAppendTime" if self._rules.has_append_time else "CreateTime",
-            offset,
-            self._now,
-            producer_id=first.producer_id,
-            producer_epoch=first.producer_epoch,
-            base_sequence=first.base_sequence,
-            is_transactional=bool(first.is_transactional),
-            partition_leader_epoch=self._epoch,
-        )
-        for record in records.records():
-            builder.append(record.timestamp, record.key, record.value, record.headers)
-        built = builder.build()
+        try:
+            builder = RecordsBuilder(
+                self._magic,
+                CODEC_NAMES[codec],
+                self._config.compression_level if self._rules.codec is not None else None,
+                "LogAppendTime" if self._rules.has_append_time else "CreateTime",
+                offset,
+                self._now,
+                producer_id=first.producer_id,
+                producer_epoch=first.producer_epoch,
+                base_sequence=first.base_sequence,
+                is_transactional=bool(first.is_transactional),
+                partition_leader_epoch=self._epoch,
+            )
+            self._copy(records, builder)
+            built = builder.build()
+        except ValueError as error:  # what cannot be read or the format cannot have
+            raise InvalidRecordError(f"{self._where}: {error}") from error
         largest, where = (NO_TIMESTAMP if fact is None else fact for fact in builder.info)
         return ValidationResult(
             built,
@@ -350,3 +269,15 @@ class LogValidator:
             self._now,
             message_size_maybe_changed=True,
         )
+
+    def _copy(self, records: MemoryRecords, builder: RecordsBuilder) -> None:
+        """Append all records to a builder, one offset after the other."""
+        rows = records.batches().rows
+        if len(rows) == 1 and rows[0]["magic"] == self._magic == 2:
+            columns = columns_of(records.buffer, rows)
+            first = builder.next_offset
+            offsets = np.arange(first, first + len(columns), dtype=np.int64)
+            builder.append_columns(replace(columns, offsets=offsets))
+            return
+        for record in records.records():
+            builder.append(record.timestamp, record.key, record.value, record.headers)

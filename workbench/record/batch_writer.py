@@ -23,20 +23,18 @@ from workbench.layout.attributes import (
 )
 from workbench.layout.batch_header import BATCH_HEADER_SIZE
 from workbench.record.compression import compress
-from workbench.record.message_encoding import encode_message, entry_overhead, entry_size
+from workbench.record.message_encoding import encode_message, entry_overhead
 from workbench.record.record_encoding import (
     BatchHeader,
     Header,
     attributes_of,
     encode_record,
-    record_size,
     write_header,
 )
 
 Bytes = npt.NDArray[np.uint8]
 
 MOST_RECORDS: Final = 2**31 - 1  # of a batch; also the largest offset delta
-_RATIO_FACTOR: Final = np.float32(1.05)  # what Kafka adds to a guess at a compressed size
 _TIMESTAMP_TYPES: Final = {name: code for code, name in TIMESTAMP_TYPE_NAMES.items()}
 
 
@@ -125,7 +123,7 @@ class BatchWriter:
         self._base_timestamp = delete_horizon
         self._max_timestamp = NO_TIMESTAMP
         self._offset_of_max_timestamp = -1
-        self._parts: list[bytes] = []
+        self._parts: list[bytes | memoryview] = []
         self._records_size = 0
         self._finished: Bytes | None = None
         self._takes_records = True
@@ -196,13 +194,19 @@ class BatchWriter:
             )
         if delta > MOST_RECORDS:
             raise ValueError(f"offset {offset} is too far from base offset {self.base_offset}")
+        self._take(part, 1, offset, timestamp, offset)
+
+    def _take(
+        self, part: bytes | memoryview, count: int, last_offset: int, newest: int, newest_at: int
+    ) -> None:
+        """Keep encoded records; ``newest`` is their largest timestamp, first at ``newest_at``."""
         self._parts.append(part)
         self._records_size += len(part)
-        self.record_count += 1
-        self.last_offset = offset
-        if self.magic > 0 and timestamp > self._max_timestamp:
-            self._max_timestamp = timestamp
-            self._offset_of_max_timestamp = offset
+        self.record_count += count
+        self.last_offset = last_offset
+        if self.magic > 0 and newest > self._max_timestamp:
+            self._max_timestamp = newest
+            self._offset_of_max_timestamp = newest_at
 
     @property
     def next_offset(self) -> int:
@@ -227,51 +231,6 @@ class BatchWriter:
     def uncompressed_size(self) -> int:
         """Bytes of header and records before they are compressed."""
         return self.header_size + self._records_size
-
-    @property
-    def size_estimate(self) -> int:
-        """Bytes of the batch: right when it is built or not compressed, otherwise a guess.
-
-        Kafka: MemoryRecordsBuilder.estimatedSizeInBytes (4.2)
-        """
-        if self._finished is not None:
-            return len(self._finished)
-        if self.codec == NONE:
-            return self.uncompressed_size
-        ratio = np.float32(self.estimated_ratio)
-        return self.header_size + int(np.float32(self._records_size) * ratio * _RATIO_FACTOR)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether the write limit is reached, or no more records are taken."""
-        if not self._takes_records:
-            return True
-        limit = self.write_limit
-        return limit is not None and self.record_count > 0 and limit <= self.size_estimate
-
-    def has_room_for(
-        self,
-        timestamp: int | None,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Sequence[Header] = (),
-    ) -> bool:
-        """Return whether one more record stays within the write limit; the first always does.
-
-        Kafka: MemoryRecordsBuilder.hasRoomFor (4.2)
-        """
-        if self.is_full:
-            return False
-        if self.record_count == 0 or self.write_limit is None:
-            return True
-        if self.magic < 2:
-            size = entry_size(self.magic, key, value)
-        else:
-            base = self._base_timestamp
-            time = NO_TIMESTAMP if timestamp is None else timestamp
-            delta = 0 if base is None else time - base
-            size = record_size(self.next_offset - self.base_offset, delta, key, value, headers)
-        return self.write_limit >= self.size_estimate + size
 
     @property
     def info(self) -> BatchInfo:

@@ -4,18 +4,26 @@ Kafka: MemoryRecordsBuilder, MemoryRecords.withEndTransactionMarker and its like
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
-from workbench.layout.attributes import NO_TIMESTAMP
+import numpy as np
+import numpy.typing as npt
+
+from workbench.layout.attributes import NO_TIMESTAMP, NONE
 from workbench.layout.control_records import ABORT, COMMIT, CONTROL_TYPE_NAMES, LEADER_CHANGE
-from workbench.record.batch_writer import BatchInfo, BatchWriter
+from workbench.record.batch_writer import MOST_RECORDS, BatchInfo, BatchWriter
+from workbench.record.column_encoding import encode_columns
+from workbench.record.columns import RecordColumns
 from workbench.record.control import (
     encode_control_key,
     encode_control_value,
     encode_end_transaction,
 )
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.record_encoding import Header, empty_batch_header
+from workbench.record.message_encoding import entry_size
+from workbench.record.record_encoding import Header, empty_batch_header, record_size
+
+_RATIO_FACTOR: Final = np.float32(1.05)  # what Kafka adds to a guess at a compressed size
 
 __all__ = [
     "BatchInfo",
@@ -70,6 +78,42 @@ class RecordsBuilder(BatchWriter):
         time = NO_TIMESTAMP if timestamp is None else timestamp
         self.append_record(offset, time, key, value, headers)
 
+    def append_columns(
+        self, columns: RecordColumns, picks: npt.NDArray[np.int64] | None = None
+    ) -> None:
+        """Append many records at the offsets that they have; magic 2 only.
+
+        Args:
+            columns: what was decoded; headers that were not are none.
+            picks: int64[m], ascending, which of them; None for all.
+
+        Raises:
+            ValueError: the format is an old one, or an offset or timestamp as `append_with_offset`.
+            RuntimeError: the batch is built or given up.
+        """
+        if self.magic < 2:
+            raise ValueError(f"columns cannot be appended in magic {self.magic}")
+        if not self._takes_records:
+            raise RuntimeError("the batch is closed: it takes no more records")
+        chosen = np.arange(len(columns), dtype=np.int64) if picks is None else picks
+        if not len(chosen):
+            return
+        offsets, timestamps = columns.offsets[chosen], columns.timestamps[chosen]
+        first, last = int(offsets[0]), int(offsets[-1])
+        if first < self.next_offset or (np.diff(offsets) <= 0).any():
+            raise ValueError(f"offsets from {first} on do not ascend: {self.next_offset} is next")
+        if timestamps.min() < NO_TIMESTAMP:
+            raise ValueError(f"{timestamps.min()} is not a timestamp")
+        if last - self.base_offset > MOST_RECORDS:
+            raise ValueError(f"offset {last} is too far from base offset {self.base_offset}")
+        if self._base_timestamp is None:
+            self._base_timestamp = int(timestamps[0])
+        records = encode_columns(columns, self.base_offset, self._base_timestamp, chosen)
+        newest = int(timestamps.argmax())
+        self._take(
+            memoryview(records), len(chosen), last, int(timestamps[newest]), int(offsets[newest])
+        )
+
     def append_control(self, timestamp: int, control_type: int, value: bytes | None) -> int:
         """Append a control record at the next offset, and return that.
 
@@ -121,6 +165,51 @@ class RecordsBuilder(BatchWriter):
         return self.append_control(
             timestamp, control_type, encode_control_value(control_type, values)
         )
+
+    @property
+    def size_estimate(self) -> int:
+        """Bytes of the batch: right when it is built or not compressed, otherwise a guess.
+
+        Kafka: MemoryRecordsBuilder.estimatedSizeInBytes (4.2)
+        """
+        if self._finished is not None:
+            return len(self._finished)
+        if self.codec == NONE:
+            return self.uncompressed_size
+        ratio = np.float32(self.estimated_ratio)
+        return self.header_size + int(np.float32(self._records_size) * ratio * _RATIO_FACTOR)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the write limit is reached, or no more records are taken."""
+        if not self._takes_records:
+            return True
+        limit = self.write_limit
+        return limit is not None and self.record_count > 0 and limit <= self.size_estimate
+
+    def has_room_for(
+        self,
+        timestamp: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] = (),
+    ) -> bool:
+        """Return whether one more record stays within the write limit; the first always does.
+
+        Kafka: MemoryRecordsBuilder.hasRoomFor (4.2)
+        """
+        if self.is_full:
+            return False
+        if self.record_count == 0 or self.write_limit is None:
+            return True
+        if self.magic < 2:
+            size = entry_size(self.magic, key, value)
+        else:
+            base = self._base_timestamp
+            time = NO_TIMESTAMP if timestamp is None else timestamp
+            delta = 0 if base is None else time - base
+            size = record_size(self.next_offset - self.base_offset, delta, key, value, headers)
+        return self.write_limit >= self.size_estimate + size
 
     def build(self) -> MemoryRecords:
         """Return what was built: one batch, or one message for each record; nothing without any.

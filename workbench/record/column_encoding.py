@@ -1,8 +1,6 @@
-"""Build a batch of magic 2 from columns of records: for many records at once.
+"""Columns of records as the bytes of magic 2 records: what was decoded is written again.
 
-What was decoded is written again, all of it or some, in another codec, at other offsets.
-
-Kafka: MemoryRecordsBuilder (4.2)
+Kafka: DefaultRecord.writeTo (4.2)
 """
 
 from typing import Final
@@ -12,54 +10,36 @@ import numpy.typing as npt
 
 from workbench.kernels import dispatch
 from workbench.kernels.outputs import HEADERS, KEYS, VALUES, RecordOutputs, no_outputs
-from workbench.layout.attributes import NONE
-from workbench.layout.batch_header import BATCH_HEADER_SIZE
 from workbench.record.columns import BinaryColumn, RecordColumns
-from workbench.record.compression import compress
-from workbench.record.memory_records import MemoryRecords
-from workbench.record.record_encoding import BatchHeader, write_header
 
 _NOTHING: Final = no_outputs()
 _ALWAYS: Final = np.empty(0, np.uint8)  # the validity of a column without nulls
-_CODEC_MASK: Final = 7
 
 
-def encode_batch(
+def encode_columns(
     columns: RecordColumns,
-    header: BatchHeader,
-    *,
+    base_offset: int,
+    base_timestamp: int,
     picks: npt.NDArray[np.int64] | None = None,
-    level: int | None = None,
-) -> MemoryRecords:
-    """Return one batch with records of the columns, whose offsets and timestamps are as they are.
+) -> npt.NDArray[np.uint8]:
+    """Return records as they stand in a batch, uint8[n], without its header.
 
     Args:
         columns: keys, values and headers that were not decoded are written as null and none.
-        header: the codec stands in its attributes. Offsets of records lie within 2**31 - 1 above
-            its base offset; the count need not be that of the records.
+        base_offset: of the batch; the offsets lie within 2**31 - 1 above it.
+        base_timestamp: ms, of the batch.
         picks: int64[m], ascending, which records; None for all.
-        level: of the codec, Kafka's; None for its default.
 
-    Raises:
-        ValueError: the codec is unknown or has no such level.
-
-    Kafka: MemoryRecordsBuilder.appendDefaultRecord, writeDefaultBatchHeader (4.2)
+    Kafka: DefaultRecord.writeTo (4.2)
     """
     chosen = np.arange(len(columns), dtype=np.int64) if picks is None else picks
     fields, options = kernel_inputs(columns)
-    bases = (header.base_offset, header.base_timestamp)
+    bases = (base_offset, base_timestamp)
     size = int(dispatch.measure_records(fields, chosen, *bases, options))
-    codec = header.attributes & _CODEC_MASK
-    start = BATCH_HEADER_SIZE if codec == NONE else 0
-    batch = np.empty(start + size, np.uint8)
-    end = dispatch.encode_records(fields, chosen, *bases, options, batch, start)
-    assert end == len(batch)
-    if codec != NONE:
-        packed = compress(codec, memoryview(batch), 2, level)
-        batch = np.empty(BATCH_HEADER_SIZE + len(packed), np.uint8)
-        memoryview(batch)[BATCH_HEADER_SIZE:] = packed
-    write_header(batch, header)
-    return MemoryRecords(batch)
+    records = np.empty(size, np.uint8)
+    end = dispatch.encode_records(fields, chosen, *bases, options, records, 0)
+    assert end == size
+    return records
 
 
 def kernel_inputs(columns: RecordColumns) -> tuple[RecordOutputs, int]:
