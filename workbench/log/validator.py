@@ -18,6 +18,7 @@ from workbench.layout.attributes import (
     CODEC_NAMES,
     CREATE_TIME,
     LOG_APPEND_TIME,
+    LOG_APPEND_TIME_BIT,
     NO_TIMESTAMP,
     NONE,
 )
