@@ -3,10 +3,13 @@
 Nothing is written or locked, bad bytes raise nothing, and nothing is read before it is asked for.
 """
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Unpack
+from typing import TYPE_CHECKING, Any, Unpack
+from uuid import UUID
 
+from workbench.errors import LogDirectoryError
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories
@@ -14,6 +17,11 @@ from workbench.inspection.partition import Partition
 from workbench.inspection.verify import verify_listing
 from workbench.loaders.scan import Scan, ScanOptions
 from workbench.loaders.tables import Inspect
+
+if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
+    from workbench.log.broker_config import BrokerConfig
+    from workbench.log_manager.loading import Progress
+    from workbench.log_manager.prediction import StartupPrediction
 
 
 def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
@@ -108,6 +116,62 @@ class LogDirectory(Mapping[str, Partition]):
         """
         found = verify_listing(self.listing, topics=topics, partitions=partitions, deep=deep)
         return found if info else without_info(found)
+
+    def predict_startup(
+        self,
+        config: "BrokerConfig | Mapping[str, Any] | None" = None,
+        *,
+        topic_configs: Mapping[str, Mapping[str, Any]] | None = None,
+        node_id: int | None = None,
+        topic_ids: Collection[UUID] | None = None,
+        kraft: bool | None = None,
+        consumers: bool = True,
+        progress: "Progress | None" = None,
+    ) -> "StartupPrediction":
+        """Return what a broker of Kafka 4.2 would do with these directories when it starts.
+
+        The loading code runs on the directories with every change kept in memory. Of a partition's
+        folder opened by itself only its own fate is told, with what its log directory says of it.
+
+        Args:
+            config: of the broker, or a mapping of Kafka's names to values.
+            topic_configs: topic → its own configuration, by Kafka's names.
+            node_id: of the broker; None takes what `meta.properties` tell.
+            topic_ids: of the topics that the cluster has: others' logs are set aside. None takes
+                every id for one of them.
+            kraft: whether the broker is one without ZooKeeper; None tells by the directories.
+            consumers: let consumers read the logs afterwards, to see what goes unnoticed; that
+                reads every log whole.
+            progress: called after each folder.
+
+        Raises:
+            ConfigError: a configuration's name or value is wrong.
+            LogDirectoryError: a file was opened by itself.
+        """
+        from workbench.log_manager.predict import predict_startup
+
+        only: set[str] | None = None
+        paths = []
+        for root in self.roots:
+            path = os.path.abspath(root.path)
+            if root.is_log_directory:
+                paths.append(path)
+                continue
+            if root.partitions[0].only is not None:
+                raise LogDirectoryError(path, "a file; a broker starts with directories")
+            only = (only or set()) | {os.path.basename(path)}
+            paths.append(os.path.dirname(path))
+        return predict_startup(
+            dict.fromkeys(paths),
+            config,
+            topic_configs=topic_configs,
+            node_id=node_id,
+            topic_ids=topic_ids,
+            kraft=kraft,
+            only=only,
+            consumers=consumers,
+            progress=progress,
+        )
 
     def _repr_html_(self) -> str:
         shown = list(self.values())[:_SHOWN]

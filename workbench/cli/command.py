@@ -49,7 +49,7 @@ def _offsets(
     return low, high
 
 
-def _time(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
+def read_time(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
     """Return ISO 8601 (UTC when it names no zone) or a number of milliseconds as ms since 1970."""
     if value is None:
         return None
@@ -90,9 +90,10 @@ _READING: Final = (
         help="Only offsets A to B, B excluded; either may be missing.",
     ),
     click.option(
-        "--since", metavar="TIME", callback=_time, help="Only from this time on: ISO 8601, or ms."
+        "--since", metavar="TIME", callback=read_time,
+        help="Only from this time on: ISO 8601, or ms.",
     ),
-    click.option("--until", metavar="TIME", callback=_time, help="Only before this time."),
+    click.option("--until", metavar="TIME", callback=read_time, help="Only before this time."),
     click.option(
         "--isolation-level",
         type=click.Choice(["read_uncommitted", "read_committed"]),

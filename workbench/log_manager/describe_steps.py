@@ -17,10 +17,13 @@ _NOT_A_CHANGE: Final = frozenset(
         "invalid batch found",
         "leader epoch assigned",
         "log loaded",
+        "offset looked up",
         "producer snapshot loaded",
+        "producer snapshot removed",
         "producer snapshot written",
         "producer state read",
         "swap found",
+        "transaction completed",
     }
 )
 

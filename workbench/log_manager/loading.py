@@ -7,8 +7,9 @@ a broker does not start.
 Kafka: LogManager.loadLogs (4.2)
 """
 
+import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -94,6 +95,7 @@ def load_logs(
     threads: int,
     progress: Progress | None = None,
     keep_going: bool = False,
+    only: Collection[str] | None = None,
 ) -> list[Outcome]:
     """Load every log of several directories and return what became of each folder.
 
@@ -104,6 +106,7 @@ def load_logs(
         threads: for each directory.
         progress: called after each folder, by the thread that dealt with it.
         keep_going: load the others also where a folder's name alone stops a broker.
+        only: names of folders; the others are left alone. None loads all.
 
     Raises:
         LogDirectoryError: a folder's name is none that a broker gives (not with ``keep_going``).
@@ -117,6 +120,8 @@ def load_logs(
             directory.take_marker()
             points, starts = _checkpoints(directory)
             folders = directory.partition_folders()
+            if only is not None:
+                folders = [each for each in folders if os.path.basename(each.path) in only]
         except StorageError:
             continue
         except OSError as error:

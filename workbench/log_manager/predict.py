@@ -7,7 +7,7 @@ Kafka: LogManager.startup, KafkaRaftServer.initializeLogDirs, ReplicaManager (4.
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from random import Random
 from typing import Any, Final
 from uuid import UUID
@@ -25,6 +25,7 @@ from workbench.files.names import (
 from workbench.files.text import format_uuid
 from workbench.log.broker_config import BrokerConfig
 from workbench.log.clock import ManualClock, SystemClock
+from workbench.log.failures import LogDirFailures
 from workbench.log.log import Log
 from workbench.log.scheduler import ManualScheduler
 from workbench.log.steps import Step
@@ -35,7 +36,7 @@ from workbench.log_manager.identity import agree, read_meta_properties
 from workbench.log_manager.kafka_errors import kafka_exception
 from workbench.log_manager.lifecycle import release
 from workbench.log_manager.loading import FolderToLoad, Outcome, Progress, load_logs
-from workbench.log_manager.opening import load_folder
+from workbench.log_manager.opening import StrayTest, load_folder
 from workbench.log_manager.prediction import (
     DirectoryStart,
     PartitionStart,
@@ -59,6 +60,7 @@ def predict_startup(
     cluster_id: str | None = None,
     topic_ids: Collection[UUID] | None = None,
     kraft: bool | None = None,
+    only: Collection[str] | None = None,
     consumers: bool = True,
     progress: Progress | None = None,
 ) -> StartupPrediction:
@@ -75,6 +77,8 @@ def predict_startup(
         topic_ids: of the topics that the cluster has; None takes every id for one of them.
         kraft: whether the broker is one without ZooKeeper, which sets logs without a topic id
             aside; None tells by the directories.
+        only: names of folders; nothing is told of the others, nor whether the directories belong
+            together. None takes all.
         consumers: let consumers read what was loaded; that reads every log whole.
         progress: called after each folder.
 
@@ -100,7 +104,8 @@ def predict_startup(
     is_kraft = _looks_like_kraft(context) if kraft is None else kraft
     prediction = _Prediction(context, told, consumers=consumers)
     try:
-        prediction.check_identity(node_id, cluster_id, is_kraft=is_kraft)
+        if only is None:
+            prediction.check_identity(node_id, cluster_id, is_kraft=is_kraft)
         is_stray = _stray_test(topic_ids) if is_kraft else None
         outcomes = load_logs(
             context.live,
@@ -109,6 +114,7 @@ def predict_startup(
             threads=1,
             progress=progress,
             keep_going=True,
+            only=only,
         )
         prediction.check_other_checkpoints()
         return prediction.result(outcomes)
@@ -138,7 +144,7 @@ class _Prediction:
         self._told = told
         self._consumers = consumers
         self._failed: dict[str, OSError] = {}
-        context.failures.listeners.append(self._failed.__setitem__)
+        context.failures.listeners.append(self._note_failure)
         self._refusals: dict[str, tuple[str, str]] = {}  # directory → exception and problem
         self._views: dict[str, tuple[ConsumerView, ...]] = {}
         self._unnoticed: dict[str, tuple[str, ...]] = {}
@@ -164,9 +170,24 @@ class _Prediction:
             except OSError as error:
                 self._context.failures.add(path, error)
 
-    def load(self, folder: FolderToLoad, is_stray: Callable[[Log], str | None] | None) -> Log:
-        """Load a folder, and let consumers read it while its files are open."""
+    def load(self, folder: FolderToLoad, is_stray: StrayTest | None) -> Log:
+        """Load a folder, and let consumers read it while its files are open.
+
+        A folder that takes its directory offline does not keep the others from being looked at.
+        """
         self._told.begin(folder.path)
+        context, failures = self._context, self._context.failures
+        context.failures = LogDirFailures()
+        context.failures.listeners.append(self._note_failure)
+        try:
+            return self._load(folder, is_stray)
+        finally:
+            context.failures = failures
+
+    def _note_failure(self, path: str, error: OSError) -> None:
+        self._failed.setdefault(path, error)
+
+    def _load(self, folder: FolderToLoad, is_stray: StrayTest | None) -> Log:
         log = load_folder(self._context, folder, is_stray)
         name = parse_directory_name(os.path.basename(log.directory))
         self._told.begin("")  # what consumers make the log tell is no part of its loading
@@ -206,8 +227,9 @@ class _Prediction:
                 self._refusals.setdefault(outcome.directory, refusal)
         directories = tuple(map(self._directory, context.directories.values()))
         exception, problem = next(iter(self._refusals.values()), ("", ""))
-        if not problem and not context.live:
-            problem = "every log directory has failed: the broker halts"
+        if not problem and len(self._failed) == len(context.directories):
+            path, error = next(iter(self._failed.items()))
+            problem = f"every log directory has failed, and the broker halts: {path}: {error}"
         partitions = tuple(
             self._partition(outcome)
             for outcome in sorted(outcomes, key=lambda outcome: (outcome.directory, outcome.path))
@@ -253,7 +275,7 @@ def _looks_like_kraft(context: ManagerContext) -> bool:
     )
 
 
-def _stray_test(topic_ids: Collection[UUID] | None) -> Callable[[Log], str | None]:
+def _stray_test(topic_ids: Collection[UUID] | None) -> StrayTest:
     """Kafka: LogManager.isStrayKraftReplica (4.2)."""
 
     def is_stray(log: Log) -> str | None:

@@ -16,7 +16,6 @@ Verdict = Literal[
     "stray",      # the folder is set aside and not served
     "deleted",    # the folder is marked for deletion
     "future",     # a copy that was moving in from another directory
-    "skipped",    # its directory is offline before its turn
     "offline",    # it takes its directory offline
     "refuses",    # the broker does not start
 ]  # fmt: skip
@@ -44,7 +43,7 @@ class DirectoryStart:
 
 @dataclass(frozen=True, slots=True)
 class PartitionStart:
-    """One folder of a log directory.
+    """One folder of a log directory; what happens to it if no other takes the directory offline.
 
     Attributes:
         directory: path of the log directory.

@@ -74,8 +74,6 @@ def partition_start(
 def _failure(outcome: Outcome, error: Exception) -> tuple[Verdict, str, str]:
     if outcome.stops_a_broker:
         return "refuses", kafka_exception(error), str(error)
-    if isinstance(error, StorageError) and error.__cause__ is None:
-        return "skipped", "", error.problem
     problem = error.problem if isinstance(error, StorageError | CorruptFileError) else str(error)
     return "offline", kafka_exception(error), problem
 

@@ -1,0 +1,149 @@
+"""`kafka-workbench predict`: what a broker will do with log directories when it starts."""
+
+from typing import Any, Final
+
+import click
+
+from workbench.cli.command import Command, as_json
+from workbench.cli.output import cell, console, plural, print_json, print_table
+from workbench.cli.progress import progress
+from workbench.cli.settings import read_settings, takes_settings
+from workbench.log_directory import open_log_directory
+from workbench.log_manager.loading import LoadProgress
+from workbench.log_manager.prediction import PartitionStart, StartupPrediction
+
+_LOADS: Final = 0
+_CHANGES: Final = 1
+_FAILS: Final = 2
+_FAILURES: Final = frozenset({"offline", "refuses"})
+_COLORS: Final = {_LOADS: "green", _CHANGES: "yellow", _FAILS: "red"}
+
+
+@click.command("predict", cls=Command, short_help="Tell what a broker will do at its start.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@takes_settings
+@click.option("--node-id", type=int, help="Of the broker; else what meta.properties tell.")
+@click.option("--quick", is_flag=True, help="Let no consumer read the logs afterwards.")
+@as_json
+def command(
+    *,
+    paths: tuple[str, ...],
+    settings: tuple[str, ...],
+    node_id: int | None,
+    quick: bool,
+    as_json: bool,
+) -> int:
+    """Tell what a broker of Kafka 4.2 will do with log directories when it starts.
+
+    The loading code runs with every change kept in memory: nothing is written. For each folder:
+    whether it loads as it is, is recovered, set aside, takes its directory offline, or stops the
+    broker, and with which exception; and which damage the broker will not notice, and what
+    consumers meet then.
+
+    Exit codes: 0 all logs load as they are, 1 something is changed or goes unnoticed, 2 the broker
+    does not start, or not with all directories.
+
+    With --json: an object with starts, problem, exception, directories and partitions.
+    """
+    prediction = predict(paths, settings, node_id, consumers=not quick)
+    if as_json:
+        print_json(prediction.as_dict())
+    else:
+        _print(prediction)
+    return _code(prediction)
+
+
+def predict(
+    paths: tuple[str, ...], settings: tuple[str, ...], node_id: int | None, *, consumers: bool
+) -> StartupPrediction:
+    """Return the prediction for what the arguments name.
+
+    Raises:
+        LogDirectoryError: a path does not exist, or is no directory.
+        ConfigError: a setting is wrong.
+    """
+    config, topic_configs = read_settings(settings)
+    logs = open_log_directory(paths)
+    with progress("loading", len(logs), unit="logs") as meter:
+
+        def advance(_: LoadProgress) -> None:
+            meter.advance(1)
+
+        return logs.predict_startup(
+            config,
+            topic_configs=topic_configs,
+            node_id=node_id,
+            consumers=consumers,
+            progress=advance,
+        )
+
+
+def _code(prediction: StartupPrediction) -> int:
+    if not prediction.starts or any(each.verdict != "online" for each in prediction.directories):
+        return _FAILS
+    return max(map(_severity, prediction), default=_LOADS)
+
+
+def _severity(row: PartitionStart) -> int:
+    if row.verdict in _FAILURES:
+        return _FAILS
+    is_as_it_was = row.verdict in {"loads", "future", "deleted"} and not row.changes
+    return _LOADS if is_as_it_was and not row.unnoticed else _CHANGES
+
+
+def _print(prediction: StartupPrediction) -> None:
+    from rich.text import Text
+
+    out = console()
+    print_table(
+        ["partition", "verdict", "log start", "log end", "bytes cut", "recovered from"],
+        [
+            [
+                row.name,
+                row.verdict,
+                row.log_start_offset,
+                row.log_end_offset,
+                row.bytes_cut,
+                row.recovered_from,
+            ]
+            for row in prediction
+        ],
+        spare=["recovered from", "log start"],
+    )
+    for row in prediction:
+        lines = list(_lines(row))
+        if lines:
+            out.print(Text(f"\n{row.name}", style="bold"))
+        for line, style in lines:
+            out.print(Text(f"  {line}", style=style))
+    out.print()
+    for directory in prediction.directories:
+        if directory.verdict == "offline":
+            out.print(Text(f"{directory.path} goes offline: {directory.problem}", style="red"))
+    out.print(Text(_summary(prediction), style=f"bold {_COLORS[_code(prediction)]}"))
+
+
+def _lines(row: PartitionStart) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    if row.reason and (row.verdict != "recovers" or row.bytes_cut):
+        text = f"{row.verdict}: {row.reason}"
+        found.append((text, _COLORS[_FAILS] if row.verdict in _FAILURES else None))
+    if row.exception:
+        found.append((f"throws {row.exception}", _COLORS[_FAILS]))
+    if row.verdict != "recovers" or row.bytes_cut or len(row.changes) > 1:
+        found += [(change, None) for change in row.changes]
+    found += [(f"not noticed: {damage}", "yellow") for damage in row.unnoticed]
+    return found
+
+
+def _summary(prediction: StartupPrediction) -> str:
+    if not prediction.starts:
+        thrown = f" ({prediction.exception})" if prediction.exception else ""
+        return f"the broker does not start: {prediction.problem}{thrown}"
+    counts: dict[str, int] = {}
+    for row in prediction:
+        counts[row.verdict] = counts.get(row.verdict, 0) + 1
+    words = ", ".join(f"{cell(count)} {verdict}" for verdict, count in counts.items())
+    damaged = sum(bool(row.unnoticed) for row in prediction)
+    noted = f"; damage in {plural(damaged, 'log')} goes unnoticed" if damaged else ""
+    return f"the broker starts: {words or 'no logs'}{noted}"
