@@ -8,7 +8,9 @@ logs.scan(topics=["orders"]).to_pandas()        # a DataFrame
 logs.verify()                                   # what is damaged, and what a broker would do
 """
 
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, Final
 
 from workbench.errors import (
     CorruptFileError,
@@ -26,6 +28,9 @@ from workbench.loaders import spark
 from workbench.loaders.scan import CorruptDataWarning, Scan
 from workbench.log_directory import LogDirectory, open_log_directory, verify
 
+if TYPE_CHECKING:
+    from workbench.log_manager.manager import LogManager
+
 try:
     __version__ = version("kafka-log-workbench")
 except PackageNotFoundError:  # run from a checkout that was never installed
@@ -38,6 +43,7 @@ __all__ = [
     "Finding",
     "LogDirectory",
     "LogDirectoryError",
+    "LogManager",
     "MissingDependencyError",
     "OffsetOutOfRangeError",
     "Partition",
@@ -49,3 +55,14 @@ __all__ = [
     "spark",
     "verify",
 ]
+
+_LATER: Final = {"LogManager": "workbench.log_manager.manager"}
+"""Names of the engine that writes, and their modules: imported at the first use."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_LATER[name]), name)
+    globals()[name] = found
+    return found

@@ -71,9 +71,15 @@ def check_any_is_live(context: ManagerContext) -> None:
 
     Kafka: LogManager.handleLogDirFailure (4.2)
     """
-    if not context.live:
-        where = ", ".join(context.directories) or "no directory"
-        raise StorageError(where, "every log directory has failed; a broker halts")
+    if context.live:
+        return
+    for path in context.directories:
+        try:
+            context.failures.check(path)
+        except StorageError as error:
+            problem = f"{error.problem}; a broker halts when no directory is left"
+            raise StorageError(path, problem) from error
+    raise StorageError("log.dirs", "no log directory is named")
 
 
 def raise_first_refusal(outcomes: Iterable[Outcome]) -> None:
