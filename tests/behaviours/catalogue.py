@@ -135,11 +135,6 @@ BEHAVIOURS: Final[dict[str, str]] = {
 }
 
 DO_NOT_APPLY: Final[dict[str, str]] = {
-    "FR-1": _WRITING,
-    "FR-2": "a broker refuses such a file; reading it harms nobody",
-    "FR-10": _WRITING,
-    "FR-11": _WRITING,
-    "FR-12": _WRITING,
     "FR-14": _OLD_FETCH,
     "DB-4": _WRITING,
     "BU-5": "only codecs have them, and are held by CO-2 to CO-4",
@@ -158,11 +153,4 @@ DO_NOT_APPLY: Final[dict[str, str]] = {
     "MB-7": _WRITING,
     "MB-9": _OLD_FETCH,
     "CO-5": "batches are decompressed whole, not as streams",
-    "OI-3": _WRITING,
-    "OI-6": _WRITING,
-    "TI-2": _WRITING,
-    "TI-3": _WRITING,
-    "TI-6": _WRITING,
-    "TX-5": _WRITING,
-    "TX-6": _WRITING,
 }
