@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kafka_broker import compile_java, run_java
 from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL
 from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
@@ -18,6 +19,68 @@ from workbench.log.failures import LogDirFailures
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.scheduler import ManualScheduler
 from workbench.log.steps import Step
+
+PROGRAM = """
+import java.io.File;
+import java.nio.file.*;
+import java.util.*;
+import java.util.concurrent.*;
+import java.util.stream.*;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.server.util.Scheduler;
+import org.apache.kafka.storage.internals.checkpoint.LeaderEpochCheckpointFile;
+import org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache;
+import org.apache.kafka.storage.internals.log.*;
+
+public class Epochs {
+    static class AtOnce implements Scheduler {
+        public void startup() { }
+        public void shutdown() { }
+        public void resizeThreadPool(int size) { }
+        public ScheduledFuture<?> schedule(String name, Runnable task, long delay, long period) {
+            task.run();
+            return null;
+        }
+    }
+
+    static String text(Collection<EpochEntry> entries) {
+        return entries.stream().map(e -> e.epoch() + ":" + e.startOffset())
+            .collect(Collectors.joining(" "));
+    }
+
+    static String or(OptionalInt value) {
+        return value.isPresent() ? "" + value.getAsInt() : "-1";
+    }
+
+    static LeaderEpochFileCache open(File file) throws Exception {
+        return new LeaderEpochFileCache(new TopicPartition("orders", 0),
+            new LeaderEpochCheckpointFile(file, new LogDirFailureChannel(1)), new AtOnce());
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        File file = new File(arguments[1], "leader-epoch-checkpoint");
+        LeaderEpochFileCache cache = open(file);
+        for (String line : Files.readAllLines(Path.of(arguments[0]))) {
+            String[] words = line.split(" ");
+            int one = Integer.parseInt(words[1]);
+            int two = Integer.parseInt(words[2]);
+            switch (words[0]) {
+                case "assign": cache.assign(one, two); break;
+                case "end": cache.truncateFromEndAsyncFlush(one); break;
+                case "start": cache.truncateFromStartAsyncFlush(one); break;
+                case "clear": cache.clearAndFlush(); break;
+                case "reopen": cache = open(file); break;
+            }
+            Map.Entry<Integer, Long> end = cache.endOffsetFor(one, 1000);
+            System.out.println(String.join(" | ", text(cache.epochEntries()),
+                end.getKey() + ":" + end.getValue(), or(cache.epochForOffset(two)),
+                or(cache.previousEpoch()), or(cache.previousEpoch(one)), or(cache.nextEpoch(one)),
+                text(cache.epochEntriesInRange(one, two)),
+                Files.readString(file.toPath()).replace('\\n', ',')));
+        }
+    }
+}
+"""
 
 Pairs = list[tuple[int, int]]
 THREE: Pairs = [(2, 6), (3, 8), (4, 11)]
@@ -339,3 +402,62 @@ def test_many_assignments_keep_epochs_and_offsets_ascending(cache: LeaderEpochCa
             assert one.epoch < following.epoch
             assert one.start_offset < following.start_offset
     assert stored(cache) == pairs(cache.entries)
+
+
+def told(cache: LeaderEpochCache, one: int, two: int) -> str:
+    """Return what the program prints of a cache."""
+
+    def text(entries: Iterable[EpochEntry]) -> str:
+        return " ".join(f"{entry.epoch}:{entry.start_offset}" for entry in entries)
+
+    def number(value: int | None) -> str:
+        return str(-1 if value is None else value)
+
+    end = cache.end_offset_for(one, 1000) or (-1, -1)
+    parts = (
+        text(cache.entries),
+        f"{end[0]}:{end[1]}",
+        number(cache.epoch_for_offset(two)),
+        number(cache.previous_epoch()),
+        number(cache.previous_epoch(one)),
+        number(cache.next_epoch(one)),
+        text(cache.entries_in_range(one, two)),
+        Path(cache.path).read_text().replace("\n", ","),
+    )
+    return " | ".join(parts)
+
+
+@pytest.mark.broker
+def test_random_epochs_are_told_as_kafka_tells_them(context: LogContext, tmp_path: Path) -> None:
+    """LE-1 to LE-10, in every order: entries, answers, and the file."""
+    rng = random.Random(11)
+    verbs = rng.choices(
+        ["assign", "end", "start", "clear", "reopen", "ask"], [12, 3, 3, 0.3, 1, 3], k=300
+    )
+    script, newest = [], 0
+    for verb in verbs:
+        newest += rng.choice([0, 0, 1])
+        near = max(0, newest + rng.randrange(-6, 4))
+        one = near if verb in ("assign", "ask") else 3 * near + rng.randrange(-1, 4)
+        script.append((verb, one, 3 * near + rng.randrange(4)))
+    (tmp_path / "theirs").mkdir()
+    lines = "".join(f"{verb} {one} {two}\n" for verb, one, two in script)
+    (tmp_path / "script").write_text(lines)
+    classes = compile_java("4.2.0", PROGRAM, "Epochs")
+    arguments = (str(tmp_path / "script"), str(tmp_path / "theirs"))
+    done = run_java("4.2.0", "Epochs", *arguments, classes=classes)
+    assert done.returncode == 0, done.stderr
+    cache = LeaderEpochCache(context)
+    for (verb, one, two), expected in zip(script, done.stdout.splitlines(), strict=True):
+        match verb:
+            case "assign":
+                cache.assign(one, two)
+            case "end":
+                cache.truncate_from_end_async_flush(one)
+            case "start":
+                cache.truncate_from_start_async_flush(one)
+            case "clear":
+                cache.clear_and_flush()
+            case "reopen":
+                cache = LeaderEpochCache(context)
+        assert told(cache, one, two) == expected, (verb, one, two)

@@ -149,6 +149,8 @@ class ManualScheduler:
 class ThreadScheduler:
     """Runs tasks on threads of its own, which do not keep the process alive.
 
+    They start with the first task.
+
     What a task raises is logged and does not end a periodic task.
 
     Args:
@@ -162,12 +164,8 @@ class ThreadScheduler:
         self._queue = _Queue()
         self._changed = threading.Condition()
         self._is_open = True
-        self._threads = [
-            threading.Thread(target=self._work, name=f"{name}{number}", daemon=True)
-            for number in range(threads)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._names = [f"{name}{number}" for number in range(threads)]
+        self._threads: list[threading.Thread] = []
 
     @property
     def pending(self) -> tuple[Task, ...]:
@@ -182,6 +180,8 @@ class ThreadScheduler:
         scheduled = Task(name, task, _monotonic_ms() + delay_ms, period_ms)
         with self._changed:
             if self._is_open:
+                if not self._threads:
+                    self._start()
                 self._queue.add(scheduled)
                 self._changed.notify()
             else:
@@ -201,6 +201,12 @@ class ThreadScheduler:
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join()
+
+    def _start(self) -> None:
+        for name in self._names:
+            thread = threading.Thread(target=self._work, name=name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
 
     def _work(self) -> None:
         while (task := self._next()) is not None:
