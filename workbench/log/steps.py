@@ -5,15 +5,81 @@ with, so what is shown of a step is the engine's own reason and not told after i
 observer nothing is made.
 """
 
+import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
+
+KINDS: Final = {
+    # appending
+    "appended": "records were written to the active segment",
+    "duplicate found": "a producer sent a batch again; it is not written twice",
+    "index entry added": "a batch got an entry in the sparse indexes",
+    "index entry skipped": "a batch got none, for the last one is near",
+    "rolled": "a new active segment was begun",
+    "flushed": "records reached the disk, and the recovery point rose",
+    "taken from the leader": "a batch that a client could not send, which the leader has taken",
+    "transaction completed": "a marker ended a transaction",
+    # reading
+    "offset looked up": "an index entry and a batch were found for an offset",
+    "timestamp looked up": "index entries were found for a time",
+    # removing
+    "segment deletable": "a rule of retention lets a segment go",
+    "segment kept": "a rule of retention keeps a segment, and all behind it",
+    "segment marked deleted": "a segment's files were renamed .deleted",
+    "segment files removed": "files that were marked deleted are gone",
+    "snapshot removed": "the producer snapshot of a removed segment is gone",
+    "log start offset raised": "records before an offset are no longer given",
+    "truncated": "records from an offset on were removed",
+    "left over file removed": "a file stood in the way of a new segment",
+    # replacing segments
+    "segment ready to swap": "a new segment is complete and was renamed .swap",
+    "segment swapped in": "a new segment took the place of others",
+    "segment split": "offsets too far from the base offset were split off",
+    # loading
+    "leftover removed": "a file that a crash left was removed",
+    "swap found": "a replacement of segments was interrupted",
+    "swap undone": "it had not got far, and its files were removed",
+    "swap completed": "it was complete, and was finished",
+    "replaced file removed": "a file that a finished replacement takes the place of",
+    "orphaned index removed": "an index file without a .log",
+    "invalid batch found": "recovery came to a batch that is not whole",
+    "segment recovered": "a segment was read batch by batch, its indexes built anew",
+    "segment emptied": "a segment whose indexes cannot be built was emptied",
+    "producer state read": "batches were read for what they tell of producers",
+    "log loaded": "a log is ready",
+    # producers and leaders
+    "producer snapshot written": "the state of all producers was written to a file",
+    "producer snapshot loaded": "… and read from one",
+    "producer snapshot removed": "… and a file of it removed",
+    "producers expired": "producers that were silent for long are forgotten",
+    "leader epoch assigned": "a leader's time began at an offset",
+    "leader epochs truncated": "leader epochs of records that are gone were forgotten",
+    "leader epochs cleared": "all were forgotten, for old batches have none",
+    # directories and their logs
+    "directory made": "a log directory was made",
+    "directory locked": "a log directory is ours",
+    "directory left": "… and no longer",
+    "directory offline": "a log directory failed",
+    "all directories failed": "a broker halts then",
+    "marker removed": "the sign of a clean shutdown is taken away when logs are loaded",
+    "marker missing": "it was not there: the logs have to be recovered",
+    "marker written": "every log of a directory was closed in order",
+    "marker not written": "not every log was",
+    "checkpoint written": "offsets of the logs of a directory were written to a file",
+    "log created": "a partition's folder was made",
+    "log moved": "a log came in from another directory",
+    "log not closed": "a log could not be closed",
+    "folder renamed": "a partition's folder got another name",
+    "config changed": "a topic's configuration was replaced",
+}
+"""Every kind of step and what it means."""
 
 
 class Step(NamedTuple):
-    """One thing that the engine did or decided.
+    """One thing that the engine did or decided; `str()` says it in a line.
 
     Attributes:
-        kind: what, in Kafka's words: "index entry added", "rolled", "truncated" …; see `KINDS`.
+        kind: what, in Kafka's words; one of `KINDS`.
         where: the file or partition that it concerns: a path, or ``topic-partition``.
         reason: why, in a sentence with its numbers; empty where the kind says all.
         numbers: what it was decided by, by name.
@@ -23,6 +89,11 @@ class Step(NamedTuple):
     where: str
     reason: str
     numbers: dict[str, Any]
+
+    def __str__(self) -> str:
+        numbers = ", ".join(f"{name}={value}" for name, value in self.numbers.items())
+        parts = (f"{self.kind}: {os.path.basename(self.where)}", self.reason, numbers)
+        return "; ".join(part for part in parts if part)
 
 
 Observer = Callable[[Step], None]
