@@ -110,7 +110,7 @@ class SegmentReading(SegmentParts):
         Kafka: LogSegment.readNextOffset (4.2)
         """
         last_offset = self.offset_index.last_offset
-        start = self.offset_index.lookup(last_offset).position
+        start = max(self.offset_index.lookup(last_offset).position, 0)
         found = self.log.search_for_offset(last_offset, start)
         last = None if found is None else self.log.last_batch(found.position)
         return self.base_offset if last is None else int(last["last_offset"]) + 1
