@@ -8,9 +8,9 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-from tests.golden.conftest import golden
+from tests.golden.conftest import common_workplace, golden, workplace
 
-__all__ = ["golden"]
+__all__ = ["common_workplace", "golden", "workplace"]
 
 # No deadline: the first call of a kernel compiles it, and the machines of a test run are shared.
 _ALL = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

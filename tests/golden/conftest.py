@@ -4,6 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -23,6 +24,32 @@ def _remove_what_a_killed_run_left() -> None:
         number = folder.name.split("-")[2]
         if number.isdigit() and not psutil.pid_exists(int(number)):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _folder(factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Make an empty folder, in memory if there is room; remove it afterwards if it is."""
+    if not _has_room(_MEMORY):
+        yield factory.mktemp("workplace")
+        return
+    _remove_what_a_killed_run_left()
+    into = Path(tempfile.mkdtemp(dir=_MEMORY, prefix=f"golden-cases-{os.getpid()}-"))
+    yield into
+    shutil.rmtree(into)
+
+
+@pytest.fixture
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return an empty folder for what writes and syncs many small files."""
+    with _folder(tmp_path_factory) as into:
+        yield into
+
+
+@pytest.fixture(scope="module")
+def common_workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return one for all tests of a module."""
+    with _folder(tmp_path_factory) as into:
+        yield into
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,108 @@
+"""Where brokers before 4.2 left something else than the engine, which does what 4.2 does.
+
+Each row is a rule of those versions that Kafka has changed since. That the engine does what 4.2
+does with the same directories is held by `tests/engine_jvm`, against Kafka's own classes; the rows
+only keep the comparison with the old broker strict in all that they do not name. `.log` files are
+named in three rows only.
+"""
+
+import re
+from typing import Final, NamedTuple
+
+from tests.golden.directories import Difference
+from tests.golden.pairs import Pair
+
+ALWAYS: Final = (99,)
+INDEXES: Final = "index|timeindex|txnindex"
+SWAPS: Final = r"(dmg-swap-|d-swap-|swap-0)"
+
+
+class Known(NamedTuple):
+    """A difference that has a reason.
+
+    Attributes:
+        before: the first version that does it as 4.2 does.
+        kind, partition, text: regular expressions for the whole kind and the beginning of the rest.
+        reason: what was changed in Kafka, or is not the log layer's.
+    """
+
+    before: tuple[int, ...]
+    kind: str
+    partition: str
+    text: str
+    reason: str
+
+
+KNOWN: Final = (
+    # what the archives do not have, and what is not done by the log layer
+    Known(ALWAYS, "partition", "dmg-metadata-rm-0$", "is gone",
+          "the broker makes an empty log in place of the one it set aside"),
+    Known(ALWAYS, "partition", "crash-default-index-0$", "is gone",
+          "4.2.0-crash-produce-1 does not hold it as it was before"),
+    Known(ALWAYS, "partition", "(__consumer_offsets|r-compact-delete)-", "is gone",
+          "made, or cleaned, while the broker ran"),
+    Known(ALWAYS, "partition", r"d-(zero|garbage)-tail-0$", "is gone",
+          "the broker does not start with it; afterwards it is the undamaged one"),
+    Known((4, 2), "leftover", r"dmg-metadata-rm-0.*stray$", "leader-epoch-checkpoint.tmp is gone",
+          "3.9.1 was writing the file while it renamed the folder"),
+    Known((3, 0), "leftover", "dmg-epoch-tmp-left-0$", "leader-epoch-checkpoint.tmp is too much",
+          "a broker writes leader epochs at each start, the engine when they change"),
+    Known((0, 10), "partition", "d-(zero-tail|flip-first-of-last)-0$", "is gone",
+          "0.9 started with it, 4.2 does not; see pairs.REFUSED_SINCE"),
+    # the end of a log
+    Known((4, 2), "snapshot|recovery-point.*", "dmg-tail-old-batch-0$", "",
+          "a search for an offset looked at the last offset of each batch; in 4.2 only at that of "
+          "the last before one that begins too late, which here is the old batch: nothing is found "
+          "and the log ends at its last segment's base"),
+    Known((0, 11), "recovery-point.*", r"d-(cut|empty|flip)-", r"\d+, not \d+",
+          "a recovery point behind the end of a log that was cut stayed there"),
+    Known((0, 10), "log", "d-garbage-tail-0$", "",
+          "0.9 died of a lack of memory for the size that the garbage tells; afterwards it is the "
+          "undamaged one"),
+    # replaced segments
+    Known((2, 0), "log", rf"{SWAPS}(only-0)?$|{SWAPS}$", "segment 0 is too much",
+          "completing a .swap deleted the segment before it, too (fixed in 2.x)"),
+    Known((3, 0), f"{INDEXES}|snapshot|leftover|epochs", SWAPS, "",
+          "until 3.0 a .swap was completed by recovering it, and what it replaces was renamed "
+          ".deleted; now its files are renamed as they are, and the others removed at once"),
+    # producers
+    Known((2, 8), "snapshot", "", "",
+          "only the snapshots of the last two segments and of the end were kept; the time of a "
+          "marker did not count as the producer's; there were none before 0.11"),
+    Known((3, 0), "snapshot|leftover",
+          "(epochs|records-deleted-all|size-0|time-all-old|time-hour)-0$",
+          r"snapshot \d+ is gone|\d+\.snapshot\.deleted is too much",
+          "snapshots of the segments that retention deletes stayed"),
+    # transactions
+    Known((2, 8), "txnindex", "d-(deleted-files|swap-only)-0$", "",
+          "with the segment gone in which a transaction began, its abort was indexed otherwise"),
+    # leader epochs
+    Known((3, 0), "epochs", r"(dmg-rm-log-first|d-deleted-files|d-no-epochs|d-swap-only)-0$", "",
+          "the first epoch was moved to the log start even if no checkpoint tells of one"),
+    # indexes
+    Known((2, 0), "index", "", "",
+          "entries held the first offset of a batch; all indexes were checked at each start, and "
+          "rebuilt where one is missing or wrong"),
+    Known((0, 10, 1), "timeindex|leftover", "", r"timeindex \d+ is too|\d+\.timeindex\.del",
+          "there were none"),
+    Known((2, 0), "timeindex", r"d-(garbage|odd|zero|no)-(time)?index", "",
+          "all indexes were checked at each start"),
+    Known((2, 8), "timeindex", "d-odd-timeindex-0$", r"timeindex \d+: 2 entries",
+          "an index that is not used was opened, and cut to whole entries"),
+    Known((3, 0), "index|timeindex", "(size-0|time-all-old)-0$", r"(time)?index 105 is too much",
+          "the indexes of an empty segment that is never used were not made"),
+)  # fmt: skip
+
+
+def unexplained(pair: Pair, found: list[Difference]) -> list[Difference]:
+    """Return the differences that no row explains."""
+    return [each for each in found if not any(_explains(row, pair, each) for row in KNOWN)]
+
+
+def _explains(row: Known, pair: Pair, difference: Difference) -> bool:
+    return (
+        pair.number < row.before
+        and re.fullmatch(row.kind, difference.kind) is not None
+        and re.match(row.partition, difference.partition) is not None
+        and re.match(row.text, difference.text) is not None
+    )

@@ -1,0 +1,115 @@
+"""The engine starts on what brokers left, and leaves what the same brokers left after a restart."""
+
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.golden.cases import Case
+from tests.golden.directories import differences, state_of, with_leaders
+from tests.golden.known_differences import KNOWN, unexplained
+from tests.golden.pairs import PAIRED, copy_directory, pairs_of, refusals_of
+from tests.golden.restart import restart
+from workbench.errors import WorkbenchError
+
+Golden = Callable[[str], Case]
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_the_engine_leaves_what_the_broker_left(name: str, golden: Golden, workplace: Path) -> None:
+    for number, pair in enumerate(pairs_of(golden(name))):
+        directory = copy_directory(pair, workplace / str(number))
+        restart(directory, pair)
+        theirs = state_of(pair.after)
+        found = differences(with_leaders(state_of(directory), theirs), theirs)
+        assert unexplained(pair, found) == [], pair.name
+
+
+REFUSING = [name for name in PAIRED if "damage" in name]
+WORDS = (
+    (r"[Rr]ecord size( is smaller than minimum record overhead| -?\d+ smaller)", "at least 14"),
+    (r"Unexpected aborted transaction version (\d+)", "version {}"),
+)
+
+
+@pytest.mark.parametrize("name", REFUSING)
+def test_where_a_broker_does_not_start_the_engine_refuses_for_the_same_reason(
+    name: str, golden: Golden, workplace: Path
+) -> None:
+    refused = 0
+    for pair, directory, words in refusals_of(golden(name), workplace):
+        with pytest.raises(WorkbenchError) as raised:
+            restart(directory, pair)
+        reason = next(
+            (reason.format(*found.groups()))
+            for pattern, reason in WORDS
+            if (found := re.search(pattern, words))
+        )
+        assert reason in str(raised.value), words[:300]
+        refused += 1
+    expected = len(golden(name).info.get("headline", {}).get("fatal", {}))
+    assert refused == expected + sum(len(pair.refusals) for pair in pairs_of(golden(name)))
+
+
+# The judge can say no.
+
+
+def test_a_directory_is_equal_to_its_copy(golden: Golden, workplace: Path) -> None:
+    pair = next(pairs_of(golden("4.2.0-damage-unclean")))
+    shutil.copytree(pair.after, workplace / "copy")
+    assert differences(state_of(workplace / "copy"), state_of(pair.after)) == []
+    assert len(state_of(pair.after).partitions) > 90
+
+
+def test_nothing_done_is_not_taken_for_recovery(golden: Golden) -> None:
+    for name in ("4.2.0-crash-produce-1", "4.2.0-retention", "3.9.1-damage-clean", "k2.3-crash"):
+        for pair in pairs_of(golden(name)):
+            theirs = state_of(pair.after)
+            found = differences(with_leaders(state_of(pair.before), theirs), theirs)
+            assert unexplained(pair, found) != [], pair.name
+
+
+MUTATIONS = {
+    "log": "*.log",
+    "index": "*.index",
+    "timeindex": "*.timeindex",
+    "txnindex": "*.txnindex",
+    "snapshot": "*.snapshot",
+    "epochs": "leader-epoch-checkpoint",
+    "recovery-point-offset-checkpoint": "recovery-point-offset-checkpoint",
+}
+
+
+@pytest.mark.parametrize("kind", MUTATIONS)
+@pytest.mark.parametrize("how", ["a bit", "gone", "shorter"])
+def test_one_change_is_one_difference_of_its_kind(
+    kind: str, how: str, golden: Golden, workplace: Path
+) -> None:
+    pair = next(pairs_of(golden("4.2.0-damage-clean")))
+    theirs = state_of(pair.after)
+    random = Random(f"{kind} {how}")
+    files = sorted(f for f in pair.after.rglob(MUTATIONS[kind]) if f.stat().st_size > 8)
+    for number, chosen in enumerate(random.sample(files, min(3, len(files)))):
+        copy = workplace / str(number)
+        shutil.copytree(pair.after, copy)
+        file = copy / chosen.relative_to(pair.after)
+        data = bytearray(file.read_bytes())
+        if how == "gone":
+            file.unlink()
+        elif how == "shorter":
+            file.write_bytes(data[:-3])
+        else:
+            data[-2] ^= 1
+            file.write_bytes(data)
+        found = differences(state_of(copy), theirs)
+        assert {each.kind for each in found} == {kind}, file
+        assert unexplained(pair, found) == found
+
+
+def test_every_known_difference_is_of_brokers_that_are_there(golden: Golden) -> None:
+    pairs = [pair for name in PAIRED for pair in pairs_of(golden(name))]
+    for row in KNOWN:
+        assert any(pair.number < row.before for pair in pairs), row
