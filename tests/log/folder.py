@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.names import TopicPartition, file_name
@@ -23,6 +23,8 @@ from workbench.record.memory_records import MemoryRecords
 NOW = 1_700_000_000_000
 DELETE_DELAY = 60_000  # file.delete.delay.ms
 MAX_RELATIVE = 2**31 - 1
+# An entry for each batch but the first, and no 10 MB of zeros for it.
+_SETTINGS: Final = {"index.interval.bytes": 0, "segment.index.bytes": 4096}
 
 
 def batch(first: int, count: int = 1, *, epoch: int = 0, **options: Any) -> MemoryRecords:
@@ -126,7 +128,7 @@ class Folder:
         self.context = LogContext(
             directory=str(self.path),
             topic_partition=TopicPartition("orders", 0),
-            config=LogConfig.of({"index.interval.bytes": 0, **(settings or {})}),
+            config=LogConfig.of({**_SETTINGS, **(settings or {})}),
             fs=fs,
             clock=self.clock,
             scheduler=self.scheduler,
