@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.engine.file_systems import FailingFileSystem
+from tests.engine.file_systems import FailingFileSystem, Operation
 from tests.log.folder import batch, marker, produced
 from tests.log.logs import (
     COORDINATOR,
@@ -407,7 +407,7 @@ def test_a_failed_log_directory_is_not_used_any_more(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC, "short"])
 def test_a_write_that_fails_takes_the_directory_offline(tmp_path: Path, error: Any) -> None:
-    def is_append(operation: Any) -> bool:
+    def is_append(operation: Operation) -> bool:
         return operation.kind == "write" and operation.path.endswith(".log")
 
     home = LogHome(tmp_path, fs=FailingFileSystem(2, error, only=is_append))

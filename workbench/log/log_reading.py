@@ -63,7 +63,9 @@ class LogReading(LogBase):
     def collect_aborted_transactions(
         self, start_offset: int, upper_bound: int
     ) -> list[AbortedTransaction]:
-        """Return the aborted transactions with records in [``start_offset``, ``upper_bound``).
+        """Return the aborted transactions that began before ``upper_bound``.
+
+        Those are left out that ended before the segment that holds ``start_offset``.
 
         Kafka: UnifiedLog.collectAbortedTransactions (4.2)
         """
