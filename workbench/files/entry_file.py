@@ -12,6 +12,8 @@ Kafka: AbstractIndex, LazyIndex (4.2)
 
 import os
 import threading
+import weakref
+from collections import deque
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -23,6 +25,32 @@ from workbench.files.entry_columns import EntryColumns
 from workbench.files.entry_run import MAX_RELATIVE_OFFSET
 
 _FIRST_ROOM: Final = 64  # entries
+_MOST_KEPT: Final = 256 << 20  # bytes of entries of all indexes of the process
+
+
+class _Kept:
+    """The indexes whose entries were read into memory: beyond a limit, the first are forgotten."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._size = 0
+        self._indexes: deque[tuple[weakref.ref[EntryFile], int]] = deque()
+        self._lock = threading.Lock()
+
+    def add(self, index: "EntryFile", size: int) -> None:
+        """Remember that an index takes ``size`` bytes now."""
+        with self._lock:
+            self._indexes.append((weakref.ref(index), size))
+            self._size += size
+            while self._size > self._limit and len(self._indexes) > 1:
+                oldest, its_size = self._indexes.popleft()
+                self._size -= its_size
+                found = oldest()
+                if found is not None and found is not index:
+                    found.forget()
+
+
+KEPT: Final = _Kept(_MOST_KEPT)
 
 
 class EntryFile:
@@ -96,8 +124,11 @@ class EntryFile:
     def can_append_offset(self, offset: int) -> bool:
         """Return whether an offset is near enough to the segment's base offset.
 
+        Makes the file if it is not there.
+
         Kafka: AbstractIndex.canAppendOffset (4.2)
         """
+        self._open()
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
 
     def sanity_check(self) -> None:
@@ -194,6 +225,10 @@ class EntryFile:
             if self._file_size >= 0:
                 self.trim_to_valid_size()
             self.close_handler()
+
+    def forget(self) -> None:
+        """Drop the entries from memory; who needs them reads them again."""
+        self._columns = None
 
     def close_handler(self) -> None:
         """Close the file as it is.
@@ -302,6 +337,7 @@ class EntryFile:
                         data[got:] = 0  # cut by another program
                         self._file.close()
                     columns = self._columns = self._columns_of(data, self._count)
+                    KEPT.add(self, len(data))
         return columns
 
     def _columns_of(self, data: bytes | npt.NDArray[np.uint8], room: int) -> EntryColumns:

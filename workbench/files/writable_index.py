@@ -83,6 +83,7 @@ class WritableOffsetIndex(EntryFile):
         if count and position <= columns.value_view[count - 1]:
             columns.values_ascend = False
         self._last_offset = offset
+        self._columns = columns  # may have been forgotten meanwhile
         self._count = count + 1
 
     def append_many(self, offsets: npt.NDArray[np.int64], positions: npt.NDArray[np.int64]) -> None:
@@ -115,6 +116,7 @@ class WritableOffsetIndex(EntryFile):
         if (columns.values[start + 1 : end] <= columns.values[start : end - 1]).any():
             columns.values_ascend = False
         self._last_offset = int(offsets[-1])
+        self._columns = columns
         self._count = end
 
     def lookup(self, target_offset: int) -> OffsetPosition:
@@ -266,6 +268,7 @@ class WritableTimeIndex(EntryFile):
         columns.key_view[count] = timestamp
         columns.value_view[count] = relative
         self._last = TimestampOffset(timestamp, offset)
+        self._columns = columns  # may have been forgotten meanwhile
         self._count = count + 1
 
     def append_many(
@@ -297,7 +300,7 @@ class WritableTimeIndex(EntryFile):
         added = timestamps > before
         entries = np.empty(int(added.sum()), TIME_ENTRY)
         end = count + len(entries)
-        if end > self._max_entries - 1:
+        if end - int(added[-1]) >= self._max_entries - 1:  # before the last of them
             msg = f"{self.path}: the index is full, {self._max_entries - 1} entries have room"
             raise ValueError(msg)
         if not len(entries):
@@ -312,6 +315,7 @@ class WritableTimeIndex(EntryFile):
         columns.keys[count:end] = entries["timestamp"]
         columns.values[count:end] = entries["relative_offset"]
         self._last = TimestampOffset(int(entries["timestamp"][-1]), int(kept[-1]))
+        self._columns = columns
         self._count = end
 
     def lookup(self, target_timestamp: int) -> TimestampOffset:

@@ -1,0 +1,300 @@
+"""The file of an index that is written, against a plain list and its bytes."""
+
+import errno
+import os
+import struct
+import threading
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.engine.file_systems import FailingFileSystem
+from workbench.file_system.local import LOCAL
+from workbench.files import entry_file
+from workbench.files.time_index import TimeIndex
+from workbench.files.writable_index import WritableOffsetIndex, WritableTimeIndex
+
+BASE = 45
+MAX = 30 * 8
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "00000000000000000045.index")
+
+
+@pytest.fixture
+def offsets(path: str) -> WritableOffsetIndex:
+    return WritableOffsetIndex(LOCAL, path, BASE, MAX)
+
+
+def test_nothing_is_made_before_an_index_is_used(tmp_path: Path) -> None:
+    path, other = str(tmp_path / "x.index"), str(tmp_path / "y.index")
+    index = WritableOffsetIndex(LOCAL, path, BASE, 35)
+    index.rename_to(other)
+    index.close()
+    assert not index.delete_if_exists()
+    assert os.listdir(tmp_path) == []
+    assert index.entries == 0
+    assert os.path.getsize(other) == 32  # whole entries
+    assert index.delete_if_exists()
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_index_without_room_for_one_entry_is_not_made(path: str) -> None:
+    with pytest.raises(ValueError, match="7 bytes"):
+        WritableOffsetIndex(LOCAL, path, BASE, 7).lookup(BASE)
+    assert not os.path.exists(path)
+
+
+def test_what_a_crash_leaves_counts_as_entries(path: str) -> None:
+    """A broker takes the zeros of an index that was not cut for entries, and so must we."""
+    index = WritableOffsetIndex(LOCAL, path, BASE, MAX)
+    index.append(BASE + 1, 10)
+    index.flush()
+    index.close_handler()
+    crashed = WritableOffsetIndex(LOCAL, path, BASE, MAX)
+    assert (crashed.entries, crashed.last_offset) == (30, BASE)
+    assert crashed.is_full
+    crashed.reset()
+    assert (crashed.entries, crashed.file_size) == (0, MAX)
+    crashed.append(BASE + 3, 30)
+    assert crashed.lookup(BASE + 5) == (BASE + 3, 30)
+
+
+def test_cut_entries_stay_in_the_file_until_it_is_trimmed(path: str) -> None:
+    index = WritableOffsetIndex(LOCAL, path, BASE, MAX)
+    for n in range(1, 4):
+        index.append(BASE + n, n)
+    index.truncate_to(BASE + 2)
+    data = Path(path).read_bytes()
+    assert struct.unpack_from(">6i", data) == (1, 1, 2, 2, 3, 3)
+    index.trim_to_valid_size()
+    assert Path(path).read_bytes() == struct.pack(">2i", 1, 1)
+    index.resize()
+    assert index.entries == 1
+
+
+def test_an_index_goes_with_its_file(tmp_path: Path) -> None:
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    index = WritableOffsetIndex(LOCAL, str(folder / "0.index"), 0, MAX)
+    index.append(1, 1)
+    index.rename_to(str(folder / "0.index.deleted"))
+    index.append(2, 2)
+    folder.rename(tmp_path / "orders-0-delete")
+    index.update_directory(str(tmp_path / "orders-0-delete"))
+    index.append(3, 3)
+    index.close()
+    assert index.path == str(tmp_path / "orders-0-delete" / "0.index.deleted")
+    assert index.lookup(9) == (3, 3)
+    assert os.path.getsize(index.path) == 24
+    assert index.delete_if_exists()
+
+
+def test_a_used_index_that_is_gone_is_not_renamed(path: str, offsets: WritableOffsetIndex) -> None:
+    offsets.append(BASE, 0)
+    os.remove(path)
+    with pytest.raises(FileNotFoundError):
+        offsets.rename_to(path + ".deleted")
+    assert offsets.path == path + ".deleted"
+
+
+def test_a_failed_write_adds_no_entry(path: str) -> None:
+    fs = FailingFileSystem(3, errno.ENOSPC, only=lambda operation: operation.kind == "write")
+    index = WritableOffsetIndex(fs, path, BASE, MAX)
+    times = WritableTimeIndex(fs, path + "t", BASE, MAX)
+    index.append(BASE + 1, 1)
+    times.maybe_append(1, BASE + 1)
+    index.append(BASE + 2, 2)
+    with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
+        times.maybe_append(2, BASE + 2)
+    assert (times.entries, times.last_entry) == (1, (1, BASE + 1))
+    times.maybe_append(2, BASE + 3)
+    assert (index.entries, times.last_entry) == (2, (2, BASE + 3))
+
+
+def test_an_index_that_is_done_takes_neither_memory_nor_a_descriptor(path: str) -> None:
+    index = WritableOffsetIndex(LOCAL, path, BASE, MAX)
+    index.append(BASE + 1, 1)
+    held = set(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else set()
+    index.trim_to_valid_size()
+    if held:
+        assert len(os.listdir("/proc/self/fd")) < len(held)
+    assert index._columns is None  # noqa: SLF001  # memory is what this is about
+    assert index.lookup(BASE + 1) == (BASE + 1, 1)
+
+
+def test_indexes_that_were_looked_into_are_forgotten_when_they_are_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entry_file, "KEPT", entry_file._Kept(2000))  # noqa: SLF001
+    indexes = []
+    for number in range(5):
+        index = WritableOffsetIndex(LOCAL, str(tmp_path / str(number)), 0, 1600)
+        index.append_many(np.arange(1, 101), np.arange(1, 101))
+        index.trim_to_valid_size()
+        index.resize(1600)
+        indexes.append(index)
+    for index in indexes:
+        assert index.lookup(200) == (100, 100)
+    held = [index._columns is not None for index in indexes]  # noqa: SLF001
+    assert held == [False, False, False, True, True]
+    for number in range(101, 120):
+        for index in indexes:
+            index.append(number, number)
+            assert index.lookup(number - 1) == (number - 1, number - 1)
+            assert index.lookup(200) == (number, number)
+
+
+def test_lookups_while_entries_are_appended_find_sound_entries(path: str) -> None:
+    index = WritableOffsetIndex(LOCAL, path, 0, 8 * 20_000)
+    wrong: list[object] = []
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            for target in (10**9, 5):
+                try:
+                    offset, position = index.lookup(target)
+                except Exception as error:  # noqa: BLE001  # whatever it is, it is wrong
+                    wrong.append(error)
+                    return
+                if position != 3 * offset or offset > target:
+                    wrong.append((offset, position))
+
+    readers = [threading.Thread(target=look) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    for _ in range(3):
+        for offset in range(1, 5000):
+            index.append(offset, 3 * offset)
+        index.truncate_to(2500)
+        index.truncate()
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert wrong == []
+
+
+class Model:
+    """An index as a plain list, and the bytes of its file."""
+
+    def __init__(self, room: int) -> None:
+        self.entries: list[tuple[int, int]] = []
+        self.data = bytearray(8 * room)
+
+    @property
+    def last_offset(self) -> int:
+        return self.entries[-1][0] if self.entries else BASE
+
+    def append(self, offset: int, position: int) -> None:
+        at = 8 * len(self.entries)
+        self.data[at : at + 8] = struct.pack(">ii", offset - BASE, position)
+        self.entries.append((offset, position))
+
+    def append_many(self, offsets: Sequence[int], positions: Sequence[int]) -> None:
+        for offset, position in zip(offsets, positions, strict=True):
+            self.append(int(offset), int(position))
+
+    def truncate_to(self, offset: int) -> None:
+        self.entries = [entry for entry in self.entries if entry[0] < offset]
+
+    def truncate(self) -> None:
+        self.entries = []
+
+    def resize(self, size: int = MAX) -> bool:
+        changes = size != len(self.data)
+        del self.data[size:]
+        self.data.extend(bytes(size - len(self.data)))
+        return changes
+
+    def reset(self) -> None:
+        self.truncate()
+        self.resize()
+
+    def trim_to_valid_size(self) -> None:
+        self.resize(8 * len(self.entries))
+
+    close = trim_to_valid_size
+
+    def reopen(self) -> None:
+        numbers = struct.iter_unpack(">ii", bytes(self.data))
+        self.entries = [(BASE + relative, position) for relative, position in numbers]
+
+    def arguments(self, kind: str, number: int) -> tuple[object, ...] | None:
+        """Return what a step is done with; None if it may not be done now."""
+        room = len(self.data) // 8 - len(self.entries)
+        last = self.last_offset
+        if kind == "append":
+            return (last + number, 7 * last) if room else None
+        if kind == "append_many":
+            more = np.arange(1, number + 1)
+            return (last + more, 7 * last + more) if number <= room else None
+        if kind == "truncate_to":
+            # In the zeros that a crash left, the result depends on the steps of the search.
+            return (BASE + number,) if is_ascending(self.entries) else None
+        if kind == "resize":
+            return (8 * number,) if number >= len(self.entries) else None
+        return ()
+
+
+def is_ascending(entries: list[tuple[int, int]]) -> bool:
+    return all(before < after for (before, _), (after, _) in pairwise(entries))
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("append"), st.integers(1, 9)),
+        st.tuples(st.just("append_many"), st.integers(0, 5)),
+        st.tuples(st.just("truncate_to"), st.integers(-5, 60)),
+        st.tuples(st.sampled_from(["truncate", "reset", "trim_to_valid_size"]), st.just(0)),
+        st.tuples(st.sampled_from(["close", "crash"]), st.just(0)),
+        st.tuples(st.just("resize"), st.integers(0, 25)),
+    ),
+    max_size=25,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(STEPS)
+def test_an_index_is_what_a_plain_list_is(tmp_path: Path, steps: list[tuple[str, int]]) -> None:
+    path = tmp_path / "x.index"
+    path.unlink(missing_ok=True)
+    index, model = WritableOffsetIndex(LOCAL, str(path), BASE, MAX), Model(30)
+    assert index.entries == 0
+    for kind, number in steps:
+        arguments = model.arguments(kind, number)
+        if arguments is None:
+            continue
+        if kind != "crash":
+            assert getattr(index, kind)(*arguments) == getattr(model, kind)(*arguments)
+        if kind in {"close", "crash"}:
+            index = WritableOffsetIndex(LOCAL, str(path), BASE, MAX)
+            model.reopen()
+        assert path.read_bytes() == bytes(model.data)
+        assert [index.entry_at(n) for n in range(index.entries)] == model.entries
+        assert index.last_offset == model.last_offset
+        assert (index.file_size, index.max_entries) == (len(model.data), len(model.data) // 8)
+    index.close()
+
+
+def test_entries_written_one_by_one_or_at_once_are_the_same_file(tmp_path: Path) -> None:
+    one, many = str(tmp_path / "one"), str(tmp_path / "many")
+    timestamps = np.array([5, 5, 6, 9, 9, 12])
+    offsets = np.array([50, 51, 51, 52, 60, 61])
+    single = WritableTimeIndex(LOCAL, one, BASE, 1200)
+    bulk = WritableTimeIndex(LOCAL, many, BASE, 1200)
+    for timestamp, offset in zip(timestamps.tolist(), offsets.tolist(), strict=True):
+        single.maybe_append(timestamp, offset)
+    bulk.append_many(timestamps, offsets)
+    assert bulk.last_entry == single.last_entry == (12, 61)
+    single.close()
+    bulk.close()
+    assert Path(one).read_bytes() == Path(many).read_bytes()
+    assert list(TimeIndex.read(one, BASE)) == [(5, 50), (6, 51), (9, 52), (12, 61)]
