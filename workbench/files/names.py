@@ -13,6 +13,7 @@ Kafka: LogFileUtils, LocalLog.parseTopicPartitionName, Snapshots (4.0)
 """
 
 import re
+from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
 from workbench.file_system import local
@@ -120,6 +121,7 @@ class DirectoryName(NamedTuple):
     unique_id: str | None = None
 
 
+@lru_cache(maxsize=4096)  # thousands of partitions hold files of the same few names
 def parse_file_name(name: str) -> FileName | None:
     """Return the parts of a name that starts with an offset; None if a broker gives no such name.
 
