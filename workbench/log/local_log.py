@@ -8,7 +8,7 @@ Kafka: LocalLog (4.2)
 import os
 from collections.abc import Iterator, Sequence
 
-from workbench.errors import OffsetOutOfRangeError
+from workbench.errors import OffsetOutOfRangeError, StorageError
 from workbench.files.names import SEGMENT_KINDS, file_name
 from workbench.files.transaction_index import AbortedTransaction
 from workbench.log.context import LogContext
@@ -29,6 +29,7 @@ class LocalLog:
         recovery_point: the first offset that may not be on the disk yet.
         end: the offset that the next record gets, and where.
         last_flushed_ms: when `recovery_point` last rose; ms.
+        is_closed: nothing more may be written; what was written can still be read.
 
     Kafka: LocalLog (4.2)
     """
@@ -45,6 +46,16 @@ class LocalLog:
         self.recovery_point = recovery_point
         self.end = end
         self.last_flushed_ms = context.clock.now()
+        self.is_closed = False
+
+    def check_open(self) -> None:
+        """Raise StorageError if the log is closed or deleted.
+
+        Kafka: LocalLog.checkIfMemoryMappedBufferClosed (4.2)
+        """
+        if self.is_closed:
+            context = self.context
+            raise StorageError(context.log_directory, f"the log of {context.topic_partition} is closed")
 
     @property
     def end_offset(self) -> int:
@@ -75,7 +86,9 @@ class LocalLog:
 
         Raises:
             OffsetOverflowError, OSError: see `LogSegment.append`.
+            StorageError: the log is closed.
         """
+        self.check_open()
         self.segments.active.append(last_offset, records, batches)
         self.update_end_offset(last_offset + 1)
 
@@ -190,10 +203,12 @@ class LocalLog:
 
         Raises:
             ValueError: a segment with records begins there already, or behind it.
-            StorageError: files could not be made; the log directory is offline.
+            StorageError: files could not be made and the log directory is offline, or the log is
+                closed.
 
         Kafka: LocalLog.roll (4.2)
         """
+        self.check_open()
         with self.context.guard("roll"):
             base = max(expected_next_offset, self.end_offset)
             active = self.segments.active
@@ -203,6 +218,11 @@ class LocalLog:
                         f"{self.context.topic_partition}: cannot roll to offset {base}, where a "
                         f"segment begins already"
                     )
+                reason += (
+                    f"; the active segment begins there and is empty, with "
+                    f"{active.offset_index.entries} index entries and "
+                    f"{active.time_index.entries} time index entries"
+                )
                 segment = create_and_delete_segment(
                     self.context, self.segments, base, active, asynchronous=True, reason=reason
                 )
@@ -269,8 +289,13 @@ class LocalLog:
     def truncate_to(self, offset: int) -> list[LogSegment]:
         """Remove the records from ``offset`` on; return the segments that went.
 
+        Raises:
+            OSError: files could not be changed.
+            StorageError: the log is closed.
+
         Kafka: LocalLog.truncateTo (4.2)
         """
+        self.check_open()
         doomed = [segment for segment in self.segments.all if segment.base_offset > offset]
         reason = f"the log is truncated to offset {offset}"
         remove_and_delete_segments(
@@ -287,10 +312,12 @@ class LocalLog:
         """Remove all records and begin anew at ``offset``; return the segments that went.
 
         Raises:
-            StorageError: files could not be changed; the log directory is offline.
+            StorageError: files could not be changed and the log directory is offline, or the log
+                is closed.
 
         Kafka: LocalLog.truncateFullyAndStartAt (4.2)
         """
+        self.check_open()
         with self.context.guard("truncate"):
             doomed = self.segments.all
             reason = f"the log is emptied and starts at offset {offset}"

@@ -123,7 +123,7 @@ class LogSegment(SegmentReading):
         if records.size == 0:
             return
         position = self.log.size
-        if not fits(largest_offset, self.base_offset):
+        if not self.offset_index.can_append_offset(largest_offset):
             raise OffsetOverflowError(largest_offset, self.base_offset, self.log.path)
         self.log.append(records)
         if batches is None:

@@ -63,11 +63,18 @@ class Watermarks:
             high = LogOffsetMetadata(self.log_start_offset)
         elif high.offset >= end.offset:
             high = end
+        self._set(high)
+        return high.offset
+
+    def _set(self, high: LogOffsetMetadata) -> None:
+        """Set the high watermark as it is given.
+
+        Kafka: UnifiedLog.updateHighWatermarkMetadata (4.2)
+        """
         with self._lock:
             self._high = high
             self._producers.on_high_watermark_updated(high.offset)
             self.update_first_unstable()
-        return high.offset
 
     def raise_log_start(self, offset: int) -> None:
         """Let the log start at ``offset``; the high watermark and recovery point follow it.
@@ -98,7 +105,7 @@ class Watermarks:
                 before.segment_base_offset < high.segment_base_offset
             )
             if before.offset < high.offset or moved:
-                self.update(high)
+                self._set(high)
                 return before
             return None
 
@@ -108,7 +115,7 @@ class Watermarks:
         Kafka: UnifiedLog.updateHighWatermarkWithLogEndOffset (4.2)
         """
         if self._high.offset >= self._local.end.offset:
-            self.update(self._local.end)
+            self._set(self._local.end)
 
     def high_metadata(self) -> LogOffsetMetadata:
         """Return the high watermark and where it is.
@@ -120,7 +127,7 @@ class Watermarks:
             return high
         with self._lock:
             full = self.locate(self._high.offset)
-            self.update(full)
+            self._set(full)
             return full
 
     def stable_metadata(self) -> LogOffsetMetadata:
