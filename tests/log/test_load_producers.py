@@ -176,3 +176,28 @@ def test_epochs_behind_the_end_go(tmp_path: Path) -> None:
     (folder.path / "leader-epoch-checkpoint").write_text("0\n3\n0 0\n7 20\n9 100000\n")
     loaded = folder.load(clean=True)
     assert [tuple(entry) for entry in loaded.epochs.entries] == [(0, 0)]
+
+
+def test_a_snapshot_that_comes_out_as_it_was_is_not_written_anew(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    for base in (0, 5, 10):
+        folder.write_segment(base, produced(base, 5, producer=1, sequence=base))
+    folder.load(recovery_point=0)
+    before = [folder.file("snapshot", offset).stat().st_ino for offset in (10, 15)]
+    loaded = folder.load(recovery_point=7)
+    assert [folder.file("snapshot", offset).stat().st_ino for offset in (10, 15)] == before
+    assert len(loaded.told("producer snapshot kept")) == 2
+    assert loaded.told("producer snapshot written") == []
+
+
+def test_a_snapshot_that_recovery_finds_wrong_is_written_anew(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    for base in (0, 5, 10):
+        folder.write_segment(base, produced(base, 5, producer=1, sequence=base))
+    folder.load(recovery_point=0)
+    sound = folder.file("snapshot", 15).read_bytes()
+    folder.file("snapshot", 15).write_bytes(folder.file("snapshot", 5).read_bytes())
+    folder.file("snapshot", 12).write_bytes(sound)
+    folder.load(recovery_point=7)
+    assert folder.file("snapshot", 15).read_bytes() == sound
+    assert snapshots(folder) == [5, 10, 15]

@@ -119,6 +119,7 @@ class LogLoader:
     def _bring_in_line(self, next_offset: int) -> int:
         """Fit leader epochs and producer state to the segments; return the log start offset."""
         recovery, segments = self._recovery, self._segments
+        recovery.remove_stale_snapshots()
         recovery.leader_epochs.truncate_from_end_async_flush(next_offset)
         first = segments.all[0].base_offset
         log_start = max(recovery.log_start_offset, first)

@@ -72,6 +72,7 @@ class ProducerStateManager:
         config: may change; shared by all logs.
         clock: tells when a verification began.
         observer: is told of snapshots and of transactions.
+        snapshots: the files where they are known already; the folder is listed when None.
 
     Raises:
         OSError: the folder cannot be listed.
@@ -87,6 +88,8 @@ class ProducerStateManager:
         config: ProducerStateConfig,
         clock: Clock,
         observer: Observer | None = None,
+        *,
+        snapshots: SnapshotFiles | None = None,
     ) -> None:
         self.config = config
         self.map_end_offset = 0
@@ -98,7 +101,7 @@ class ProducerStateManager:
         self._transactions = UnstableTransactions()
         self._oldest_timestamp: int | None = None
         self._snapshot_offset = 0
-        self.snapshots = SnapshotFiles(directory, fs, observer)
+        self.snapshots = snapshots or SnapshotFiles(directory, fs, observer)
 
     # What is known.
 

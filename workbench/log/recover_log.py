@@ -13,6 +13,7 @@ from workbench.log.context import LogContext
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.producer_rebuild import rebuild_producer_state
 from workbench.log.producer_state import ProducerStateManager
+from workbench.log.recovery_snapshots import RecoverySnapshots
 from workbench.log.segment import LogSegment
 from workbench.log.segment_files import (
     delete_producer_snapshots,
@@ -51,6 +52,7 @@ class LogRecovery:
         producer_state: of the log; recovering uses others, and deletes snapshots through it.
         remaining: is told how many segments are still to be recovered.
         recovering: the segment at hand.
+        snapshots: as recovering sees them; None before it begins.
     """
 
     context: LogContext
@@ -62,6 +64,7 @@ class LogRecovery:
     producer_state: ProducerStateManager
     remaining: Progress | None = None
     recovering: LogSegment | None = None
+    snapshots: RecoverySnapshots | None = None
 
     def retry_on_overflow(self, action: Callable[[], T]) -> T:
         """Return what ``action`` gives; split segments whose offsets do not fit until it does.
@@ -102,6 +105,8 @@ class LogRecovery:
         """
         context = self.context
         self.recovering = segment
+        if self.snapshots is None:
+            self.snapshots = RecoverySnapshots(context)
         state = ProducerStateManager(
             context.topic_partition,
             context.directory,
@@ -109,6 +114,7 @@ class LogRecovery:
             self.producer_state.config,
             context.clock,
             context.observer,
+            snapshots=self.snapshots,
         )
         rebuild_producer_state(
             state,
@@ -193,7 +199,13 @@ class LogRecovery:
         """Kafka: LogLoader.removeAndDeleteSegmentsAsync (4.2)."""
         if not doomed:
             return
+        self.remove_stale_snapshots()
         remove_and_delete_segments(
             self.context, self.segments, doomed, asynchronous=True, reason=reason
         )
         delete_producer_snapshots(self.context, self.producer_state, doomed, asynchronous=True)
+
+    def remove_stale_snapshots(self) -> None:
+        """Remove the snapshots that recovering has left behind; `RecoverySnapshots` keeps them."""
+        if self.snapshots is not None:
+            self.snapshots.remove_stale()
