@@ -64,7 +64,7 @@ def append(
 
     Raises:
         AppendError, CorruptRecordError: the records may not be appended; the log is as before.
-        StorageError: writing failed; the log directory is offline.
+        StorageError: writing failed and the log directory is offline, or the log is closed.
 
     Kafka: UnifiedLog.append (4.2)
     """
@@ -82,6 +82,7 @@ def append(
     if info.valid_bytes < records.size:
         records = records.part(0, info.valid_bytes)
     with log.lock, context.guard("append to"):
+        log.local.check_open()
         if keeps_offsets:
             _check_next_offset(log, records, info)
         else:

@@ -55,7 +55,9 @@ class LocalLog:
         """
         if self.is_closed:
             context = self.context
-            raise StorageError(context.log_directory, f"the log of {context.topic_partition} is closed")
+            raise StorageError(
+                context.log_directory, f"the log of {context.topic_partition} is closed"
+            )
 
     @property
     def end_offset(self) -> int:
@@ -86,9 +88,7 @@ class LocalLog:
 
         Raises:
             OffsetOverflowError, OSError: see `LogSegment.append`.
-            StorageError: the log is closed.
         """
-        self.check_open()
         self.segments.active.append(last_offset, records, batches)
         self.update_end_offset(last_offset + 1)
 

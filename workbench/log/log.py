@@ -193,6 +193,7 @@ class Log(LogReading, LogChanges):
         Kafka: UnifiedLog.takeProducerSnapshot (4.2)
         """
         with self.lock:
+            self.local.check_open()
             self.producer_state.take_snapshot()
 
     def rename_directory(self, name: str, *, reinitialize: bool = True) -> None:
@@ -214,7 +215,9 @@ class Log(LogReading, LogChanges):
                     self.leader_epochs.clear()
 
     def close(self) -> None:
-        """Write what a log is loaded from quickly, and close the files.
+        """Write what a log is loaded from quickly, and close the files; again: nothing happens.
+
+        Nothing more can be written to the log then; it can still be deleted.
 
         Raises:
             StorageError: writing failed; the log directory is offline.
@@ -222,6 +225,9 @@ class Log(LogReading, LogChanges):
         Kafka: UnifiedLog.close (4.2)
         """
         with self.lock, self.context.guard("close"):
+            if self.local.is_closed:
+                return
+            self.local.is_closed = True
             self.expiry_task.cancel()
             self.producer_state.take_snapshot()
             self.local.segments.close()
@@ -229,6 +235,8 @@ class Log(LogReading, LogChanges):
     def close_handlers(self) -> None:
         """Close the files and write nothing more, after a failure of the disk."""
         with self.lock:
+            self.local.is_closed = True
+            self.expiry_task.cancel()
             self.local.segments.close_handlers()
 
     def delete(self) -> None:
@@ -240,6 +248,7 @@ class Log(LogReading, LogChanges):
         Kafka: UnifiedLog.delete (4.2)
         """
         with self.lock, self.context.guard("delete"):
+            self.local.is_closed = True
             self.expiry_task.cancel()
             self.leader_epochs.clear()
             doomed = self.segments

@@ -203,6 +203,7 @@ class LogBase:
                 raise OffsetOutOfRangeError(offset, start, self.high_watermark + 1, where)
             if offset <= self.log_start_offset:
                 return False
+            self.local.check_open()
             before = self.log_start_offset
             self.watermarks.raise_log_start(offset)
             self.leader_epochs.truncate_from_start_async_flush(offset)

@@ -150,6 +150,7 @@ class LogChanges(LogBase):
         Kafka: UnifiedLog.replaceSegments (4.2)
         """
         with self.lock:
+            self.local.check_open()
             deleted = replace_segments(
                 self.context, self.local.segments, new_segments, old_segments, reason=reason
             )
@@ -161,6 +162,7 @@ class LogChanges(LogBase):
         Kafka: UnifiedLog.splitOverflowedSegment (4.2)
         """
         with self.lock:
+            self.local.check_open()
             result = split_overflowed_segment(self.context, self.local.segments, segment)
             self.delete_snapshots(result.deleted, asynchronous=True)
             return result.new
