@@ -135,7 +135,8 @@ def by_time(state: LogState) -> list[RetentionVerdict]:
 def _judge(state: LogState, rule: str, judge: _Judge) -> list[RetentionVerdict]:
     """Ask of each segment from the oldest, until one stays; that one is the last of the list."""
     verdicts = []
-    for segment, following in zip(state.segments, [*state.segments[1:], None], strict=True):
+    followers = [*state.segments[1:], None]
+    for segment, following in zip(state.segments, followers, strict=False):  # no segments: one more
         upper = state.log_end_offset if following is None else following.base_offset
         if state.high_watermark < upper:
             reason = f"it reaches up to {upper}, the high watermark is {state.high_watermark}"
