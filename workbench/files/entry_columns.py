@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.files.index_search import NONE, largest_lower_bound, smallest_upper_bound
+from workbench.files.index_search import (
+    NONE,
+    largest_lower_bound,
+    probed_slots,
+    smallest_upper_bound,
+)
 
 Integers = npt.NDArray[np.signedinteger[Any]]
 
@@ -68,6 +73,10 @@ class EntryColumns:
         if self.keys_ascend:
             return bisect_right(view, target, 0, count) - 1
         return largest_lower_bound(view, count, target, self.entry_size)
+
+    def probed_slots(self, target: int, count: int) -> list[int]:
+        """Return the slots that a broker compares with ``target`` on its way to `lower_slot`."""
+        return probed_slots(self.key_view, min(count, len(self.keys)), target, self.entry_size)
 
     def upper_slot(self, target: int, count: int) -> int:
         """Return the slot of the first of ``count`` values at or behind ``target``; -1 if none is.

@@ -7,7 +7,7 @@ entries are searched first, because they stay in memory (the *warm section*).
 Kafka: AbstractIndex.indexSlotRangeFor (4.2)
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 WARM_SIZE: Final = 8192  # bytes of entries
@@ -42,11 +42,31 @@ def smallest_upper_bound(numbers: Sequence[int], count: int, target: int, entry_
     return upper
 
 
-def _search(numbers: Sequence[int], count: int, target: int, entry_size: int) -> tuple[int, int]:
-    """Return the slots of the largest lower and the smallest upper bound."""
+def probed_slots(numbers: Sequence[int], count: int, target: int, entry_size: int) -> list[int]:
+    """Return the slots that `largest_lower_bound` looks at, in its order; for those who watch."""
+    probed: list[int] = []
+    _search(numbers, count, target, entry_size, probed.append)
+    return probed
+
+
+def _search(
+    numbers: Sequence[int],
+    count: int,
+    target: int,
+    entry_size: int,
+    look: Callable[[int], None] | None = None,
+) -> tuple[int, int]:
+    """Return the slots of the largest lower and the smallest upper bound.
+
+    ``look`` is told each slot that is compared with the target.
+    """
     if count == 0:
         return NONE, NONE
     warm = max(0, count - 1 - WARM_SIZE // entry_size)
+    if look is not None:
+        look(warm)
+        if warm and numbers[warm] >= target:
+            look(0)
     if numbers[warm] < target:
         low, high = warm, count - 1
     elif numbers[0] > target:
@@ -56,6 +76,8 @@ def _search(numbers: Sequence[int], count: int, target: int, entry_size: int) ->
     while low < high:
         middle = (low + high + 1) // 2
         found = numbers[middle]
+        if look is not None:
+            look(middle)
         if found > target:
             high = middle - 1
         elif found < target:

@@ -130,6 +130,11 @@ class WritableOffsetIndex(EntryFile):
             return OffsetPosition(self.base_offset, 0)
         return OffsetPosition(self.base_offset + columns.key_view[slot], columns.value_view[slot])
 
+    def probes(self, target_offset: int) -> list[tuple[int, OffsetPosition]]:
+        """Return slot and entry of each comparison that a broker makes in `lookup`."""
+        slots = self._load().probed_slots(target_offset - self.base_offset, self._count)
+        return [(slot, self.entry_at(slot)) for slot in slots]
+
     def lookup_many(
         self, target_offsets: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -331,6 +336,11 @@ class WritableTimeIndex(EntryFile):
         if slot < 0:
             return TimestampOffset(NO_TIMESTAMP, self.base_offset)
         return TimestampOffset(columns.key_view[slot], self.base_offset + columns.value_view[slot])
+
+    def probes(self, target_timestamp: int) -> list[tuple[int, TimestampOffset]]:
+        """Return slot and entry of each comparison that a broker makes in `lookup`."""
+        slots = self._load().probed_slots(target_timestamp, self._count)
+        return [(slot, self.entry_at(slot)) for slot in slots]
 
     def lookup_many(
         self, target_timestamps: npt.NDArray[np.int64]

@@ -17,7 +17,7 @@ from workbench.files.writable_index import WritableOffsetIndex, WritableTimeInde
 from workbench.files.writable_transaction_index import WritableTransactionIndex
 from workbench.log.context import LogContext
 from workbench.log.producer_entry import CompletedTransaction
-from workbench.log.segment_reading import SegmentReading, all_fit, fits
+from workbench.log.segment_reading import SegmentReading, all_fit
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.validation import CheckedBatch
 
@@ -140,7 +140,7 @@ class LogSegment(SegmentReading):
                 largest = TimestampOffset(max_timestamp, last_offset)
             is_due = since > interval
             if observer is not None:
-                self._tell_entry(last_offset, position, since, largest if is_due else None)
+                self.tell_entry(last_offset, position, since, is_due)
             if is_due:
                 due.append((last_offset, position, largest))
                 since = 0
@@ -185,19 +185,23 @@ class LogSegment(SegmentReading):
             position += size
         return position - start
 
-    def _tell_entry(
-        self, offset: int, position: int, since: int, largest: TimestampOffset | None
-    ) -> None:
-        """Tell the observer why a batch got an index entry, or why not: ``largest`` is None."""
-        numbers = {"offset": offset, "position": position, "bytes_since_entry": since}
-        if largest is not None:
-            numbers |= {"timestamp": largest.timestamp, "timestamp_offset": largest.offset}
+    def tell_entry(self, offset: int, position: int, since: int, is_due: bool) -> None:  # noqa: FBT001  # as decided
+        """Tell the observer why a batch got an index entry, or why not.
+
+        Args:
+            offset: last of the batch.
+            position: of the batch.
+            since: bytes between the batch with the last entry and this one.
+            is_due: whether it got one.
+        """
         self.context.tell(
-            "index entry skipped" if largest is None else "index entry added",
-            f"{since} bytes since the last entry, {'not ' if largest is None else ''}more than "
+            "index entry added" if is_due else "index entry skipped",
+            f"{since} bytes since the last entry, {'' if is_due else 'not '}more than "
             f"index.interval.bytes = {self.index_interval_bytes}",
             self.log.path,
-            **numbers,
+            offset=offset,
+            position=position,
+            bytes_since_entry=since,
         )
 
     def update_transaction_index(

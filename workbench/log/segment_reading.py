@@ -14,6 +14,11 @@ from workbench.files.writable_index import WritableOffsetIndex, WritableTimeInde
 from workbench.files.writable_transaction_index import WritableTransactionIndex
 from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
+from workbench.log.lookup_steps import (
+    tell_batches_passed,
+    tell_offset_probes,
+    tell_time_probes,
+)
 from workbench.log.segment_parts import SegmentParts
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
@@ -55,15 +60,9 @@ class SegmentReading(SegmentParts):
         entry = self.offset_index.lookup(offset)
         found = self.log.search_for_offset(offset, max(entry.position, start))
         if self.context.observer is not None:
-            self.context.tell(
-                "offset looked up",
-                f"the last index entry at or before {offset} is ({entry.offset}, {entry.position})",
-                self.log.path,
-                offset=offset,
-                entry_offset=entry.offset,
-                entry_position=entry.position,
-                found_position=None if found is None else found.position,
-            )
+            tell_offset_probes(self.context, self.offset_index, offset)
+            position = max(entry.position, start)
+            tell_batches_passed(self.context, self.log, position, offset, found)
         return found
 
     def read(
@@ -138,18 +137,14 @@ class SegmentReading(SegmentParts):
         start = self.base_offset if starting_offset is None else starting_offset
         entry = self.time_index.lookup(timestamp)
         position = self.offset_index.lookup(max(entry.offset, start)).position
+        found = self.log.search_for_timestamp(timestamp, position, start)
         if self.context.observer is not None:
-            self.context.tell(
-                "timestamp looked up",
-                f"the last time index entry at or before {timestamp} says offset {entry.offset}, "
-                f"which the offset index places at or behind byte {position}",
-                self.log.path,
-                timestamp=timestamp,
-                entry_timestamp=entry.timestamp,
-                entry_offset=entry.offset,
-                position=position,
-            )
-        return self.log.search_for_timestamp(timestamp, position, start)
+            tell_time_probes(self.context, self.time_index, timestamp)
+            tell_offset_probes(self.context, self.offset_index, max(entry.offset, start))
+            if found is not None:
+                batch = self.log.search_for_offset(found.offset, position)
+                tell_batches_passed(self.context, self.log, position, found.offset, batch)
+        return found
 
     @property
     def max_timestamp_so_far(self) -> TimestampOffset:

@@ -105,8 +105,28 @@ class _Recovery:
                 rows["last_offset"][chosen], rows["position"][chosen]
             )
             self._segment.time_index.append_many(timestamps[chosen], offsets[chosen])
+        if self._segment.context.observer is not None:
+            self._tell_batches(rows, set(chosen.tolist()))
+        if len(chosen):
             self._last_entry = int(rows["position"][chosen[-1]])
         self.largest = TimestampOffset(int(timestamps[-1]), int(offsets[-1]))
+
+    def _tell_batches(self, rows: Rows, chosen: set[int]) -> None:
+        """Tell the observer of each whole batch, and why it got an index entry or did not."""
+        segment, last_entry = self._segment, self._last_entry
+        for slot, row in enumerate(rows):
+            position, offset = int(row["position"]), int(row["last_offset"])
+            segment.context.tell(
+                "batch validated",
+                "its size makes sense and its CRC is right",
+                segment.log.path,
+                position=position,
+                size=int(row["size"]),
+                last_offset=offset,
+            )
+            segment.tell_entry(offset, position, position - last_entry, slot in chosen)
+            if slot in chosen:
+                last_entry = position
 
     def _assign_epochs(self, rows: Rows) -> None:
         latest = self._epochs.latest_epoch

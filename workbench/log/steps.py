@@ -20,8 +20,10 @@ KINDS: Final = {
     "taken from the leader": "a batch that a client could not send, which the leader has taken",
     "transaction completed": "a marker ended a transaction",
     # reading
-    "offset looked up": "an index entry and a batch were found for an offset",
-    "timestamp looked up": "index entries were found for a time",
+    "index probed": "a look-up compared an entry of an index",
+    "index entry found": "… and came to the last one at or before what is looked for",
+    "batch passed": "a batch ends before what is looked for: on to the next header",
+    "batch found": "the first batch that reaches what is looked for",
     # removing
     "segment deletable": "a rule of retention lets a segment go",
     "segment kept": "a rule of retention keeps a segment, and all behind it",
@@ -42,6 +44,7 @@ KINDS: Final = {
     "swap completed": "it was complete, and was finished",
     "replaced file removed": "a file that a finished replacement takes the place of",
     "orphaned index removed": "an index file without a .log",
+    "batch validated": "recovery found a batch whole",
     "invalid batch found": "recovery came to a batch that is not whole",
     "segment recovered": "a segment was read batch by batch, its indexes built anew",
     "segment emptied": "a segment whose indexes cannot be built was emptied",
