@@ -2,9 +2,9 @@
 
 The letters are those of Kafka's tests: FR FileRecordsTest and ByteBufferLogInputStreamTest, DB
 DefaultRecordBatchTest, DR DefaultRecordTest, BU ByteUtilsTest, LR LegacyRecordTest, CR control
-records, MR MemoryRecordsTest, MB MemoryRecordsBuilderTest, CO compression, OI TI TX the three
-indexes, CK checkpoints and metadata files, DU DumpLogSegmentsTest. A test that holds a behaviour
-names its number in its docstring.
+records, MR MemoryRecordsTest, MB MemoryRecordsBuilderTest, CO compression, LV LogValidatorTest, OI
+TI TX the three indexes, CK checkpoints and metadata files, DU DumpLogSegmentsTest. A test that
+holds a behaviour names its number in its docstring.
 """
 
 from typing import Final
@@ -94,6 +94,21 @@ BEHAVIOURS: Final[dict[str, str]] = {
     "CO-4": "frames of lz4 that are refused",
     "CO-5": "reading and skipping past the end of a stream",
     "CO-6": "round trips of every codec",
+    "LV-1": "one batch an append, unless messages are not compressed",
+    "LV-2": "a client's batch without records",
+    "LV-3": "inner offsets that do not go 0, 1, 2",
+    "LV-4": "messages of another magic than the one around them",
+    "LV-5": "last offset, count and records that do not fit together",
+    "LV-6": "numbering with the time of appending",
+    "LV-7": "numbering with times of creation",
+    "LV-8": "times too far from now",
+    "LV-9": "wrong CRCs, sequences below 0, records without keys",
+    "LV-10": "offsets are assigned from the log's end on",
+    "LV-11": "up-conversion",
+    "LV-12": "down-conversion of what old formats lack",
+    "LV-13": "control batches of clients and of coordinators",
+    "LV-14": "inner offsets that fall",
+    "LV-15": "another level compresses nothing anew, another codec does",
     "OI-1": "looking up offsets",
     "OI-2": "entries by number",
     "OI-3": "appending to a full index, or backwards",
@@ -136,21 +151,11 @@ BEHAVIOURS: Final[dict[str, str]] = {
 
 DO_NOT_APPLY: Final[dict[str, str]] = {
     "FR-14": _OLD_FETCH,
-    "DB-4": _WRITING,
     "BU-5": "only codecs have them, and are held by CO-2 to CO-4",
-    "LR-8": _WRITING,
     "MR-4": _CLEANING,
     "MR-7": _CLEANING,
     "MR-10": _CLEANING,
     "MR-11": _CLEANING,
-    "MR-14": _WRITING,
-    "MB-1": _WRITING,
-    "MB-2": _WRITING,
-    "MB-3": _WRITING,
-    "MB-4": _WRITING,
-    "MB-5": _WRITING,
-    "MB-6": _WRITING,
-    "MB-7": _WRITING,
     "MB-9": _OLD_FETCH,
     "CO-5": "batches are decompressed whole, not as streams",
 }

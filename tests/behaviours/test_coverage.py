@@ -10,7 +10,7 @@ import pytest
 from tests.behaviours.catalogue import BEHAVIOURS, DO_NOT_APPLY
 
 TESTS = Path(__file__).parents[1]
-_NUMBER = re.compile(r"\b(?:FR|DB|DR|BU|LR|CR|MR|MB|CO|OI|TI|TX|CK|DU)-\d+\b")
+_NUMBER = re.compile(r"\b(?:FR|DB|DR|BU|LR|CR|MR|MB|CO|LV|OI|TI|TX|CK|DU)-\d+\b")
 
 
 def named() -> dict[str, list[str]]:

@@ -18,13 +18,13 @@ from workbench.layout import problems
 from workbench.layout.attributes import NONE, TIMESTAMP_TYPE_NAMES
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
 from workbench.layout.message_header import SMALLEST_ENTRY
+from workbench.record import varint
 from workbench.record.arena import Arena, DecompressionError
 from workbench.record.buffers import thread_pool
 from workbench.record.columns import ColumnBuilder, RecordColumns
 from workbench.record.compression import decompress_into
 from workbench.record.message_encoding import entry_size
 from workbench.record.reader import WrapperError, wrapper_value
-from workbench.record.record_encoding import record_size
 
 ALL_COLUMNS: Final = KEYS | VALUES | HEADERS
 _MOST_SEQUENCE: Final = 2**31 - 1
@@ -118,6 +118,11 @@ def columns_of(buffer: Bytes, rows: Rows, options: int = ALL_COLUMNS) -> RecordC
     Raises:
         CorruptRecordError: the batch cannot be read. The CRC is not checked.
     """
+    return _decode(buffer, rows, options)[0]
+
+
+def _decode(buffer: Bytes, rows: Rows, options: int) -> tuple[RecordColumns, Bytes, int]:
+    """Return the columns of a batch, and the bytes and place where its records begin."""
     row = rows[0]
     if row["problem"] != problems.OK:
         raise CorruptRecordError(None, int(row["position"]), problems.WORDS[int(row["problem"])])
@@ -125,7 +130,7 @@ def columns_of(buffer: Bytes, rows: Rows, options: int = ALL_COLUMNS) -> RecordC
     old = row["magic"] < 2
     if not old and row["record_count"] == 0:
         builder.reserve(0, 0)
-        return builder.finish()
+        return builder.finish(), buffer, 0
     data, start, end = decompressed(buffer, row)
     size = end - start
     if old:
@@ -141,7 +146,7 @@ def columns_of(buffer: Bytes, rows: Rows, options: int = ALL_COLUMNS) -> RecordC
         raise CorruptRecordError(
             None, int(row["position"]), f"{problems.WORDS[int(code)]}, byte {inside} of the records"
         )
-    return builder.finish()
+    return builder.finish(), data, start
 
 
 def records_in(buffer: Bytes, rows: Rows) -> list[Record]:
@@ -150,7 +155,7 @@ def records_in(buffer: Bytes, rows: Rows) -> list[Record]:
     Raises:
         CorruptRecordError: the batch cannot be read. The CRC is not checked.
     """
-    columns = columns_of(buffer, rows)
+    columns, data, at = _decode(buffer, rows, ALL_COLUMNS)
     row = rows[0]
     keys, values, headers = columns.keys, columns.values, columns.headers
     assert keys is not None
@@ -159,26 +164,27 @@ def records_in(buffer: Bytes, rows: Rows) -> list[Record]:
     types = columns.timestamp_types(rows).tolist()
     offsets, timestamps = columns.offsets.tolist(), columns.timestamps.tolist()
     magic, base_sequence = int(row["magic"]), int(row["base_sequence"])
-    base_offset, base_timestamp = int(row["base_offset"]), int(row["base_timestamp"])
-    found = []
-    for at, (offset, timestamp) in enumerate(zip(offsets, timestamps, strict=True)):
-        key, value, header = keys.item(at), values.item(at), headers.item(at)
+    base_offset = int(row["base_offset"])
+    view, found = memoryview(data), []
+    for index, (offset, timestamp) in enumerate(zip(offsets, timestamps, strict=True)):
+        key, value = keys.item(index), values.item(index)
         sequence = None
         if magic < 2:
             size = entry_size(magic, key, value)
         else:
-            delta = offset - base_offset
-            size = record_size(delta, timestamp - base_timestamp, key, value, header)
+            length, body = varint.decode(view, at)
+            size = varint.size_of(length) + length
+            at = body + length
             if base_sequence >= 0:
-                sequence = add_to_sequence(base_sequence, delta)
+                sequence = add_to_sequence(base_sequence, offset - base_offset)
         found.append(
             Record(
                 offset,
                 None if timestamp == -1 else timestamp,
-                TIMESTAMP_TYPE_NAMES.get(types[at]),
+                TIMESTAMP_TYPE_NAMES.get(types[index]),
                 key,
                 value,
-                header,
+                headers.item(index),
                 sequence,
                 size,
             )

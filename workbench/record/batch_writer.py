@@ -179,6 +179,8 @@ class BatchWriter:
         if self._base_timestamp is None:
             self._base_timestamp = timestamp
         delta = offset - self.base_offset
+        if delta > MOST_RECORDS:
+            raise ValueError(f"offset {offset} is too far from base offset {self.base_offset}")
         if self.magic == 2:
             part = encode_record(delta, timestamp - self._base_timestamp, key, value, headers)
         else:
@@ -192,8 +194,6 @@ class BatchWriter:
                 value,
                 timestamp_type=self.timestamp_type,
             )
-        if delta > MOST_RECORDS:
-            raise ValueError(f"offset {offset} is too far from base offset {self.base_offset}")
         self._take(part, 1, offset, timestamp, offset)
 
     def _take(
