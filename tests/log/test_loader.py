@@ -9,6 +9,7 @@ from tests.log.folder import Folder, batch, flip, keys, snapshots, three_segment
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.file_system.local import File, FileSystem
 from workbench.log.load_segments import offset_of
+from workbench.log.log import Log
 
 # After a clean stop
 
@@ -324,3 +325,23 @@ def test_a_transaction_index_of_an_unknown_version_stops_the_broker(
     folder.file("txnindex", 5).write_bytes(b"\x01" + bytes(33))
     with pytest.raises(UnsupportedFormatError):
         folder.load(clean=clean)
+
+
+def test_a_loaded_log_can_be_truncated_across_segments(tmp_path: Path) -> None:
+    """LO-22."""
+    folder = Folder(tmp_path)
+    three_segments(folder)
+    context = folder.context
+    log = Log.open(
+        context.directory,
+        context.config,
+        had_clean_shutdown=True,
+        clock=context.clock,
+        scheduler=context.scheduler,
+        failures=context.failures,
+    )
+    assert log.truncate_to(3)
+    assert log.log_end_offset == 3
+    assert [segment.base_offset for segment in log.segments] == [0]
+    log.close()
+    assert folder.load(clean=True).keys == keys(0, 3)
