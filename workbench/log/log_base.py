@@ -55,6 +55,7 @@ class LogBase:
         first = local.segments.first
         start = max(log_start_offset, 0 if first is None else first.base_offset)
         self.watermarks = Watermarks(local, producer_state, start, self.lock)
+        self.watermarks.raise_log_start(start)  # the recovery point is not before it
         self.topic_id = self._read_topic_id()
         self.expiry_task = context.scheduler.schedule(
             "PeriodicProducerExpirationCheck",

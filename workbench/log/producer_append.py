@@ -41,6 +41,7 @@ TRANSACTION_VERSION_2: Final = 2
 """From this on a marker has a higher epoch than its transaction's batches."""
 
 _LAST_SEQUENCE: Final = 2**31 - 1  # the next one is 0
+_NO_EPOCH: Final = (None, -1)  # of a producer: none is known, or it sent none
 _NONE: Final = -1  # what a row says for none
 _NEW_EPOCH: Final = "new epoch"
 
@@ -306,11 +307,11 @@ class ProducerAppendInfo:
                 expected = f"{verification.lowest_sequence} or less, the earliest to be verified"
                 self._refuse_sequence(first_sequence, offset, expected)
         if epoch != updated.producer_epoch:
-            if first_sequence and updated.producer_epoch is not None:
+            if first_sequence and updated.producer_epoch not in _NO_EPOCH:
                 expected = f"0, for epoch {epoch} is newer than {updated.producer_epoch}"
                 self._refuse_sequence(first_sequence, offset, expected)
             return
-        if current.producer_epoch is None:
+        if current.producer_epoch in _NO_EPOCH:
             return  # nothing of it is left in the log: any sequence may come
         if updated.batches:
             last = updated.batches[-1].last_sequence
