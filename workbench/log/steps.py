@@ -56,8 +56,6 @@ KINDS: Final = {
     "producer snapshot removed": "… and a file of it removed",
     "producer snapshot forgotten": "recovery goes back to before it; its file stays for now",
     "producer snapshot kept": "what recovery would write is what such a file holds",
-    "producer snapshot kept": "… and kept in memory until it is needed on the disk",
-    "producer snapshot forgotten": "… and dropped, for it was not needed",
     "producers expired": "producers that were silent for long are forgotten",
     "leader epoch assigned": "a leader's time began at an offset",
     "leader epochs truncated": "leader epochs of records that are gone were forgotten",
