@@ -167,7 +167,7 @@ class Sequence:
         )
         data = bytes(found.records.view)
         where = found.offset_metadata
-        words = [where.offset, where.segment_base_offset, where.position, len(data)]
+        words: list[object] = [where.offset, where.segment_base_offset, where.position, len(data)]
         words += [zlib.crc32(data) if data else 0, str(found.first_entry_incomplete).lower()]
         aborted = found.aborted_transactions or ()
         words += [f"{each.producer_id}@{each.first_offset}" for each in aborted]
