@@ -8,7 +8,6 @@ from typing import Any, Final
 import numpy as np
 
 from workbench.files.file_records import TimestampAndOffset
-from workbench.layout.attributes import LOG_APPEND_TIME
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.local_log import LocalLog
 from workbench.log.segment import LogSegment
@@ -18,6 +17,7 @@ EARLIEST: Final = -2
 MAX_TIMESTAMP: Final = -3
 EARLIEST_LOCAL: Final = -4
 LATEST_TIERED: Final = -5
+EARLIEST_PENDING_UPLOAD: Final = -6
 
 _NO_TIMESTAMP: Final = -1
 
@@ -32,7 +32,7 @@ def find_offset(
         leader_epochs: of the log.
         log_start_offset: of the log.
         timestamp: ms since the epoch, or `LATEST`, `EARLIEST`, `MAX_TIMESTAMP`, `EARLIEST_LOCAL`,
-            `LATEST_TIERED`.
+            `LATEST_TIERED`, `EARLIEST_PENDING_UPLOAD`.
 
     Returns:
         Timestamp in ms, offset and leader epoch; None if no record is that late.
@@ -48,7 +48,7 @@ def find_offset(
         return TimestampAndOffset(_NO_TIMESTAMP, log_start_offset, epoch)
     if timestamp == LATEST:
         return TimestampAndOffset(_NO_TIMESTAMP, local.end_offset, leader_epochs.latest_epoch)
-    if timestamp == LATEST_TIERED:  # nothing is in remote storage here
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):  # there is no remote storage here
         return TimestampAndOffset(_NO_TIMESTAMP, -1, -1)
     if timestamp == MAX_TIMESTAMP:
         return _largest(local)
@@ -68,19 +68,22 @@ def _largest(local: LocalLog) -> TimestampAndOffset | None:
     if not len(found):
         return None
     row = rows[int(found[0])]
-    epoch = int(row["partition_leader_epoch"])
-    if largest.timestamp == _NO_TIMESTAMP:
-        return None
     offset = _first_with(segment, row, largest.timestamp)
+    if offset is None:
+        return None
+    epoch = int(row["partition_leader_epoch"])
     return TimestampAndOffset(largest.timestamp, offset, epoch if epoch >= 0 else None)
 
 
-def _first_with(segment: LogSegment, row: Any, timestamp: int) -> int:
-    """Return the offset of the first record of a batch that has the timestamp.
+def _first_with(segment: LogSegment, row: Any, timestamp: int) -> int | None:
+    """Return the offset of the first record of a batch that has the timestamp, -1 for none.
+
+    None if none has it: compaction keeps the header's largest timestamp without its record.
 
     Kafka: RecordBatch.offsetOfMaxTimestamp (4.2)
     """
+    if row["magic"] == 0:
+        return None
     records = segment.log.read(int(row["position"]), int(row["size"])).records()
-    if row["timestamp_type"] == LOG_APPEND_TIME:
-        return records[0].offset if row["magic"] < 2 else int(row["base_offset"])
-    return next(record.offset for record in records if record.timestamp == timestamp)
+    wanted = None if timestamp == _NO_TIMESTAMP else timestamp
+    return next((record.offset for record in records if record.timestamp == wanted), None)
