@@ -673,6 +673,23 @@ def test_zstd_frames_of_every_shape_are_read(
                 assert outcome(ZSTD, packed[:-1] + bytes([packed[-1] ^ 1])) is None
 
 
+@pytest.mark.parametrize(
+    "ending", [b"", bytes.fromhex("010000")], ids=["last block", "empty block"]
+)
+def test_a_frame_of_one_block_is_read_in_one_call_and_only_whole(ending: bytes) -> None:
+    packed = bytearray(compress(ZSTD, sample(5000), 2))
+    if ending:  # as zstd-jni closes a stream: the block is not the last, an empty one is
+        packed[6] &= ~1
+        packed += ending
+    assert zstd_frame.read_small(memoryview(packed)) == sample(5000)
+    assert decompress(ZSTD, packed, 2) == sample(5000)
+    for behind in (b"x", b"\1\0\0", bytes(packed)):
+        assert zstd_frame.read_small(memoryview(packed + behind)) is None
+    for size in range(len(packed)):
+        assert zstd_frame.read_small(memoryview(packed[:size])) is None
+        assert size == 0 or outcome(ZSTD, bytes(packed[:size])) is None
+
+
 def test_a_zstd_frame_holds_no_more_than_its_headers_allow() -> None:
     for size in (0, 10, 131_072, 131_073, 1_000_000):
         for kind in KINDS:

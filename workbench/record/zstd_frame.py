@@ -23,6 +23,7 @@ DEFAULT_LEVEL: Final = 3
 _HAS_ZSTANDARD: Final = importlib.util.find_spec("zstandard") is not None
 _MAGIC: Final = bytes.fromhex("28b52ffd")
 _PLAIN_START: Final = int.from_bytes(_MAGIC, "little")  # then a descriptor of 0: nothing optional
+_EMPTY_LAST_BLOCK: Final = b"\1\0\0"
 _SKIPPABLE: Final = bytes.fromhex("2a4d18")  # after a byte 50 to 5f
 _LARGEST_BLOCK: Final = 128 * 1024
 _DICTIONARY_ID_SIZES: Final = (0, 1, 2, 4)
@@ -64,10 +65,12 @@ def read_small(data: memoryview) -> bytes | None:
     # Magic and descriptor 0, the window, then the block's header: bits for last, type 2, the size.
     start = int.from_bytes(data[:9], "little")
     block = start >> 48
-    is_usual = (
-        start & 0xFFFFFFFFFF == _PLAIN_START and block & 7 == 5 and block >> 3 == len(data) - 9
-    )
-    if not is_usual or not _HAS_ZSTANDARD:
+    behind = len(data) - 9 - (block >> 3)
+    if block & 7 == 4 and behind == 3:  # zstd-jni ends a stream with an empty block
+        is_whole = data[-3:].tobytes() == _EMPTY_LAST_BLOCK
+    else:
+        is_whole = block & 7 == 5 and behind == 0
+    if not is_whole or start & 0xFFFFFFFFFF != _PLAIN_START or not _HAS_ZSTANDARD:
         return None
     try:
         content: bytes = _decompressor().decompress(data, _LARGEST_BLOCK)
