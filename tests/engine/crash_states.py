@@ -98,7 +98,9 @@ class _File:
 
 
 def _apply(data: bytearray, operation: Operation, written: bytes) -> None:
-    end = operation.number + (len(written) if operation.kind == "write" else 0)
+    if operation.kind == "write" and not written:
+        return
+    end = operation.number + len(written)
     if operation.kind == "truncate":
         del data[end:]
     data.extend(bytes(max(0, end - len(data))))

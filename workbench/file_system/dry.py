@@ -161,7 +161,10 @@ class DryFileSystem(FileSystem):
         """Return a file to read and write, made empty if it is not there."""
         with self._lock:
             folder, name = self._parent(path)
-            if folder.find(name) is None:
+            there = folder.find(name)
+            if isinstance(there, _Folder):
+                raise _error(errno.EISDIR, path)
+            if there is None:
                 folder.names[name] = Overlay()
                 self.note("create", path)
         return self.open(path)
@@ -190,7 +193,11 @@ class DryFileSystem(FileSystem):
     def exists(self, path: str) -> bool:
         """Return whether there is a file or folder of this name."""
         with self._lock:
-            return self._find(path) is not None
+            try:
+                self._find(path)
+            except OSError:
+                return False
+            return True
 
     def stat(self, path: str) -> Stat:
         """Return size and time of a file."""
@@ -198,19 +205,20 @@ class DryFileSystem(FileSystem):
             node = self._find(path)
             if isinstance(node, Overlay):
                 return Stat(node.size, node.modified_ms)
-            if node is None:
-                raise _error(errno.ENOENT, path)
             return Stat(0, 0) if node.base is None else self._base.stat(node.base)
 
     def rename(self, old: str, new: str) -> None:
         """Give a file or folder another name; a file of that name is replaced."""
         with self._lock:
             folder, name = self._parent(old)
-            node = folder.find(name)
+            new_folder, new_name = self._parent(new)
+            node, there = folder.find(name), new_folder.find(new_name)
             if node is None:
                 raise _error(errno.ENOENT, old)
-            new_folder, new_name = self._parent(new)
-            there = new_folder.find(new_name)
+            if _is_below(new, old):
+                raise _error(errno.EINVAL, new)
+            if _is_below(old, new):
+                raise _error(errno.ENOTEMPTY, new)
             if isinstance(there, _Folder):
                 if not isinstance(node, _Folder):
                     raise _error(errno.EISDIR, new)
@@ -274,8 +282,8 @@ class DryFileSystem(FileSystem):
         """
         with self._lock:
             node = self._find(path)
-            if not isinstance(node, Overlay):
-                raise _error(errno.ENOENT if node is None else errno.EISDIR, path)
+            if isinstance(node, _Folder):
+                raise _error(errno.EISDIR, path)
             return node
 
     def note(
@@ -293,27 +301,37 @@ class DryFileSystem(FileSystem):
 
     # --- names -------------------------------------------------------------------------------
 
-    def _find(self, path: str) -> _Folder | Overlay | None:
-        """Return what has a path; None if nothing does."""
+    def _find(self, path: str) -> _Folder | Overlay:
+        """Return what has a path.
+
+        Raises:
+            OSError: nothing does.
+        """
         node: _Folder | Overlay | None = self._root
         _, tail = os.path.splitdrive(os.path.abspath(path))
-        for name in tail.split(os.sep):
-            if name:
-                if not isinstance(node, _Folder):
-                    return None
-                node = node.find(name)
+        for name in filter(None, tail.split(os.sep)):
+            if isinstance(node, Overlay):
+                raise _error(errno.ENOTDIR, path)
+            node = None if node is None else node.find(name)
+        if node is None:
+            raise _error(errno.ENOENT, path)
         return node
 
     def _folder(self, path: str) -> _Folder:
         node = self._find(path)
-        if not isinstance(node, _Folder):
-            raise _error(errno.ENOENT if node is None else errno.ENOTDIR, path)
+        if isinstance(node, Overlay):
+            raise _error(errno.ENOTDIR, path)
         return node
 
     def _parent(self, path: str) -> tuple[_Folder, str]:
         """Return the folder that a path is in, and its name there."""
         head, name = os.path.split(os.path.abspath(path))
         return self._folder(head), name
+
+
+def _is_below(path: str, folder: str) -> bool:
+    """Return whether a path is in a folder, at any depth."""
+    return os.path.abspath(path).startswith(os.path.abspath(folder) + os.sep)
 
 
 def _error(number: int, path: str) -> OSError:

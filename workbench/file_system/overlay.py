@@ -82,6 +82,8 @@ class Overlay:
 
     def write(self, data: memoryview, position: int) -> None:
         """Put bytes at ``position``; the file grows as needed."""
+        if not len(data):
+            return
         with self._lock:
             end = position + len(data)
             if self._copy is None:
