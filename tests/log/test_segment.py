@@ -1,6 +1,7 @@
 """One segment: appending, reading, index entries, truncating, files."""
 
 import os
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -346,6 +347,20 @@ def test_an_inactive_segment_ends_with_its_largest_time(tmp_path: Path) -> None:
     assert segment.time_index.last_entry == (9, 1)
     assert folder.file("index", 0).stat().st_size == 0
     assert folder.file("timeindex", 0).stat().st_size == 12
+
+
+def test_a_time_index_that_takes_no_last_entry_does_not_stop_closing(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.write_segment(0, hello(0))
+    entry = struct.pack(">qi", 3, 500)  # of a batch far behind the log's end
+    folder.file("timeindex", 0).write_bytes(entry)
+    segment = LogSegment.open(folder.context, 0, file_exists=True)
+    assert segment.max_timestamp_so_far == (3, 500)
+    segment.append(1, hello(1))
+    segment.close()
+    (step,) = (step for step in folder.steps if step.kind == "time index not finished")
+    assert "offset 1 is below the last one, 500" in step.reason
+    assert folder.file("timeindex", 0).read_bytes() == entry
 
 
 def test_times_of_files_can_be_set(tmp_path: Path) -> None:

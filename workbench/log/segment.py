@@ -328,8 +328,16 @@ class LogSegment(SegmentReading):
     def close(self) -> None:
         """Finish the indexes as they are and close the files.
 
+        A time index that does not take its last entry, since it was damaged, stays as it is.
+
+        Raises:
+            OSError: a file could not be written; those before it are closed.
+
         Kafka: LogSegment.close (4.2)
         """
         if self._max_timestamp is not None:
-            self._append_last_time_entry()
+            try:
+                self._append_last_time_entry()
+            except (ValueError, OffsetOverflowError) as error:
+                self.context.tell("time index not finished", str(error), self.time_index.path)
         super().close()

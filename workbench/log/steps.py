@@ -19,6 +19,7 @@ KINDS: Final = {
     "flushed": "records reached the disk, and the recovery point rose",
     "taken from the leader": "a batch that a client could not send, which the leader has taken",
     "transaction completed": "a marker ended a transaction",
+    "time index not finished": "a damaged time index does not take its last entry",
     # reading
     "index probed": "a look-up compared an entry of an index",
     "index entry found": "… and came to the last one at or before what is looked for",
