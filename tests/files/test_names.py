@@ -147,6 +147,7 @@ def test_a_file_of_a_segment_with_a_wrong_number_is_recognised() -> None:
     ],
 )
 def test_names_of_partition_folders_are_built_and_parsed(name: str, parts: DirectoryName) -> None:
+    """LL-1."""
     assert parse_directory_name(name) == parts
     assert directory_name(*parts) == name
 
@@ -170,6 +171,7 @@ def test_names_of_partition_folders_are_built_and_parsed(name: str, parts: Direc
     ],
 )
 def test_other_folders_are_no_partitions(name: str) -> None:
+    """LL-1."""
     assert parse_directory_name(name) is None
 
 
@@ -187,6 +189,7 @@ def test_folder_names_round_trip(topic: str, partition: int) -> None:
 def test_names_to_delete_are_cut_to_what_a_file_system_takes(
     topic: str, partition: int, kind: DirectoryKind, unique_id: str
 ) -> None:
+    """LL-2."""
     name = directory_name(topic, partition, kind, unique_id)
     assert len(name) <= 255
     parts = parse_directory_name(name)
