@@ -35,6 +35,7 @@ class LogContext:
         observer: is told each step; None when nobody watches.
         rng: chooses the jitter of segments.
         log_directory: path of the log directory that the folder lies in; what goes offline.
+        names_changed: whether names in the folder may not be on the disk as they are.
     """
 
     directory: str
@@ -47,6 +48,7 @@ class LogContext:
     observer: Observer | None
     rng: Random
     log_directory: str = field(init=False)
+    names_changed: bool = True
 
     def __post_init__(self) -> None:
         self.log_directory = os.path.dirname(self.directory)
@@ -65,6 +67,21 @@ class LogContext:
     def path(self, name: str) -> str:
         """Return the path of a file in the partition's folder."""
         return os.path.join(self.directory, name)
+
+    def sync_names(self) -> None:
+        """Return when the names in the folder are on the disk; a folder that is gone has none.
+
+        Kafka: Utils.flushDirIfExists (4.2)
+        """
+        if self.names_changed:
+            self.names_changed = False  # before: a thread may change some meanwhile
+            try:
+                self.fs.sync_directory(self.directory)
+            except FileNotFoundError:  # renamed meanwhile, to be deleted
+                return
+            except OSError:
+                self.names_changed = True
+                raise
 
     def tell(self, kind: str, reason: str = "", where: str = "", **numbers: Any) -> None:
         """Tell the observer of a step; ``where`` is the partition unless a file is named.

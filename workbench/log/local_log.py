@@ -251,9 +251,13 @@ class LocalLog:
             if self.context.fs.exists(path):
                 self.context.tell("left over file removed", "a new segment takes its name", path)
                 self.context.fs.remove(path)
-        if self.segments.last is not None:
-            self.segments.last.on_become_inactive()
+        last = self.segments.last
+        if last is not None:
+            last.on_become_inactive()
+            if base_offset <= self.recovery_point:
+                last.flush()  # its indexes were cut, and no recovery will look at them any more
         segment = LogSegment.open(self.context, base_offset)
+        self.context.names_changed = True
         self.segments.add(segment)
         return segment
 
@@ -271,11 +275,7 @@ class LocalLog:
         segments = self.segments.values(start, offset)
         for segment in segments:
             segment.flush()
-        if any(segment.base_offset >= start for segment in segments):
-            try:
-                self.context.fs.sync_directory(self.context.directory)
-            except FileNotFoundError:  # renamed meanwhile, to be deleted
-                return
+        self.context.sync_names()  # Kafka: only where a segment begins behind the recovery point
 
     def mark_flushed(self, offset: int) -> None:
         """Raise the recovery point to ``offset``.
@@ -289,6 +289,9 @@ class LocalLog:
     def truncate_to(self, offset: int) -> list[LogSegment]:
         """Remove the records from ``offset`` on; return the segments that went.
 
+        All of it is on the disk then: records that a crash brings back would come behind, or
+        before, those that are appended now. Kafka leaves that to the file system.
+
         Raises:
             OSError: files could not be changed.
             StorageError: the log is closed.
@@ -298,11 +301,14 @@ class LocalLog:
         self.check_open()
         doomed = [segment for segment in self.segments.all if segment.base_offset > offset]
         reason = f"the log is truncated to offset {offset}"
+        # From the last to the first, so that a crash leaves no hole.
         remove_and_delete_segments(
-            self.context, self.segments, doomed, asynchronous=True, reason=reason
+            self.context, self.segments, doomed[::-1], asynchronous=True, reason=reason
         )
+        self.context.sync_names()
         active = self.segments.active
         cut = active.truncate_to(offset)
+        active.log.flush()
         self.update_end_offset(offset)
         if self.context.observer is not None:
             self.context.tell("truncated", reason, active.log.path, offset=offset, bytes_cut=cut)
@@ -327,6 +333,7 @@ class LocalLog:
             create_and_delete_segment(
                 self.context, self.segments, offset, doomed[-1], asynchronous=True, reason=reason
             )
+            self.context.sync_names()
             self.update_end_offset(offset)
             return doomed
 
@@ -338,6 +345,7 @@ class LocalLog:
         renamed = os.path.join(self.context.log_directory, name)
         before = self.context.directory
         self.context.fs.rename(before, renamed)
+        self.context.fs.sync_directory(self.context.log_directory)
         if renamed == before:
             return False
         self.context.move_to(renamed)

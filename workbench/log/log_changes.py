@@ -107,6 +107,7 @@ class LogChanges(LogBase):
             self.leader_epochs.truncate_from_end_async_flush(offset)
             self.watermarks.log_start_offset = min(offset, self.log_start_offset)
             self._rebuild_producer_state(offset)
+            self.context.sync_names()  # snapshots that came back would tell of other batches
             self.watermarks.follow_end()
             return True
 

@@ -151,11 +151,21 @@ class SnapshotFiles:
             self._fs.remove(path)
         self._tell("producer snapshot removed", path, reason, offset=offset)
 
-    def remove_where(self, is_removed: Callable[[int], bool], reason: str) -> None:
-        """Remove the snapshots whose offsets ``is_removed`` says yes to."""
-        for offset in self.offsets:
-            if is_removed(offset):
-                self.remove(offset, reason)
+    def remove_where(
+        self, is_removed: Callable[[int], bool], reason: str, *, sync: bool = False
+    ) -> None:
+        """Remove the snapshots whose offsets ``is_removed`` says yes to.
+
+        Args:
+            is_removed: says so.
+            reason: for the observer.
+            sync: whether to wait until none can come back: other batches get their offsets.
+        """
+        doomed = [offset for offset in self.offsets if is_removed(offset)]
+        for offset in doomed:
+            self.remove(offset, reason)
+        if doomed and sync:
+            self._fs.sync_directory(self._directory)
 
     def remove_strays(self, base_offsets: Collection[int]) -> None:
         """Remove the snapshots that no segment begins at, but for the newest of them.

@@ -302,6 +302,7 @@ class ProducerStateManager:
         self.snapshots.remove_where(
             lambda one: one > log_end_offset or one <= log_start_offset,
             f"outside ({log_start_offset}, {log_end_offset}]",
+            sync=(self.snapshots.latest or 0) > log_end_offset,
         )
         if log_end_offset == self.map_end_offset:
             self.on_log_start_offset_incremented(log_start_offset)
@@ -312,7 +313,7 @@ class ProducerStateManager:
     def truncate_fully_and_start_at(self, offset: int) -> None:
         """Forget all, remove all snapshots and begin at ``offset``."""
         self._clear()
-        self.snapshots.remove_where(lambda _: True, f"the log begins anew at {offset}")
+        self.snapshots.remove_where(lambda _: True, f"the log begins anew at {offset}", sync=True)
         self._snapshot_offset = 0
         self.map_end_offset = offset
 

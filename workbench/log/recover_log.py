@@ -204,6 +204,7 @@ class LogRecovery:
             self.context, self.segments, doomed, asynchronous=True, reason=reason
         )
         delete_producer_snapshots(self.context, self.producer_state, doomed, asynchronous=True)
+        self.context.sync_names()  # if they came back, then behind what is appended from now on
 
     def remove_stale_snapshots(self) -> None:
         """Remove the snapshots that recovering has left behind; `RecoverySnapshots` keeps them."""

@@ -22,8 +22,11 @@ class RecoverySnapshots(SnapshotFiles):
         self._stale: set[int] = set()
         super().__init__(context.directory, context.fs, context.observer)
 
-    def remove_where(self, is_removed: Callable[[int], bool], reason: str) -> None:
+    def remove_where(
+        self, is_removed: Callable[[int], bool], reason: str, *, sync: bool = False
+    ) -> None:
         """Forget the snapshots whose offsets ``is_removed`` says yes to; their files stay."""
+        del sync  # nothing is removed yet
         stale = {offset for offset in self._offsets if is_removed(offset)}
         self._offsets -= stale
         self._stale |= stale
@@ -46,9 +49,15 @@ class RecoverySnapshots(SnapshotFiles):
         return path
 
     def remove_stale(self) -> None:
-        """Remove the files that count for nothing and were not written again."""
+        """Remove the files that count for nothing and were not written again.
+
+        One behind the log's end may not come back: other batches will get its offset.
+        """
+        is_behind = bool(self._stale) and max(self._stale) > (self.latest or -1)
         for offset in sorted(self._stale):
             with suppress(FileNotFoundError):
                 self._fs.remove(self.path(offset))
             self._tell("producer snapshot removed", self.path(offset), offset=offset)
         self._stale.clear()
+        if is_behind:
+            self._fs.sync_directory(self._directory)

@@ -57,6 +57,7 @@ def delete_segment_files(
     Kafka: LocalLog.deleteSegmentFiles (4.2)
     """
     doomed = list(segments)
+    context.names_changed = True
     for segment in doomed:
         if not segment.is_marked_deleted:
             segment.change_suffix("", DELETED)
@@ -135,6 +136,7 @@ def create_and_delete_segment(
     if new_offset == doomed.base_offset:
         doomed.change_suffix("", DELETED)
     new = LogSegment.open(context, new_offset)
+    context.names_changed = True
     segments.add(new)
     if new_offset != doomed.base_offset:
         segments.remove(doomed.base_offset)
@@ -311,6 +313,7 @@ def delete_producer_snapshots(
     ]
     if not marked:
         return
+    context.names_changed = True
     log_directory = context.log_directory
 
     def remove() -> None:
