@@ -217,13 +217,16 @@ class EntryFile:
             self._file.sync()
 
     def close(self) -> None:
-        """Cut the file behind its entries and close it; an index never used is left alone.
+        """Cut the file behind its entries, sync and close it; an index never used is left alone.
+
+        Zeros that a crash leaves behind the entries would count as entries after a clean stop.
 
         Kafka: AbstractIndex.close, LazyIndex.close (4.2)
         """
         with self._lock:
             if self._file_size >= 0:
                 self.trim_to_valid_size()
+                self._file.sync()
             self.close_handler()
 
     def forget(self) -> None:

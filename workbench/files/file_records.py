@@ -162,12 +162,12 @@ class FileRecords:
         self.file.sync()
 
     def close(self) -> None:
-        """Flush, trim and close the file; it opens again when it is used again.
+        """Trim, flush and close the file; it opens again when it is used again.
 
         Kafka: FileRecords.close (4.2)
         """
-        self.flush()
         self.trim()
+        self.flush()
         self.file.close()
 
     def close_handler(self) -> None:

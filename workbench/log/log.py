@@ -231,6 +231,7 @@ class Log(LogReading, LogChanges):
             self.expiry_task.cancel()
             self.producer_state.take_snapshot()
             self.local.segments.close()
+            self.context.fs.sync_directory(self.directory)  # the snapshot's name
 
     def close_handlers(self) -> None:
         """Close the files and write nothing more, after a failure of the disk."""
