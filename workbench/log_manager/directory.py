@@ -114,6 +114,7 @@ class ManagedDirectory:
         self.had_clean_shutdown = self._fs.exists(path)
         if self.had_clean_shutdown:
             self._fs.remove(path)
+            self._fs.sync_directory(self.path)
             self._tell("marker removed", path, "a crash from now on is to be seen as one")
         else:
             self._tell("marker missing", path, "the broker was not shut down cleanly")
