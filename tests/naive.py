@@ -205,11 +205,15 @@ def _read_message(offset: int, entry: bytes) -> Iterator[Record]:
         yield Record(offset, timestamp, key, value)
         return
     assert value is not None
-    inner = read(decompress(attributes & 7, value, magic))
+    entries = decompress(attributes & 7, value, magic)
+    inner, magics, at = read(entries), [], 0
+    while at < len(entries):
+        magics.append(entries[at + 16])
+        at += 12 + int.from_bytes(entries[at + 8 : at + 12])
     shift = offset - inner[-1].offset if magic == 1 and offset else 0
-    for record in inner:
+    for record, its_magic in zip(inner, magics, strict=True):
         # Messages of magic 0 have no timestamp, whatever is around them.
-        stamped = attributes & 8 and record.timestamp != -1
+        stamped = attributes & 8 and its_magic == 1
         yield Record(
             record.offset + shift,
             timestamp if stamped else record.timestamp,

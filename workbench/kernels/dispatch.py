@@ -20,6 +20,7 @@ COMPILED: Final = (
 HAS_PREAD: Final = os.name == "posix"
 
 _MODULES: Final = {
+    "are_verbatim": "verbatim",
     "check_batches": "validate",
     "check_crcs": "decode",
     "check_message_crcs": "messages",
@@ -35,7 +36,11 @@ _MODULES: Final = {
     "scan_file": "scan",
     "scan_window": "scan",
 }
-_PLAIN_MODULES: Final = {"encode": "plain_write", "validate": "plain_write"}
+_PLAIN_MODULES: Final = {
+    "encode": "plain_write",
+    "validate": "plain_write",
+    "verbatim": "plain_write",
+}
 
 
 def __getattr__(name: str) -> Callable[..., Any]:

@@ -131,9 +131,14 @@ def _decode_message(
 
 @kernel
 def _decode_inner(
-    at: int, end: int, row: int, options: int, to: Targets, c: Counters
+    at: int, end: int, row: int, options: int, to: Targets, c: Counters, stamp: tuple[bool, int]
 ) -> tuple[Counters, int, int]:
-    """Decode the entries of one decompressed wrapper; a last one that is cut short is left out."""
+    """Decode the entries of one decompressed wrapper; a last one that is cut short is left out.
+
+    Args:
+        stamp: (whether every message of magic 1 has the wrapper's timestamp, that timestamp).
+    """
+    use_timestamp, timestamp = stamp
     while end - at >= LENGTH_END:
         size = read_i32(at + _SIZE)
         if size < SMALLEST_MESSAGE:
@@ -149,20 +154,19 @@ def _decode_inner(
         c, code, where = _decode_message(at, entry_end, row, options, to, c)
         if code != OK:
             return c, code, where
+        if use_timestamp and magic == 1:
+            write_i64(to.timestamps + 8 * (c.records - 1), timestamp)
         at = entry_end
     return c, OK, at
 
 
 @kernel
-def _place_inner(
-    out: RecordOutputs, first: int, last: int, wrapper: tuple[int, int, int, bool]
-) -> int:
-    """Turn inner offsets and timestamps of records [first, last) into the log's; return a code.
+def _place_inner(out: RecordOutputs, first: int, last: int, magic: int, offset: int) -> int:
+    """Turn inner offsets of records [first, last) into the log's; return a code.
 
     Args:
-        wrapper: (magic, offset, timestamp, whether every record has that timestamp).
+        magic, offset: of the wrapper.
     """
-    magic, offset, timestamp, use_timestamp = wrapper
     if first == last:
         return EMPTY_WRAPPER
     if magic == 1 and offset != 0:  # some producers left the wrapper's offset at 0: taken as it is
@@ -171,10 +175,6 @@ def _place_inner(
             return BAD_WRAPPER_OFFSET
         for record in range(first, last):
             out.offsets[record] += offset - last_inner
-    if use_timestamp:
-        for record in range(first, last):
-            if out.timestamps[record] != -1:
-                out.timestamps[record] = timestamp
     return OK
 
 
@@ -218,15 +218,12 @@ def decode_messages(
         ):
             code = OUT_OF_ROOM
         elif row.codec != NONE:
-            counters, code, where = _decode_inner(begin, end, index, options, to, counters)
+            stamp = (row.timestamp_type == LOG_APPEND_TIME, row.max_timestamp)
+            counters, code, where = _decode_inner(begin, end, index, options, to, counters, stamp)
             if code == OK:
-                wrapper = (
-                    np.int64(row.magic),
-                    row.last_offset,
-                    row.max_timestamp,
-                    row.timestamp_type == LOG_APPEND_TIME,
+                code = _place_inner(
+                    out, before.records, counters.records, np.int64(row.magic), row.last_offset
                 )
-                code = _place_inner(out, before.records, counters.records, wrapper)
                 if code == OK:
                     row.base_offset = out.offsets[before.records]
                     row.record_count = counters.records - before.records

@@ -283,7 +283,10 @@ def _inner_messages(data: bytes, begin: int, end: int, row: Any) -> list[Fields]
             raise BadRecordError(problems.BAD_INNER_MESSAGE, at)
         if bits & attributes.CODEC_MASK:
             raise BadRecordError(problems.NESTED_COMPRESSION, at)
-        records.append(_message(data, at, at + LENGTH_END + size))
+        timestamp, offset, key, value, headers = _message(data, at, at + LENGTH_END + size)
+        if magic == 1 and row["timestamp_type"] == attributes.LOG_APPEND_TIME:
+            timestamp = int(row["max_timestamp"])
+        records.append((timestamp, offset, key, value, headers))
         at += LENGTH_END + size
     if not records:
         raise BadRecordError(problems.EMPTY_WRAPPER, at)
@@ -292,15 +295,8 @@ def _inner_messages(data: bytes, begin: int, end: int, row: Any) -> list[Fields]
         shift = wrapper_offset - records[-1][1]
         if shift < 0:
             raise BadRecordError(problems.BAD_WRAPPER_OFFSET, at)
-    stamp = row["timestamp_type"] == attributes.LOG_APPEND_TIME
     return [
-        (
-            int(row["max_timestamp"]) if stamp and timestamp != -1 else timestamp,
-            wrap64(offset + shift),
-            key,
-            value,
-            headers,
-        )
+        (timestamp, wrap64(offset + shift), key, value, headers)
         for timestamp, offset, key, value, headers in records
     ]
 

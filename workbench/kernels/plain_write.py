@@ -32,7 +32,13 @@ from workbench.layout.message_header import (
 )
 from workbench.layout.structure import as_struct
 
-__all__ = ["check_batches", "check_records", "encode_records", "measure_records"]
+__all__ = [
+    "are_verbatim",
+    "check_batches",
+    "check_records",
+    "encode_records",
+    "measure_records",
+]
 
 _BATCH: Final = as_struct(BATCH_HEADER)
 _V0: Final = as_struct(MESSAGE_V0)
@@ -114,7 +120,7 @@ def _check_records(data: bytes, at: int, end: int, shift: int, row: Row, rules: 
             delta, offset_delta, has_key, at = _record(data, at, end, heads_only=heads_only)
             timestamp = largest if use_max else wrap64(base + delta)
             newest = max(newest, timestamp)
-            in_order &= offset_delta == done
+            in_order &= wrap64(int(row[checks.BASE_OFFSET]) + offset_delta) == done
             refused += rules.refuses(timestamp, has_key=has_key, has_append_time=bool(use_max))
             done += 1
         if count and at != end:
@@ -353,3 +359,53 @@ def encode_records(
         out[used : used + len(record)] = np.frombuffer(record, np.uint8)
         used += len(record)
     return used
+
+
+def _verbatim_record(data: bytes, at: int, end: int, offset_delta: int, least: int) -> int | None:
+    """Return where a record ends, and None if a builder would write it in another way.
+
+    Args:
+        least: ms, the smallest timestamp delta that there may be.
+    """
+
+    def shortest(at: int, bits: int = 32) -> tuple[int, int]:
+        value, behind = decode_varint(data, at, end, bits)
+        if _encode_varint(value) != data[at:behind]:
+            raise BadRecordError(problems.BAD_VARINT, at)
+        return value, behind
+
+    def field(at: int, least: int = -1) -> int:
+        size, behind = shortest(at)
+        if not least <= size <= end - behind:
+            raise BadRecordError(problems.BAD_VALUE, at)
+        return behind + max(size, 0)
+
+    try:
+        length, at = shortest(at)
+        if not 1 <= length <= end - at or data[at]:
+            return None
+        end = at + length
+        delta, at = shortest(at + 1, 64)
+        found, at = shortest(at)
+        if delta < least or (offset_delta == 0 and delta) or found != offset_delta:
+            return None
+        at = field(field(at))
+        count, at = shortest(at)
+        if count < 0:
+            return None
+        for _ in range(count):
+            at = field(field(at, 0))
+    except BadRecordError:
+        return None
+    return at if at == end else None
+
+
+def are_verbatim(data: Bytes, start: int, end: int, count: int, base_timestamp: int) -> bool:
+    """Return whether records are as a builder writes them: see `verbatim.are_verbatim`."""
+    raw, at = data[start:end].tobytes(), 0
+    for index in range(count):
+        found = _verbatim_record(raw, at, len(raw), index, -1 - base_timestamp)
+        if found is None:
+            return False
+        at = found
+    return at == len(raw)

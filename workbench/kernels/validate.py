@@ -138,6 +138,7 @@ def _is_refused(
 def _walk_records(
     at: int,
     end: int,
+    base_offset: int,
     count: int,
     times: tuple[int, int, bool],
     options: int,
@@ -149,8 +150,8 @@ def _walk_records(
         times: (base timestamp, max timestamp, whether the max is every record's timestamp).
 
     Returns:
-        (code, address of what is wrong, records, largest timestamp, refused, whether the offset
-        deltas are 0, 1, 2 …).
+        (code, address of what is wrong, records, largest timestamp, refused, whether the
+        offsets are 0, 1, 2 …).
     """
     base_timestamp, max_timestamp, use_max = times
     heads_only = options & HEADS_ONLY != 0
@@ -210,7 +211,7 @@ def _walk_records(
             return RECORD_NOT_FILLED, at, index, largest, refused, in_order
         timestamp = max_timestamp if use_max else base_timestamp + timestamp_delta
         largest = max(largest, timestamp)
-        in_order &= offset_delta == index
+        in_order &= base_offset + offset_delta == index
         refused += _is_refused(timestamp, (key_size >= 0, use_max), options, window)
     if count > 0 and at != end:
         return BYTES_AFTER_RECORDS, at, count, largest, refused, in_order
@@ -239,7 +240,7 @@ def _check_records(
         return
     times = (row[BASE_TIMESTAMP], row[MAX_TIMESTAMP], row[TIMESTAMP_TYPE] == LOG_APPEND_TIME)
     code, where, checked, largest, refused, in_order = _walk_records(
-        at, end, count, times, options, window
+        at, end, row[BASE_OFFSET], count, times, options, window
     )
     row[RECORD_PROBLEM] = code
     row[RECORD_PROBLEM_AT] = where - shift

@@ -39,6 +39,7 @@ def compile_kernels() -> None:
     checked = np.zeros((1, COLUMNS), np.int64)
     dispatch.check_batches(data, 64, checked, 0, 0, 0, 0)
     dispatch.check_records(data, 0, 0, checked[0], 0, 0, 0, 0)
+    dispatch.are_verbatim(data, 0, 0, 0, 0)
     dispatch.measure_records(out, spans[0, :0], 0, 0, 0)
     dispatch.encode_records(out, spans[0, :0], 0, 0, 0, data, 0)
     if dispatch.COMPILED:

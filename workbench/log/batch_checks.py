@@ -70,7 +70,7 @@ class BatchChecks:
             else:
                 self.check_records(records, batch)
                 checked = batch.checked_count
-                in_order = checked == 0 or (batch.is_in_order == 1 and batch.base_offset == count)
+                in_order = batch.is_in_order == 1
                 found = CheckedRecords(in_order, checked, batch.largest_timestamp)
             if batch.magic > 0:
                 is_in_order &= found.is_in_order
@@ -154,15 +154,24 @@ class BatchChecks:
             InvalidTimestampError: a record has a wrong time.
             CorruptRecordError: they cannot be decompressed.
         """
+        self.check_structure(batch)
+        if batch.refused_count:
+            errors = RecordErrors(self._where, self._rules, self._now)
+            errors.check_batch(records.buffer, batch)
+            errors.raise_any()
+
+    def check_structure(self, batch: CheckedBatch) -> None:
+        """Raise if the records of a batch cannot be told apart.
+
+        Raises:
+            InvalidRecordError: so it is.
+            CorruptRecordError: they cannot be decompressed.
+        """
         if batch.record_problem != problems.OK:
             words = problems.WORDS[batch.record_problem]
             if batch.record_problem == problems.BAD_COMPRESSION:
                 raise CorruptRecordError(self._where, batch.position, words)
             self._refuse(f"{words}, at byte {batch.record_problem_at}")
-        if batch.refused_count:
-            errors = RecordErrors(self._where, self._rules, self._now)
-            errors.check_batch(records.buffer, batch)
-            errors.raise_any()
 
     def _refuse(self, problem: str) -> NoReturn:
         raise InvalidRecordError(f"{self._where}: {problem}")

@@ -18,7 +18,6 @@ from workbench.layout.attributes import (
     CODEC_NAMES,
     CREATE_TIME,
     LOG_APPEND_TIME,
-    LOG_APPEND_TIME_BIT,
     NO_TIMESTAMP,
     NONE,
 )
@@ -34,7 +33,7 @@ from workbench.record.batch_fields import (
 from workbench.record.batch_records import columns_of
 from workbench.record.builder import RecordsBuilder
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.validation import CheckedBatch, check_batches
+from workbench.record.validation import CheckedBatch, check_batches, verbatim_records
 
 _NO_OFFSET = -1
 
@@ -122,6 +121,13 @@ class LogValidator:
             batch = batches[0]
             if batch.is_ready and (rules.codec is None or rules.codec == batch.codec):
                 return self._number_one(records, batch, offset)
+        return self._number_any(records, batches, offset)
+
+    def _number_any(
+        self, records: MemoryRecords, batches: list[CheckedBatch], offset: int
+    ) -> ValidationResult:
+        """Check and number what is not as nearly all appends are."""
+        rules = self._rules
         if not batches:
             raise InvalidRecordError(f"{self._where}: there is no batch")
         source = NONE
@@ -137,7 +143,10 @@ class LogValidator:
         if source == NONE and target == NONE:
             if all(batch.magic == self._magic for batch in batches):
                 return self._number_plain(records, batches, offset)
-            self._checks().check_all(records, batches)
+            checks = self._checks()
+            for batch in batches:  # Kafka measures all records before it looks at headers
+                checks.check_structure(batch)
+            checks.check_all(records, batches)
             return self._build(records, batches, offset, NONE)
         return self._number_compressed(records, batches, offset, (source, target))
 
@@ -192,8 +201,12 @@ class LogValidator:
         if source == NONE and first.is_control:  # control records are not compressed
             stays = True
         is_in_order, count, largest = self._checks().check_all(records, batches)
-        if self._magic > 0 and not is_in_order:  # some old producers number their messages badly
-            stays = False
+        if self._magic > 0 and not is_in_order:
+            if stays and first.magic == 2 and source != NONE:
+                raise InvalidRecordError(
+                    f"{self._where}: the offsets of a compressed batch do not go 0, 1, 2 …"
+                )
+            stays = False  # some old producers number their messages badly
         if not stays:
             return self._build(records, batches, offset, target)
         offset += count
@@ -216,16 +229,15 @@ class LogValidator:
             set_last_offset(records.buffer, batch.position, last_offset)
             if base_offset >= 0:
                 base_offset = last_offset
-        timestamp_type, crc = batch.timestamp_type, batch.crc
+        bits, timestamp_type, crc = batch.attributes, batch.timestamp_type, batch.crc
         if batch.magic > 0:
             timestamp_type = CREATE_TIME
             if self._rules.has_append_time:
                 timestamp_type, largest = LOG_APPEND_TIME, self._now
             if timestamp_type != batch.timestamp_type or largest != batch.max_timestamp:
-                crc = set_max_timestamp(records.buffer, batch.position, timestamp_type, largest)
-        bits = batch.attributes & ~LOG_APPEND_TIME_BIT
-        if timestamp_type == LOG_APPEND_TIME:
-            bits |= LOG_APPEND_TIME_BIT
+                bits, crc = set_max_timestamp(
+                    records.buffer, batch.position, timestamp_type, largest
+                )
         return batch.numbered(base_offset, last_offset, epoch)._replace(
             max_timestamp=largest,
             attributes=bits,
@@ -256,7 +268,7 @@ class LogValidator:
                 is_transactional=bool(first.is_transactional),
                 partition_leader_epoch=self._epoch,
             )
-            self._copy(records, builder)
+            self._copy(records, batches, builder)
             built = builder.build()
         except ValueError as error:  # what cannot be read or the format cannot have
             raise InvalidRecordError(f"{self._where}: {error}") from error
@@ -271,14 +283,30 @@ class LogValidator:
             message_size_maybe_changed=True,
         )
 
-    def _copy(self, records: MemoryRecords, builder: RecordsBuilder) -> None:
+    def _copy(
+        self, records: MemoryRecords, batches: list[CheckedBatch], builder: RecordsBuilder
+    ) -> None:
         """Append all records to a builder, one offset after the other."""
         rows = records.batches().rows
         if len(rows) == 1 and rows[0]["magic"] == self._magic == 2:
-            columns = columns_of(records.buffer, rows)
-            first = builder.next_offset
-            offsets = np.arange(first, first + len(columns), dtype=np.int64)
-            builder.append_columns(replace(columns, offsets=offsets))
+            if not self._copy_encoded(records, batches[0], builder):
+                columns = columns_of(records.buffer, rows)
+                first = builder.next_offset
+                offsets = np.arange(first, first + len(columns), dtype=np.int64)
+                builder.append_columns(replace(columns, offsets=offsets))
             return
         for record in records.records():
             builder.append(record.timestamp, record.key, record.value, record.headers)
+
+    @staticmethod
+    def _copy_encoded(records: MemoryRecords, batch: CheckedBatch, builder: RecordsBuilder) -> bool:
+        """Append the records as they stand if encoding them would give the same bytes."""
+        if batch.timestamp_type != CREATE_TIME or batch.base_timestamp < NO_TIMESTAMP:
+            return False
+        encoded = verbatim_records(records.buffer, batch)
+        if encoded is None:
+            return False
+        builder.append_encoded(
+            encoded, batch.record_count, batch.base_timestamp, batch.largest_timestamp
+        )
+        return True

@@ -77,7 +77,9 @@ def set_leader_epoch(buffer: Bytes, position: int, leader_epoch: int) -> None:
     _INT.pack_into(buffer, position + _EPOCH_AT, leader_epoch)
 
 
-def set_max_timestamp(buffer: Bytes, position: int, timestamp_type: int, timestamp: int) -> int:
+def set_max_timestamp(
+    buffer: Bytes, position: int, timestamp_type: int, timestamp: int
+) -> tuple[int, int]:
     """Set the type of timestamps and the largest one of the batch at a byte position, and its CRC.
 
     With that of appending every record has it; what the records say stays as it is.
@@ -87,7 +89,7 @@ def set_max_timestamp(buffer: Bytes, position: int, timestamp_type: int, timesta
         timestamp: ms; of a message of magic 1 the one that it has.
 
     Returns:
-        The CRC that the batch has now; the same as before when nothing changed.
+        The attributes and the CRC that the batch has now; those of before when nothing changed.
 
     Raises:
         ValueError: the batch is of magic 0, which has no time, or the type is none of the two.
@@ -102,22 +104,22 @@ def set_max_timestamp(buffer: Bytes, position: int, timestamp_type: int, timesta
     is_old = magic == 1
     bits_at = position + (_OLD_ATTRIBUTES_AT if is_old else _ATTRIBUTES_AT)
     time_at = position + (_OLD_TIMESTAMP_AT if is_old else _MAX_TIMESTAMP_AT)
-    bits = int(buffer[bits_at if is_old else bits_at + 1])
+    crc_at = position + (MESSAGE_CRC_AT if is_old else _CRC_AT)
+    bits = int(buffer[bits_at]) if is_old else int(_ATTRIBUTES.unpack_from(buffer, bits_at)[0])
     type_bit = LOG_APPEND_TIME_BIT if timestamp_type == LOG_APPEND_TIME else 0
-    if (
-        bits & LOG_APPEND_TIME_BIT == type_bit
-        and _TIME.unpack_from(buffer, time_at)[0] == timestamp
-    ):
-        return int(_CRC.unpack_from(buffer, position + (MESSAGE_CRC_AT if is_old else _CRC_AT))[0])
+    (stored,) = _TIME.unpack_from(buffer, time_at)
+    if bits & LOG_APPEND_TIME_BIT == type_bit and stored == timestamp:
+        return bits, int(_CRC.unpack_from(buffer, crc_at)[0])
     (length,) = _INT.unpack_from(buffer, position + LENGTH_END - _INT.size)
     end = position + LENGTH_END + length
     _TIME.pack_into(buffer, time_at, timestamp)
     if is_old:
-        buffer[bits_at] = bits & CODEC_MASK | type_bit
+        bits = bits & CODEC_MASK | type_bit
+        buffer[bits_at] = bits
         crc = int(dispatch.crc32(buffer[position + MESSAGE_CRC_FROM : end]))
-        _CRC.pack_into(buffer, position + MESSAGE_CRC_AT, crc)
     else:
-        _ATTRIBUTES.pack_into(buffer, bits_at, bits & _KEPT_BITS | type_bit)
+        bits = bits & _KEPT_BITS | type_bit
+        _ATTRIBUTES.pack_into(buffer, bits_at, bits)
         crc = int(dispatch.crc32c(buffer[position + CRC_FROM : end]))
-        _CRC.pack_into(buffer, position + _CRC_AT, crc)
-    return crc
+    _CRC.pack_into(buffer, crc_at, crc)
+    return bits, crc

@@ -124,7 +124,9 @@ def columns_of(buffer: Bytes, rows: Rows, options: int = ALL_COLUMNS) -> RecordC
 def _decode(buffer: Bytes, rows: Rows, options: int) -> tuple[RecordColumns, Bytes, int]:
     """Return the columns of a batch, and the bytes and place where its records begin."""
     row = rows[0]
-    if row["problem"] != problems.OK:
+    # That the last offset is below the first is no reason to leave the records: so does Kafka.
+    is_odd = row["problem"] == problems.BAD_COUNT and row["record_count"] >= 0
+    if row["problem"] != problems.OK and not is_odd:
         raise CorruptRecordError(None, int(row["position"]), problems.WORDS[int(row["problem"])])
     builder = ColumnBuilder(options, thread_pool())
     old = row["magic"] < 2

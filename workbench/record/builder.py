@@ -114,6 +114,25 @@ class RecordsBuilder(BatchWriter):
             memoryview(records), len(chosen), last, int(timestamps[newest]), int(offsets[newest])
         )
 
+    def append_encoded(
+        self, records: memoryview, count: int, base_timestamp: int, max_timestamp: int
+    ) -> None:
+        """Append the records of a batch of magic 2 as they stand, at the next offsets.
+
+        Args:
+            records: as this builder would write them as its first ones; not copied.
+            count: of the records.
+            base_timestamp, max_timestamp: ms.
+
+        Raises:
+            ValueError: there are records already.
+        """
+        if self.record_count or self.magic < 2 or self._base_timestamp is not None:
+            raise ValueError("encoded records can only be the first ones of a batch")
+        self._base_timestamp = base_timestamp
+        last_offset = self.base_offset + count - 1
+        self._take(records, count, last_offset, max_timestamp, last_offset)
+
     def append_control(self, timestamp: int, control_type: int, value: bytes | None) -> int:
         """Append a control record at the next offset, and return that.
 

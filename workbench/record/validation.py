@@ -59,7 +59,7 @@ class CheckedBatch(NamedTuple):
         checked_count: records looked at; -1: none were to be.
         largest_timestamp: ms, of the records.
         refused_count: records without a key where one is needed, or with a wrong time.
-        is_in_order: 0 if the records' offsets do not go 0, 1, 2 … from the batch's.
+        is_in_order: 1 if the records' offsets go 0, 1, 2 …, as a producer numbers them.
         is_ready: 1 for a batch of magic 2 from a producer that breaks no rule, and in which a
             leader need set nothing but offset and epoch.
     """
@@ -194,6 +194,31 @@ def check_batches(
     if code in _BAD_ENDS:
         raise _not_a_batch(buffer, int(position), int(code))
     return checked
+
+
+def verbatim_records(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> memoryview | None:
+    """Return the records of a batch of magic 2 as a builder would write them as its first ones.
+
+    Those of a compressed batch are valid until this thread decompresses again. None: there are no
+    records, or the builder would write them in another way.
+
+    Raises:
+        CorruptRecordError: they cannot be decompressed.
+    """
+    if batch.record_count <= 0:
+        return None
+    data, start, end = buffer, batch.position + BATCH_HEADER_SIZE, batch.position + batch.size
+    if batch.codec != NONE:
+        arena = thread_arena()
+        try:
+            start, end = decompress_into(batch.codec, memoryview(buffer)[start:end], arena, 2)
+        except DecompressionError as error:
+            words = problems.WORDS[problems.BAD_COMPRESSION]
+            raise CorruptRecordError(None, batch.position, f"{words}: {error}") from error
+        data = arena.data
+    if not dispatch.are_verbatim(data, start, end, batch.record_count, batch.base_timestamp):
+        return None
+    return memoryview(data)[start:end]
 
 
 def _check_compressed(
