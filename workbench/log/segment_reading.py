@@ -20,6 +20,7 @@ from workbench.log.lookup_steps import (
     tell_time_probes,
 )
 from workbench.log.segment_parts import SegmentParts
+from workbench.log.steps import wants_details
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 
@@ -59,7 +60,7 @@ class SegmentReading(SegmentParts):
         """
         entry = self.offset_index.lookup(offset)
         found = self.log.search_for_offset(offset, max(entry.position, start))
-        if self.context.observer is not None:
+        if wants_details(self.context.observer):
             tell_offset_probes(self.context, self.offset_index, offset)
             position = max(entry.position, start)
             tell_batches_passed(self.context, self.log, position, offset, found)
@@ -138,7 +139,7 @@ class SegmentReading(SegmentParts):
         entry = self.time_index.lookup(timestamp)
         position = self.offset_index.lookup(max(entry.offset, start)).position
         found = self.log.search_for_timestamp(timestamp, position, start)
-        if self.context.observer is not None:
+        if wants_details(self.context.observer):
             tell_time_probes(self.context, self.time_index, timestamp)
             tell_offset_probes(self.context, self.offset_index, max(entry.offset, start))
             if found is not None:

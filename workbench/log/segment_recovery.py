@@ -16,6 +16,7 @@ from workbench.log.producer_append import TransactionMarker, producer_batches
 from workbench.log.producer_state import ProducerStateManager
 from workbench.log.segment import LogSegment
 from workbench.log.segment_reading import all_fit
+from workbench.log.steps import wants_details
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.recovery import WholeBatches, choose_index_entries, whole_batches
 
@@ -105,7 +106,7 @@ class _Recovery:
                 rows["last_offset"][chosen], rows["position"][chosen]
             )
             self._segment.time_index.append_many(timestamps[chosen], offsets[chosen])
-        if self._segment.context.observer is not None:
+        if wants_details(self._segment.context.observer):
             self._tell_batches(rows, set(chosen.tolist()))
         if len(chosen):
             self._last_entry = int(rows["position"][chosen[-1]])

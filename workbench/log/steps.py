@@ -103,3 +103,27 @@ class Step(NamedTuple):
 
 
 Observer = Callable[[Step], None]
+
+
+class Outline:
+    """An observer that is not told of single batches and index entries that are read.
+
+    Recovering or predicting a large log with an observer that is told of them takes long.
+
+    Args:
+        observer: gets the steps.
+    """
+
+    wants_details = False
+
+    def __init__(self, observer: Observer) -> None:
+        self._observer = observer
+
+    def __call__(self, step: Step) -> None:
+        """Hand a step on."""
+        self._observer(step)
+
+
+def wants_details(observer: Observer | None) -> bool:
+    """Return whether an observer is to be told of single batches and index entries, too."""
+    return observer is not None and getattr(observer, "wants_details", True)

@@ -28,7 +28,7 @@ from workbench.log.clock import ManualClock, SystemClock
 from workbench.log.failures import LogDirFailures
 from workbench.log.log import Log
 from workbench.log.scheduler import ManualScheduler
-from workbench.log.steps import Step
+from workbench.log.steps import Outline, Step
 from workbench.log_manager.consumer import ConsumerView, consume
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.directory import ManagedDirectory
@@ -95,7 +95,7 @@ def predict_startup(
         fs=DryFileSystem(fs),
         clock=clock,
         scheduler=ManualScheduler(clock),
-        observer=told.take,
+        observer=Outline(told.take),
         rng=Random(0),  # noqa: S311 - ids of folders that are never made
     )
     for path in context.directories:

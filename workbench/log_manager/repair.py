@@ -17,7 +17,7 @@ from workbench.files.names import CLEAN_SHUTDOWN, RECOVERY_POINTS
 from workbench.log.broker_config import BrokerConfig
 from workbench.log.clock import ManualClock, SystemClock
 from workbench.log.scheduler import ManualScheduler
-from workbench.log.steps import Observer, Step
+from workbench.log.steps import Observer, Outline, Step
 from workbench.log_manager.loading import Progress
 from workbench.log_manager.manager import LogManager
 from workbench.log_manager.prediction import PartitionStart
@@ -128,7 +128,7 @@ def recover_directory(
         fs=fs,
         clock=clock,
         scheduler=ManualScheduler(clock),
-        observer=_both(steps.take, observer),
+        observer=Outline(_both(steps.take, observer)),
         topic_configs=topic_configs,
         progress=progress,
     )
