@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.file_systems import FailingFileSystem, Operation
+from tests.log.folder import batch
 from tests.log.logs import (
     EXPIRATION,
     NOW,
@@ -23,6 +24,7 @@ from tests.log.logs import (
 from workbench.errors import OffsetOutOfRangeError, StorageError
 from workbench.log.log import Log
 from workbench.log.retention import LogState, by_log_start, by_size, by_time, rules_for
+from workbench.log.segment_files import create_new_cleaned_segment
 
 ONE = values(1).size
 DELETE_DELAY = 60_000
@@ -411,3 +413,40 @@ def test_size_retention_is_that_of_a_plain_walk(
     log.delete_old_segments()
     assert bases(log) == ([base for base, _ in left] or [len(sizes)])
     assert log.log_start_offset == (left[0][0] if left else len(sizes))
+
+
+def test_snapshots_go_with_segments_that_are_replaced(tmp_path: Path) -> None:
+    """UL-38: by compaction; the one of the new segment's base offset stays."""
+    home = LogHome(tmp_path)
+    log = home.open()
+    for sequence in range(3):
+        log.append_as_leader(sent_by(1, sequence))
+        log.roll()
+    assert home.snapshots == [1, 2, 3]
+    old = log.segments[:3]
+    new = create_new_cleaned_segment(log.context, 0)
+    for segment in old:
+        new.append_from_file(segment.log, 0)
+    new.on_become_inactive()
+    new.flush()
+    log.replace_segments([new], old, "a test")
+    assert bases(log) == [0, 3]
+    assert every_offset(log) == [0, 1, 2]
+    home.clock.advance(DELETE_DELAY)
+    assert home.snapshots == [3]
+    assert home.names_of(".deleted") == home.names_of(".swap") == home.names_of(".cleaned") == []
+    assert every_offset(home.reopen(log)) == [0, 1, 2]
+
+
+def test_a_split_leaves_the_log_as_it_was_read(tmp_path: Path) -> None:
+    """UL-65: with snapshots of parts that have another base offset gone."""
+    home = LogHome(tmp_path)
+    log = home.open()
+    log.append_as_leader(values(2))
+    segment = log.active_segment
+    segment.log.append(batch(2**31))
+    log.local.update_end_offset(2**31 + 1)
+    log.roll()
+    assert [part.base_offset for part in log.split_overflowed_segment(segment)] == [0, 2**31]
+    assert bases(log) == [0, 2**31, 2**31 + 1]
+    assert every_offset(log) == [0, 1, 2**31]
