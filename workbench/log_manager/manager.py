@@ -91,6 +91,7 @@ class LogManager:
     ) -> None:
         clock = SystemClock() if clock is None else clock
         self._owns_scheduler = scheduler is None
+        self._is_running = False
         self._context = ManagerContext.of(
             directories,
             config,
@@ -115,7 +116,6 @@ class LogManager:
         self._deletion_task = DeletionTask(
             self._context.scheduler, self._context.deletion.delete_due
         )
-        self._is_running = False
 
     def __enter__(self) -> Self:
         self.startup()
