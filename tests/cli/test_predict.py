@@ -1,0 +1,94 @@
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import run
+from tests.golden.cases import Case
+from tests.log_manager.managers import Managed, records
+from workbench.files.names import CLEAN_SHUTDOWN
+from workbench.log_directory import open_log_directory
+
+Golden = Callable[[str], Case]
+
+
+@pytest.fixture(name="data")
+def data_(tmp_path: Path) -> Path:
+    path = tmp_path / "data"
+    with Managed(path).manager as manager:
+        for number in range(2):
+            log = manager.get_or_create_log(f"orders-{number}")
+            for _ in range(4):
+                log.append(records(3))
+    for folder in path.glob("orders-*"):
+        text = "version: 0\ntopic_id: AAECAwQFRgeICQoLDA0ODw"
+        (folder / "partition.metadata").write_text(text)
+    return path
+
+
+def test_a_directory_that_loads_as_it_is_gives_code_0(data: Path) -> None:
+    outcome = run("predict", data)
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[-1] == "the broker starts: 2 loads"
+
+
+def test_changes_give_code_1_and_are_told(data: Path) -> None:
+    (data / CLEAN_SHUTDOWN).unlink()
+    with (data / "orders-0" / f"{0:020d}.log").open("ab") as file:
+        file.write(b"\0" * 77)
+    outcome = run("predict", data)
+    assert outcome.code == 1
+    assert "77 bytes are cut" in outcome.out
+    assert outcome.out.splitlines()[-1] == "the broker starts: 2 recovers"
+
+
+def test_damage_that_goes_unnoticed_gives_code_1(data: Path) -> None:
+    path = data / "orders-0" / f"{0:020d}.log"
+    content = bytearray(path.read_bytes())
+    content[-5] ^= 1
+    path.write_bytes(content)
+    outcome = run("predict", data)
+    assert outcome.code == 1
+    assert "not noticed: a read_uncommitted consumer fails at offset 9" in outcome.out
+    assert "damage in 1 log goes unnoticed" in outcome.out
+    assert run("predict", data, "--quick").code == 0
+
+
+def test_a_broker_that_does_not_start_gives_code_2_and_its_exception(data: Path) -> None:
+    (data / "not_a_partition").mkdir()
+    outcome = run("predict", data)
+    assert outcome.code == 2
+    assert "org.apache.kafka.common.KafkaException" in outcome.out
+    assert "the broker does not start" in outcome.out.splitlines()[-1]
+
+
+def test_json_is_the_librarys_answer(golden: Golden) -> None:
+    path = golden("4.2.0-damage-clean").directory("before")
+    outcome = run("predict", path, "--json")
+    prediction = open_log_directory(path).predict_startup()
+    assert outcome.json == json.loads(json.dumps(prediction.as_dict()))
+    assert outcome.code == 1
+    assert list(outcome.json) == ["starts", "problem", "exception", "directories", "partitions"]
+
+
+def test_settings_count_for_all_topics_or_for_one(data: Path) -> None:
+    settings = ("--set", "segment.bytes=1000", "--set", "orders:retention.ms=5", "--set")
+    assert run("predict", data, *settings, "num.recovery.threads.per.data.dir=4").code == 0
+    outcome = run("predict", data, "--set", "retention.mss=5")
+    assert outcome.code == 3
+    assert "retention.ms" in outcome.err
+    assert run("predict", data, "--set", "retention.ms").code == 3
+    assert run("predict", data, "--set", "orders:retention.mss=5").code == 3
+
+
+def test_nothing_is_written(data: Path, tmp_path: Path) -> None:
+    (data / CLEAN_SHUTDOWN).unlink()
+    shutil.copytree(data, tmp_path / "before")
+    run("predict", data)
+    for each in data.rglob("*"):
+        if each.is_file():
+            before = tmp_path / "before" / each.relative_to(data)
+            assert each.read_bytes() == before.read_bytes()
+    assert len(list(data.rglob("*"))) == len(list((tmp_path / "before").rglob("*")))
