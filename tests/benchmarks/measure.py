@@ -57,11 +57,11 @@ def memcpy(size: int) -> Timing:
     return best_of(run)
 
 
-def peer(*arguments: str) -> Timing:
-    """Run ``Peer.java``, Kafka's own classes in a warm JVM; return what it measured."""
-    source = (Path(__file__).parent / "Peer.java").read_text()
-    classes = compile_java(KAFKA, source, "Peer")
-    command = ["java", *SERVER_FLAGS, "-cp", f"{classes}:{class_path(KAFKA)}", "Peer", *arguments]
+def peer(*arguments: str, program: str = "Peer") -> Timing:
+    """Run ``Peer.java`` or another, Kafka's own classes in a warm JVM; return what it measured."""
+    source = (Path(__file__).parent / f"{program}.java").read_text()
+    classes = compile_java(KAFKA, source, program)
+    command = ["java", *SERVER_FLAGS, "-cp", f"{classes}:{class_path(KAFKA)}", program, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     numbers = [int(word) for word in done.stdout.split()[-3:]]
     if len(numbers) < 3:
