@@ -26,6 +26,12 @@ const ICONS = {
   cross: "M4 4l8 8M12 4l-8 8",
   copy: "M5 5h8v8H5zM3 11V3h8",
   shield: "M8 2l5 2v4c0 3-2.2 5-5 6-2.8-1-5-3-5-6V4z",
+  first: "M4 3v10M13 3.5L7 8l6 4.5z",
+  back: "M11 3.5L5 8l6 4.5z",
+  play: "M5 3l8 5-8 5z",
+  pause: "M5.5 3.5v9M10.5 3.5v9",
+  next: "M5 3.5L11 8l-6 4.5z",
+  last: "M12 3v10M3 3.5L9 8l-6 4.5z",
   keyboard: "M2 4h12v8H2zM5 7h.01M8 7h.01M11 7h.01M5 9.5h6",
 };
 

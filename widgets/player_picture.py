@@ -1,0 +1,242 @@
+"""A player as a static picture: the step that is shown, and what the steps before it did.
+
+Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
+"""
+
+import io
+import textwrap
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import PathPatch, Rectangle
+from matplotlib.path import Path
+
+from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE
+from widgets.view.player_states import PlayerStates
+from widgets.view.text import plural, size_text
+
+if TYPE_CHECKING:
+    from widgets.player import StepPlayer
+
+_NOW, _FOUND, _VALID, _PASSED, _BATCH = "#E69F00", "#009E73", "#3b8ec4", "#8b949e", "#dfe3e8"
+_FILLS: Final = {
+    "found": _FOUND, "valid": _VALID, "appended": _VALID, "invalid": DAMAGE, "passed": _PASSED,
+}  # fmt: skip
+_FATES: Final = {
+    "kept": "stays", "deletable": "may go", "gone": ".deleted", "removed": "removed",
+    "recovered": "recovered", "cut": "end cut",
+}  # fmt: skip
+_LEFT, _WIDE, _INCHES, _DPI = 0.105, 0.879, 10.0, 120
+_MOST_LABELS = 60
+
+
+def player_picture(player: "StepPlayer") -> bytes:
+    """Return a PNG of a player: title, segments, the stage with the step, and its words."""
+    states = PlayerStates(player.scenes, player.steps, player.touches, player.at)
+    has_strip, has_search = len(player.scenes) > 1, bool(states.probes)
+    bare = states.stage < 0
+    height = 1.25 + 0.42 * has_strip + (0 if bare else 1.2 + 0.42 * has_search)
+    figure = Figure(figsize=(_INCHES, height), dpi=_DPI, facecolor="white")
+    top = _head(figure, player, height)
+    if has_strip:
+        _strip(figure.add_axes((0.016, top - 0.36 / height, 0.968, 0.32 / height)), states)
+        top -= 0.46 / height
+    if not bare:
+        tall = 1.2 + 0.42 * has_search
+        _stage(figure, states, top, tall, height)
+        top -= tall / height
+    _words(figure, player, top, height)
+    out = io.BytesIO()
+    figure.savefig(out, format="png", metadata={"Software": None})
+    return out.getvalue()
+
+
+def _head(figure: Figure, player: "StepPlayer", height: float) -> float:
+    y = 1 - 0.17 / height
+    title = figure.text(0.016, y, player.title, size=10.5, weight="bold", color=INK, va="center")
+    width = title.get_window_extent().width / (_INCHES * _DPI)
+    figure.text(0.016 + width + 0.014, y, player.about[:110], size=8.5, color=DIM, va="center")
+    rule = 1 - 0.34 / height
+    figure.add_artist(Line2D([0, 1], [rule, rule], color=LINE, lw=0.8))
+    return rule - 0.06 / height
+
+
+def _bare(axes: Axes) -> None:
+    axes.set_yticks([])
+    axes.set_xticks([])
+    for side in axes.spines.values():
+        side.set_visible(False)
+    axes.patch.set_visible(False)
+
+
+def _strip(axes: Axes, states: PlayerStates) -> None:
+    """The segments, as wide as they are large, with what became of each."""
+    _bare(axes)
+    sizes = [max(1, scene.size) for scene in states.scenes]
+    total, at = sum(sizes), 0
+    axes.set_xlim(0, total)
+    axes.set_ylim(0, 1)
+    for number, (scene, size) in enumerate(zip(states.scenes, sizes, strict=True)):
+        fate, gap = states.fates.get(number, ""), total * 0.002
+        if number in states.unborn:
+            at += size
+            continue
+        current, doomed = number == states.stage, fate in {"deletable", "gone", "removed"}
+        done = min(size, states.progress.get(number, 0))
+        axes.add_patch(Rectangle((at, 0), max(0, done - gap), 1, color="#cfe3f1", lw=0))
+        edge = DAMAGE if doomed else ACCENT if current else LINE
+        axes.add_patch(
+            Rectangle(
+                (at, 0), max(size - gap, gap), 1, facecolor="none", edgecolor=edge, clip_on=False,
+                hatch="////" if doomed else None, lw=1.6 if current else 0.9,
+                ls="--" if fate == "removed" else "-",
+            )
+        )  # fmt: skip
+        words = f"{scene.base_offset:,}" + (f"  {_FATES[fate]}" if fate in _FATES else "")
+        if size > total * 0.012 * len(words) * 0.62:
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 1.2} if doomed else None
+            axes.text(at + total * 0.008, 0.48, words, size=7.5, color=INK, va="center", bbox=box)
+        at += size
+
+
+def _stage(figure: Figure, states: PlayerStates, top: float, tall: float, height: float) -> None:
+    """Batches and what became of them, index entries, the search: on the bytes of the file."""
+    scene = states.scenes[states.stage]
+    axes = figure.add_axes((_LEFT, top - tall / height, _WIDE, tall / height))
+    _bare(axes)
+    low = -0.85 if states.probes else 0.0
+    first, end = states.view
+    axes.set_xlim(first, end)
+    axes.set_ylim(low - 0.05, 2.35)
+    count = plural(len(scene.rows), "batch", "batches")
+    left: dict[str, Any] = {"transform": figure.transFigure, "size": 8, "va": "center"}
+    title = f"Segment {scene.base_offset:,}"
+
+    def level(value: float) -> float:
+        return top - tall / height + (value - low + 0.05) / (2.4 - low) * tall / height
+
+    figure.text(0.016, level(2.05), title, color=INK, weight="bold", **left)
+    figure.text(0.105, level(2.05), count, color=DIM, **left)
+    figure.text(0.016, level(1.1), "Batches", color=DIM, **left)
+    index = "Time index" if states.is_in_times else "Offset index"
+    figure.text(0.016, level(0.25), index, color=DIM, **left)
+    _ticks(axes, first, end)
+    _batches(axes, scene.rows, states)
+    if states.cut_from is not None:
+        cut = scene.size - states.cut_from
+        axes.add_patch(
+            Rectangle((states.cut_from, 0.66), cut, 0.9, facecolor="white", edgecolor=DAMAGE,
+                      hatch="////", lw=1)
+        )  # fmt: skip
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+        at = (max(first, states.cut_from) + min(end, scene.size)) / 2
+        if cut > (end - first) * 0.08:
+            axes.text(at, 1.1, f"{size_text(cut)} cut", size=7.5, color=DAMAGE, ha="center",
+                      va="center", weight="bold", bbox=box)  # fmt: skip
+    entries = states.entries
+    entries = entries[(entries >= first) & (entries <= end)]
+    axes.vlines(entries, 0.25, 0.64, color=ACCENT, lw=0.7, alpha=0.6)
+    marker = "D" if states.is_in_times else "o"
+    axes.plot(entries, np.full(len(entries), 0.25), marker, color=ACCENT, ms=2.6, clip_on=False)
+    _search(axes, states)
+    _touched(axes, states)
+
+
+def _ticks(axes: Axes, first: float, end: float) -> None:
+    step = 2 ** max(0, int(np.ceil(np.log2(max(1, end - first) / 9))))
+    for at in range(int(-(-first // step) * step), int(end) + 1, step):
+        axes.vlines(at, 0.1, 2.0, color=HAIR, lw=0.7, zorder=0)
+        text = f"{at:,}" if step < 1024 else size_text(at)
+        if at < end - (end - first) * 0.04 and at > first + (end - first) * 0.1:
+            axes.text(at, 2.06, text, size=7, color=DIM, va="center", ha="left")
+
+
+def _batches(axes: Axes, rows: npt.NDArray[Any], states: PlayerStates) -> None:
+    first, end = states.view
+    ends = rows["position"] + rows["size"]
+    last = end if states.cut_from is None else min(end, states.cut_from)
+    seen = np.flatnonzero((ends > first) & (rows["position"] < last) & states.shown)
+    gap = (end - first) * (0.0016 if len(seen) < 300 else 0)
+    for row in seen.tolist():
+        state = states.state_of(row)
+        position, size = int(rows["position"][row]), int(rows["size"][row])
+        axes.bar(position, 0.8, max(size - gap, (end - first) * 0.0008), bottom=0.7, align="edge",
+                 color=_FILLS.get(state, _BATCH), lw=0,
+                 hatch="////" if state == "invalid" else None, edgecolor="white")  # fmt: skip
+        if len(seen) <= _MOST_LABELS and size > (end - first) * 0.05:
+            text = f"{int(rows['base_offset'][row]):,}"
+            colour = DIM if state == "" else "white"
+            axes.text(position + size / 2, 1.1, text, size=7, ha="center", va="center",
+                      color=colour, clip_on=True)  # fmt: skip
+
+
+def _search(axes: Axes, states: PlayerStates) -> None:
+    """Arcs from one compared entry to the next; numbers tell the order."""
+    before: int | None = None
+    for number, (position, is_now) in enumerate(states.probes, 1):
+        colour = _NOW if is_now else ACCENT
+        if before is not None and before != position:
+            part = abs(position - before) / (states.view[1] - states.view[0])
+            axes.add_patch(
+                PathPatch(
+                    _hop(before, position, 0.25 + min(0.8, part * 1.6)),
+                    facecolor="none",
+                    edgecolor=colour,
+                    lw=1.8 if is_now else 0.8,
+                    alpha=1 if is_now else 0.6,
+                )
+            )
+        before = position
+        if not states.view[0] <= position <= states.view[1]:
+            continue
+        marker = "D" if states.is_in_times else "o"
+        axes.plot([position], [0.25], marker, color=colour, ms=9 if is_now else 8,
+                  mec="white", mew=0.8, clip_on=False, zorder=5)  # fmt: skip
+        axes.text(position, 0.24, str(number), size=6, ha="center", va="center", color="white",
+                  zorder=6)  # fmt: skip
+
+
+def _hop(before: float, position: float, depth: float) -> Path:
+    """A curve below the index, from one entry to another."""
+    points = [(before, 0.14), (before, -depth), (position, -depth), (position, 0.14)]
+    return Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+
+
+def _touched(axes: Axes, states: PlayerStates) -> None:
+    """A frame around what the step itself touched."""
+    touch, role = states.touch, states.role
+    if touch.position < 0 or touch.segment != states.stage or role == "cut":
+        return
+    if role in {"entry", "time entry", "added"}:
+        colour = _NOW if role == "added" else _FOUND
+        axes.plot([touch.position], [0.25], "o", color=colour, ms=7, zorder=7, clip_on=False)
+        axes.vlines(touch.position, 0.25, 1.5 if role == "entry" else 0.66, color=colour, lw=1.6)
+        if role != "added":
+            return
+    elif role.endswith("probe"):
+        return
+    colour = {"invalid": DAMAGE, "found": _FOUND}.get(role, _NOW)
+    axes.add_patch(
+        Rectangle((touch.position, 0.64), touch.size, 0.92, facecolor="none", edgecolor=colour,
+                  lw=1.8, zorder=8, clip_on=False)
+    )  # fmt: skip
+
+
+def _words(figure: Figure, player: "StepPlayer", top: float, height: float) -> None:
+    """Which step it is, and why it was taken."""
+    y = top - 0.22 / height
+    if player.step is None:
+        figure.text(0.016, y, "No step was told.", size=8.5, color=DIM, va="center")
+        return
+    step = player.step
+    place = f"step {player.at + 1:,} of {len(player.steps):,}"
+    figure.text(0.016, y, step.kind, size=9.5, weight="bold", color=INK, va="center")
+    figure.text(0.984, y, place, size=8.5, color=DIM, va="center", ha="right")
+    numbers = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in step.numbers.items())
+    for line, text in enumerate([*textwrap.wrap(step.reason, 150)[:1], numbers[:170]]):
+        figure.text(0.016, y - (0.2 + 0.19 * line) / height, text, size=8.5,
+                    color=INK if line == 0 and step.reason else DIM, va="center")  # fmt: skip
