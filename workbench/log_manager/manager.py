@@ -245,9 +245,17 @@ class LogManager:
         """The logs that wait for their deletion."""
         return self._context.deletion.logs
 
-    def get_log(self, partition: PartitionName, *, is_future: bool = False) -> Log | None:
-        """Return a partition's log; None if there is none, or its directory is offline."""
-        log = self._context.registry.get(partition_of(partition), is_future=is_future)
+    def get_log(
+        self, partition: PartitionName, number: int | None = None, *, is_future: bool = False
+    ) -> Log | None:
+        """Return a partition's log; None if there is none, or its directory is offline.
+
+        Args:
+            partition: ``"orders-0"``, or with a ``number`` the topic: ``"orders", 0``.
+            number: of the partition.
+            is_future: the copy that moves in.
+        """
+        log = self._context.registry.get(partition_of(partition, number), is_future=is_future)
         if log is None or self._context.failures.is_offline(log.parent_directory):
             return None
         return log
@@ -255,6 +263,7 @@ class LogManager:
     def get_or_create_log(
         self,
         partition: PartitionName,
+        number: int | None = None,
         *,
         is_new: bool = True,
         is_future: bool = False,
@@ -264,7 +273,8 @@ class LogManager:
         """Return a partition's log, made if there is none.
 
         Args:
-            partition: whose log.
+            partition: ``"orders-0"``, or with a ``number`` the topic: ``"orders", 0``.
+            number: of the partition.
             is_new: no directory can hold it; else it is not made while one is offline.
             is_future: a copy that moves to the directory named by `prefer_directory`.
             topic_id: of its topic.
@@ -280,7 +290,7 @@ class LogManager:
         Kafka: LogManager.getOrCreateLog (4.2)
         """
         return self._creation.get_or_create(
-            partition_of(partition),
+            partition_of(partition, number),
             is_new=is_new,
             is_future=is_future,
             topic_id=topic_id,

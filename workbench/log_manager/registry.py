@@ -96,14 +96,20 @@ class LogRegistry:
         return self.future if is_future else self.current
 
 
-def partition_of(name: PartitionName) -> TopicPartition:
+def partition_of(name: PartitionName, number: int | None = None) -> TopicPartition:
     """Return the partition that is meant.
+
+    Args:
+        name: the partition, its folder's name, or with a ``number`` the topic.
+        number: of the partition.
 
     Raises:
         ValueError: it is not of the form topic-partition.
     """
     if isinstance(name, TopicPartition):
         return name
+    if number is not None:
+        return TopicPartition(name, number)
     parsed = parse_directory_name(name)
     if parsed is None or parsed.kind != "log":
         raise ValueError(f"{name!r} is not of the form topic-partition")
