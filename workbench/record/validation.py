@@ -149,6 +149,7 @@ class _Rows(threading.local):
 
     def __init__(self) -> None:
         self.rows = np.zeros((_ROWS, COLUMNS), np.int64)
+        self.first = self.rows[0]
 
 
 _MEMORY: Final = _Rows()
@@ -170,27 +171,26 @@ def check_batches(
         CorruptRecordError: a size is below the smallest, or the magic is not 0, 1 or 2; what stands
             before it is not told either.
     """
-    buffer, rows = records.buffer, _MEMORY.rows
+    buffer, memory = records.buffer, _MEMORY
     options, before, after = 0, 0, 0
     if rules is not None:
         options, before, after = rules.options | CHECK_RECORDS, rules.before_ms, rules.after_ms
     checked: list[CheckedBatch] = []
-    position = 0
-    while True:
+    position, code = 0, problems.ROWS_FULL
+    while code == problems.ROWS_FULL:
         count, position, code = dispatch.check_batches(
-            buffer, position, rows, options, now, before, after
+            buffer, position, memory.rows, options, now, before, after
         )
         if count == 1:  # as nearly always: without a list of lists
-            found = [_checked(rows[0].tolist())]
+            found = [_checked(memory.first.tolist())]
         else:
-            found = [_checked(row) for row in rows[:count].tolist()]
+            found = [_checked(row) for row in memory.rows[:count].tolist()]
         if rules is not None:
             for index, batch in enumerate(found):
                 if batch.codec != NONE and batch.magic == 2 and batch.problem == problems.OK:
-                    found[index] = _check_compressed(buffer, batch, rows[index], rules, now)
-        checked += found
-        if code != problems.ROWS_FULL:
-            break
+                    row = memory.rows[index]
+                    found[index] = _check_compressed(buffer, batch, row, rules, now)
+        checked = checked + found if checked else found
     if code in _BAD_ENDS:
         raise _not_a_batch(buffer, int(position), int(code))
     return checked
