@@ -49,6 +49,9 @@ KNOWN: Final = (
           "a broker writes leader epochs at each start, the engine when they change"),
     Known((0, 10), "partition", "d-(zero-tail|flip-first-of-last)-0$", "is gone",
           "0.9 started with it, 4.2 does not; see pairs.REFUSED_SINCE"),
+    Known(ALWAYS, "leftover", "dmg-none-0$", r"\d+\.snapshot\.deleted is too much",
+          "with the log start behind the log's end Kafka forgets which snapshots to rename "
+          ".deleted, and removes them later as strays"),
     # the end of a log
     Known((4, 2), "snapshot|recovery-point.*", "dmg-tail-old-batch-0$", "",
           "a search for an offset looked at the last offset of each batch; in 4.2 only at that of "

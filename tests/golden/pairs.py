@@ -131,6 +131,23 @@ def pairs_of(case: Case) -> Iterator[Pair]:
         )
 
 
+def trials_of(case: Case) -> Iterator[tuple[str, Pair, bool]]:
+    """Yield the trials of damage-directory: name, pair, and whether the broker came up and stayed.
+
+    Where it did not, `after` is what it left then.
+    """
+    broker, topics = _config(case)
+    for name, outcome in case.info["headline"]["outcome"].items():
+        label = f"{name}/before"
+        if label not in case.labels:
+            continue
+        before = case.directory(label)
+        after = case.path / name / "after"
+        now = max(file.stat().st_mtime_ns for file in before.iterdir()) // 1_000_000
+        stayed = outcome["started"] and not outcome.get("died_later", False)
+        yield name, Pair(case.name, label, case.version, before, after, broker, topics, now), stayed
+
+
 def refusals_of(case: Case, into: Path) -> Iterator[tuple[Pair, Path, str]]:
     """Yield what stops a broker, each topic in a directory made for it, and the broker's words."""
     for pair in pairs_of(case):

@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from tests.golden.cases import Case
+from tests.golden.cases import CASES, Case
 from tests.golden.directories import differences, state_of, with_leaders
 from tests.golden.known_differences import KNOWN, unexplained
-from tests.golden.pairs import PAIRED, copy_directory, pairs_of, refusals_of
+from tests.golden.pairs import PAIRED, copy_directory, pairs_of, refusals_of, trials_of
 from tests.golden.restart import restart
 from workbench.errors import WorkbenchError
 
@@ -113,3 +113,48 @@ def test_every_known_difference_is_of_brokers_that_are_there(golden: Golden) -> 
     pairs = [pair for name in PAIRED for pair in pairs_of(golden(name))]
     for row in KNOWN:
         assert any(pair.number < row.before for pair in pairs), row
+
+
+# Shared files and whole folders.
+
+DIRECTORY_CASES = [case.name for case in CASES if case.kind == "damage-directory"]
+NOT_OF_LOGS = {
+    "high-watermark-garbage": "the file is the replica manager's",
+    "cleaner-checkpoint-garbage-cleaner-on": "the file is the cleaner's",
+    "meta-properties-rm": "a broker wants its directory formatted; the engine writes the file anew",
+    "meta-properties-other-node": "which node it is, the broker's configuration says",
+    "meta-properties-garbage": "2.8.2 read no broker id, and did not mind",
+    "partition-metadata-other-id": "which id is right, the cluster says",
+}
+REPLACED = {
+    "partition-metadata-rm": "the broker makes an empty log in place of the one it set aside",
+    "dir-empty": "as partition-metadata-rm",
+    "dir-rm": "the broker makes an empty log in place of the one that is missing",
+    "log-start-middle": "3.9.1 ran its retention, too",
+}
+"""What a broker does besides: only of the other partition is all compared."""
+
+
+@pytest.mark.parametrize("name", DIRECTORY_CASES)
+def test_damage_to_shared_files_has_the_same_end(
+    name: str, golden: Golden, workplace: Path
+) -> None:
+    compared = refused = 0
+    for trial, pair, stayed in trials_of(golden(name)):
+        directory = copy_directory(pair, workplace / trial)
+        if trial in NOT_OF_LOGS:
+            continue
+        if not stayed:
+            with pytest.raises(WorkbenchError):
+                restart(directory, pair)
+            refused += 1
+            continue
+        restart(directory, pair)
+        theirs = state_of(pair.after)
+        found = unexplained(pair, differences(with_leaders(state_of(directory), theirs), theirs))
+        if trial in REPLACED:
+            found = [each for each in found if each.partition.startswith("dmg-t-none")]
+        assert found == [], trial
+        compared += 1
+    assert compared >= 10
+    assert refused >= 8
