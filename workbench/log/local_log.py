@@ -7,6 +7,7 @@ Kafka: LocalLog (4.2)
 
 import os
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from workbench.errors import OffsetOutOfRangeError, StorageError
 from workbench.files.names import SEGMENT_KINDS, file_name
@@ -20,13 +21,27 @@ from workbench.record.memory_records import MemoryRecords
 from workbench.record.validation import CheckedBatch
 
 
+class FlushedState(NamedTuple):
+    """What a log was when it was flushed.
+
+    Attributes:
+        cuts: how often its end had moved back.
+        end_offset: where it ended.
+    """
+
+    cuts: int
+    end_offset: int
+
+
 class LocalLog:
     """The segments of one log. Who changes something holds the log's lock.
 
     Attributes:
         context: folder, configuration, file system, clock.
         segments: at least one, the last is the active one.
-        recovery_point: the first offset that may not be on the disk yet.
+        recovery_point: the first offset from the log's start on that may not be on the disk yet.
+        synced_to: all segments are on the disk up to here; less than the recovery point where the
+            log's start has raised that.
         end: the offset that the next record gets, and where.
         last_flushed_ms: when `recovery_point` last rose; ms.
         is_closed: nothing more may be written; what was written can still be read.
@@ -43,10 +58,11 @@ class LocalLog:
     ) -> None:
         self.context = context
         self.segments = segments
-        self.recovery_point = recovery_point
+        self.recovery_point = self.synced_to = recovery_point
         self.end = end
         self.last_flushed_ms = context.clock.now()
         self.is_closed = False
+        self._cuts = 0  # how often the end has moved back
 
     def check_open(self) -> None:
         """Raise StorageError if the log is closed or deleted.
@@ -75,8 +91,11 @@ class LocalLog:
         Kafka: LocalLog.updateLogEndOffset (4.2)
         """
         active = self.segments.active
+        if end_offset < self.end.offset:
+            self._cuts += 1
         self.end = LogOffsetMetadata(end_offset, active.base_offset, active.size)
         self.recovery_point = min(self.recovery_point, end_offset)
+        self.synced_to = min(self.synced_to, end_offset)
 
     def append(
         self,
@@ -261,27 +280,43 @@ class LocalLog:
         self.segments.add(segment)
         return segment
 
-    def flush(self, offset: int) -> None:
+    def flush(self, offset: int) -> FlushedState:
         """Return when the records below ``offset``, and their files' names, are on the disk.
+
+        Also those before the log's start: a crash may bring that back, and if they were broken
+        then, recovery would cut what comes behind them. (Kafka leaves them out.)
+
+        Returns:
+            What `mark_flushed` needs to know.
 
         Raises:
             OSError: the operating system says they are not; they may be lost.
 
         Kafka: LocalLog.flush (4.2)
         """
-        start = self.recovery_point
+        state = FlushedState(self._cuts, self.end.offset)  # in this order: see `mark_flushed`
+        start = self.synced_to
         if start > offset:
-            return
+            return state
         segments = self.segments.values(start, offset)
         for segment in segments:
             segment.flush()
         self.context.sync_names()  # Kafka: only where a segment begins behind the recovery point
+        return state
 
-    def mark_flushed(self, offset: int) -> None:
-        """Raise the recovery point to ``offset``.
+    def mark_flushed(self, offset: int, state: FlushedState) -> None:
+        """Raise the recovery point to ``offset``, but not above what was flushed.
+
+        Args:
+            offset: up to which it was to be flushed; truncation may have cut the log before.
+            state: as `flush` returned it; nothing counts if the log was cut since.
 
         Kafka: LocalLog.markFlushed (4.2)
         """
+        if state.cuts != self._cuts:
+            return  # other records may have these offsets now
+        offset = min(offset, state.end_offset)
+        self.synced_to = max(self.synced_to, offset)
         if offset > self.recovery_point:
             self.recovery_point = offset
             self.last_flushed_ms = self.context.clock.now()

@@ -286,7 +286,7 @@ class LogBase:
             if flush_offset <= self.local.recovery_point:
                 return
             before = self.local.recovery_point
-            self.local.flush(flush_offset)
+            state = self.local.flush(flush_offset)
             with self.lock:
-                self.local.mark_flushed(offset)
+                self.local.mark_flushed(offset, state)
             self.context.tell("flushed", "", recovery_point=offset, before=before)

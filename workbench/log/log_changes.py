@@ -76,6 +76,8 @@ class LogChanges(LogBase):
             self.context, self.local.segments, doomed, asynchronous=True, reason=rule
         )
         self.delete_snapshots(doomed, asynchronous=True)
+        if self.local.synced_to < self.local.recovery_point:
+            self.context.sync_names()  # not flushed, and no recovery would look at them
 
     def delete_snapshots(self, segments: Sequence[LogSegment], *, asynchronous: bool) -> None:
         """Remove the producer snapshots at the base offsets of segments that are gone."""

@@ -148,6 +148,8 @@ class ManagerContext:
         Kafka: LogManager.checkpointRecoveryOffsetsInDir (4.2)
         """
         logs = self.registry.by_directory().get(path, {}) if logs is None else logs
+        if any(log.recovery_point > log.local.synced_to for log in logs.values()):
+            self.checkpoint_log_start_offsets(path, logs)  # what these points skip lies before
         points = {partition: log.recovery_point for partition, log in logs.items()}
         self._checkpoint(path, RECOVERY_POINTS, points)
 
