@@ -1,7 +1,7 @@
 """Records of a file to Arrow batches, CRC checked, against memcpy, the JVM and Python clients."""
 
 import mmap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from tests.benchmarks.measure import (
     best_of,
     dump_log_segments,
     generated,
+    in_turn,
     memcpy,
     peer,
     table,
@@ -25,7 +26,6 @@ from workbench.record.windows import BatchWindows
 
 SIZE = 96 << 20
 COLUMNS = ("offset", "timestamp", "key", "value")
-TURNS = 3
 SLOW_PART = 16 << 20  # bytes that the pure Python clients get; their time is scaled
 
 
@@ -101,16 +101,6 @@ def codec_alone(file: Path) -> Timing:
     """Time the codec's fastest library over the batches of a file, and nothing else."""
     parts = [memoryview(part) for part in _batches(file, 1 << 40)]
     return best_of(bench_codecs.codec_alone(parts[0][22] & 7, [part[61:] for part in parts]), 5)
-
-
-def in_turn(*timings: Callable[[], Timing]) -> list[Timing]:
-    """Take each timing several times in turn, so that other work on the machine meets them all.
-
-    Returns:
-        The best of each.
-    """
-    rounds = [[timing() for timing in timings] for _ in range(TURNS)]
-    return [min(found) for found in zip(*rounds, strict=True)]
 
 
 def uncompressed() -> None:

@@ -16,6 +16,7 @@ from tests.kafka_broker import class_path, compile_java
 
 KAFKA = "4.2.0"
 ROUNDS = 7
+TURNS = 3
 FOLDER = Path(__file__).parents[2] / "build" / "benchmarks"
 SERVER_FLAGS = (
     "-Xms1g", "-Xmx1g", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
@@ -55,6 +56,16 @@ def memcpy(size: int) -> Timing:
         return size
 
     return best_of(run)
+
+
+def in_turn(*timings: Callable[[], Timing], turns: int = TURNS) -> list[Timing]:
+    """Take each timing several times in turn, so that other work on the machine meets them all.
+
+    Returns:
+        The best of each.
+    """
+    rounds = [[timing() for timing in timings] for _ in range(turns)]
+    return [min(found) for found in zip(*rounds, strict=True)]
 
 
 def peer(*arguments: str, program: str = "Peer") -> Timing:
