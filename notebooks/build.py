@@ -66,7 +66,7 @@ def tidy(notebook: Any) -> Any:
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number:02d}"
         cell.metadata.pop("execution", None)
-        kept = []
+        kept: list[Any] = []
         for output in cell.get("outputs", []):
             if output.get("name") == "stderr":  # progress and log lines of Java
                 continue
@@ -74,7 +74,10 @@ def tidy(notebook: Any) -> Any:
             if data.pop(WIDGET, None) is not None and not PICTURES & set(data):
                 raise ValueError(f"cell {number}: a widget without a picture")
             _forget_addresses(data)
-            kept.append(output)
+            if kept and "text" in output and output.get("name") == kept[-1].get("name"):
+                kept[-1]["text"] += output["text"]  # what is printed may come in pieces
+            else:
+                kept.append(output)
         if "outputs" in cell:
             cell.outputs = kept
     return notebook

@@ -5,5 +5,6 @@ They need no network and no build step, and they are pictures where no widget ca
 
 from widgets.explorer import LogExplorer
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
+from widgets.stack import Stack
 
-__all__ = ["LogExplorer", "LookupPlayer", "RecoveryPlayer", "StepPlayer"]
+__all__ = ["LogExplorer", "LookupPlayer", "RecoveryPlayer", "Stack", "StepPlayer"]

@@ -27,7 +27,7 @@ _FILLS: Final = {
     "found": _FOUND, "valid": _VALID, "appended": _VALID, "invalid": DAMAGE, "passed": _PASSED,
 }  # fmt: skip
 _FATES: Final = {
-    "kept": "stays", "deletable": "may go", "gone": ".deleted", "removed": "removed",
+    "kept": "stays", "deletable": "goes", "gone": ".deleted", "removed": "removed",
     "recovered": "recovered", "cut": "end cut",
 }  # fmt: skip
 _LEFT, _WIDE, _INCHES, _DPI = 0.105, 0.879, 10.0, 120

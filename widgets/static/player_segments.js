@@ -3,7 +3,7 @@ import { h } from "./dom.js";
 import { bytes, count } from "./format.js";
 
 const MOST = 48;
-const WORDS = { kept: "stays", deletable: "may go", gone: "renamed .deleted", removed: "files removed", recovered: "recovered", cut: "recovered, end cut" };
+const WORDS = { kept: "stays", deletable: "goes", gone: "renamed .deleted", removed: "files removed", recovered: "recovered", cut: "recovered, end cut" };
 
 export function playerSegments({ onPick }) {
   const el = h("div", { class: "klw-segs", role: "group", "aria-label": "Segments", hidden: true });

@@ -1,0 +1,29 @@
+"""Stack: controls and a widget that follows them, one below the other."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import ipywidgets
+
+from widgets._widget import KafkaWidget
+
+
+class Stack(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
+    """Show widgets one below the other; where none can be shown, the picture of the first of ours.
+
+    Args:
+        children: from top to bottom; sliders and buttons of ipywidgets among them.
+    """
+
+    def __init__(self, children: Sequence[Any], **options: Any) -> None:
+        """Put them together; see the class."""
+        super().__init__(tuple(children), **options)
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """The widget, and what stands for it in saved notebooks."""
+        data = super()._repr_mimebundle_(**options)
+        ours = next((each for each in self.children if isinstance(each, KafkaWidget)), None)
+        if ours is not None:
+            data["text/plain"] = ours.describe()
+            data["image/png"] = ours.to_png()
+        return data
