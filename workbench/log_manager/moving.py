@@ -45,6 +45,7 @@ def replace(
     Kafka: LogManager.replaceCurrentWithFutureLog (4.2)
     """
     partition = target.topic_partition
+    target.flush()  # what it replaces is soon removed; Kafka leaves that to the other replicas
     target.rename_directory(directory_name(*partition))
     if update_high_watermark and source is not None:
         target.update_high_watermark(source.high_watermark)
