@@ -147,7 +147,7 @@ def test_a_directory_without_identity_gets_that_of_the_others(tmp_path: Path) ->
         ("version=1\nnode.id=1\ncluster.id=market\n", "cluster.id is market, expected shop"),
         ("version=2\nnode.id=1\ncluster.id=shop\n", "unknown version"),
         ("version=1\nnode.id=1\n", "no cluster.id"),
-        ("garbage", "tells no node.id"),
+        ("garbage", "tells no broker.id"),
     ],
 )
 def test_directories_of_different_brokers_do_not_start(

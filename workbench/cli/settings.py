@@ -10,7 +10,6 @@ from workbench.log.broker_config import BROKER_NAMES, BrokerConfig
 from workbench.log.broker_names import PLUGIN_PREFIXES
 from workbench.log.config_definitions import TOPIC_NAMES
 from workbench.log.config_values import refuse_unknown
-from workbench.log_manager.repair import COMPACTED_TOPICS
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 TopicConfigs = dict[str, dict[str, Any]]
@@ -25,7 +24,7 @@ takes_settings: Final = click.option(
 
 
 def read_settings(settings: tuple[str, ...]) -> tuple[BrokerConfig, TopicConfigs]:
-    """Return what the values of `--set` mean; the topics that brokers make are compacted.
+    """Return what the values of `--set` mean.
 
     A name of topics counts for every topic, as the broker's name for it does. Of names that both
     have, that of topics counts.
@@ -36,7 +35,7 @@ def read_settings(settings: tuple[str, ...]) -> tuple[BrokerConfig, TopicConfigs
     """
     broker: dict[str, str] = {}
     defaults: dict[str, str] = {}
-    topics: TopicConfigs = {name: dict(own) for name, own in COMPACTED_TOPICS.items()}
+    topics: TopicConfigs = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:

@@ -45,7 +45,8 @@ def read_meta_properties(directory: str, fs: FileSystem) -> MetaProperties | Non
 
     Raises:
         OSError: it is there and cannot be read.
-        LogDirectoryError: it does not parse, or tells no node or cluster: a broker does not start.
+        LogDirectoryError: it does not parse, or does not tell what it must: a broker does not
+            start. Brokers before 0.10.1 knew of no cluster, so there only a node is needed.
     """
     path = os.path.join(directory, META_PROPERTIES)
     if not fs.exists(path):
@@ -54,9 +55,8 @@ def read_meta_properties(directory: str, fs: FileSystem) -> MetaProperties | Non
         found = MetaProperties.decode(fs.read(path), path)
     except (CorruptFileError, UnsupportedFormatError) as error:
         raise LogDirectoryError(path, error.problem) from error
-    for key, value in (("node.id", found.node_id), ("cluster.id", found.cluster_id)):
-        if value is None:
-            raise LogDirectoryError(path, f"tells no {key}")
+    if found.node_id is None:
+        raise LogDirectoryError(path, f"tells no {'broker' if found.version == 0 else 'node'}.id")
     return found
 
 
@@ -82,7 +82,7 @@ def agree(
         cluster_id = properties.cluster_id if cluster_id is None else cluster_id
         if properties.node_id != node_id:
             raise LogDirectoryError(path, f"node.id is {properties.node_id}, expected {node_id}")
-        if properties.cluster_id != cluster_id:
+        if properties.cluster_id not in {cluster_id, None}:
             problem = f"cluster.id is {properties.cluster_id}, expected {cluster_id}"
             raise LogDirectoryError(path, problem)
         directory_id = properties.directory_id

@@ -215,7 +215,7 @@ class LogManager:
 
     @property
     def offline_directories(self) -> list[str]:
-        """Those that have failed."""
+        """Those that have."""
         return self._context.offline
 
     @property
@@ -242,7 +242,7 @@ class LogManager:
 
     @property
     def logs_to_be_deleted(self) -> tuple[Log, ...]:
-        """The logs that wait for their deletion."""
+        """Those that wait for it."""
         return self._context.deletion.logs
 
     def get_log(
@@ -367,8 +367,6 @@ class LogManager:
         """See `upkeep.checkpoint_log_start_offsets`."""
         upkeep.checkpoint_log_start_offsets(self._context)
 
-    # Configuration
-
     def update_topic_config(self, topic: str, config: Mapping[str, Any]) -> None:
         """Replace what a topic has of its own; its logs, also those being made, follow.
 
@@ -386,14 +384,8 @@ class LogManager:
         """
         reconfigure_defaults(self._context, config)
 
-    # Failures
-
     def _directory_failed(self, path: str, error: OSError) -> None:
-        """Take note that a directory failed; what is left of it is given up soon.
-
-        Not at once: the thread that failed holds the lock of its log, and closing others needs
-        theirs.
-        """
+        """Take note; later, as the thread holds the lock of its log, close what else is there."""
         context = self._context
         context.tell("directory offline", path, str(error))
         if self._is_running and path in context.directories:

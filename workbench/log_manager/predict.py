@@ -15,11 +15,13 @@ from uuid import UUID
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL, FileSystem
+from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.names import (
     CLEANER_OFFSETS,
     HIGH_WATERMARKS,
     PARTITION_METADATA,
+    TopicPartition,
     parse_directory_name,
 )
 from workbench.files.text import format_uuid
@@ -33,6 +35,7 @@ from workbench.log_manager.consumer import ConsumerView, consume
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.directory import ManagedDirectory
 from workbench.log_manager.identity import agree, read_meta_properties
+from workbench.log_manager.internal_topics import with_internal_topics
 from workbench.log_manager.kafka_errors import kafka_exception
 from workbench.log_manager.lifecycle import release
 from workbench.log_manager.loading import FolderToLoad, Outcome, Progress, load_logs
@@ -69,7 +72,7 @@ def predict_startup(
     Args:
         directories: the entries of `log.dirs`.
         config: of the broker.
-        topic_configs: topic → its own configuration, by Kafka's names.
+        topic_configs: topic → its own configuration, by Kafka's names; see `internal_topics`.
         fs: what is read; nothing is written to it.
         now: ms since the epoch; None takes the machine's time.
         node_id: of the broker; None takes what the first `meta.properties` tells.
@@ -91,7 +94,7 @@ def predict_startup(
     context = ManagerContext.of(
         directories,
         config,
-        topic_configs,
+        with_internal_topics(topic_configs),
         fs=DryFileSystem(fs),
         clock=clock,
         scheduler=ManualScheduler(clock),
@@ -144,6 +147,7 @@ class _Prediction:
         self._told = told
         self._consumers = consumers
         self._failed: dict[str, OSError] = {}
+        self._cleaned_in: dict[str, Collection[TopicPartition]] = {}
         context.failures.listeners.append(self._note_failure)
         self._refusals: dict[str, tuple[str, str]] = {}  # directory → exception and problem
         self._views: dict[str, tuple[ConsumerView, ...]] = {}
@@ -194,9 +198,19 @@ class _Prediction:
         if name is not None and name.kind == "log":
             views = self._consume(log) if self._consumers else ()
             self._views[folder.path] = views
-            self._unnoticed[folder.path] = unnoticed_damage(log, views)
+            is_compacted = log.config.compact or folder.topic_partition in self._cleaned(folder)
+            self._unnoticed[folder.path] = unnoticed_damage(log, views, is_compacted=is_compacted)
         log.close_handlers()
         return log
+
+    def _cleaned(self, folder: FolderToLoad) -> Collection[TopicPartition]:
+        """Return the partitions that a cleaner has been at, as its checkpoint tells."""
+        if folder.directory not in self._cleaned_in:
+            fs, path = self._context.fs, os.path.join(folder.directory, CLEANER_OFFSETS)
+            data = fs.read(path) if fs.exists(path) else b""
+            offsets = OffsetCheckpoint.decode(data, strict=False).offsets
+            self._cleaned_in[folder.directory] = offsets.keys()
+        return self._cleaned_in[folder.directory]
 
     def _consume(self, log: Log) -> tuple[ConsumerView, ...]:
         view = consume(log)

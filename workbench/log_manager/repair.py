@@ -18,16 +18,11 @@ from workbench.log.broker_config import BrokerConfig
 from workbench.log.clock import ManualClock, SystemClock
 from workbench.log.scheduler import ManualScheduler
 from workbench.log.steps import Observer, Outline, Step
+from workbench.log_manager.internal_topics import with_internal_topics
 from workbench.log_manager.loading import Progress
 from workbench.log_manager.manager import LogManager
 from workbench.log_manager.prediction import PartitionStart
 from workbench.log_manager.start_rows import StepsByFolder, partition_start
-
-COMPACTED_TOPICS: Final[Mapping[str, Mapping[str, Any]]] = {
-    name: {"cleanup.policy": "compact"}
-    for name in ("__consumer_offsets", "__transaction_state", "__share_group_state")
-}
-"""Topics that brokers make with a configuration of their own."""
 
 _CLOSING_MS: Final = 1  # behind the last delay, so that what waits for it is due
 
@@ -100,7 +95,7 @@ def recover_directory(
     Args:
         path: of the log directory; it is changed.
         config: of the broker.
-        topic_configs: topic → its own configuration, by Kafka's names.
+        topic_configs: topic → its own configuration, by Kafka's names; see `internal_topics`.
         everything: read every segment, as after a crash with no recovery point known, whatever
             marker and checkpoint say.
         fs: what is written through.
@@ -129,7 +124,7 @@ def recover_directory(
         clock=clock,
         scheduler=ManualScheduler(clock),
         observer=Outline(_both(steps.take, observer)),
-        topic_configs=topic_configs,
+        topic_configs=with_internal_topics(topic_configs),
         progress=progress,
     )
     outcomes = manager.startup(with_tasks=False)
@@ -157,7 +152,7 @@ def retain(
         path: of the log directory; it is changed unless ``fs`` keeps the changes to itself.
         now: ms since the epoch, that ages are measured by.
         config: of the broker.
-        topic_configs: topic → its own configuration, by Kafka's names.
+        topic_configs: topic → its own configuration, by Kafka's names; see `internal_topics`.
         fs: what is written through.
         observer: is told each step.
         progress: called after each folder.
@@ -178,7 +173,7 @@ def retain(
         scheduler=ManualScheduler(clock),
         rng=Random(0),  # noqa: S311 - nothing is made that needs an id
         observer=observer,
-        topic_configs=topic_configs,
+        topic_configs=with_internal_topics(topic_configs),
         progress=progress,
     )
     manager.startup(with_tasks=False)

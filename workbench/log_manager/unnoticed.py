@@ -10,19 +10,22 @@ from workbench.log_manager.consumer import ConsumerView
 from workbench.record.recovery import whole_batches
 
 
-def unnoticed_damage(log: Log, views: Iterable[ConsumerView]) -> tuple[str, ...]:
+def unnoticed_damage(
+    log: Log, views: Iterable[ConsumerView], *, is_compacted: bool
+) -> tuple[str, ...]:
     """Return a sentence for each thing wrong with a loaded log.
 
     Args:
         log: that was loaded; its files are open.
         views: of consumers that read it.
+        is_compacted: whether it is compacted, or was: then offsets may be missing.
 
     Raises:
         OSError: a file cannot be read.
     """
     found = [*_beyond_the_end(log)]
     for view in views:
-        found += _of_consumer(view)
+        found += _of_consumer(view, is_compacted=is_compacted or view.is_compacted)
     return tuple(dict.fromkeys(found))
 
 
@@ -39,10 +42,10 @@ def _beyond_the_end(log: Log) -> list[str]:
     return [f"{found}: nobody can read them, and what is appended next gets the same offsets"]
 
 
-def _of_consumer(view: ConsumerView) -> list[str]:
+def _of_consumer(view: ConsumerView, *, is_compacted: bool) -> list[str]:
     who = f"a {view.isolation} consumer"
     found = []
-    if view.holes and not view.is_compacted:
+    if view.holes and not is_compacted:
         first, end = view.holes[0]
         more = f" (and {len(view.holes) - 1} more such holes)" if len(view.holes) > 1 else ""
         found.append(f"consumers step from offset {first} to {end}: there is a hole{more}")
