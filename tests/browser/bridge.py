@@ -13,7 +13,7 @@ from typing import Any
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 
 import widgets
-from widgets import LogExplorer
+from widgets._widget import KafkaWidget
 
 HERE = Path(__file__).parent
 STATIC = Path(widgets.__file__).parent / "static"
@@ -80,7 +80,7 @@ class Bridge:
         widget: the widget; as in a notebook, its traits follow the page and the page follows them.
     """
 
-    def __init__(self, page: Page, widget: LogExplorer) -> None:
+    def __init__(self, page: Page, widget: KafkaWidget) -> None:
         self.widget = widget
         self.page = page
         self._changed: set[str] = set()
@@ -109,7 +109,12 @@ class Bridge:
         return {"state": state, "messages": messages}
 
     def mount(self, **options: Any) -> None:
-        """Render the widget in the page, and wait until it has drawn."""
+        """Render the widget in the page.
+
+        Args:
+            options: ``entry``: the front end's module, the explorer's by default; ``shift``: at
+                which odd place of their memory buffers begin; ``kernel``: whether there is one.
+        """
         self._flush()
         self.page.evaluate(
             "([state, options]) => mount(state, options)",
