@@ -67,7 +67,7 @@ public final class Sequence {
         }
     }
 
-    /** Runs what is due in the caller's thread, in order of time, as Kafka's own MockScheduler does. */
+    /** Runs what is due after each operation, in order of time. */
     final class Later implements Scheduler {
         final PriorityQueue<Task> tasks = new PriorityQueue<>();
         long count = 0;
@@ -77,7 +77,6 @@ public final class Sequence {
         public ScheduledFuture<?> schedule(String name, Runnable run, long delay, long period) {
             Task task = new Task(run, count++, clock.now + delay, period);
             tasks.add(task);
-            runDue();
             return task;
         }
         void runDue() {
@@ -157,7 +156,7 @@ public final class Sequence {
             }
             case "roll" -> { return Long.toString(log.roll().baseOffset()); }
             case "flush" -> log.flush(w[1].equals("all"));
-            case "flushto" -> log.flushUptoOffsetExclusive(Long.parseLong(w[1]));
+            case "flushto" -> log.flushUptoOffsetExclusive(log.logEndOffset() * Long.parseLong(w[1]) / 100);
             case "highwatermark" -> { return Long.toString(log.updateHighWatermark(Long.parseLong(w[1]))); }
             case "truncate" -> { return Boolean.toString(log.truncateTo(Long.parseLong(w[1]))); }
             case "truncatefully" -> log.truncateFullyAndStartAt(Long.parseLong(w[1]),

@@ -1,6 +1,7 @@
 """Do with the engine's log what a script says, and tell what came of it: `Sequence.java`, ours."""
 
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,7 +15,7 @@ from workbench.log.append_origin import AppendOrigin
 from workbench.log.clock import ManualClock
 from workbench.log.config import LogConfig
 from workbench.log.log import Log
-from workbench.log.scheduler import ManualScheduler
+from workbench.log.scheduler import Task
 from workbench.record.memory_records import MemoryRecords
 
 KAFKA_ERRORS = {
@@ -38,6 +39,36 @@ ISOLATIONS: dict[str, Any] = {
 }
 
 
+class Later:
+    """Runs what is due after each operation, in order of time, as threads would a moment later."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self._clock = clock
+        self._tasks: list[Task] = []
+
+    def schedule(
+        self, name: str, task: Callable[[], None], delay_ms: int = 0, period_ms: int | None = None
+    ) -> Task:
+        """Queue a task; see `Scheduler`."""
+        queued = Task(name, task, self._clock.now() + delay_ms, period_ms)
+        self._tasks.append(queued)
+        return queued
+
+    def run_due(self) -> None:
+        """Run what is due by now."""
+        while due := [t for t in self._tasks if t.due <= self._clock.now() and not t.is_cancelled]:
+            first = min(due, key=lambda task: task.due)
+            if first.period_ms is None:
+                self._tasks.remove(first)
+            else:
+                first.due += first.period_ms
+            first.action()
+
+    def shutdown(self) -> None:
+        """Forget all tasks."""
+        self._tasks.clear()
+
+
 class Sequence:
     """One log, from its first line to its last.
 
@@ -51,12 +82,7 @@ class Sequence:
         self.config = LogConfig.of({})
         self.log: Log | None = None
         self.last_recovery_point = self.last_start = 0
-        self._open_scheduler()
-
-    def _open_scheduler(self) -> None:
-        """A new one: what the last waited to do is never done, as after a restart."""
-        self.clock.listeners.clear()
-        self.scheduler = ManualScheduler(self.clock)
+        self.scheduler = Later(self.clock)
 
     def run(self, script: str) -> list[str]:
         """Run all lines and return what they print."""
@@ -120,7 +146,7 @@ class Sequence:
         self.last_recovery_point = self._log.recovery_point
         self.last_start = self._log.log_start_offset
         self.log = None
-        self._open_scheduler()
+        self.scheduler.shutdown()  # what waited is never done, as after a restart
 
     def _append(self, epoch: str, origin: str, data: str) -> str:
         info = self._log.append_as_leader(_records(data), int(epoch), AppendOrigin[origin.upper()])
@@ -135,8 +161,8 @@ class Sequence:
     def _flush(self, what: str) -> None:
         self._log.flush(force_active_segment=what == "all")
 
-    def _flushto(self, offset: str) -> None:
-        self._log.flush_up_to(int(offset))
+    def _flushto(self, part: str) -> None:
+        self._log.flush_up_to(self._log.log_end_offset * int(part) // 100)
 
     def _highwatermark(self, offset: str) -> int:
         return self._log.update_high_watermark(int(offset))
