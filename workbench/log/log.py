@@ -190,9 +190,12 @@ class Log(LogReading, LogChanges):
     def take_producer_snapshot(self) -> None:
         """Write the producer state at the log's end to a snapshot.
 
+        Raises:
+            StorageError: writing failed; the log directory is offline.
+
         Kafka: UnifiedLog.takeProducerSnapshot (4.2)
         """
-        with self.lock:
+        with self.lock, self.context.guard("write a producer snapshot of"):
             self.local.check_open()
             self.producer_state.take_snapshot()
 

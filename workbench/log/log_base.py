@@ -239,7 +239,7 @@ class LogBase:
 
         Kafka: UnifiedLog.roll (4.2)
         """
-        with self.lock:
+        with self.lock, self.context.guard("roll"):
             segment = self.local.roll(expected_next_offset, reason)
             self.producer_state.update_map_end_offset(segment.base_offset)
             snapshot = self.producer_state.take_snapshot(sync=False)

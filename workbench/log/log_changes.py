@@ -150,9 +150,12 @@ class LogChanges(LogBase):
     ) -> None:
         """Put `.cleaned` segments in the place of others so that a crash leaves all or none.
 
+        Raises:
+            StorageError: files could not be renamed; the log directory is offline.
+
         Kafka: UnifiedLog.replaceSegments (4.2)
         """
-        with self.lock:
+        with self.lock, self.context.guard("replace segments of"):
             self.local.check_open()
             deleted = replace_segments(
                 self.context, self.local.segments, new_segments, old_segments, reason=reason
@@ -162,9 +165,12 @@ class LogChanges(LogBase):
     def split_overflowed_segment(self, segment: LogSegment) -> list[LogSegment]:
         """Split a segment whose offsets lie too far from its base; return the parts.
 
+        Raises:
+            StorageError: files could not be written; the log directory is offline.
+
         Kafka: UnifiedLog.splitOverflowedSegment (4.2)
         """
-        with self.lock:
+        with self.lock, self.context.guard("split a segment of"):
             self.local.check_open()
             result = split_overflowed_segment(self.context, self.local.segments, segment)
             self.delete_snapshots(result.deleted, asynchronous=True)
