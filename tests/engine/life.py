@@ -76,10 +76,16 @@ class Life:
         written: every batch that was in the log at any time, by first offset.
     """
 
-    def __init__(self, root: Path, settings: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        settings: dict[str, Any] | None = None,
+        *,
+        fs: RecordingFileSystem | None = None,
+    ) -> None:
         root.mkdir(parents=True, exist_ok=True)
         self.root = root
-        self.fs = RecordingFileSystem(root)
+        self.fs = RecordingFileSystem(root) if fs is None else fs
         self.clock = ManualClock(NOW)
         self.scheduler = DeferringScheduler(self.clock)
         self.config = LogConfig.of({**SETTINGS, **(settings or {})})
@@ -311,6 +317,11 @@ def open_log(
 
 def expected_after(state: CrashState) -> Expected:
     """Return what must be there in a state."""
-    found = state.marks[-1] if state.marks else Expected({})
+    return latest_expected(state.marks)
+
+
+def latest_expected(marks: list[Any]) -> Expected:
+    """Return what the last mark says; at the beginning nothing is expected."""
+    found = marks[-1] if marks else Expected({})
     assert isinstance(found, Expected)
     return found
