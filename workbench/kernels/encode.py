@@ -3,14 +3,69 @@
 Kafka: DefaultRecord.writeTo, DefaultRecord.sizeInBytes (4.2)
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
-from workbench.kernels.intrinsics import address_of, copy, write_u8
+from workbench.kernels.intrinsics import (
+    address_of,
+    copy,
+    read_half_word,
+    read_u8,
+    read_word,
+    write_u8,
+)
 from workbench.kernels.outputs import HEADERS, KEYS, VALUES, RecordOutputs
 
 _NULL = -1
+
+
+class _Column(NamedTuple):
+    """Addresses of a binary column; of the validity 0 where nothing is null."""
+
+    offsets: int
+    data: int
+    validity: int
+
+
+class _Sources(NamedTuple):
+    """Addresses of the columns: passing arrays on would cost reference counts for each record."""
+
+    offsets: int
+    timestamps: int
+    keys: _Column
+    values: _Column
+    header_offsets: int
+    header_keys: _Column
+    header_values: _Column
+
+
+@kernel
+def _column(
+    offsets: npt.NDArray[np.int64], data: npt.NDArray[np.uint8], validity: npt.NDArray[np.uint8]
+) -> _Column:
+    """Return the addresses of a binary column."""
+    return _Column(
+        address_of(offsets), address_of(data), address_of(validity) if len(validity) > 0 else 0
+    )
+
+
+@kernel
+def _sources_of(columns: RecordOutputs) -> _Sources:
+    """Return the addresses of the columns."""
+    return _Sources(
+        address_of(columns.offsets),
+        address_of(columns.timestamps),
+        _column(columns.key_offsets, columns.key_data, columns.key_validity),
+        _column(columns.value_offsets, columns.value_data, columns.value_validity),
+        address_of(columns.header_offsets),
+        _Column(address_of(columns.header_key_offsets), address_of(columns.header_key_data), 0),
+        _column(
+            columns.header_value_offsets, columns.header_value_data, columns.header_value_validity
+        ),
+    )
 
 
 @kernel
@@ -43,56 +98,47 @@ def _write_varint(at: int, value: int) -> int:
 
 
 @kernel
-def _length(offsets: npt.NDArray[np.int64], validity: npt.NDArray[np.uint8], item: int) -> int:
+def _length(column: _Column, item: int) -> int:
     """Return the bytes of one item of a binary column, -1 for null."""
-    if len(validity) > 0 and (validity[item >> 3] >> (item & 7)) & 1 == 0:
+    if column.validity != 0 and (read_u8(column.validity + (item >> 3)) >> (item & 7)) & 1 == 0:
         return _NULL
-    return offsets[item + 1] - offsets[item]  # type: ignore[no-any-return]
+    place = column.offsets + 8 * item
+    return read_word(place + 8) - read_word(place)  # type: ignore[no-any-return]
 
 
 @kernel
-def _sized(length: int) -> int:
+def _field_size(column: _Column, item: int) -> int:
     """Return the bytes of a field with its size."""
+    length = _length(column, item)
     return _varint_size(length) + max(length, 0)  # type: ignore[no-any-return]
 
 
 @kernel
-def _write_field(
-    at: int,
-    length: int,
-    data: npt.NDArray[np.uint8],
-    start: int,
-) -> int:
+def _write_field(at: int, column: _Column, item: int) -> int:
     """Write one field with its size; return the address behind it."""
+    length = _length(column, item)
     at = _write_varint(at, length)
     if length > 0:
-        copy(at, address_of(data) + start, length)
+        copy(at, column.data + read_word(column.offsets + 8 * item), length)
         at += length
     return at
 
 
 @kernel
 def _body_size(
-    columns: RecordOutputs, item: int, offset_delta: int, timestamp_delta: int, options: int
+    of: _Sources, item: int, offset_delta: int, timestamp_delta: int, options: int
 ) -> int:
     """Return the bytes of a record behind its length."""
     size = 1 + _varint_size(timestamp_delta) + _varint_size(offset_delta)
-    length = _NULL
-    if options & KEYS:
-        length = _length(columns.key_offsets, columns.key_validity, item)
-    size += _sized(length)
-    length = _NULL
-    if options & VALUES:
-        length = _length(columns.value_offsets, columns.value_validity, item)
-    size += _sized(length)
+    size += _field_size(of.keys, item) if options & KEYS else 1
+    size += _field_size(of.values, item) if options & VALUES else 1
     if options & HEADERS == 0:
         return size + 1  # type: ignore[no-any-return]
-    first = np.int64(columns.header_offsets[item])
-    last = np.int64(columns.header_offsets[item + 1])
+    first = read_half_word(of.header_offsets + 4 * item)
+    last = read_half_word(of.header_offsets + 4 * item + 4)
     size += _varint_size(last - first)
     for header in range(first, last):
-        size += _sized(columns.header_key_offsets[header + 1] - columns.header_key_offsets[header])
-        size += _sized(_length(columns.header_value_offsets, columns.header_value_validity, header))
+        size += _field_size(of.header_keys, header) + _field_size(of.header_values, header)
     return size  # type: ignore[no-any-return]
 
 
@@ -105,15 +151,12 @@ def measure_records(
     options: int,
 ) -> int:
     """Return how many bytes `encode_records` writes for the same arguments."""
+    of = _sources_of(columns)
     total = 0
     for item in picks:
-        size = _body_size(
-            columns,
-            item,
-            columns.offsets[item] - base_offset,
-            columns.timestamps[item] - base_timestamp,
-            options,
-        )
+        offset_delta = read_word(of.offsets + 8 * item) - base_offset
+        timestamp_delta = read_word(of.timestamps + 8 * item) - base_timestamp
+        size = _body_size(of, item, offset_delta, timestamp_delta, options)
         total += size + _varint_size(size)
     return total
 
@@ -143,40 +186,29 @@ def encode_records(
     Returns:
         The position behind the last record; -1 when ``out`` has no room for all.
     """
+    of = _sources_of(columns)
     base = address_of(out)
     at = base + used
     end = base + len(out)
     for item in picks:
-        offset_delta = columns.offsets[item] - base_offset
-        timestamp_delta = columns.timestamps[item] - base_timestamp
-        size = _body_size(columns, item, offset_delta, timestamp_delta, options)
+        offset_delta = read_word(of.offsets + 8 * item) - base_offset
+        timestamp_delta = read_word(of.timestamps + 8 * item) - base_timestamp
+        size = _body_size(of, item, offset_delta, timestamp_delta, options)
         if size + _varint_size(size) > end - at:
             return -1
         at = _write_varint(at, size)
         write_u8(at, 0)
         at = _write_varint(at + 1, timestamp_delta)
         at = _write_varint(at, offset_delta)
-        if options & KEYS:
-            length = _length(columns.key_offsets, columns.key_validity, item)
-            at = _write_field(at, length, columns.key_data, columns.key_offsets[item])
-        else:
-            at = _write_varint(at, _NULL)
-        if options & VALUES:
-            length = _length(columns.value_offsets, columns.value_validity, item)
-            at = _write_field(at, length, columns.value_data, columns.value_offsets[item])
-        else:
-            at = _write_varint(at, _NULL)
-        if options & HEADERS == 0:
-            at = _write_varint(at, 0)
-            continue
-        first = np.int64(columns.header_offsets[item])
-        last = np.int64(columns.header_offsets[item + 1])
+        at = _write_field(at, of.keys, item) if options & KEYS else _write_varint(at, _NULL)
+        at = _write_field(at, of.values, item) if options & VALUES else _write_varint(at, _NULL)
+        first = 0
+        last = 0
+        if options & HEADERS:
+            first = read_half_word(of.header_offsets + 4 * item)
+            last = read_half_word(of.header_offsets + 4 * item + 4)
         at = _write_varint(at, last - first)
         for header in range(first, last):
-            start = columns.header_key_offsets[header]
-            length = columns.header_key_offsets[header + 1] - start
-            at = _write_field(at, length, columns.header_key_data, start)
-            length = _length(columns.header_value_offsets, columns.header_value_validity, header)
-            start = columns.header_value_offsets[header]
-            at = _write_field(at, length, columns.header_value_data, start)
+            at = _write_field(at, of.header_keys, header)
+            at = _write_field(at, of.header_values, header)
     return at - base  # type: ignore[no-any-return]

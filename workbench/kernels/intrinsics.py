@@ -50,7 +50,8 @@ read_i16 = _reader(_I16, big_endian=True, signed=True)
 read_i32 = _reader(_I32, big_endian=True, signed=True)
 read_u32 = _reader(_I32, big_endian=True, signed=False)
 read_i64 = _reader(_I64, big_endian=True, signed=True)
-read_word = _reader(_I64, big_endian=False, signed=True)  # 8 bytes as they lie, for checksums
+read_word = _reader(_I64, big_endian=False, signed=True)  # 8 bytes as they lie
+read_half_word = _reader(_I32, big_endian=False, signed=True)  # 4 bytes as they lie
 
 
 def _writer(kind: Any) -> Any:

@@ -34,10 +34,13 @@ from workbench.kernels.checks import (
     MAGIC,
     MAX_TIMESTAMP,
     NEEDS_KEYS,
+    NOT_READY,
     POSITION,
     PROBLEM,
     PRODUCER_EPOCH,
     PRODUCER_ID,
+    READY,
+    READY_BUT_FOR_TIME,
     RECORD_COUNT,
     RECORD_PROBLEM,
     RECORD_PROBLEM_AT,
@@ -248,7 +251,8 @@ def _check_records(
     row[LARGEST_TIMESTAMP] = largest
     row[REFUSED_COUNT] = refused
     row[IS_IN_ORDER] = in_order
-    row[IS_READY] = (
+    row[IS_READY] = NOT_READY
+    if (
         code == OK
         and refused == 0
         and in_order
@@ -257,10 +261,10 @@ def _check_records(
         and row[LAST_OFFSET] == count - 1
         and row[IS_CONTROL] == 0
         and (row[PRODUCER_ID] < 0 or row[BASE_SEQUENCE] >= 0)
-        and options & APPEND_TIME == 0
         and row[TIMESTAMP_TYPE] == CREATE_TIME
-        and row[MAX_TIMESTAMP] == largest
-    )
+    ):
+        has_its_time = options & APPEND_TIME == 0 and row[MAX_TIMESTAMP] == largest
+        row[IS_READY] = READY if has_its_time else READY_BUT_FOR_TIME
 
 
 @kernel
@@ -426,7 +430,7 @@ def check_batches(
         row[LARGEST_TIMESTAMP] = -1
         row[REFUSED_COUNT] = 0
         row[IS_IN_ORDER] = 1
-        row[IS_READY] = 0
+        row[IS_READY] = NOT_READY
         smallest = SMALLEST_ENTRY
         if magic == 2:
             smallest = BATCH_HEADER_SIZE

@@ -158,9 +158,13 @@ class LogValidator:
     ) -> ValidationResult:
         """Number the batch of a producer that is as it should be, as nearly all are."""
         next_offset = offset + batch.record_count
-        last_offset, epoch, largest = next_offset - 1, self._epoch, batch.max_timestamp
-        set_offset_and_epoch(records.buffer, batch.position, batch.size, offset, epoch)
-        numbered = [batch.numbered(offset, last_offset, epoch)]
+        last_offset, epoch, largest = next_offset - 1, self._epoch, batch.largest_timestamp
+        if batch.is_ready == 1:
+            set_offset_and_epoch(records.buffer, batch.position, batch.size, offset, epoch)
+            numbered = [batch.numbered(offset, last_offset, epoch)]
+        else:
+            largest = self._now if self._rules.has_append_time else largest
+            numbered = [self._set_header(records, batch, last_offset, largest)]
         where = _NO_OFFSET if largest == NO_TIMESTAMP else last_offset
         return ValidationResult(records, numbered, next_offset, largest, where, self._now)
 

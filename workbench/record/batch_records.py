@@ -6,6 +6,7 @@ Kafka: DefaultRecordBatch.iterator, AbstractLegacyRecordBatch.iterator (4.2)
 """
 
 import threading
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,13 +16,13 @@ from workbench.errors import CorruptRecordError
 from workbench.kernels import dispatch
 from workbench.kernels.outputs import HEADERS, KEYS, VALUES
 from workbench.layout import problems
-from workbench.layout.attributes import NONE, TIMESTAMP_TYPE_NAMES
+from workbench.layout.attributes import NO_TIMESTAMP, NONE, TIMESTAMP_TYPE_NAMES
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
 from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.record import varint
 from workbench.record.arena import Arena, DecompressionError
 from workbench.record.buffers import thread_pool
-from workbench.record.columns import ColumnBuilder, RecordColumns
+from workbench.record.columns import BinaryColumn, ColumnBuilder, HeaderColumn, RecordColumns
 from workbench.record.compression import decompress_into
 from workbench.record.message_encoding import entry_size
 from workbench.record.reader import WrapperError, wrapper_value
@@ -158,40 +159,74 @@ def records_in(buffer: Bytes, rows: Rows) -> list[Record]:
         CorruptRecordError: the batch cannot be read. The CRC is not checked.
     """
     columns, data, at = _decode(buffer, rows, ALL_COLUMNS)
-    row = rows[0]
     keys, values, headers = columns.keys, columns.values, columns.headers
     assert keys is not None
     assert values is not None
     assert headers is not None
-    types = columns.timestamp_types(rows).tolist()
-    offsets, timestamps = columns.offsets.tolist(), columns.timestamps.tolist()
-    magic, base_sequence = int(row["magic"]), int(row["base_sequence"])
-    base_offset = int(row["base_offset"])
-    view, found = memoryview(data), []
-    for index, (offset, timestamp) in enumerate(zip(offsets, timestamps, strict=True)):
-        key, value = keys.item(index), values.item(index)
-        sequence = None
-        if magic < 2:
-            size = entry_size(magic, key, value)
+    count = len(columns)
+    magic, base_sequence = int(rows[0]["magic"]), int(rows[0]["base_sequence"])
+    offsets = columns.offsets.tolist()
+    key_items, value_items = _items(keys), _items(values)
+    sequences: list[int | None] = [None] * count
+    if magic < 2:
+        pairs = zip(key_items, value_items, strict=True)
+        sizes = [entry_size(magic, key, value) for key, value in pairs]
+    else:
+        sizes = _sizes(data, at, count)
+        if base_sequence >= 0:
+            base_offset = int(rows[0]["base_offset"])
+            sequences = [add_to_sequence(base_sequence, at - base_offset) for at in offsets]
+    return list(
+        map(
+            Record,
+            offsets,
+            [None if time == NO_TIMESTAMP else time for time in columns.timestamps.tolist()],
+            map(TIMESTAMP_TYPE_NAMES.get, columns.timestamp_types(rows).tolist()),
+            key_items,
+            value_items,
+            _header_items(headers),
+            sequences,
+            sizes,
+        )
+    )
+
+
+def _items(column: BinaryColumn) -> list[bytes | None]:
+    """Return the values of a column."""
+    data, offsets = column.data.tobytes(), column.offsets.tolist()
+    items: list[bytes | None] = [data[start:end] for start, end in pairwise(offsets)]
+    for index in np.flatnonzero(column.is_null()).tolist():
+        items[index] = None
+    return items
+
+
+def _header_items(column: HeaderColumn) -> list[list[tuple[bytes, bytes | None]]]:
+    """Return the headers of each record."""
+    if len(column.keys) == 0:
+        return [[] for _ in range(len(column))]
+    names = [name or b"" for name in _items(column.keys)]
+    every = list(zip(names, _items(column.values), strict=True))
+    return [every[first:last] for first, last in pairwise(column.offsets.tolist())]
+
+
+def _sizes(data: Bytes, at: int, count: int) -> list[int]:
+    """Return the bytes of each record of a magic 2 batch, the first of which is at ``at``."""
+    view, sizes = memoryview(data), []
+    for _ in range(count):
+        low = view[at]
+        if low < 0x80:  # most lengths take a byte or two
+            size = 1 + (low >> 1)
+            end = at + size
+        elif 0 < (high := view[at + 1]) < 0x80:
+            size = 2 + ((low & 0x7F | high << 7) >> 1)
+            end = at + size
         else:
             length, body = varint.decode(view, at)
             size = varint.size_of(length) + length
-            at = body + length
-            if base_sequence >= 0:
-                sequence = add_to_sequence(base_sequence, offset - base_offset)
-        found.append(
-            Record(
-                offset,
-                None if timestamp == -1 else timestamp,
-                TIMESTAMP_TYPE_NAMES.get(types[index]),
-                key,
-                value,
-                headers.item(index),
-                sequence,
-                size,
-            )
-        )
-    return found
+            end = body + length
+        sizes.append(size)
+        at = end
+    return sizes
 
 
 def add_to_sequence(sequence: int, increment: int) -> int:

@@ -61,7 +61,7 @@ class CheckedBatch(NamedTuple):
         refused_count: records without a key where one is needed, or with a wrong time.
         is_in_order: 1 if the records' offsets go 0, 1, 2 …, as a producer numbers them.
         is_ready: 1 for a batch of magic 2 from a producer that breaks no rule, and in which a
-            leader need set nothing but offset and epoch.
+            leader need set nothing but offset and epoch; 2: and its time.
     """
 
     position: int
