@@ -12,7 +12,7 @@ import numpy as np
 
 from tests.kernels.twins import ALL, Bytes, check_both, decode_both, scan_both, sound_runs, spans_of
 from tests.naive import Record, batch, message
-from workbench.kernels import checksum
+from workbench.kernels import checks, checksum, validate, verbatim
 from workbench.kernels.outputs import CHECK_CRC
 from workbench.layout.attributes import LZ4, SNAPPY
 from workbench.record import lz4_frame, xerial_snappy
@@ -52,12 +52,27 @@ def sound_bytes() -> list[bytes]:
 
 
 def read_all(array: Bytes) -> None:
+    read_append(array)
     rows, _, _ = scan_both(array, 0, len(array))
     scan_both(array, 0, len(array) + 100)
     check_both(array, 0, rows)
     for run in sound_runs(rows):
         decode_both(array, spans_of(rows), rows, ALL | CHECK_CRC, run)
         decode_both(array, spans_of(rows), rows, ALL, run)
+
+
+def read_append(array: Bytes) -> None:
+    """Check the bytes as an append, and what stands behind a header as decompressed records."""
+    checked = np.zeros((8, checks.COLUMNS), np.int64)
+    window = (0, 2**63 - 1, 2**63 - 1)
+    validate.check_batches(array, 0, checked, checks.CHECK_RECORDS, *window)
+    row = np.zeros(checks.COLUMNS, np.int64)
+    for start in (0, 61):
+        if start <= len(array):
+            row[checks.RECORD_COUNT] = 3
+            for options in (0, checks.HEADS_ONLY):
+                validate.check_records(array, start, len(array), row, options, *window)
+            verbatim.are_verbatim(array, start, len(array), 3, 0)
 
 
 def read_codecs(edge: EdgeOfMemory, size: int, randomly: random.Random) -> None:
