@@ -7,6 +7,7 @@ Kafka: LogManager, CleanShutdownFileHandler, OffsetCheckpointFile (4.2)
 """
 
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, NamedTuple
@@ -66,6 +67,7 @@ class ManagedDirectory:
         self._failures = failures
         self._observer = observer
         self._lock: DirectoryLock | None = None
+        self._writing = threading.Lock()  # two writers would rename each other's file
 
     def prepare(self) -> None:
         """Make the folder if it is not there, with those above it.
@@ -180,7 +182,7 @@ class ManagedDirectory:
         Kafka: OffsetCheckpointFile.write (4.2)
         """
         path = self._at(name)
-        with self._guard(f"write {name}"):
+        with self._writing, self._guard(f"write {name}"):
             self._fs.write_atomically(path, OffsetCheckpoint(dict(offsets)).encode())
         self._tell("checkpoint written", path, partitions=len(offsets))
 

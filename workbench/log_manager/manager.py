@@ -192,14 +192,14 @@ class LogManager:
         for task in self._tasks:
             task.cancel()
         self._deletion_task.cancel()
+        if self._owns_scheduler:  # first, so that no task works on a log that is being closed
+            context.scheduler.shutdown()
         if context.cleaning is not None:
             context.cleaning.shutdown()
         try:
             close_directories(context, broker_epoch)
         finally:
             release(context)
-            if self._owns_scheduler:
-                context.scheduler.shutdown()
 
     # Directories
 
@@ -394,5 +394,6 @@ class LogManager:
 
     def _reachable(self, logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, Log]:
         is_offline = self._context.failures.is_offline
-        found = sorted((p, log) for p, log in logs.items() if not is_offline(log.parent_directory))
+        every = list(logs.items())  # at once, whatever other threads add meanwhile
+        found = sorted((p, log) for p, log in every if not is_offline(log.parent_directory))
         return dict(found)

@@ -1,0 +1,117 @@
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from tests.log_manager.managers import FailingDirectories, Managed, records
+from workbench.errors import StorageError
+from workbench.log_manager.manager import LogManager
+
+TOPICS = 6
+ROUNDS = 12
+BUSY = {
+    "log.initial.task.delay.ms": 0,
+    "log.retention.check.interval.ms": 1,
+    "log.flush.scheduler.interval.ms": 1,
+    "log.flush.offset.checkpoint.interval.ms": 1,
+    "log.flush.start.offset.checkpoint.interval.ms": 1,
+    "log.segment.delete.delay.ms": 1,
+    "log.segment.bytes": 2000,
+    "log.retention.ms": 1,
+}
+
+
+def _in_threads(*works: Callable[[], None]) -> list[BaseException]:
+    errors: list[BaseException] = []
+
+    def run(work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - told by the test
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors
+
+
+def test_logs_are_made_and_written_while_the_tasks_run(tmp_path: Path) -> None:
+    with LogManager([tmp_path / "a", tmp_path / "b"], BUSY) as manager:
+
+        def work(topic: int) -> None:
+            for number in range(ROUNDS):
+                log = manager.get_or_create_log(f"t{topic}-{number}")
+                for _ in range(5):
+                    log.append(records(5))
+                log.update_high_watermark(log.log_end_offset)
+                assert len(manager.logs) <= TOPICS * ROUNDS
+
+        assert _in_threads(*(partial(work, topic) for topic in range(TOPICS))) == []
+        ends = {str(partition): log.log_end_offset for partition, log in manager.logs.items()}
+    assert set(ends.values()) == {25}
+    assert len(ends) == TOPICS * ROUNDS
+    with Managed(tmp_path / "a", tmp_path / "b").manager as manager:
+        found = {str(partition): log.log_end_offset for partition, log in manager.logs.items()}
+        assert found == ends
+
+
+def test_logs_are_made_and_deleted_while_checkpoints_are_written(tmp_path: Path) -> None:
+    names = ("initial.task.delay", "flush.offset.checkpoint.interval", "segment.delete.delay")
+    config = {f"log.{name}.ms": 1 for name in names}
+    with LogManager([tmp_path / "a", tmp_path / "b"], config) as manager:
+
+        def work(topic: int) -> None:
+            for number in range(ROUNDS):
+                manager.get_or_create_log(f"t{topic}-{number}").append(records(5))
+                if number % 3 == 0:
+                    manager.async_delete(f"t{topic}-{number}")
+
+        assert _in_threads(*(partial(work, topic) for topic in range(TOPICS))) == []
+        assert len(manager.logs) == TOPICS * ROUNDS * 2 // 3
+        assert manager.offline_directories == []
+    with Managed(tmp_path / "a", tmp_path / "b").manager as manager:
+        assert {log.log_end_offset for log in manager.logs.values()} == {5}
+
+
+def test_a_directory_that_fails_under_load_is_left_by_all_threads(tmp_path: Path) -> None:
+    fs = FailingDirectories()
+    with LogManager([tmp_path / "a", tmp_path / "b"], BUSY, fs=fs) as manager:
+        logs = [manager.get_or_create_log(f"orders-{number}") for number in range(8)]
+
+        def write(number: int) -> None:
+            log = logs[number]
+            for turn in range(40):
+                if turn == 20:
+                    fs.failing.add(str(tmp_path / "a"))
+                log.append(records(3))
+
+        errors = _in_threads(*(partial(write, number) for number in range(8)))
+        assert len(errors) == 4
+        assert all(isinstance(error, StorageError) for error in errors)
+        assert manager.offline_directories == [str(tmp_path / "a")]
+        assert len(manager.logs) == 4
+        assert {log.log_end_offset for log in manager.logs.values()} == {120}
+
+
+def test_logs_are_loaded_by_several_threads(tmp_path: Path) -> None:
+    with Managed(tmp_path / "a", tmp_path / "b").manager as manager:
+        for number in range(40):
+            manager.get_or_create_log(f"orders-{number}").append(records(number + 1))
+    seen: list[tuple[str, int, int]] = []
+    managed = Managed(
+        tmp_path / "a",
+        tmp_path / "b",
+        config={"num.recovery.threads.per.data.dir": 3},
+        progress=lambda each: seen.append((each.directory, each.loaded, each.total)),
+    )
+    with managed.manager as manager:
+        assert len(manager.logs) == 40
+        assert all(
+            log.log_end_offset == partition.partition + 1 for partition, log in manager.logs.items()
+        )
+    for path in (tmp_path / "a", tmp_path / "b"):
+        counts = [(loaded, total) for directory, loaded, total in seen if directory == str(path)]
+        assert sorted(counts) == [(number + 1, 20) for number in range(20)]
