@@ -30,6 +30,7 @@ EXAMPLES = [
     errors.InvalidTransactionStateError("a transaction is open"),
     errors.CoordinatorFencedError("epoch 1, known is 2"),
     errors.InconsistentTopicIdError("another topic"),
+    errors.CleaningAbortedError("the log is truncated"),
     errors.ConfigError("retention.ns", "is not known; did you mean retention.ms?"),
     errors.MissingDependencyError("polars", "pip install polars"),
 ]
@@ -51,7 +52,7 @@ def test_every_error_has_an_example() -> None:
 def test_every_error_is_caught_by_the_base_and_by_a_built_in_one(error: Exception) -> None:
     assert isinstance(error, errors.WorkbenchError)
     if type(error) is not errors.WorkbenchError:
-        built_in = (ValueError, LookupError, OverflowError, OSError, ImportError)
+        built_in = (ValueError, LookupError, OverflowError, OSError, ImportError, RuntimeError)
         assert isinstance(error, built_in)
 
 

@@ -23,6 +23,7 @@
     │   ├── InvalidTransactionStateError        not in a transaction, or still in one
     │   └── CoordinatorFencedError              a marker of an older transaction coordinator
     ├── InconsistentTopicIdError (ValueError) a log's topic id is another than the one given
+    ├── CleaningAbortedError (RuntimeError)   a round of compaction was given up
     ├── ConfigError (ValueError)              a name that is not known, a value out of bounds
     ├── LogDirectoryError (OSError)           not a log directory, locked, or offline
     │   └── StorageError                        a write failed: its log directory is offline
@@ -218,6 +219,10 @@ class CoordinatorFencedError(AppendError):
 
 class InconsistentTopicIdError(WorkbenchError, ValueError):
     """A log belongs to another topic id than the one it is to be used for."""
+
+
+class CleaningAbortedError(WorkbenchError, RuntimeError):
+    """A round of cleaning was given up; the log is whole, and a later round may succeed."""
 
 
 class ConfigError(WorkbenchError, ValueError):

@@ -1,0 +1,233 @@
+"""Clean a log: keep the newest record of each key, and what transactions and producers need.
+
+`clean_log` decides and carries it out; `plan_cleaning` decides, along the same path, and writes
+nothing. Both may run beside appends; one log is cleaned by one thread at a time.
+
+Kafka: Cleaner (4.2)
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from workbench.cleaner.chunks import read_chunks
+from workbench.cleaner.config import CleanerConfig
+from workbench.cleaner.decisions import Decisions, DecisionsBuilder
+from workbench.cleaner.filtering import Filter
+from workbench.cleaner.grouping import group_segments
+from workbench.cleaner.map_building import MapBuilder
+from workbench.cleaner.offset_map import OffsetMap
+from workbench.cleaner.retention import LastRecord, Rules
+from workbench.cleaner.statistics import CleanerStats
+from workbench.cleaner.transactions import CleanedTransactions
+from workbench.errors import CleaningAbortedError, OffsetOverflowError
+from workbench.log.log import Log
+from workbench.log.segment import LogSegment
+from workbench.log.segment_files import create_new_cleaned_segment
+from workbench.log.segment_reading import fits
+from workbench.record.memory_records import MemoryRecords
+
+Check = Callable[[], None]
+
+
+class Cleaning(NamedTuple):
+    """The outcome of a round."""
+
+    stats: CleanerStats
+    decisions: Decisions
+
+
+def clean_log(
+    log: Log,
+    first_dirty_offset: int,
+    upper_bound: int,
+    now: int,
+    config: CleanerConfig | None = None,
+    *,
+    offset_map: OffsetMap | None = None,
+    check: Check | None = None,
+) -> Cleaning:
+    """Clean a log once.
+
+    Args:
+        log: of a compacted topic.
+        first_dirty_offset: where the last round ended.
+        upper_bound: base offset of the first segment that may not be cleaned.
+        now: ms; delete horizons are measured by it.
+        config: memory and buffers.
+        offset_map: used instead of one of ``config``'s memory.
+        check: called between reads; ends the cleaning by raising `CleaningAbortedError`.
+
+    Raises:
+        ValueError: there is nothing between the two offsets.
+        CleaningAbortedError: ``check`` said so, or a segment was found that had to be split; the
+            log is as it was, the groups of segments aside that were finished.
+        CorruptRecordError: a batch cannot be read.
+        UnsupportedFormatError: see `Filter.filter`.
+        StorageError: files could not be changed; the log directory is offline.
+
+    Kafka: Cleaner.doClean (4.2)
+    """
+    cleaner = _Round(log, first_dirty_offset, upper_bound, now, config or CleanerConfig())
+    with log.context.guard("clean"):
+        return cleaner.run(offset_map, check or _go_on, writes=True)
+
+
+def plan_cleaning(
+    log: Log,
+    first_dirty_offset: int,
+    upper_bound: int,
+    now: int,
+    config: CleanerConfig | None = None,
+    *,
+    offset_map: OffsetMap | None = None,
+) -> Cleaning:
+    """Return what `clean_log` would do with the same arguments; nothing is written.
+
+    Raises:
+        As `clean_log`; a segment that would have to be split stays whole.
+    """
+    cleaner = _Round(log, first_dirty_offset, upper_bound, now, config or CleanerConfig())
+    return cleaner.run(offset_map, _go_on, writes=False)
+
+
+def _go_on() -> None:
+    """Let the cleaning go on."""
+
+
+class _Round:
+    """One round of cleaning."""
+
+    def __init__(
+        self,
+        log: Log,
+        first_dirty_offset: int,
+        upper_bound: int,
+        now: int,
+        config: CleanerConfig,
+    ) -> None:
+        if first_dirty_offset >= upper_bound:
+            raise ValueError(
+                f"{log.topic_partition}: nothing to clean from offset {first_dirty_offset} up to "
+                f"{upper_bound}"
+            )
+        self._log = log
+        self._first_dirty = first_dirty_offset
+        self._upper_bound = upper_bound
+        self._now = now
+        self._config = config
+        self._stats = CleanerStats()
+        self._decisions = DecisionsBuilder()
+
+    def run(self, offset_map: OffsetMap | None, check: Check, *, writes: bool) -> Cleaning:
+        """Clean, or only decide.
+
+        Kafka: Cleaner.doClean (4.2)
+        """
+        log, config, stats = self._log, self._config, self._stats
+        clean = log.local.segments.values(0, self._first_dirty)
+        self._old_horizon = clean[-1].last_modified - log.config.delete_retention_ms if clean else 0
+        if offset_map is None:
+            offset_map = OffsetMap(config.map_memory, config.load_factor)
+        builder = MapBuilder(offset_map, config.buffer_size, stats, check)
+        builder.build(log, self._first_dirty, self._upper_bound)
+        stats.end_offset = offset_map.latest_offset + 1
+        groups = group_segments(
+            log.local.segments.values(0, stats.end_offset),
+            log.config.segment_bytes,
+            log.config.segment_index_bytes,
+            self._upper_bound,
+        )
+        transactions = CleanedTransactions()
+        for group in groups:
+            rules = Rules(
+                offset_map, transactions, self._last_records(), self._upper_bound, self._now
+            )
+            round_filter = Filter(rules, log.config.delete_retention_ms, stats, self._decisions)
+            self._clean_group(group, round_filter, check, writes=writes)
+        stats.map_utilization = offset_map.utilization
+        return Cleaning(stats, self._decisions.finish())
+
+    def _last_records(self) -> dict[int, LastRecord]:
+        """Return the last that is known of each producer.
+
+        Kafka: UnifiedLog.lastRecordsOfActiveProducers (4.2)
+        """
+        with self._log.lock:
+            return {
+                producer_id: LastRecord(entry.last_data_offset, entry.producer_epoch)
+                for producer_id, entry in self._log.producer_state.producers.items()
+            }
+
+    def _clean_group(
+        self, group: Sequence[LogSegment], round_filter: Filter, check: Check, *, writes: bool
+    ) -> None:
+        """Clean segments into one, and put it in their place.
+
+        Kafka: Cleaner.cleanSegments (4.2)
+        """
+        log = self._log
+        if not writes:
+            self._fill(None, group, round_filter, check)
+            return
+        cleaned = create_new_cleaned_segment(log.context, group[0].base_offset)
+        round_filter.rules.transactions.index = cleaned.transaction_index
+        try:
+            self._fill(cleaned, group, round_filter, check)
+            cleaned.on_become_inactive()
+            cleaned.flush()
+            cleaned.set_last_modified(group[-1].last_modified)
+        except BaseException:
+            cleaned.close_handlers()
+            cleaned.delete_if_exists()
+            raise
+        log.replace_segments([cleaned], group, "cleaned")
+
+    def _fill(
+        self,
+        cleaned: LogSegment | None,
+        group: Sequence[LogSegment],
+        round_filter: Filter,
+        check: Check,
+    ) -> None:
+        transactions = round_filter.rules.transactions
+        for number, segment in enumerate(group):
+            end = (
+                group[number + 1].base_offset
+                if number + 1 < len(group)
+                else segment.read_next_offset()
+            )
+            transactions.add_aborted(
+                self._log.collect_aborted_transactions(segment.base_offset, end)
+            )
+            round_filter.rules.retains_old_tombstones = segment.last_modified > self._old_horizon
+            try:
+                self._copy(segment, cleaned, group[0].base_offset, round_filter, check)
+            except OffsetOverflowError as error:
+                if cleaned is not None:
+                    self._log.split_overflowed_segment(segment)
+                raise CleaningAbortedError(f"{error}; cleaning begins anew") from error
+
+    def _copy(
+        self,
+        segment: LogSegment,
+        cleaned: LogSegment | None,
+        base_offset: int,
+        round_filter: Filter,
+        check: Check,
+    ) -> None:
+        """Copy what stays of a segment.
+
+        Kafka: Cleaner.cleanInto (4.2)
+        """
+        chunks = read_chunks(segment.log, 0, self._config.buffer_size)
+        check()
+        for chunk in chunks:
+            filtered = round_filter.filter(chunk, segment.base_offset)
+            if filtered.parts and cleaned is not None:
+                data = MemoryRecords(np.concatenate(filtered.parts))
+                cleaned.append(filtered.max_offset, data)
+            elif filtered.parts and not fits(filtered.max_offset, base_offset):
+                raise OffsetOverflowError(filtered.max_offset, base_offset, segment.log.path)
+            check()

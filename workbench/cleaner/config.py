@@ -1,0 +1,39 @@
+"""What a cleaner is given besides the topic's configuration: memory and buffers.
+
+Kafka: CleanerConfig (4.2)
+"""
+
+from dataclasses import dataclass
+from typing import Final, Self
+
+from workbench.log.broker_config import BrokerConfig
+
+MOST_MEMORY: Final = 2**31 - 1  # bytes of one offset map
+_MIB: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class CleanerConfig:
+    """The settings of one cleaner thread.
+
+    Attributes:
+        map_memory: bytes of its offset map.
+        load_factor: how full the map may become, 0 to 1.
+        buffer_size: bytes that are read at a time; a larger batch is read whole.
+
+    Kafka: LogCleaner.CleanerThread (4.2)
+    """
+
+    map_memory: int = 128 * _MIB
+    load_factor: float = 0.9
+    buffer_size: int = _MIB // 4
+
+    @classmethod
+    def of(cls, broker: BrokerConfig) -> Self:
+        """Return what each thread of a broker's cleaner has: its share of memory and buffers."""
+        threads = max(broker.log_cleaner_threads, 1)
+        return cls(
+            min(broker.log_cleaner_dedupe_buffer_size // threads, MOST_MEMORY),
+            broker.log_cleaner_io_buffer_load_factor,
+            broker.log_cleaner_io_buffer_size // threads // 2,
+        )

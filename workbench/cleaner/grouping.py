@@ -1,0 +1,47 @@
+"""Which segments become one when they are cleaned.
+
+Kafka: Cleaner.groupSegmentsBySize (4.2)
+"""
+
+from collections.abc import Sequence
+
+from workbench.log.segment import LogSegment
+from workbench.log.segment_reading import MAX_RELATIVE_OFFSET
+
+
+def group_segments(
+    segments: Sequence[LogSegment], most_bytes: int, most_index_bytes: int, upper_bound: int
+) -> list[list[LogSegment]]:
+    """Return the segments in groups, each of which fits into one segment.
+
+    Args:
+        segments: ascending.
+        most_bytes: of the batches of a group.
+        most_index_bytes: of its offset index, and of its time index.
+        upper_bound: first offset that is not cleaned.
+
+    Kafka: Cleaner.groupSegmentsBySize (4.2)
+    """
+    groups: list[list[LogSegment]] = []
+    room = (0, 0, 0)
+    for number, segment in enumerate(segments):
+        sizes = _sizes(segment)
+        following = segments[number + 1] if number + 1 < len(segments) else None
+        last_offset = (upper_bound if following is None else following.base_offset) - 1
+        if (
+            groups
+            and all(size <= left for size, left in zip(sizes, room, strict=True))
+            and (
+                segment.size == 0 or last_offset - groups[-1][0].base_offset <= MAX_RELATIVE_OFFSET
+            )
+        ):
+            groups[-1].append(segment)
+        else:
+            groups.append([segment])
+            room = (most_bytes, most_index_bytes, most_index_bytes)
+        room = (room[0] - sizes[0], room[1] - sizes[1], room[2] - sizes[2])
+    return groups
+
+
+def _sizes(segment: LogSegment) -> tuple[int, int, int]:
+    return segment.size, segment.offset_index.size_in_bytes, segment.time_index.size_in_bytes

@@ -1,0 +1,96 @@
+"""Which transactions are open, committed or aborted where the cleaner reads.
+
+Kafka: CleanedTransactionMetadata (4.2)
+"""
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from workbench.files.transaction_index import AbortedTransaction
+from workbench.files.writable_transaction_index import WritableTransactionIndex
+from workbench.layout.control_records import ABORT, COMMIT
+
+
+@dataclass(slots=True)
+class _Aborted:
+    """An aborted transaction that the cleaner is within."""
+
+    transaction: AbortedTransaction
+    was_seen: bool = False  # whether a batch of it was
+
+
+class CleanedTransactions:
+    """Follows transactions through the batches of a log, one batch after the other.
+
+    Attributes:
+        index: gets the aborted transactions of which batches are left; None: nobody does.
+
+    Kafka: CleanedTransactionMetadata (4.2)
+    """
+
+    def __init__(self) -> None:
+        self.index: WritableTransactionIndex | None = None
+        self._coming: list[tuple[int, int, AbortedTransaction]] = []  # a heap by first offset
+        self._added = 0
+        self._aborted: dict[int, _Aborted] = {}
+        self._committed: set[int] = set()
+
+    def add_aborted(self, transactions: Iterable[AbortedTransaction]) -> None:
+        """Tell of aborted transactions further on; one may be told of twice.
+
+        Kafka: CleanedTransactionMetadata.addAbortedTransactions (4.2)
+        """
+        for transaction in transactions:
+            heapq.heappush(self._coming, (transaction.first_offset, self._added, transaction))
+            self._added += 1
+
+    def on_control_batch(
+        self, last_offset: int, producer_id: int, control_type: int | None
+    ) -> bool:
+        """Return whether nothing is left that a control batch tells about.
+
+        Args:
+            last_offset, producer_id: of the batch.
+            control_type: of its record; None if it has none.
+
+        Raises:
+            InvalidOffsetError: the index has a transaction that ends at or behind this one.
+
+        Kafka: CleanedTransactionMetadata.onControlBatchRead (4.2)
+        """
+        self._come_to(last_offset)
+        if control_type is None:
+            return True  # it was cleaned before
+        if control_type == ABORT:
+            aborted = self._aborted.pop(producer_id, None)
+            if aborted is None or not aborted.was_seen:
+                return True
+            if self.index is not None:
+                self.index.append(aborted.transaction)
+            return False
+        if control_type == COMMIT:
+            had_batches = producer_id in self._committed
+            self._committed.discard(producer_id)
+            return not had_batches
+        return False
+
+    def on_batch(self, last_offset: int, producer_id: int, *, is_transactional: bool) -> bool:
+        """Return whether a batch of data belongs to an aborted transaction.
+
+        Kafka: CleanedTransactionMetadata.onBatchRead (4.2)
+        """
+        self._come_to(last_offset)
+        if not is_transactional:
+            return False
+        aborted = self._aborted.get(producer_id)
+        if aborted is None:
+            self._committed.add(producer_id)
+            return False
+        aborted.was_seen = True
+        return True
+
+    def _come_to(self, offset: int) -> None:
+        while self._coming and self._coming[0][0] <= offset:
+            transaction = heapq.heappop(self._coming)[2]
+            self._aborted.setdefault(transaction.producer_id, _Aborted(transaction))
