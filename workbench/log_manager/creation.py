@@ -76,7 +76,8 @@ class LogCreation:
         name = directory_name(*topic_partition, "future" if is_future else "log", unique)
         tried = [preferred] if preferred is not None else self._by_fewest_logs()
         folder = self._make_folder(tried, name)
-        log = open_log(context, folder, topic_partition, topic_id=topic_id)
+        with context.failures.guard(os.path.dirname(folder), f"make {name}"):
+            log = open_log(context, folder, topic_partition, topic_id=topic_id)
         context.registry.replace(log, is_future=is_future)
         self._preferred.pop(topic_partition, None)
         context.tell("log created", topic_partition, directory=folder)

@@ -22,7 +22,7 @@ def take_directories(
 ) -> Identity:
     """Make the directories that are missing, lock all, and let them agree on who they belong to.
 
-    Directories that cannot be read are offline then.
+    Directories that cannot be read or written are offline then.
 
     Raises:
         LogDirectoryError: one is in use, or belongs to another broker.
@@ -47,7 +47,12 @@ def take_directories(
         else:
             found[directory.path] = properties
     identity = agree(found, node_id, cluster_id)
-    identity = make_missing(identity, missing, context.fs, context.rng)
+    for path in missing:
+        try:
+            identity = make_missing(identity, [path], context.fs, context.rng)
+        except OSError as error:
+            context.failures.add(path, error)
+    check_any_is_live(context)
     context.directory_ids.update(identity.directory_ids)
     return identity
 
