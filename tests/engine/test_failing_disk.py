@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -14,13 +15,17 @@ from tests.engine.crash_checks import check
 from tests.engine.crash_states import CrashState, crash_states
 from tests.engine.file_systems import Operation, RecordingFileSystem, tree
 from tests.engine.life import Life
+from tests.engine.manager_checks import check_manager
+from tests.engine.manager_life import ManagerLife, live_briefly
 from workbench.errors import StorageError
+from workbench.files.names import CLEAN_SHUTDOWN, TopicPartition
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
 
 Error = int | Literal["short"]
 
 POWER_CUTS = 40  # of the failures after which also the power fails
+FAILURES_OF_A_MANAGER = 25
 
 
 class FailingRecording(RecordingFileSystem):
@@ -191,3 +196,52 @@ def append_flush_append(life: Life) -> None:
     life.append(3)
     life.flush()
     life.append(3)
+
+
+def test_when_one_directory_fails_the_other_goes_on_and_neither_loses_what_was_flushed(
+    memory_path: Path,
+) -> None:
+    reference = ManagerLife(memory_path / "reference" / "logs")
+    live_briefly(reference)
+    of_a = [
+        number
+        for number, operation in enumerate(reference.fs.operations)
+        if operation.path.startswith(str(reference.root / "a"))
+    ]
+    assert len(of_a) > 100
+    for number in sorted(Random(4).sample(of_a, FAILURES_OF_A_MANAGER)):
+        root = memory_path / f"{number}" / "logs"
+        operation = reference.fs.operations[number]
+        fs = FailingRecording(root, operation, number, error_for(operation, number))
+        life = ManagerLife(root, fs=fs)
+        try:
+            fail_one_directory(life, reference, number)
+        except BaseException as failure:
+            failure.add_note(f"operation {number}, {operation[:3]}")
+            raise
+
+
+def fail_one_directory(life: ManagerLife, reference: ManagerLife, number: int) -> None:
+    """Live with a directory that fails, stop, and start again on what is there."""
+    live_briefly(life)
+    a, b = str(life.root / "a"), str(life.root / "b")
+    manager = life.manager
+    assert manager.offline_directories == [a]
+    assert all(log.parent_directory == b for log in manager.logs.values())
+    later = life.fs.operations[number + 1 :]
+    assert not any(operation.path.startswith(a) for operation in later)
+    life.create("orders-9")
+    life.append("orders-9")
+    assert manager.logs[TopicPartition("orders", 9)].log_end_offset == 2
+    life.stop()
+    assert not (life.root / "a" / CLEAN_SHUTDOWN).exists()
+    assert (life.root / "b" / CLEAN_SHUTDOWN).exists()
+    in_b = life.durable()
+    assert TopicPartition("orders", 9) in in_b
+    for partition in in_b:  # made anew in the other directory, or moved there
+        shutil.rmtree(life.root / "a" / str(partition), ignore_errors=True)
+    before = [what for done, what in reference.fs.marks if done <= number]
+    marks = [{**(before[-1] if before else {}), **in_b}]
+    life.written = {**reference.written, **life.written}
+    state = CrashState(number, "process killed", tree(str(life.root)), marks)
+    assert check_manager(state, life, life.root.parent / "again")
