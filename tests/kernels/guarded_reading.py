@@ -12,7 +12,7 @@ import numpy as np
 
 from tests.kernels.twins import ALL, Bytes, check_both, decode_both, scan_both, sound_runs, spans_of
 from tests.naive import Record, batch, message
-from workbench.kernels import checks, checksum, validate, verbatim
+from workbench.kernels import checks, checksum, validate, validate_records, verbatim
 from workbench.kernels.outputs import CHECK_CRC
 from workbench.layout.attributes import LZ4, SNAPPY
 from workbench.record import lz4_frame, xerial_snappy
@@ -71,7 +71,7 @@ def read_append(array: Bytes) -> None:
         if start <= len(array):
             row[checks.RECORD_COUNT] = 3
             for options in (0, checks.HEADS_ONLY):
-                validate.check_records(array, start, len(array), row, options, *window)
+                validate_records.check_records(array, start, len(array), row, options, *window)
             verbatim.are_verbatim(array, start, len(array), 3, 0)
 
 

@@ -16,7 +16,15 @@ from tests.kernels.test_twins import real_files
 from tests.kernels.twins import as_array
 from tests.naive import Record, batch, message, record_bytes
 from tests.strategies import batches, logs
-from workbench.kernels import checks, encode, plain_write, validate, verbatim
+from workbench.kernels import (
+    checks,
+    encode,
+    plain_encode,
+    plain_write,
+    validate,
+    validate_records,
+    verbatim,
+)
 from workbench.kernels.outputs import HEADERS, KEYS, VALUES
 from workbench.layout import problems
 from workbench.record.batch_records import ALL_COLUMNS, columns_of
@@ -59,7 +67,7 @@ def check_both(data: bytes, rules: tuple[int, int, int, int], room: int = 16) ->
 def check_records_both(data: bytes, row: Rows, rules: tuple[int, int, int, int]) -> Rows:
     """Check decompressed records with both twins; return the row."""
     found = []
-    for twin in (validate, plain_write):
+    for twin in (validate_records, plain_write):
         filled = row.copy()
         twin.check_records(as_array(data).copy(), 0, len(data), filled, *rules)
         found.append(filled)
@@ -139,11 +147,11 @@ def encode_both(
     """Encode with both twins; return the bytes."""
     inputs, _ = kernel_inputs(columns)
     sizes = [
-        int(twin.measure_records(inputs, picks, *bases, options)) for twin in (encode, plain_write)
+        int(twin.measure_records(inputs, picks, *bases, options)) for twin in (encode, plain_encode)
     ]
     assert sizes[0] == sizes[1]
     found = []
-    for twin in (encode, plain_write):
+    for twin in (encode, plain_encode):
         out = np.full(3 + sizes[0], 0xA5, np.uint8)
         if sizes[0]:
             assert twin.encode_records(inputs, picks, *bases, options, out[:-1].copy(), 3) == -1
@@ -177,7 +185,7 @@ def verbatim_both(records: bytes, count: int, base_timestamp: int) -> bool:
     data = as_array(b"\xa5" + records + b"\xa5").copy()
     found = [
         bool(twin.are_verbatim(data, 1, 1 + len(records), count, base_timestamp))
-        for twin in (verbatim, plain_write)
+        for twin in (verbatim, plain_encode)
     ]
     assert found[0] == found[1]
     return found[0]

@@ -24,12 +24,13 @@ _MODULES: Final = {
     "check_batches": "validate",
     "check_crcs": "decode",
     "check_message_crcs": "messages",
-    "check_records": "validate",
+    "check_records": "validate_records",
     "choose_entries": "recover",
     "crc32": "checksum",
     "crc32c": "checksum",
     "decode_messages": "messages",
     "decode_records": "decode",
+    "decode_times": "decode",
     "encode_records": "encode",
     "first_invalid": "recover",
     "measure_records": "encode",
@@ -37,9 +38,10 @@ _MODULES: Final = {
     "scan_window": "scan",
 }
 _PLAIN_MODULES: Final = {
-    "encode": "plain_write",
+    "encode": "plain_encode",
     "validate": "plain_write",
-    "verbatim": "plain_write",
+    "validate_records": "plain_write",
+    "verbatim": "plain_encode",
 }
 
 
