@@ -14,6 +14,7 @@ import workbench as wb
 from tests.golden.cases import Case
 from widgets import LookupPlayer, RecoveryPlayer, Stack, StepPlayer
 from widgets.player_picture import player_picture
+from widgets.view import steps as steps_view
 from widgets.view.player_states import PlayerStates
 from widgets.view.steps import MOST_STEPS, number_text
 from workbench.errors import LogDirectoryError
@@ -110,8 +111,20 @@ def test_before_the_recovery_point_nothing_is_read(torn: str) -> None:
     player = RecoveryPlayer(torn, recovery_point=partition.segments[-1].base_offset)
     touched = {row[SEGMENT] for row in sent(player)["steps"] if row[POSITION] >= 0}
     assert touched == {len(partition.segments) - 1}
-    lengths = [each["batches"]["position"]["length"] for each in sent(player)["segments"]]
-    assert lengths[:-1] == [0] * (len(lengths) - 1), "batches nobody touched are not sent"
+
+
+def test_batches_that_no_step_touches_are_sent_only_where_they_are_few(
+    torn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    last = wb.open_log_directory(torn)["orders-0"].segments[-1]
+
+    def lengths() -> list[int]:
+        player = RecoveryPlayer(torn, recovery_point=last.base_offset)
+        return [each["batches"]["position"]["length"] for each in sent(player)["segments"]]
+
+    assert min(lengths()) > 0
+    monkeypatch.setattr(steps_view, "MOST_UNTOUCHED", 3)
+    assert lengths() == [0] * (len(lengths()) - 1) + [len(last.batches)]
 
 
 def test_the_index_entries_of_a_recovery_are_those_of_the_file(

@@ -1,6 +1,6 @@
 // StepPlayer: what the engine told while it did something, one step after the other.
 import { choice, h } from "./dom.js";
-import { count, plural } from "./format.js";
+import { bytes, count, plural } from "./format.js";
 import { playerControls } from "./player_controls.js";
 import { PlayerData } from "./player_data.js";
 import { playerSegments } from "./player_segments.js";
@@ -83,7 +83,7 @@ function render({ model, el, signal: outer }) {
     list.select(at);
     const segment = stage.segment;
     stageTitle.textContent = segment ? `Segment ${count(segment.base)}` : "No segment";
-    stageAbout.textContent = segment ? `${plural(segment.length, "batch", "batches")} · ${plural(segment.entries(at).length, "index entry", "index entries")}` : "";
+    stageAbout.textContent = segment ? segmentText(segment, at) : "";
     stage.el.parentElement.classList.toggle("klw-bare", !segment);
     for (const each of kinds.children) each.setAttribute("aria-pressed", String(at >= 0 && Number(each.dataset.number) === data.steps[at][0]));
     now.replaceChildren(...(at < 0 ? [h("p", { class: "klw-why" }, model.get("_about") || "Nothing was told.")] : words(at)));
@@ -119,6 +119,11 @@ function render({ model, el, signal: outer }) {
     life.abort();
     for (const [name, act] of Object.entries(followed)) model.off(`change:${name}`, act);
   };
+}
+
+function segmentText(segment, at) {
+  if (!segment.length) return bytes(segment.size);
+  return `${plural(segment.shownCount(at), "batch", "batches")} · ${plural(segment.entries(at).length, "index entry", "index entries")}`;
 }
 
 // Names of segment files without the zeros in front.

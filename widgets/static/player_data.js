@@ -107,6 +107,7 @@ class PlayedSegment {
   end(row) { return this.position[row] + this.bytes[row]; }
   rowAt(byte) { return floorIndex(this.position, byte); }
   isShown(row, at) { return this.reveal === null || this.reveal[row] <= at; }
+  shownCount(at) { return this.reveal === null ? this.length : this.reveal.reduce((n, step) => n + (step <= at), 0); }
   // What has become of a batch when step `at` is shown: "" when nothing yet.
   state(row, at) { return this.firstStep[row] <= at ? this.role[row] : ""; }
   cutFrom(at) { return this.cuts.reduce((from, cut) => (cut.step <= at ? Math.min(from, cut.from) : from), Infinity); }

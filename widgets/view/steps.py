@@ -40,6 +40,9 @@ ROLES: Final = {
 }
 """Kinds of steps that change the picture, and how; of the others a player has only the words."""
 
+MOST_UNTOUCHED: Final = 5_000
+"""Batches that a player gets of segments that no step touches, to show them too."""
+
 _FILE = re.compile(r"(?:.*[/\\])?(\d{20})\.(\w+)(?:\.\w+)*$")
 _PLACED = frozenset(ROLES.values()) - {"kept", "deletable", "gone", "removed", "rolled"}
 _Int64 = npt.NDArray[np.int64]
@@ -141,8 +144,12 @@ def _size_at(scene: Scene, position: int) -> int:
 
 
 def segment_columns(scenes: Sequence[Scene], used: Iterable[int]) -> list[dict[str, Any]]:
-    """The segments as they are sent; batches and entries only of those that are ``used``."""
-    wanted = set(used)
+    """The segments as they are sent: with batches and entries those ``used``, and short others."""
+    wanted, room = set(used), MOST_UNTOUCHED
+    for number, scene in enumerate(scenes):
+        room -= 0 if number in wanted else len(scene.rows)
+        if room >= 0:
+            wanted.add(number)
     sent = []
     for number, scene in enumerate(scenes):
         rows = scene.rows if number in wanted else scene.rows[:0]
