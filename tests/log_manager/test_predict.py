@@ -14,6 +14,7 @@ from workbench.log_directory import open_log_directory
 from workbench.log_manager.predict import predict_startup
 
 Golden = Callable[[str], Case]
+SAMPLES = Path(__file__).parents[2] / "sample_data"
 DAMAGE = ["damage-clean", "damage-unclean", "damage-unclean-recent"]
 _COMMON = "org.apache.kafka.common"
 
@@ -122,6 +123,12 @@ def test_a_directory_closed_in_order_loads_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(KeyError):
         prediction["unknown-0"]
     assert prediction.as_dict()["partitions"][0]["consumers"][0]["records"] == 3
+
+
+def test_a_healthy_directory_of_a_real_broker_loads_as_it_is() -> None:
+    prediction = open_log_directory(SAMPLES / "shop-4.3.1").predict_startup()
+    assert prediction.starts
+    assert {(row.verdict, row.changes, row.unnoticed) for row in prediction} == {("loads", (), ())}
 
 
 def test_a_torn_log_is_recovered_and_cut(tmp_path: Path) -> None:

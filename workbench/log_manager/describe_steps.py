@@ -36,7 +36,23 @@ def changes_in(steps: Iterable[Step], folder: str) -> tuple[str, ...]:
         steps: of loading it.
         folder: its path; names in it are shown without.
     """
-    return tuple(sentence(step, folder) for step in steps if step.kind not in _NOT_A_CHANGE)
+    told = list(steps)
+    end = next((s.numbers["next_offset"] for s in told if s.kind == "log loaded"), None)
+    return tuple(
+        sentence(step, folder)
+        for step in told
+        if step.kind not in _NOT_A_CHANGE and not _forgets_idle_leader(step, end)
+    )
+
+
+def _forgets_idle_leader(step: Step, log_end_offset: int | None) -> bool:
+    """Return whether a step removes only leader epochs in which nothing was appended.
+
+    That happens at every start: such an epoch begins at the log's end.
+    """
+    if step.kind != "leader epochs truncated":
+        return False
+    return all(entry.start_offset == log_end_offset for entry in step.numbers["removed"])
 
 
 def sentence(step: Step, folder: str = "") -> str:
