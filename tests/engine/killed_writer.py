@@ -1,0 +1,158 @@
+"""A process that writes to a log until it is killed, and notes what it did in a journal.
+
+Each step is noted before it is begun and after it has ended; what was noted survives the process,
+as does what it wrote to the log: both are in the operating system's memory.
+"""
+
+import json
+import os
+from binascii import crc32
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.engine.life import NOW, ORDERS, open_log
+from workbench.file_system.local import LOCAL
+from workbench.files.checkpoints import OffsetCheckpoint
+from workbench.files.names import LOG_START_OFFSETS, RECOVERY_POINTS
+from workbench.log.clock import ManualClock
+from workbench.log.config import LogConfig
+from workbench.log.log import Log
+from workbench.log.retention import rules_for
+from workbench.record.memory_records import MemoryRecords
+
+CONFIG = LogConfig.of(
+    {
+        "segment.bytes": 6000,
+        "index.interval.bytes": 500,
+        "segment.index.bytes": 1200,
+        "file.delete.delay.ms": 3000,
+        "retention.ms": 20_000,
+    }
+)
+_RUN_MS = 1_000_000  # that a run's clock is ahead of the one before
+
+
+class Writer:
+    """Writes to a log by chance.
+
+    Args:
+        root: the log directory.
+        seed: of what it does; also the number of the run.
+        journal: path of the file for the notes.
+    """
+
+    def __init__(self, root: Path, seed: int, journal: Path) -> None:
+        self._root = root
+        self._rng = Random(seed)
+        self._clock = ManualClock(NOW + seed * _RUN_MS)
+        self._journal = os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._log = open_log(root, CONFIG, self._clock, clean=False)
+        self._note(step="opened", is_done=True)
+
+    def run(self) -> None:
+        """Take steps for ever."""
+        steps: dict[Callable[[], None], int] = {
+            self._append: 60,
+            self._produce: 15,
+            self._roll: 3,
+            self._flush: 6,
+            self._truncate: 5,
+            self._truncate_fully: 1,
+            self._delete_records: 3,
+            self._retain: 3,
+            self._wait: 4,
+        }
+        while True:
+            self._rng.choices(tuple(steps), tuple(steps.values()))[0]()
+
+    def _note(self, **what: Any) -> None:
+        line = json.dumps({**what, "start": self._log.log_start_offset, "end": self._end})
+        os.write(self._journal, line.encode() + b"\n")
+
+    @property
+    def _end(self) -> int:
+        return self._log.log_end_offset
+
+    def _append(self, **options: Any) -> None:
+        self._clock.advance(10)
+        rng = self._rng
+        records = [
+            (self._clock.now(), b"k%d" % self._end, rng.randbytes(rng.randrange(400)))
+            for _ in range(rng.randrange(1, 8))
+        ]
+        batch = MemoryRecords.of(*records, **options)
+        self._note(step="append", is_done=False)
+        info = self._log.append_as_leader(batch)
+        appended = [info.first_offset, info.last_offset, crc32(bytes(batch))]
+        self._note(step="append", is_done=True, batch=appended)
+
+    def _produce(self) -> None:
+        producer = self._rng.randrange(1, 5)
+        known = self._log.producer_state.last_entry(producer)
+        last = known.batches[-1].last_sequence if known is not None and known.batches else None
+        sequence = 0 if last is None else last + 1
+        self._append(producer_id=producer, producer_epoch=0, base_sequence=sequence)
+
+    def _roll(self) -> None:
+        self._do("roll", self._log.roll)
+
+    def _flush(self) -> None:
+        self._do("flush", self._log.flush)
+        self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        log = self._log
+        for name, offset in (
+            (LOG_START_OFFSETS, log.log_start_offset),
+            (RECOVERY_POINTS, log.recovery_point),
+        ):
+            data = OffsetCheckpoint({ORDERS: offset}).encode()
+            LOCAL.write_atomically(str(self._root / name), data)
+
+    def _truncate(self) -> None:
+        offset = self._rng.randrange(max(self._end - 60, 0), self._end + 1)
+        self._do("truncate", lambda: self._log.truncate_to(offset), offset)
+        self._checkpoint()
+
+    def _truncate_fully(self) -> None:
+        offset = self._end + 5
+        log = self._log
+        self._do("truncate fully", lambda: log.truncate_fully_and_start_at(offset), offset)
+        self._checkpoint()
+
+    def _delete_records(self) -> None:
+        log = self._log
+        log.update_high_watermark(self._end)
+        offset = self._rng.randrange(log.log_start_offset, self._end + 1)
+        self._do("delete records", lambda: log.delete_records(offset), offset)
+
+    def _retain(self) -> None:
+        self._log.update_high_watermark(self._end)
+        self._clock.advance(self._rng.choice([100, 5000]))
+        self._do("retain", self._log.delete_old_segments, start_after_retention(self._log))
+
+    def _wait(self) -> None:
+        self._do("wait", lambda: self._clock.advance(4000))
+
+    def _do(self, step: str, action: Callable[[], object], offset: int | None = None) -> None:
+        self._note(step=step, is_done=False, offset=offset)
+        action()
+        self._note(step=step, is_done=True, offset=offset)
+
+
+def start_after_retention(log: Log) -> int:
+    """Return where a log will start when retention has run."""
+    start = log.log_start_offset
+    bases = [segment.base_offset for segment in log.segments[1:]]
+    for rule in rules_for(log.config):
+        count = sum(verdict.is_deleted for verdict in rule(log.retention_state()))
+        if count:
+            start = max(start, bases[count - 1] if count <= len(bases) else log.log_end_offset)
+    return start
+
+
+def write_until_killed(root: str, seed: int, journal: str) -> None:
+    """Write to the log in a log directory."""
+    Writer(Path(root), seed, Path(journal)).run()
