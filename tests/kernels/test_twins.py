@@ -8,6 +8,7 @@ import random
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import crc32c
 import crcmod.predefined
@@ -28,7 +29,7 @@ from tests.kernels.twins import (
 )
 from tests.naive import Record, batch, message
 from tests.strategies import batches, logs, messages
-from workbench.kernels import checksum, plain, scan
+from workbench.kernels import checksum, decode, plain, scan
 from workbench.kernels.outputs import CHECK_CRC, HEADERS, KEYS, VALUES
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
@@ -57,6 +58,16 @@ def real_files(golden: Golden, largest: int, count: int) -> Iterator[bytes]:
         by_size = sorted(paths, key=lambda path: (path.stat().st_size, str(path)))
         for path in by_size[:: max(1, len(by_size) // count)][:count]:
             yield path.read_bytes()
+
+
+def times_of(module: ModuleType, data: bytes) -> tuple[int, list[int], list[int]]:
+    """Return what `decode_times` of a twin says, and what it fills."""
+    rows = np.zeros(1, BATCH_ROW)
+    offsets, timestamps = np.zeros(8, np.int64), np.zeros(8, np.int64)
+    batch_rows = np.zeros(8, np.int32)
+    count = int(module.decode_times(as_array(data), rows, offsets, timestamps, batch_rows))
+    kept = max(count, 0)
+    return count, offsets[:kept].tolist(), timestamps[:kept].tolist()
 
 
 def decode_everything(data: bytes) -> int:
@@ -265,3 +276,16 @@ def test_the_portable_checksum_is_the_same() -> None:
         data = memory[:size]
         address = data.ctypes.data
         assert int(checksum._crc32c_portable(address, size)) == crc32c.crc32c(data.tobytes())  # noqa: SLF001
+
+
+@given(batches() | messages(), st.integers(0, 500), st.integers(0, 255))
+def test_times_of_one_batch_are_those_of_the_twin(data: bytes, at: int, byte: int) -> None:
+    for changed in (data, data[:at], data[:at] + bytes([byte]) + data[at + 1 :]):
+        assert times_of(decode, changed) == times_of(plain, changed)
+
+
+def test_times_are_told_of_uncompressed_batches_with_room_for_them() -> None:
+    assert times_of(decode, batch([Record(3, 5), Record(4, 6)])) == (2, [3, 4], [5, 6])
+    assert times_of(decode, batch([Record(n) for n in range(9)]))[0] == -1
+    assert times_of(decode, batch([Record(3, 5)], 1))[0] == -1
+    assert times_of(decode, message(1, Record(3, 5)))[0] == -1

@@ -318,7 +318,9 @@ class FileRecords:
             if batch.max_timestamp < target:
                 continue
             times = self._times(batch)
-            found = (times.timestamps >= target) & (times.offsets >= start_offset)
+            found = times.timestamps >= target
+            if batch.base_offset < start_offset:
+                found &= times.offsets >= start_offset
             slot = int(found.argmax()) if len(found) else 0
             if len(found) and found[slot]:
                 return TimestampAndOffset(

@@ -28,6 +28,7 @@ from workbench.kernels.outputs import (
     VALUES,
     RecordOutputs,
     Rows,
+    no_outputs,
 )
 from workbench.kernels.plain_recover import choose_entries, first_invalid
 from workbench.kernels.plain_scan import HAS_PREAD, scan_file, scan_window
@@ -57,6 +58,7 @@ __all__ = [
     "crc32c",
     "decode_messages",
     "decode_records",
+    "decode_times",
     "first_invalid",
     "scan_file",
     "scan_window",
@@ -230,6 +232,22 @@ def decode_records(
         for record in records:
             _append(out, options, index, record)
     return last, problems.OK, 0
+
+
+def decode_times(
+    data: Bytes, rows: Rows, offsets: npt.NDArray[np.int64], timestamps: npt.NDArray[np.int64],
+    batch: npt.NDArray[np.int32],
+) -> int:  # fmt: skip
+    """Decode offsets and times of the records of one batch: see `decode.decode_times`."""
+    count, _, _ = scan_window(data, 0, len(data), rows)
+    row = rows[0]
+    kind = (row["problem"], row["magic"], row["codec"])
+    if count == 0 or kind != (problems.OK, 2, attributes.NONE):
+        return -1
+    out = no_outputs()._replace(offsets=offsets, timestamps=timestamps, batch=batch)
+    spans = np.array([[BATCH_HEADER_SIZE, row["size"]]])
+    _, code, _ = decode_records(data, spans, rows, 0, 1, 0, out)
+    return int(out.used[RECORDS]) if code == problems.OK else -1
 
 
 def _lacks_room(out: RecordOutputs, options: int, records: int, size: int) -> bool:

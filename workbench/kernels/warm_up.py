@@ -32,6 +32,7 @@ def compile_kernels() -> None:
             dispatch.scan_file(file.fileno(), 0, 0, np.zeros(4096, np.uint8), rows)
     dispatch.decode_records(data, spans, rows, 0, 0, 0, out)
     dispatch.decode_messages(data, spans, rows, 0, 0, 0, out)
+    dispatch.decode_times(data, rows, out.offsets, out.timestamps, out.batch)
     dispatch.check_crcs(data, 0, rows[:0], matches)
     dispatch.check_message_crcs(data, 0, rows[:0], matches)
     dispatch.first_invalid(data, 0, rows[:0])

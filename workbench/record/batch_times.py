@@ -65,8 +65,11 @@ def batch_times(data: npt.NDArray[np.uint8]) -> BatchTimes:
     Raises:
         CorruptRecordError: it is not whole, or cannot be read. The CRC is not checked.
     """
-    memory = _MEMORY
+    memory, out = _MEMORY, _MEMORY.out
     rows, spans = memory.rows, memory.spans
+    found = dispatch.decode_times(data, rows, out.offsets, out.timestamps, out.batch)
+    if found >= 0:
+        return BatchTimes(out.offsets[:found], out.timestamps[:found])
     count, _, code = dispatch.scan_window(data, 0, len(data), rows)
     if count == 0:
         raise CorruptRecordError(None, 0, problems.WORDS[int(code)])
