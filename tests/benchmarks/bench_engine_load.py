@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tests.benchmarks.measure import FOLDER, Timing, in_turn, peer, table
+from tests.benchmarks.measure import FOLDER, PARTITIONS, Timing, in_turn, peer, table
 from workbench.log_manager.manager import LogManager
 
-PARTITIONS: Final = 10_000
+TURNS: Final = 1  # minutes each
 THREADS: Final = 2  # `num.recovery.threads.per.data.dir`
 
 kafka = partial(peer, program="EnginePeer")
@@ -68,7 +68,7 @@ def main(count: int) -> None:
         if ending == "crash":
             ours(root, ending)  # leaves what the runs that count begin with
         theirs, mine = in_turn(
-            partial(kafka, "load", str(root), ending), partial(ours, root, ending), turns=2
+            partial(kafka, "load", str(root), ending), partial(ours, root, ending), turns=TURNS
         )
         assert theirs.records == mine.records == count, (theirs, mine)
         rows.append([

@@ -2,19 +2,17 @@
 
 import shutil
 
-from tests.benchmarks.measure import FOLDER, best_of, peer, table
+from tests.benchmarks.measure import FOLDER, PARTITIONS, best_of, peer, table
 from workbench.inspection.listing import list_log_directories
-
-COUNT = 10_000
 
 
 def main() -> None:
     """Print the table."""
-    root = FOLDER / f"partitions-{COUNT}"
+    root = FOLDER / f"partitions-{PARTITIONS}"
     if not (root / ".kafka_cleanshutdown").exists():
         shutil.rmtree(root, ignore_errors=True)
         root.mkdir(parents=True)
-        peer("partitions", str(root), str(COUNT))
+        peer("partitions", str(root), str(PARTITIONS))
     broker = peer("load", str(root))
 
     def opened() -> int:
@@ -34,7 +32,7 @@ def main() -> None:
     ):
         mine = best_of(run, 3)
         rows.append([name, f"{mine.wall:.2f} s", f"1/{broker.wall / mine.wall:.0f}"])
-    title = f"{COUNT} partitions; a broker's loadLogs takes {broker.wall:.1f} s"
+    title = f"{PARTITIONS} partitions; a broker's loadLogs takes {broker.wall:.1f} s"
     table(title, ["what", "wall", "of the broker"], rows)
 
 

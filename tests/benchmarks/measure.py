@@ -4,6 +4,7 @@ CPU time repeats within a few per cent where wall time doubles on a shared machi
 warms caches and compiled code and does not count.
 """
 
+import resource
 import subprocess
 import time
 from collections.abc import Callable, Sequence
@@ -17,6 +18,9 @@ from tests.kafka_broker import class_path, compile_java
 KAFKA = "4.2.0"
 ROUNDS = 7
 TURNS = 3
+PARTITIONS = min(10_000, (resource.getrlimit(resource.RLIMIT_NOFILE)[1] - 1000) // 2)
+"""Of two segments each: as many as Kafka, which keeps every `.log` open, can load here."""
+
 FOLDER = Path(__file__).parents[2] / "build" / "benchmarks"
 SERVER_FLAGS = (
     "-Xms1g", "-Xmx1g", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
