@@ -163,3 +163,4 @@ spark.stop()
 # - `logs.scan(...)` also gives Polars, DuckDB and Parquet: `to_polars()`, `to_duckdb()`,
 #   `to_parquet(path)`.
 # - `kafka-workbench --help`: list, dump, search, verify and export from the command line.
+# - How batches, index entries and segments come about: `02_how_a_log_is_written`.
