@@ -109,20 +109,17 @@ def analyze(
     first_offset, last_offset, last_of_first = UNKNOWN_OFFSET, -1, -1
     last_epoch, max_timestamp, source_codec, valid_bytes = -1, NO_TIMESTAMP, NONE, 0
     has_producers = False
-    taken: list[CheckedBatch] = []
-    rules = None if keeps_offsets else rules_of(context.config)
-    for batch in check_batches(records, rules, context.clock.now()):
+    taken = 0
+    if keeps_offsets:
+        batches = check_batches(records)
+    else:
+        batches = check_batches(records, rules_of(context.config), context.clock.now())
+    for batch in batches:
         epoch = batch.partition_leader_epoch
-        if origin is AppendOrigin.RAFT_LEADER and epoch != leader_epoch:
-            raise InvalidRecordError(
-                f"{where}: a batch from the controller's leader has epoch {epoch}, expected "
-                f"{leader_epoch}"
-            )
-        if batch.magic >= 2 and origin is AppendOrigin.CLIENT and batch.base_offset != 0:
-            raise InvalidRecordError(
-                f"{where}: the base offset of a batch from a client is {batch.base_offset}, it "
-                f"must be 0"
-            )
+        if (origin is AppendOrigin.CLIENT and batch.base_offset != 0 and batch.magic >= 2) or (
+            origin is AppendOrigin.RAFT_LEADER and epoch != leader_epoch
+        ):
+            raise _refused(where, batch, origin, leader_epoch)
         if is_follower and epoch > leader_epoch and epoch != NO_PARTITION_LEADER_EPOCH:
             break
         if not taken:
@@ -143,11 +140,12 @@ def analyze(
                 batch.position,
                 f"the CRC of the batch is not the stored {batch.crc:08x}",
             )
-        max_timestamp = max(max_timestamp, batch.max_timestamp)
+        if batch.max_timestamp > max_timestamp:  # noqa: PLR1730  # a third of the time of a call
+            max_timestamp = batch.max_timestamp
         valid_bytes += batch.size
         source_codec = batch.codec or source_codec
         has_producers = has_producers or batch.producer_id >= 0
-        taken.append(batch)
+        taken += 1
     info = LogAppendInfo(
         first_offset,
         last_offset,
@@ -160,4 +158,19 @@ def analyze(
         last_of_first,
         has_producers,
     )
-    return info, taken
+    return info, batches if taken == len(batches) else batches[:taken]
+
+
+def _refused(
+    where: object, batch: CheckedBatch, origin: AppendOrigin, leader_epoch: int
+) -> InvalidRecordError:
+    """Return what is wrong with a batch that does not come as its sender must send it."""
+    if origin is AppendOrigin.CLIENT:
+        return InvalidRecordError(
+            f"{where}: the base offset of a batch from a client is {batch.base_offset}, it must "
+            f"be 0"
+        )
+    return InvalidRecordError(
+        f"{where}: a batch from the controller's leader has epoch {batch.partition_leader_epoch}, "
+        f"expected {leader_epoch}"
+    )

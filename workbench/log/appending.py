@@ -83,17 +83,21 @@ def append(
         records = records.part(0, info.valid_bytes)
     with log.lock, context.guard("append to"):
         log.local.check_open()
+        now = context.clock.now()
         if keeps_offsets:
             _check_next_offset(log, records, info)
         else:
-            records, batches = _number(log, records, batches, info, origin, leader_epoch)
+            validator = LogValidator(
+                context.topic_partition, context.config, origin, leader_epoch, now
+            )
+            records, batches = _number(log, records, batches, info, validator)
         _assign_epochs(log, batches)
         if records.size > context.config.segment_bytes:
             raise RecordBatchTooLargeError(
                 f"{context.topic_partition}: an append of {records.size} bytes, segment.bytes is "
                 f"{context.config.segment_bytes}"
             )
-        segment = _maybe_roll(log, records.size, info)
+        segment = _maybe_roll(log, records.size, info, now)
         update = _NO_PRODUCERS
         if info.has_producers:
             update = _check_producers(log, records, segment, origin, transaction_version)
@@ -128,16 +132,13 @@ def _number(
     records: MemoryRecords,
     batches: list[CheckedBatch],
     info: LogAppendInfo,
-    origin: AppendOrigin,
-    leader_epoch: int,
+    validator: LogValidator,
 ) -> tuple[MemoryRecords, list[CheckedBatch]]:
     """Give the records offsets, epoch, time, and the topic's codec and format."""
     context = log.context
     config = context.config
     info.first_offset = log.log_end_offset
-    result = LogValidator(
-        context.topic_partition, config, origin, leader_epoch, context.clock.now()
-    ).validate_and_assign(records, batches, info.first_offset)
+    result = validator.validate_and_assign(records, batches, info.first_offset)
     info.max_timestamp = result.max_timestamp
     info.last_offset = result.next_offset - 1
     if config.message_timestamp_type == "LogAppendTime":
@@ -166,7 +167,7 @@ def _assign_epochs(log: LogBase, batches: list[CheckedBatch]) -> None:
             latest = epochs.latest
 
 
-def _maybe_roll(log: LogBase, size: int, info: LogAppendInfo) -> LogSegment:
+def _maybe_roll(log: LogBase, size: int, info: LogAppendInfo, now: int) -> LogSegment:
     """Return the segment that the records go to, a new one if the active one is full.
 
     Kafka: UnifiedLog.maybeRoll (4.2)
@@ -178,7 +179,7 @@ def _maybe_roll(log: LogBase, size: int, info: LogAppendInfo) -> LogSegment:
         info.max_timestamp,
         info.last_offset,
         size,
-        log.context.clock.now(),
+        now,
     )
     reason = why_roll(segment, params)
     if reason is None:
