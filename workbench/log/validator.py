@@ -291,10 +291,9 @@ class LogValidator:
         self, records: MemoryRecords, batches: list[CheckedBatch], builder: RecordsBuilder
     ) -> None:
         """Append all records to a builder, one offset after the other."""
-        rows = records.batches().rows
-        if len(rows) == 1 and rows[0]["magic"] == self._magic == 2:
+        if len(batches) == 1 and batches[0].magic == self._magic == 2:
             if not self._copy_encoded(records, batches[0], builder):
-                columns = columns_of(records.buffer, rows)
+                columns = columns_of(records.buffer, records.batches().rows)
                 first = builder.next_offset
                 offsets = np.arange(first, first + len(columns), dtype=np.int64)
                 builder.append_columns(replace(columns, offsets=offsets))

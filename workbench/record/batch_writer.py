@@ -108,7 +108,7 @@ class BatchWriter:
                 if is_asked:
                     raise ValueError(f"magic {magic} does not have {name}")
         self.level = level
-        if self.codec != NONE or level is not None:
+        if level is not None:
             compress(self.codec, b"", magic, level)  # says now that there is no such level
         self.base_offset = base_offset
         self.log_append_time = _or_none(log_append_time)
