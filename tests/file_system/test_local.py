@@ -10,7 +10,7 @@ import pytest
 
 from workbench.errors import LogDirectoryError
 from workbench.file_system import local
-from workbench.file_system.local import LOCAL, Entry
+from workbench.file_system.local import LOCAL, Entry, allow_open_files
 
 LOCK_ELSEWHERE = """
 import sys
@@ -144,3 +144,17 @@ def test_a_directory_is_locked_for_all_others(tmp_path: Path) -> None:
     held.release()
     assert lock_in_another_process(path) == 0
     LOCAL.lock(str(path)).release()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_a_process_may_open_as_many_files_as_it_may_ask_for() -> None:
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    hard = before[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, hard), hard))
+    try:
+        allow_open_files()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (hard, hard)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)

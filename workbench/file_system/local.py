@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -256,8 +257,12 @@ if sys.platform == "win32":
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 
     _sync: Final = os.fsync
+
+    def allow_open_files() -> None:
+        """Do nothing: there is no such limit here."""
 else:
     import fcntl
+    import resource
 
     _pread: Final = os.pread
     _pwrite: Final = os.pwrite
@@ -271,6 +276,16 @@ else:
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
     else:
         _sync: Final = os.fsync
+
+    def allow_open_files() -> None:
+        """Let this process open as many files as it may ask for, as a JVM does at its start.
+
+        Each log that is appended to keeps some open.
+        """
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if soft != hard:
+            with suppress(OSError, ValueError):  # macOS refuses more than it says
+                resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 LOCAL: Final = FileSystem()

@@ -20,6 +20,7 @@ FIRST_BUCKETS: Final = 16
 
 LOAD_FACTOR: Final = 0.75
 
+_ENDING: Final = ".snapshot"  # told apart before the whole name is: folders hold mostly others
 _HARMLESS: Final = "left over bytes"  # under the CRC like all others; a broker does not miss them
 
 
@@ -50,7 +51,11 @@ class SnapshotFiles:
         Kafka: ProducerStateManager.loadSnapshots (4.2)
         """
         entries = self._fs.list(self._directory) if self._fs.exists(self._directory) else []
-        names = [parse_file_name(entry.name) for entry in entries if not entry.is_directory]
+        names = [
+            parse_file_name(entry.name)
+            for entry in entries
+            if entry.name.endswith(_ENDING) and not entry.is_directory
+        ]
         self._offsets = {
             name.offset
             for name in names

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any, Final, Self
 from uuid import UUID
 
-from workbench.file_system.local import LOCAL, FileSystem
+from workbench.file_system.local import LOCAL, FileSystem, allow_open_files
 from workbench.files.names import TopicPartition
 from workbench.log.broker_config import BrokerConfig
 from workbench.log.clock import Clock, SystemClock
@@ -146,6 +146,7 @@ class LogManager:
         Kafka: LogManager.startup (4.2)
         """
         context = self._context
+        allow_open_files()
         try:
             self._identity = take_directories(context, *self._expected)
             outcomes = load_logs(
