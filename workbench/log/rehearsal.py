@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.errors import WorkbenchError
+from workbench.errors import LogDirectoryError, WorkbenchError
 from workbench.file_system.dry import DryFileSystem
 from workbench.files.names import file_name, parse_file_name
 from workbench.files.offset_index import OffsetIndex
@@ -81,7 +81,8 @@ def rehearse_lookup(
 
     Raises:
         ValueError: not exactly one of the two is given.
-        OSError: the folder cannot be read.
+        LogDirectoryError: there is no such folder.
+        OSError: it cannot be read.
 
     Kafka: UnifiedLog.read, fetchOffsetByTimestamp (4.2)
     """
@@ -111,7 +112,8 @@ def rehearse_recovery(
         ``result`` is the log's end offset.
 
     Raises:
-        OSError: the folder cannot be read.
+        LogDirectoryError: there is no such folder.
+        OSError: it cannot be read.
 
     Kafka: LogLoader.load (4.2)
     """
@@ -128,6 +130,8 @@ def _rehearse(
 ) -> Rehearsal:
     """Open a log on a dry copy and act on it; steps of opening count only where that is the act."""
     directory = os.path.abspath(directory)
+    if not os.path.isdir(directory):
+        raise LogDirectoryError(directory, "there is no such folder")
     steps: list[Step] = []
     clock = ManualClock(SystemClock().now())
     result, error = None, None
