@@ -139,7 +139,8 @@ def _delete_old(log: Log) -> None:
 
 
 def _clean(log: Log, rounds: list[Round], config: CleanerConfig) -> list[Cleaning]:
-    start, done = rounds[0].start, []
+    start = rounds[0].start
+    done: list[Cleaning] = []
     for each in rounds:
         first, bound = cleanable_range(log, start, each.now)
         if each.end is None:

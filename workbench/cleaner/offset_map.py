@@ -125,11 +125,16 @@ class OffsetMap:
         return np.frombuffer(b"".join(sums), np.uint64).reshape(-1, 2)
 
     def _find(self, digests: Digests) -> tuple[Longs, npt.NDArray[np.bool_]]:
-        """Return for each digest its slot and True, or the empty slot where it would be."""
+        """Return for each digest its slot and True, or the empty slot where it would be.
+
+        A full map has no empty slot; all slots were looked at then.
+        """
         slots = (digests[:, 0] % np.uint64(self.slots)).astype(np.int64)
         found = np.zeros(len(digests), np.bool_)
         open_ones = np.arange(len(digests))
-        while len(open_ones):
+        for _ in range(self.slots):
+            if not len(open_ones):
+                break
             at = slots[open_ones]
             is_taken = self._next_offsets[at] != 0
             is_equal = is_taken & (self._digests[at] == digests[open_ones]).all(axis=1)
