@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from tests import naive
 from tests.cleaner.cleaning import Cleanable
 from tests.log.logs import NOW
-from workbench.errors import CorruptRecordError
+from workbench.cleaner.decisions import Reason
+from workbench.errors import CleaningAbortedError, CorruptRecordError
 from workbench.layout.attributes import CODEC_NAMES
 from workbench.record.memory_records import MemoryRecords
 
@@ -96,3 +98,39 @@ def test_a_size_that_cannot_be_right_ends_the_cleaning(log: Cleanable) -> None:
         segment.log.file.write(size.to_bytes(4), 8)
         with pytest.raises(CorruptRecordError, match=problem):
             log.clean()
+
+
+def test_messages_of_another_magic_than_their_wrapper_are_put_right(log: Cleanable) -> None:
+    """CL-19: 4.2 makes batches of magic 2 of all old ones."""
+    records = [
+        naive.Record(offset, NOW if offset else -1, b"%d" % (offset % 3), b"v")
+        for offset in range(5)
+    ]
+    segment = log.log.active_segment
+    segment.log.append(naive.wrapper(1, records, 1, inner_magic=0))
+    tombstone = naive.Record(5, NOW, b"7", None)
+    segment.log.append(naive.message(1, tombstone) + naive.message(1, naive.Record(6, NOW, b"8")))
+    log.log.roll(20)
+    cleaning = log.clean(upper=20)
+    assert log.offsets == [2, 3, 4, 5, 6]
+    assert rows(log)["magic"].tolist() == [2, 2, 2]
+    assert rows(log)["codec"].tolist() == [1, 0, 0]
+    assert cleaning.decisions.reason_of(5) == Reason.TOMBSTONE_OF_OLD_FORMAT
+
+
+def test_a_segment_whose_offsets_lie_too_far_is_split_and_cleaning_begins_anew(
+    log: Cleanable,
+) -> None:
+    """CL-24."""
+    log.append_each(1, 2)
+    segment, far = log.log.active_segment, 2**31 + 5
+    for offset in (far, far + 1):
+        batch = MemoryRecords.of((NOW, b"1", b"v"), base_offset=offset)
+        segment.log.append(batch)
+    log.log.roll(far + 10)
+    with pytest.raises(CleaningAbortedError, match="anew"):
+        log.clean(upper=far + 10)
+    assert [one.base_offset for one in log.log.segments] == [0, far, far + 10]
+    assert log.offsets == [0, 1, far, far + 1]
+    log.clean(upper=far + 10)
+    assert log.offsets == [1, far + 1]

@@ -164,3 +164,59 @@ def test_rounds_with_a_small_map_come_to_the_end_of_aborted_transactions(log: Cl
     assert log.offsets == [1, 3, 4]
     log.clean_twice()
     assert log.offsets == [3, 4]
+
+
+def test_a_commit_marker_stays_with_an_empty_batch_of_its_transaction(log: Cleanable) -> None:
+    """CL-34."""
+    log.within(1, 2, 3)
+    log.roll()
+    log.within(2, 2, 3)
+    log.commit(2)
+    log.roll()
+    log.append_each(2, 3)
+    log.commit(1)
+    log.roll()
+    for now in (NOW, LATER):
+        log.clean(now=now)
+        assert (log.keys, log.last_offsets) == ([2, 3], [1, 3, 4, 5, 6, 7])
+    log.within(2, 1)
+    log.commit(2)
+    log.roll()
+    log.clean()
+    assert log.last_offsets == [1, 4, 5, 6, 7, 8, 9]
+    log.clean_twice()
+    assert (log.keys, log.last_offsets) == ([2, 3, 1], [1, 5, 6, 7, 8, 9])
+
+
+def test_a_marker_that_is_all_of_a_producer_becomes_an_empty_batch(log: Cleanable) -> None:
+    """CL-35: and stays one."""
+    log.commit(1)
+    log.append_each(2, 3)
+    log.roll()
+    for _ in range(3):
+        log.clean_twice()
+        assert (log.keys, log.offsets, log.last_offsets) == ([2, 3], [1, 2], [0, 1, 2])
+
+
+def test_batches_that_are_sent_again_are_known_after_cleaning(log: Cleanable) -> None:
+    """CL-25: though some have lost their records."""
+    sent = [(1, (1, 2, 3)), (2, (3, 1, 4)), (3, (1, 4))]
+    for producer, keys in sent:
+        log.produce(producer, *keys)
+    log.roll()
+    log.clean()
+    assert (log.last_offsets, log.offsets, log.keys) == ([2, 5, 7], [1, 3, 6, 7], [2, 3, 1, 4])
+    log.produce(4, 2)
+    log.roll()
+    log.clean()
+    assert (log.last_offsets, log.offsets) == ([2, 5, 7, 8], [3, 6, 7, 8])
+    for path in log.home.path.glob("*.snapshot"):
+        path.unlink()
+    log.log = log.home.reopen(log.log, clean=False)
+    for producer, keys in sent:
+        records = MemoryRecords.of(
+            *[(NOW, b"%d" % key, b"v") for key in keys],
+            producer_id=producer, producer_epoch=0, base_sequence=0,
+        )  # fmt: skip
+        log.log.append_as_leader(records)
+    assert log.log.log_end_offset == 9
