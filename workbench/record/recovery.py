@@ -16,7 +16,7 @@ from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import SMALLEST_MESSAGE
 from workbench.record.source import FileSource
 
-_WINDOW: Final = 1 << 20  # bytes; stays in a core's second-level cache between read and CRC
+_WINDOW: Final = 8 << 20  # bytes; what a window costs beside its bytes counts for little then
 _ROWS: Final = 16384
 
 Rows = npt.NDArray[Any]
@@ -47,7 +47,7 @@ class WholeBatches(NamedTuple):
 def whole_batches(source: FileSource, end: int) -> Iterator[WholeBatches]:
     """Yield the batches of [0, end) up to the first that a broker does not take for whole.
 
-    The last item may hold no batches, but the problem. Uses about 1 MiB, more where a batch is
+    The last item may hold no batches, but the problem. Uses about 10 MiB, more where a batch is
     larger.
 
     Raises:
