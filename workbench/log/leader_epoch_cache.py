@@ -10,6 +10,7 @@ Kafka: LeaderEpochFileCache, LeaderEpochCheckpointFile (4.2)
 import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Final
 
 from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
@@ -233,9 +234,11 @@ class LeaderEpochCache:
             self._context.fs.write_atomically(self.path, data)
 
     def _write_later(self) -> None:
-        with self._lock:
-            if self._context.fs.exists(self._context.directory):  # else the log has been deleted
-                self._write()
+        """Kafka: CheckpointFileWithFailureHandler.writeIfDirExists (4.2)."""
+        with self._lock, self._context.guard("write the leader epochs of"):
+            data = LeaderEpochs(self._entries).encode()
+            with suppress(FileNotFoundError):  # the folder was renamed or deleted meanwhile
+                self._context.fs.write_atomically(self.path, data)
 
 
 def _epoch(entry: EpochEntry) -> int:

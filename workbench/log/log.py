@@ -8,8 +8,10 @@ read from. Flushing syncs without the lock and takes it to raise the recovery po
 Kafka: UnifiedLog (4.2)
 """
 
+import errno
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Self
 
 from workbench.file_system.local import LOCAL, FileSystem
@@ -264,11 +266,24 @@ class Log(LogReading, LogChanges):
                 reason="the log is deleted",
             )
             self.delete_snapshots(doomed, asynchronous=False)
-            fs = self.context.fs
+            self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        """Remove the folder and what is in it; what was put off may still write a file there."""
+        fs = self.context.fs
+        while True:
             for entry in fs.list(self.directory):
                 if not entry.is_directory:
-                    fs.remove(self.context.path(entry.name))
-            fs.remove_directory(self.directory)
+                    with suppress(FileNotFoundError):
+                        fs.remove(self.context.path(entry.name))
+            try:
+                fs.remove_directory(self.directory)
+            except OSError as error:
+                is_refilled = error.errno == errno.ENOTEMPTY
+                if is_refilled and not any(e.is_directory for e in fs.list(self.directory)):
+                    continue
+                raise
+            return
 
 
 def _topic_partition(directory: str) -> TopicPartition:

@@ -286,7 +286,13 @@ class LogBase:
             if flush_offset <= self.local.recovery_point:
                 return
             before = self.local.recovery_point
-            state = self.local.flush(flush_offset)
+            try:
+                state = self.local.flush(flush_offset)
+            except FileNotFoundError:  # a segment was deleted, or the folder renamed, meanwhile
+                with self.lock:
+                    if self.local.is_closed:
+                        return
+                    state = self.local.flush(flush_offset)
             with self.lock:
                 self.local.mark_flushed(offset, state)
             self.context.tell("flushed", "", recovery_point=offset, before=before)
