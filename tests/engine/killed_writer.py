@@ -113,7 +113,9 @@ class Writer:
 
     def _truncate(self) -> None:
         offset = self._rng.randrange(max(self._end - 60, 0), self._end + 1)
-        self._do("truncate", lambda: self._log.truncate_to(offset), offset)
+        is_within = offset >= self._log.segments[0].base_offset
+        step = "truncate" if is_within else "truncate fully"
+        self._do(step, lambda: self._log.truncate_to(offset), offset)
         self._checkpoint()
 
     def _truncate_fully(self) -> None:
