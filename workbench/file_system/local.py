@@ -60,8 +60,12 @@ class _Descriptor(int):
 class File(FileSource):
     """A file that may be written at any position; opened when it is first used.
 
-    Threads may share one. `path` follows renames that the file system is asked for with this file.
-    A file that was closed opens again when it is used again.
+    Threads may share one. A file that was closed opens again when it is used again; who renames it
+    holds `naming` until `path` is the new name, so that no thread looks for it under the old one.
+
+    Attributes:
+        path: of the file.
+        naming: held while it is opened.
 
     Args:
         path: of the file.
@@ -78,14 +82,14 @@ class File(FileSource):
         self.path = path
         self._flags = _READ_ONLY if read_only else _READ_WRITE
         self._descriptor = None if descriptor is None else _Descriptor(descriptor)
-        self._opening = threading.Lock()
+        self.naming = threading.RLock()
 
     @property
     def descriptor(self) -> int:  # type: ignore[override]  # the base keeps it as an attribute
         """The operating system's number of the open file; keep it while it is used."""
         descriptor = self._descriptor
         if descriptor is None:
-            with self._opening:
+            with self.naming:
                 descriptor = self._descriptor
                 if descriptor is None:
                     descriptor = self._descriptor = _Descriptor(os.open(self.path, self._flags))
@@ -114,7 +118,7 @@ class File(FileSource):
 
     def close(self) -> None:
         """Close the file once nobody reads it any more; a second call does nothing."""
-        with self._opening:
+        with self.naming:
             self._descriptor = None
 
 

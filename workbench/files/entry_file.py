@@ -14,6 +14,7 @@ import os
 import threading
 import weakref
 from collections import deque
+from contextlib import ExitStack
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -247,7 +248,7 @@ class EntryFile:
 
         Kafka: AbstractIndex.renameTo, LazyIndex.renameTo (4.2)
         """
-        with self._lock:
+        with self._lock, self._file.naming:
             try:
                 self._fs.rename(self.path, path)
             except FileNotFoundError:
@@ -255,6 +256,11 @@ class EntryFile:
                     raise
             finally:
                 self._set_path(path)
+
+    def hold_name(self, stack: ExitStack) -> None:
+        """Let nobody look for the file by its name before ``stack`` is closed."""
+        stack.enter_context(self._lock)
+        stack.enter_context(self._file.naming)
 
     def update_directory(self, directory: str) -> None:
         """Follow the folder, which was renamed.

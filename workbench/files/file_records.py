@@ -4,6 +4,7 @@ Kafka: FileRecords, FileLogInputStream (4.2)
 """
 
 import os
+from contextlib import ExitStack
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -109,6 +110,16 @@ class FileRecords:
         """Where the file is; follows `rename_to` and `update_directory`."""
         return self.file.path
 
+    @property
+    def modified_ms(self) -> int:
+        """When the file was last written, ms since the epoch."""
+        with self.file.naming:
+            return self.fs.stat(self.path).modified_ms
+
+    def hold_name(self, stack: ExitStack) -> None:
+        """Let nobody look for the file by its name before ``stack`` is closed."""
+        stack.enter_context(self.file.naming)
+
     # --- changing ----------------------------------------------------------------------------
 
     def append(self, records: MemoryRecords | Data) -> int:
@@ -182,10 +193,11 @@ class FileRecords:
 
         Kafka: FileRecords.renameTo (4.2)
         """
-        try:
-            self.fs.rename(self.path, path)
-        finally:
-            self.file.path = path
+        with self.file.naming:
+            try:
+                self.fs.rename(self.path, path)
+            finally:
+                self.file.path = path
 
     def update_directory(self, directory: str) -> None:
         """Follow the folder, which was renamed.

@@ -6,6 +6,8 @@ Kafka: TransactionIndex (4.2)
 """
 
 import os
+import threading
+from contextlib import ExitStack
 from typing import Any, Final
 
 import numpy as np
@@ -42,6 +44,7 @@ class WritableTransactionIndex:
         self._fs = fs
         self._file: File = fs.open(path)
         self._size: int | None = None  # bytes; -1: there is no file; None: not looked at yet
+        self._naming = threading.RLock()  # held while it is looked for, or renamed
         self._last_offset: int | None = None  # of what was appended here; None: nothing was
 
     @property
@@ -184,13 +187,19 @@ class WritableTransactionIndex:
 
         Kafka: TransactionIndex.renameTo (4.2)
         """
-        try:
-            self._fs.rename(self.path, path)
-        except FileNotFoundError:
-            if self._fs.exists(self.path):
-                raise
-        finally:
-            self.path = self._file.path = path
+        with self._naming, self._file.naming:
+            try:
+                self._fs.rename(self.path, path)
+            except FileNotFoundError:
+                if self._fs.exists(self.path):
+                    raise
+            finally:
+                self.path = self._file.path = path
+
+    def hold_name(self, stack: ExitStack) -> None:
+        """Let nobody look for the file by its name before ``stack`` is closed."""
+        stack.enter_context(self._naming)
+        stack.enter_context(self._file.naming)
 
     def update_directory(self, directory: str) -> None:
         """Follow the folder, which was renamed.
@@ -215,11 +224,12 @@ class WritableTransactionIndex:
     def _find_size(self) -> int:
         size = self._size
         if size is None:
-            try:
-                size = self._fs.stat(self.path).size
-            except FileNotFoundError:
-                size = -1
-            self._size = size
+            with self._naming:
+                try:
+                    size = self._fs.stat(self.path).size
+                except FileNotFoundError:
+                    size = -1
+                self._size = size
         return size
 
     def _read(self) -> npt.NDArray[Any]:

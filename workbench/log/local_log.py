@@ -7,6 +7,7 @@ Kafka: LocalLog (4.2)
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from typing import NamedTuple
 
 from workbench.errors import OffsetOutOfRangeError, StorageError
@@ -379,11 +380,13 @@ class LocalLog:
         """
         renamed = os.path.join(self.context.log_directory, name)
         before = self.context.directory
-        self.context.fs.rename(before, renamed)
+        with ExitStack() as names_held:
+            self.segments.hold_names(names_held)
+            self.context.fs.rename(before, renamed)
+            self.context.move_to(renamed)
+            self.segments.update_directory(renamed)
         self.context.fs.sync_directory(self.context.log_directory)
         if renamed == before:
             return False
-        self.context.move_to(renamed)
-        self.segments.update_directory(renamed)
         self.context.tell("folder renamed", f"from {os.path.basename(before)}", renamed)
         return True

@@ -248,20 +248,11 @@ class LogBase:
         def flush_rolled() -> None:
             with self.context.guard("flush the snapshot of"):
                 if snapshot is not None:
-                    self._sync_if_exists(snapshot)
+                    self.producer_state.flush_snapshot(snapshot)
             self.flush_up_to(segment.base_offset)
 
         self.context.scheduler.schedule("flush-log", flush_rolled)
         return segment
-
-    def _sync_if_exists(self, path: str) -> None:
-        fs = self.context.fs
-        if fs.exists(path):
-            file = fs.open(path)
-            try:
-                file.sync()
-            finally:
-                file.close()
 
     def flush(self, *, force_active_segment: bool = False) -> None:
         """Return when all records are on the disk.

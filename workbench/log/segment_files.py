@@ -11,6 +11,7 @@ Kafka: LocalLog, its static part (4.2)
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from workbench.files.names import CLEANED, DELETED, SEGMENT_KINDS, SWAP, file_name
@@ -323,7 +324,7 @@ def delete_producer_snapshots(
             log_directory, f"delete producer snapshots of {context.topic_partition}"
         ):
             for path in marked:
-                if context.fs.exists(path):
+                with suppress(FileNotFoundError):  # its folder was renamed
                     context.fs.remove(path)
                     context.tell("snapshot removed", "its segment is gone", path)
 

@@ -3,6 +3,8 @@
 Kafka: LogSegment (4.2)
 """
 
+from contextlib import ExitStack
+
 from workbench.files.file_records import FileRecords
 from workbench.files.names import DELETED
 from workbench.files.writable_index import WritableOffsetIndex, WritableTimeIndex
@@ -36,7 +38,7 @@ class SegmentParts:
     @property
     def last_modified(self) -> int:
         """When the `.log` was last written, ms since the epoch."""
-        return self.log.fs.stat(self.log.path).modified_ms
+        return self.log.modified_ms
 
     def change_suffix(self, old: str, new: str) -> None:
         """Rename the files: `.log` + ``old`` becomes `.log` + ``new``, and so the indexes.
@@ -53,8 +55,13 @@ class SegmentParts:
         """Whether the files have the suffix `.deleted`."""
         return self.log.path.endswith(DELETED)
 
+    def hold_names(self, stack: ExitStack) -> None:
+        """Let nobody look for the files by their names before ``stack`` is closed."""
+        for part in self._parts():
+            part.hold_name(stack)
+
     def update_directory(self, directory: str) -> None:
-        """Follow the folder, which was renamed."""
+        """Follow the folder, which was renamed; the names must be held."""
         for part in self._parts():
             part.update_directory(directory)
 

@@ -8,6 +8,7 @@ Kafka: LogSegments (4.2)
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
+from contextlib import ExitStack
 
 from workbench.log.segment import LogSegment
 
@@ -154,8 +155,13 @@ class LogSegments:
         """Bytes of the batches of all of them."""
         return total_size(self._state[1])
 
+    def hold_names(self, stack: ExitStack) -> None:
+        """Let nobody look for a file by its name before ``stack`` is closed."""
+        for segment in self._state[1]:
+            segment.hold_names(stack)
+
     def update_directory(self, directory: str) -> None:
-        """Follow the folder, which was renamed."""
+        """Follow the folder, which was renamed; the names must be held."""
         for segment in self._state[1]:
             segment.update_directory(directory)
 
