@@ -124,6 +124,9 @@ class DryFile(File):
         """Do nothing but look whether the file is there."""
         _ = self.overlay
 
+    def prepare_removal(self) -> None:
+        """Do nothing: one process predicts."""
+
     def close(self) -> None:
         """Close what is open on the disk."""
         if self._overlay is not None:

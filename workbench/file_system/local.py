@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -115,6 +116,17 @@ class File(FileSource):
     def sync(self) -> None:
         """Return when all that was written is on the disk."""
         _sync(self.descriptor)
+
+    def prepare_removal(self) -> None:
+        """Let who reads the file read on when it is removed, where the system allows that.
+
+        It is closed with the last reference to it then.
+        """
+        if os.name == "nt":
+            self.close()
+            return
+        with suppress(FileNotFoundError):
+            _ = self.descriptor
 
     def close(self) -> None:
         """Close the file once nobody reads it any more; a second call does nothing."""

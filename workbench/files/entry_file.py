@@ -270,7 +270,7 @@ class EntryFile:
         self._set_path(os.path.join(directory, os.path.basename(self.path)))
 
     def delete_if_exists(self) -> bool:
-        """Remove the file; return whether it was there.
+        """Remove the file; return whether it was there. Nothing can be appended any more then.
 
         Kafka: AbstractIndex.deleteIfExists (4.2)
         """
@@ -281,6 +281,8 @@ class EntryFile:
                 self._fs.remove(self.path)
             except FileNotFoundError:
                 return False
+            self._count = self._max_entries = self._file_size = 0  # for who reads on, it is empty
+            self._note_last()
             return True
 
     # --- for the kinds of index ---------------------------------------------------------------

@@ -71,6 +71,7 @@ class FileRecords:
         self.file = file
         self.size = size
         self._file_size = size  # bytes, with what is allocated ahead
+        self._modified_ms: int | None = None  # None while there is a file that tells
 
     @classmethod
     def open(
@@ -112,9 +113,11 @@ class FileRecords:
 
     @property
     def modified_ms(self) -> int:
-        """When the file was last written, ms since the epoch."""
+        """When the file was last written, ms since the epoch; also of one that was removed."""
         with self.file.naming:
-            return self.fs.stat(self.path).modified_ms
+            if self._modified_ms is None:
+                return self.fs.stat(self.path).modified_ms
+            return self._modified_ms
 
     def hold_name(self, stack: ExitStack) -> None:
         """Let nobody look for the file by its name before ``stack`` is closed."""
@@ -207,16 +210,20 @@ class FileRecords:
         self.file.path = os.path.join(directory, os.path.basename(self.path))
 
     def delete_if_exists(self) -> bool:
-        """Close and remove the file; return whether it was there.
+        """Remove the file; return whether it was there.
+
+        Who reads from it goes on undisturbed. (Kafka closes it, and an answer that is late fails.)
 
         Kafka: FileRecords.deleteIfExists (4.2)
         """
-        self.file.close()
-        try:
-            self.fs.remove(self.path)
-        except FileNotFoundError:
-            return False
-        return True
+        with self.file.naming:
+            self.file.prepare_removal()
+            try:
+                self._modified_ms = self.fs.stat(self.path).modified_ms
+                self.fs.remove(self.path)
+            except FileNotFoundError:
+                return False
+            return True
 
     # --- reading -----------------------------------------------------------------------------
 
