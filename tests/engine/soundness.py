@@ -20,6 +20,7 @@ from workbench.log.producer_rebuild import load_producers
 from workbench.log.producer_state import ProducerStateConfig, ProducerStateManager
 from workbench.log.segment import LogSegment
 from workbench.record.crc import crc32c
+from workbench.record.memory_records import MemoryRecords
 
 Rows = npt.NDArray[Any]
 
@@ -42,17 +43,20 @@ def _batch(row: Any, data: bytes) -> StoredBatch:
     return StoredBatch(first, last, epoch, producer_id, data)
 
 
-def stored_batches(segment: LogSegment) -> list[StoredBatch]:
-    """Return the batches of a segment's file; they must fill it, and their checksums be right."""
-    rows = segment.log.batches().rows
-    data = bytes(segment.log.read(0, segment.size))
-    assert len(data) == (int(rows["position"][-1] + rows["size"][-1]) if len(rows) else 0)
-    found = []
-    for row in rows:
+def batches_in(records: MemoryRecords) -> Iterator[StoredBatch]:
+    """Yield the whole batches of what was read; their checksums must be right."""
+    data = bytes(records)
+    for row in records.batches().rows:
         start, size = int(row["position"]), int(row["size"])
         batch = data[start : start + size]
         assert crc32c(batch[_CRC_FROM:]) == int(row["crc"])
-        found.append(_batch(row, batch))
+        yield _batch(row, batch)
+
+
+def stored_batches(segment: LogSegment) -> list[StoredBatch]:
+    """Return the batches of a segment's file; they must fill it, and their checksums be right."""
+    found = list(batches_in(segment.log.read(0, segment.size)))
+    assert sum(len(batch.data) for batch in found) == segment.size
     return found
 
 
@@ -73,15 +77,11 @@ def read_batches(log: Log, max_bytes: int = 1 << 20) -> Iterator[StoredBatch]:
     """Yield the batches that a reader gets, from the log's start to its end."""
     position = log.log_start_offset
     while position < log.log_end_offset:
-        records = log.read(position, max_bytes).records
-        rows = records.batches().rows
-        if not len(rows):
+        found = list(batches_in(log.read(position, max_bytes).records))
+        if not found:
             return  # what is behind was taken out of the last segment
-        data = bytes(records)
-        for row in rows:
-            start, size = int(row["position"]), int(row["size"])
-            yield _batch(row, data[start : start + size])
-        position = int(rows["last_offset"][-1]) + 1
+        yield from found
+        position = found[-1].last_offset + 1
 
 
 def assert_sound(log: Log, *, is_loaded: bool = True) -> list[StoredBatch]:
