@@ -1,9 +1,13 @@
 """The log of one partition, as a broker keeps it: append, read, roll, flush, truncate, retain.
 
-Locks: `Log.lock` guards everything that changes the log. Appends, rolls, truncation, deletion and
-what moves the high watermark or the log start hold it. Reading holds none: it takes the segments
-and the log's end as they are at its beginning, and segments that are deleted meanwhile can still be
-read from. Flushing syncs without the lock and takes it to raise the recovery point.
+Locks: `Log.lock` guards everything that changes the log. Appends, rolls, truncation, deletion,
+renaming and what moves the high watermark or the log start hold it. Reading takes the segments and
+the log's end as they are at its beginning and holds no lock, but for a moment where the place of
+the high watermark or of an undecided transaction is not known yet; segments that are deleted
+meanwhile can still be read from. Flushing syncs without the lock and takes it to raise the recovery
+point, unless the log was truncated meanwhile. Below it, and never held by who waits for it, are the
+lock of the leader epochs, that of each index (its entries in memory, its file's size) and
+`File.naming` of each file (its name while it is opened or renamed), taken in this order.
 
 Kafka: UnifiedLog (4.2)
 """
