@@ -39,8 +39,16 @@ def compress(data: bytes | memoryview, level: int = DEFAULT_LEVEL) -> bytes:
     """Return ``data`` as one frame without a content size, like the stream that Kafka writes."""
     if not _HAS_ZSTANDARD:
         return bytes(cramjam.zstd.compress(data, level))
-    stream = _zstandard().ZstdCompressor(level=level, write_content_size=False).compressobj()
+    stream = _compressor(level).compressobj()
     return bytes(stream.compress(data) + stream.flush())
+
+
+def _compressor(level: int) -> Any:
+    """Return this thread's compressor of a level: making one costs more than a batch of 16 KB."""
+    made: dict[int, Any] = _THREAD.__dict__.setdefault("compressors", {})
+    if level not in made:
+        made[level] = _zstandard().ZstdCompressor(level=level, write_content_size=False)
+    return made[level]
 
 
 def decompress(data: memoryview, arena: Arena) -> None:
