@@ -11,7 +11,6 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from contextlib import suppress
 from typing import Final, NamedTuple
 
 import numpy as np
