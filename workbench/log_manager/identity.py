@@ -7,7 +7,7 @@ Kafka: MetaPropertiesEnsemble, KafkaRaftServer.initializeLogDirs (4.2)
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -110,7 +110,7 @@ def make_missing(
     cluster_id = identity.cluster_id or text.format_uuid(random_uuid(rng))
     ids = dict(identity.directory_ids)
     for directory in missing:
-        ids[directory] = random_uuid(rng)
+        ids[directory] = _unused_id(rng, ids.values())
         properties = {
             "node.id": str(node_id),
             "directory.id": text.format_uuid(ids[directory]),
@@ -120,6 +120,16 @@ def make_missing(
         made = MetaProperties(node_id, cluster_id, ids[directory], properties=properties)
         fs.write_atomically(os.path.join(directory, META_PROPERTIES), made.encode())
     return Identity(node_id, cluster_id, ids) if missing else identity
+
+
+def _unused_id(rng: Random, used: Collection[UUID]) -> UUID:
+    """Return an id that no other directory has; ``rng`` may be seeded as it was for another one.
+
+    Kafka: MetaPropertiesEnsemble.Copier.generateValidDirectoryId (4.2)
+    """
+    while (found := random_uuid(rng)) in used:
+        pass
+    return found
 
 
 def random_uuid(rng: Random) -> UUID:

@@ -85,19 +85,24 @@ def truncate_to(
 ) -> None:
     """Truncate logs to offsets, then write the recovery points of their directories.
 
+    Also the log start offsets, where one fell: a start behind a log's end empties the log when it
+    is loaded. (Kafka writes those a minute later.)
+
     Kafka: LogManager.truncateTo (4.2)
     """
-    touched: dict[str, None] = {}
+    touched: dict[str, bool] = {}  # path of a directory → whether a log of it starts earlier now
     for partition, offset in offsets.items():
         log = context.registry.get(partition, is_future=is_future)
         if log is None:
             continue
         stops_cleaning = not is_future and offset < log.active_segment.base_offset
+        start = log.log_start_offset
         with _without_cleaning(context, log, needed=stops_cleaning):
             if log.truncate_to(offset):
-                touched[log.parent_directory] = None
-    for path in touched:
-        context.checkpoint_recovery_points(path)
+                path = log.parent_directory
+                touched[path] = touched.get(path, False) or log.log_start_offset < start
+    for path, starts_earlier in touched.items():
+        _checkpoint(context, path, starts_earlier=starts_earlier)
 
 
 def truncate_fully_and_start_at(
@@ -108,16 +113,24 @@ def truncate_fully_and_start_at(
     is_future: bool,
     log_start_offset: int | None,
 ) -> None:
-    """Delete all records of a log and let it go on at an offset; write the recovery points.
+    """Delete all records of a log and let it go on at an offset; write checkpoints as above.
 
     Kafka: LogManager.truncateFullyAndStartAt (4.2)
     """
     log = context.registry.get(topic_partition, is_future=is_future)
     if log is None:
         return
+    start = log.log_start_offset
     with _without_cleaning(context, log, needed=not is_future):
         log.truncate_fully_and_start_at(offset, log_start_offset)
-    context.checkpoint_recovery_points(log.parent_directory)
+    starts_earlier = log.log_start_offset < start
+    _checkpoint(context, log.parent_directory, starts_earlier=starts_earlier)
+
+
+def _checkpoint(context: ManagerContext, path: str, *, starts_earlier: bool) -> None:
+    if starts_earlier:
+        context.checkpoint_log_start_offsets(path)
+    context.checkpoint_recovery_points(path)
 
 
 @contextmanager
