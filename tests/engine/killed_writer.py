@@ -115,13 +115,16 @@ class Writer:
         offset = self._rng.randrange(max(self._end - 60, 0), self._end + 1)
         is_within = offset >= self._log.segments[0].base_offset
         step = "truncate" if is_within else "truncate fully"
-        self._do(step, lambda: self._log.truncate_to(offset), offset)
-        self._checkpoint()
+        self._do(step, lambda: self._with_checkpoint(self._log.truncate_to, offset), offset)
 
     def _truncate_fully(self) -> None:
         offset = self._end + 5
-        log = self._log
-        self._do("truncate fully", lambda: log.truncate_fully_and_start_at(offset), offset)
+        truncate = self._log.truncate_fully_and_start_at
+        self._do("truncate fully", lambda: self._with_checkpoint(truncate, offset), offset)
+
+    def _with_checkpoint(self, truncate: Callable[[int], object], offset: int) -> None:
+        """Truncate, and write the checkpoints as a log manager does."""
+        truncate(offset)
         self._checkpoint()
 
     def _delete_records(self) -> None:

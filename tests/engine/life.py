@@ -101,6 +101,7 @@ class Life:
 
     def observe(self, start: int | None = None, *, is_clean: bool = False) -> None:
         """Mark what has to be on the disk now, and what had to from the beginning of a step on."""
+        assert self.log.recovery_point <= self.log.log_end_offset
         batches = all_batches(self.log)
         for batch in batches:
             self.written.setdefault(batch.first_offset, set()).add(batch)

@@ -58,6 +58,20 @@ def truncations(life: Life) -> None:
     life.wait(2000)
 
 
+def truncation_before_a_flush(life: Life) -> None:
+    """Truncate what a roll wanted to flush, before it comes to it."""
+    for _ in range(4):
+        life.append()
+    life.hold_tasks()
+    for _ in range(6):
+        life.append(3)
+    life.truncate_to(7)
+    life.run_tasks()
+    for _ in range(8):
+        life.append(3, epoch=1)
+    life.checkpoint()
+
+
 def retention(life: Life) -> None:
     """Let the log start later, by a client's wish and by time."""
     for _ in range(14):
@@ -172,6 +186,7 @@ SCRIPTS: tuple[Script, ...] = (
     appends,
     rolls,
     truncations,
+    truncation_before_a_flush,
     retention,
     deleted_unflushed,
     producers,

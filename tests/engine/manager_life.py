@@ -139,6 +139,18 @@ class ManagerLife:
             self.do(lambda: log.append_as_leader(batch))
             self.do(lambda: log.update_high_watermark(log.log_end_offset))
 
+    def flush(self, name: str) -> None:
+        """Flush a log that is not offline."""
+        log = self.manager.get_log(name)
+        if log is not None:
+            self.do(log.flush)
+
+    def delete_records(self, name: str, offset: int) -> None:
+        """Raise the start of a log that is not offline."""
+        log = self.manager.get_log(name)
+        if log is not None:
+            self.do(lambda: log.delete_records(offset))
+
     def wait(self, ms: int) -> None:
         """Let time pass: the periodic tasks run."""
         for _ in range(ms // 1000):
@@ -184,9 +196,7 @@ def live(life: ManagerLife) -> None:
     for number in range(6):
         life.append("orders-0", 3)
         life.append("users-1", 1 + number % 2)
-    orders = life.manager.get_log("orders-0")
-    if orders is not None:
-        life.do(lambda: orders.delete_records(9))
+    life.delete_records("orders-0", 9)
     life.do(lambda: life.manager.truncate_to({TopicPartition("users", 1): 8}))
     life.append("users-1")
     life.wait(6000)
@@ -196,8 +206,15 @@ def live(life: ManagerLife) -> None:
     life.move("orders-1", "b")
     life.append("orders-0")
     life.wait(6000)
-    life.do(lambda: life.manager.truncate_fully_and_start_at(TopicPartition("users", 1), 30))
-    life.append("users-1")
+    users = TopicPartition("users", 1)
+    life.do(lambda: life.manager.truncate_fully_and_start_at(users, 30))
+    for _ in range(3):
+        life.append("users-1")
+    life.delete_records("users-1", 35)
+    life.wait(8000)
+    life.do(lambda: life.manager.truncate_to({users: 32}))
+    life.append("users-1", 1)
+    life.flush("users-1")
     life.wait(65_000)
     life.append("orders-1", 4)
     life.append("orders-0", 4)

@@ -18,7 +18,7 @@ STATES_OF_A_SCRIPT = 60
 STATES_OF_A_LIFE = 25
 CRASHES = 6
 STATES_OF_A_CRASH = 8
-STATES_OF_A_MANAGER = 120
+STATES_OF_A_MANAGER = 150
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.__name__)
