@@ -19,7 +19,6 @@ from workbench.record.batch_times import BatchTimes, batch_times
 from workbench.record.memory_records import MemoryRecords
 
 MAX_SIZE: Final = 2**31 - 1  # bytes of a segment
-_FIRST_WINDOW: Final = 1 << 16  # bytes whose headers are read at first where one is looked for
 
 
 class LogOffsetPosition(NamedTuple):
@@ -270,12 +269,8 @@ class FileRecords:
 
         Kafka: FileRecords.firstBatch (4.2)
         """
-        stop = position + _FIRST_WINDOW
-        while True:
-            rows = self.batches(position, stop).rows
-            if len(rows) or stop >= self.size:
-                return rows[0] if len(rows) else None
-            stop = position + 8 * (stop - position)
+        batch = next(walk_batches(self.file, position, self.size), None)
+        return None if batch is None else self.batches(position, position + batch.size).rows[0]
 
     def last_batch(self, start: int = 0) -> Any | None:
         """Return the row (of BATCH_ROW) of the last whole batch from ``start`` on; None if none is.

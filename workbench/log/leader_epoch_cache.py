@@ -9,7 +9,7 @@ Kafka: LeaderEpochFileCache, LeaderEpochCheckpointFile (4.2)
 
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
@@ -150,14 +150,6 @@ class LeaderEpochCache:
             if is_changed:
                 self._write()
         return is_changed
-
-    def assign_all(self, entries: Sequence[EpochEntry]) -> None:
-        """Assign one entry after the other, and write the file once; errors as `assign`."""
-        with self._lock:
-            for entry in entries:
-                self._take(entry)
-            if entries:
-                self._write()
 
     def truncate_from_end_async_flush(self, end_offset: int) -> None:
         """Forget the epochs that begin at ``end_offset`` or behind; the file is written later."""

@@ -83,7 +83,7 @@ class LogSegment(SegmentReading):
         def path(kind: FileKind) -> str:
             return context.path(file_name(kind, base_offset, suffix))
 
-        preallocate = config.segment_bytes if config.preallocate and not file_exists else 0
+        preallocate = 0 if file_exists else config.init_file_size
         log = FileRecords.open(fs, path("log"), exists=file_exists, preallocate_size=preallocate)
         size = config.segment_index_bytes
         indexes = (

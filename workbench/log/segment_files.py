@@ -281,7 +281,8 @@ def first_offset_at(segment: LogSegment, position: int) -> int:
 
     Kafka: FileChannelRecordBatch.baseOffset (4.2)
     """
-    row = segment.log.batches(position).rows[0]
+    row = segment.log.first_batch(position)
+    assert row is not None  # who splits a segment has walked over its batches
     if row["base_offset"] >= 0:
         return int(row["base_offset"])
     return segment.log.read(position, int(row["size"])).records()[0].offset

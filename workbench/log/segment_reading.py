@@ -170,11 +170,7 @@ class SegmentReading(SegmentParts):
 
     def _read_largest_timestamp(self) -> TimestampOffset:
         entry = self.time_index.last_entry
-        rows = self.log.batches(self.offset_index.lookup(entry.offset).position).rows
-        if len(rows):
-            slot = int(rows["max_timestamp"].argmax())
-            if int(rows["max_timestamp"][slot]) > entry.timestamp:
-                return TimestampOffset(
-                    int(rows["max_timestamp"][slot]), int(rows["last_offset"][slot])
-                )
+        behind = self.log.largest_timestamp_after(self.offset_index.lookup(entry.offset).position)
+        if behind.timestamp > entry.timestamp:
+            return TimestampOffset(behind.timestamp, behind.offset)
         return entry

@@ -71,11 +71,6 @@ class ConsumerView:
     has_transactions: bool = False
     aborted_served: int = 0
 
-    @property
-    def reads_all(self) -> bool:
-        """Whether it came to the end."""
-        return self.position >= self.end and not self.error
-
 
 def consume(log: Log, isolation: Isolation = "read_uncommitted") -> ConsumerView:
     """Read a log as a consumer does whose leader this is; the log must hold all its replicas.
