@@ -27,7 +27,8 @@ from workbench.log.scheduler import ThreadScheduler
 from workbench.record.builder import end_transaction_marker
 from workbench.record.memory_records import MemoryRecords
 
-SECONDS = 4.0
+LEAST_APPENDS = 1000
+MOST_SECONDS = 120.0  # for a machine that does much else; about 4 here
 SWITCH_INTERVAL_S = 0.0005
 CONFIG = LogConfig.of(
     {
@@ -69,8 +70,8 @@ class Traffic:
             scheduler=self.scheduler,
         )
 
-    def run(self, *works: Callable[[], Any], seconds: float = SECONDS) -> None:
-        """Let threads do their work again and again for some seconds."""
+    def run(self, *works: Callable[[], Any]) -> None:
+        """Let threads do their work again and again until enough was appended."""
 
         def repeat(work: Callable[[], Any]) -> None:
             try:
@@ -83,7 +84,9 @@ class Traffic:
         threads = [threading.Thread(target=repeat, args=(work,)) for work in works]
         for thread in threads:
             thread.start()
-        self._stop.wait(seconds)
+        end = time.monotonic() + MOST_SECONDS
+        while not self._stop.wait(0.1) and len(self.acknowledged) < LEAST_APPENDS:
+            assert time.monotonic() < end, f"{len(self.acknowledged)} appends in {MOST_SECONDS} s"
         self._stop.set()
         for thread in threads:
             thread.join()
@@ -295,7 +298,6 @@ def test_nothing_is_lost_and_no_half_state_is_seen(traffic: Traffic) -> None:
         traffic.look_ups(),
     )
     log = traffic.log
-    assert len(traffic.acknowledged) > 500
     assert log.log_start_offset > 0
 
     found = assert_sound(log, is_loaded=False)
@@ -360,7 +362,6 @@ def test_a_folder_can_be_renamed_while_others_work_on_its_log(traffic: Traffic) 
         traffic.reader("read_committed", seen, []),
         traffic.random_reads(),
         traffic.look_ups(),
-        seconds=1.5,
     )
     assert not traffic.log.context.failures.any_offline
     check_reader(traffic, seen, [], "read_committed")
