@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.log.logs import NOW, LogHome, end_transaction
-from workbench.cleaner.bounds import cleanable_range
 from workbench.cleaner.cleaner import Cleaning, clean_log
 from workbench.cleaner.config import CleanerConfig
+from workbench.cleaner.log_to_clean import log_to_clean
 from workbench.cleaner.offset_map import ENTRY_SIZE, OffsetMap
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
@@ -79,7 +79,7 @@ class Cleanable:
     ) -> Cleaning:
         """Clean once, up to the active segment unless ``upper`` is given."""
         if upper is None:
-            _, upper = cleanable_range(self.log, start, now)
+            upper = log_to_clean(self.log, start, now).first_uncleanable_offset
         return clean_log(self.log, start, upper, now, **options)
 
     def clean_twice(self, start: int = 0) -> None:

@@ -18,10 +18,10 @@ import pytest
 from tests.golden.cases import Case
 from tests.golden.compaction_judge import horizons_in
 from tests.golden.pairs import Pair, pairs_of
-from workbench.cleaner.bounds import cleanable_range
 from workbench.cleaner.cleaner import Cleaning, clean_log, plan_cleaning
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.decisions import Decisions, Keeping, Verdict
+from workbench.cleaner.log_to_clean import log_to_clean
 from workbench.files.names import TopicPartition, parse_directory_name
 from workbench.log.broker_config import BrokerConfig
 from workbench.log.clock import ManualClock
@@ -142,7 +142,8 @@ def _clean(log: Log, rounds: list[Round], config: CleanerConfig) -> list[Cleanin
     start = rounds[0].start
     done: list[Cleaning] = []
     for each in rounds:
-        first, bound = cleanable_range(log, start, each.now)
+        dirty = log_to_clean(log, start, each.now)
+        first, bound = dirty.first_dirty_offset, dirty.first_uncleanable_offset
         if each.end is None:
             with pytest.raises(ValueError, match="index is full"):
                 clean_log(log, first, bound, each.now, config)

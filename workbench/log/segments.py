@@ -91,17 +91,10 @@ class LogSegments:
     def non_active_from(self, start: int) -> list[LogSegment]:
         """Return the segments from the one that holds ``start``, without the active one.
 
-        Raises:
-            ValueError: ``start`` is above the active segment's base offset.
-
         Kafka: LogSegments.nonActiveLogSegmentsFrom (4.2)
         """
-        active = self.active
-        if start > active.base_offset:
-            raise ValueError(
-                f"offset {start} is above {active.base_offset}, where the active segment begins"
-            )
-        return self.values(start, active.base_offset)
+        end = self.active.base_offset
+        return self.values(min(start, end), end)
 
     def floor(self, offset: int) -> LogSegment | None:
         """Return the segment with the largest base offset at or below ``offset``."""
