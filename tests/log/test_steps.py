@@ -6,7 +6,7 @@ import workbench
 from workbench.log.steps import KINDS, Step
 
 TELLERS = {"tell", "_tell", "_tell_file", "Step"}
-ENGINE = ("log", "log_manager")
+ENGINE = ("log", "cleaner", "log_manager")
 
 
 def strings(node: ast.expr) -> Iterator[str]:

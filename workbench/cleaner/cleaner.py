@@ -7,11 +7,18 @@ Kafka: Cleaner (4.2)
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from workbench.cleaner.chunks import read_chunks
+from workbench.cleaner.cleaning_steps import (
+    tell_chunk,
+    tell_groups,
+    tell_log_cleaned,
+    tell_segment_cleaned,
+)
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.decisions import Decisions, DecisionsBuilder
 from workbench.cleaner.filtering import Filter
@@ -26,6 +33,7 @@ from workbench.log.log import Log
 from workbench.log.segment import LogSegment
 from workbench.log.segment_files import create_new_cleaned_segment
 from workbench.log.segment_reading import fits
+from workbench.log.steps import wants_details
 from workbench.record.memory_records import MemoryRecords
 
 Check = Callable[[], None]
@@ -139,6 +147,7 @@ class _Round:
             log.config.segment_index_bytes,
             self._upper_bound,
         )
+        tell_groups(log.context, groups)
         transactions = CleanedTransactions()
         for group in groups:
             rules = Rules(
@@ -147,6 +156,7 @@ class _Round:
             round_filter = Filter(rules, log.config.delete_retention_ms, stats, self._decisions)
             self._clean_group(group, round_filter, check, writes=writes)
         stats.map_utilization = offset_map.utilization
+        tell_log_cleaned(log.context, stats)
         return Cleaning(stats, self._decisions.finish())
 
     def _last_records(self) -> dict[int, LastRecord]:
@@ -202,8 +212,10 @@ class _Round:
                 self._log.collect_aborted_transactions(segment.base_offset, end)
             )
             round_filter.rules.retains_old_tombstones = segment.last_modified > self._old_horizon
+            before = replace(self._stats)
             try:
                 self._copy(segment, cleaned, group[0].base_offset, round_filter, check)
+                tell_segment_cleaned(self._log.context, segment, group[0], before, self._stats)
             except OffsetOverflowError as error:
                 if cleaned is not None:
                     self._log.split_overflowed_segment(segment)
@@ -225,6 +237,9 @@ class _Round:
         check()
         for chunk in chunks:
             filtered = round_filter.filter(chunk, segment.base_offset)
+            if wants_details(self._log.context.observer):
+                decisions = self._decisions.last(len(chunk.rows))
+                tell_chunk(self._log.context, chunk.path, decisions)
             if filtered.parts and cleaned is not None:
                 data = MemoryRecords(np.concatenate(filtered.parts))
                 cleaned.append(filtered.max_offset, data)

@@ -181,10 +181,15 @@ class DecisionsBuilder:
 
     def finish(self) -> Decisions:
         """Return what was added."""
-        records = self._records
+        return self.last(len(self._batches))
+
+    def last(self, count: int) -> Decisions:
+        """Return what was added about the last batches."""
+        first = len(self._batches) - count
+        records = self._records[first:]
         counts = [len(one.offsets) for one in records]
         return Decisions(
-            np.array(self._batches, BATCH_DECISION),
+            np.array(self._batches[first:], BATCH_DECISION),
             np.repeat(np.arange(len(records)), counts),
             _joined([one.offsets for one in records], np.int64),
             _joined([one.reasons for one in records], np.uint8),

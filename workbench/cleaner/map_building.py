@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from workbench.cleaner.chunks import Chunk, present_values, read_chunks
+from workbench.cleaner.cleaning_steps import MapTeller
 from workbench.cleaner.offset_map import OffsetMap
 from workbench.cleaner.statistics import CleanerStats
 from workbench.cleaner.transactions import CleanedTransactions
@@ -50,6 +51,7 @@ class MapBuilder:
         Kafka: Cleaner.buildOffsetMap (4.2)
         """
         self._map.clear()
+        self._teller = MapTeller(log.context, self._map)
         dirty = log.local.segments.values(start, end)
         self._transactions.add_aborted(log.collect_aborted_transactions(start, end))
         ends = [*(segment.base_offset for segment in dirty[1:]), end]
@@ -58,6 +60,7 @@ class MapBuilder:
             if self._take_segment(segment, start):
                 return
             self._map.latest_offset = segment_end - 1  # also where the last offsets are missing
+            self._teller.segment(segment, segment_end)
 
     def _take_segment(self, segment: LogSegment, start: int) -> bool:
         """Take a segment in; return whether the map became full."""
@@ -79,17 +82,22 @@ class MapBuilder:
         if row["is_control"]:
             control_type = chunk.control_type(index)
             self._transactions.on_control_batch(last_offset, producer_id, control_type)
+            self._teller.skipped(chunk, row, "it ends a transaction")
             self._stats.map_messages_read += 1
             return False
         is_transactional = bool(row["is_transactional"])
         if self._transactions.on_batch(last_offset, producer_id, is_transactional=is_transactional):
+            self._teller.skipped(chunk, row, "its transaction was aborted")
             self._stats.map_messages_read += int(row["record_count"])
             return False
         columns = chunk.columns(index, KEYS)
         assert columns.keys is not None
         wanted = np.flatnonzero(~columns.keys.is_null() & (columns.offsets >= start))
         keys = present_values(columns.keys, wanted)
-        taken = self._map.put(keys, columns.offsets[wanted])
+        offsets = columns.offsets[wanted]
+        known = self._teller.known(keys)
+        taken = self._map.put(keys, offsets)
+        self._teller.taken(chunk.path, keys, offsets, known, taken)
         is_full = taken < len(keys)
         self._stats.map_messages_read += int(wanted[taken]) if is_full else len(columns)
         return is_full

@@ -38,6 +38,20 @@ KINDS: Final = {
     "segment ready to swap": "a new segment is complete and was renamed .swap",
     "segment swapped in": "a new segment took the place of others",
     "segment split": "offsets too far from the base offset were split off",
+    # cleaning
+    "key mapped": "the map of newest offsets took the key of a record in",
+    "batch not mapped": "the keys of a batch do not count",
+    "map full": "the map holds no more keys: the round ends before the next one",
+    "segment mapped": "the keys of a segment are in the map",
+    "segments grouped": "segments that will be one",
+    "record kept": "a record goes into the new segment",
+    "record dropped": "a record is left out of it",
+    "batch copied": "all of a batch goes into the new segment, byte for byte",
+    "batch rebuilt": "a batch is written anew, with the records that stay",
+    "batch emptied": "only the header of a batch stays",
+    "batch removed": "nothing stays of a batch",
+    "segment cleaned": "what stays of a segment is in the new one",
+    "log cleaned": "a round ended, and up to an offset the log is clean",
     # loading
     "leftover removed": "a file that a crash left was removed",
     "swap found": "a replacement of segments was interrupted",
@@ -124,6 +138,18 @@ class Outline:
         self._observer(step)
 
 
+class BatchOutline(Outline):
+    """An observer that is told of single batches and index entries, and not of single records."""
+
+    wants_details = True
+    wants_records = False
+
+
 def wants_details(observer: Observer | None) -> bool:
     """Return whether an observer is to be told of single batches and index entries, too."""
     return observer is not None and getattr(observer, "wants_details", True)
+
+
+def wants_records(observer: Observer | None) -> bool:
+    """Return whether an observer is to be told of single records, too."""
+    return wants_details(observer) and getattr(observer, "wants_records", True)

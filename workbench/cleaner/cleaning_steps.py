@@ -1,0 +1,223 @@
+"""What a cleaning tells who watches: keys that are mapped, groups, batches and records decided.
+
+Made only where somebody watches, from what the cleaner decided by.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.cleaner.chunks import Chunk
+from workbench.cleaner.decisions import Decisions, Keeping, Reason, Verdict
+from workbench.cleaner.offset_map import NOT_FOUND, OffsetMap
+from workbench.cleaner.statistics import CleanerStats
+from workbench.log.context import LogContext
+from workbench.log.segment import LogSegment
+from workbench.log.steps import wants_details, wants_records
+
+Longs = npt.NDArray[np.int64]
+
+_KEEPINGS: Final = {
+    Keeping.LAST_OF_PRODUCER: "it is the last batch of a producer that is still known",
+    Keeping.LAST_OF_ROUND: "it ends where the round ends",
+}
+_HORIZONS: Final = frozenset(
+    {Reason.TOMBSTONE_HORIZON_SET, Reason.TOMBSTONE_HORIZON_AHEAD}
+    | {Reason.MARKER_HORIZON_SET, Reason.MARKER_HORIZON_AHEAD}
+)
+
+
+class MapTeller:
+    """Tells how the map of newest offsets is filled.
+
+    Args:
+        context: of the log.
+        offset_map: that is filled.
+    """
+
+    def __init__(self, context: LogContext, offset_map: OffsetMap) -> None:
+        self._context = context
+        self._map = offset_map
+        self._tells_batches = wants_details(context.observer)
+        self._tells_records = wants_records(context.observer)
+
+    def known(self, keys: Sequence[bytes]) -> Longs | None:
+        """Return the offsets that the map has of keys; None where nobody wants to know."""
+        return self._map.lookup(keys) if self._tells_records else None
+
+    def taken(
+        self,
+        path: str,
+        keys: Sequence[bytes],
+        offsets: Longs,
+        known: Longs | None,
+        count: int,
+    ) -> None:
+        """Tell the keys of a batch.
+
+        Args:
+            path: of the `.log` file.
+            keys: of the records that have one.
+            offsets: int64[n], of these.
+            known: what `known` returned before they were put into the map.
+            count: how many of them the map took.
+        """
+        if known is not None:
+            self._taken(path, keys[:count], offsets.tolist(), known.tolist())
+        if count < len(keys) and self._context.observer is not None:
+            self._context.tell(
+                "map full",
+                f"{self._map.size} keys are all that it takes; the round ends before offset "
+                f"{offsets[count]}, and the next one goes on there",
+                path,
+                offset=int(offsets[count]),
+                entries=self._map.size,
+                slots=self._map.slots,
+            )
+
+    def _taken(
+        self, path: str, keys: Sequence[bytes], offsets: list[int], known: list[int]
+    ) -> None:
+        newest: dict[bytes, int] = {}
+        for key, offset, before in zip(keys, offsets, known, strict=False):
+            previous = newest.get(key, before)
+            newest[key] = offset
+            is_new = previous == NOT_FOUND
+            self._context.tell(
+                "key mapped",
+                "its key is new" if is_new else f"offset {offset} takes the place of {previous}",
+                path,
+                offset=offset,
+                previous=None if is_new else previous,
+            )
+
+    def skipped(self, chunk: Chunk, row: Any, reason: str) -> None:
+        """Tell that the keys of a batch do not count."""
+        if self._tells_batches:
+            numbers = {"offset": int(row["base_offset"]), "size": int(row["size"])}
+            position = chunk.position + int(row["position"])
+            self._context.tell("batch not mapped", reason, chunk.path, position=position, **numbers)
+
+    def segment(self, segment: LogSegment, end: int) -> None:
+        """Tell that all keys of a segment, up to the offset ``end``, are in the map."""
+        if self._context.observer is not None:
+            entries, most = self._map.size, self._map.most
+            self._context.tell(
+                "segment mapped",
+                f"up to offset {end} the map has {entries} keys, and it takes {most}",
+                segment.log.path,
+                end_offset=end,
+                entries=entries,
+                most=most,
+            )
+
+
+def tell_groups(context: LogContext, groups: Sequence[Sequence[LogSegment]]) -> None:
+    """Tell which segments become one."""
+    if context.observer is None:
+        return
+    for group in groups:
+        bases = [segment.base_offset for segment in group]
+        size = sum(segment.size for segment in group)
+        together = "one segment is cleaned by itself"
+        if len(group) > 1:
+            together = f"{len(group)} segments of {size} bytes together fit into one"
+        context.tell(
+            "segments grouped", together, group[0].log.path, base_offsets=bases, bytes=size
+        )
+
+
+def tell_chunk(context: LogContext, path: str, decisions: Decisions) -> None:
+    """Tell what becomes of the batches of a chunk, and of their records."""
+    tells_records = wants_records(context.observer)
+    first = 0
+    for row in decisions.batches:
+        end = first + int(row["record_count"])
+        if tells_records:
+            _tell_records(context, path, row, decisions, first, end)
+        _tell_batch(context, path, row, int(decisions.is_kept[first:end].sum()))
+        first = end
+
+
+def _tell_records(
+    context: LogContext, path: str, row: Any, decisions: Decisions, first: int, end: int
+) -> None:
+    horizon = int(row["delete_horizon"])
+    columns = (decisions.offsets, decisions.reasons, decisions.newer_offsets)
+    for offset, code, newer in zip(*(each[first:end].tolist() for each in columns), strict=True):
+        reason = Reason(code)
+        text, numbers = reason.text, {"offset": offset}
+        if reason == Reason.SUPERSEDED:
+            text, numbers["newer_offset"] = f"{text}, at offset {newer}", newer
+        elif reason in _HORIZONS:
+            numbers["delete_horizon_timestamp"] = horizon
+        context.tell("record kept" if reason.is_kept else "record dropped", text, path, **numbers)
+
+
+def _tell_batch(context: LogContext, path: str, row: Any, kept: int) -> None:
+    count, verdict = int(row["record_count"]), Verdict(int(row["verdict"]))
+    numbers = {
+        name: int(row[name])
+        for name in ("position", "size", "new_size", "base_offset", "last_offset")
+    }
+    stays = f"{kept} of {count} records stay"
+    if verdict == Verdict.COPIED:
+        context.tell("batch copied", f"all {count} records stay", path, **numbers)
+    elif verdict == Verdict.REBUILT:
+        horizon = int(row["delete_horizon"])
+        if horizon >= 0:
+            numbers["delete_horizon_timestamp"] = horizon
+        context.tell("batch rebuilt", stays, path, **numbers)
+    elif verdict == Verdict.EMPTIED:
+        keeping = _KEEPINGS[Keeping(int(row["keeping"]))]
+        context.tell("batch emptied", f"no record stays, but {keeping}", path, **numbers)
+    else:
+        context.tell("batch removed", "none of its records stays", path, **numbers)
+
+
+def tell_segment_cleaned(
+    context: LogContext,
+    segment: LogSegment,
+    target: LogSegment,
+    before: CleanerStats,
+    after: CleanerStats,
+) -> None:
+    """Tell what of a segment went into the new one.
+
+    Args:
+        context: of the log.
+        segment: that was read.
+        target: the first segment of its group.
+        before, after: statistics of the round.
+    """
+    if context.observer is None:
+        return
+    size = after.bytes_read - before.bytes_read
+    new_size = after.bytes_written - before.bytes_written
+    context.tell(
+        "segment cleaned",
+        f"{new_size} of {size} bytes stay",
+        segment.log.path,
+        base_offset=segment.base_offset,
+        into=target.base_offset,
+        size=size,
+        new_size=new_size,
+        records_kept=after.messages_written - before.messages_written,
+    )
+
+
+def tell_log_cleaned(context: LogContext, stats: CleanerStats) -> None:
+    """Tell how a round ended."""
+    if context.observer is not None:
+        context.tell(
+            "log cleaned",
+            f"it is clean up to offset {stats.end_offset}: "
+            f"{stats.bytes_written} of {stats.bytes_read} bytes stayed",
+            end_offset=stats.end_offset,
+            bytes_read=stats.bytes_read,
+            bytes_written=stats.bytes_written,
+            records_kept=stats.messages_written,
+            map_entries_share=round(stats.map_utilization, 4),
+        )
