@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from workbench.cleaner.chunks import Chunk
 from workbench.cleaner.decisions import Decisions, Keeping, Reason, Verdict
+from workbench.cleaner.log_to_clean import LogToClean
 from workbench.cleaner.offset_map import NOT_FOUND, OffsetMap
 from workbench.cleaner.statistics import CleanerStats
 from workbench.log.context import LogContext
@@ -221,3 +222,29 @@ def tell_log_cleaned(context: LogContext, stats: CleanerStats) -> None:
             records_kept=stats.messages_written,
             map_entries_share=round(stats.map_utilization, 4),
         )
+
+
+def tell_choice(context: LogContext, to_clean: LogToClean) -> None:
+    """Tell whether a log is dirty enough to be cleaned, and what of it may be."""
+    if context.observer is None:
+        return
+    ratio, threshold = to_clean.cleanable_ratio, context.config.min_cleanable_dirty_ratio
+    least = to_clean.offsets.least_bound
+    numbers: dict[str, Any] = {
+        "first_dirty_offset": to_clean.first_dirty_offset,
+        "first_uncleanable_offset": to_clean.first_uncleanable_offset,
+        "bound": least.name,
+        "dirty_ratio": round(ratio, 4),
+        "clean_bytes": to_clean.clean_bytes,
+        "cleanable_bytes": to_clean.cleanable_bytes,
+    }
+    measured = f"its dirty ratio {ratio:.2f} is {{}} min.cleanable.dirty.ratio {threshold:g}"
+    if to_clean.first_dirty_offset >= to_clean.first_uncleanable_offset:
+        context.tell("log not due", f"nothing may be cleaned: {least.name} is the bound", **numbers)
+    elif to_clean.needs_compaction_now and to_clean.cleanable_bytes:
+        late = f"max.compaction.lag.ms made it due {to_clean.compaction_delay_ms} ms ago"
+        context.tell("log chosen", late, **numbers)
+    elif to_clean.is_cleanable:
+        context.tell("log chosen", measured.format("above"), **numbers)
+    else:
+        context.tell("log not due", measured.format("not above"), **numbers)

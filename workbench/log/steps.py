@@ -39,6 +39,8 @@ KINDS: Final = {
     "segment swapped in": "a new segment took the place of others",
     "segment split": "offsets too far from the base offset were split off",
     # cleaning
+    "log chosen": "a log is dirty enough, or has waited long enough, to be cleaned",
+    "log not due": "the cleaner lets a log wait",
     "key mapped": "the map of newest offsets took the key of a record in",
     "batch not mapped": "the keys of a batch do not count",
     "map full": "the map holds no more keys: the round ends before the next one",

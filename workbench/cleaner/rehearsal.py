@@ -1,0 +1,292 @@
+"""Clean a log on a dry copy, round after round, and keep what the cleaner told: for players.
+
+The same code runs that cleans; only its writes are kept to itself. Between the rounds the log is
+looked at as it lies then, so that the steps of a round can be shown on what it began with.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.cleaner.chunks import read_chunks
+from workbench.cleaner.cleaner import Cleaning, clean_log
+from workbench.cleaner.cleaning_steps import tell_choice
+from workbench.cleaner.config import CleanerConfig
+from workbench.cleaner.log_to_clean import LogToClean, log_to_clean
+from workbench.errors import LogDirectoryError, WorkbenchError
+from workbench.file_system.dry import DryFileSystem
+from workbench.files.checkpoints import OffsetCheckpoint
+from workbench.files.names import CLEANER_OFFSETS
+from workbench.log.clock import ManualClock, SystemClock
+from workbench.log.config import LogConfig
+from workbench.log.log import Log
+from workbench.log.scheduler import ManualScheduler
+from workbench.log.segment import LogSegment
+from workbench.log.steps import BatchOutline, Observer, Outline, Step
+from workbench.record.batch_records import ALL_COLUMNS
+
+Detail = Literal["records", "batches", "segments"]
+"""What steps are told of: single records, single batches, or segments only."""
+
+MOST_TOLD: Final = 10_000
+"""Records, or batches, of a log of which each is told; of a larger one the next coarser things."""
+
+NO_KEY: Final = -1
+_READ_SIZE: Final = 1 << 20  # bytes at a time
+_SEED: Final = 0
+
+Longs = npt.NDArray[np.int64]
+
+
+class SegmentOutline(NamedTuple):
+    """A segment before a round.
+
+    Attributes:
+        base_offset: of the segment.
+        size: of the `.log`, in bytes.
+        is_active: whether it is the one that is written to.
+        rows: BATCH_ROW[m], its batches.
+    """
+
+    base_offset: int
+    size: int
+    is_active: bool
+    rows: npt.NDArray[Any]
+
+
+class RecordOutline(NamedTuple):
+    """The records of all segments before a round, as columns of one length.
+
+    Attributes:
+        segments, batches: int64[n], place of the segment, and of the batch in it.
+        offsets, timestamps: int64[n].
+        keys: int64[n], places in `CleaningRehearsal.keys`; -1: none.
+        is_tombstone: bool[n], whether the value is null.
+    """
+
+    segments: Longs
+    batches: Longs
+    offsets: Longs
+    timestamps: Longs
+    keys: Longs
+    is_tombstone: npt.NDArray[np.bool_]
+
+
+class Round(NamedTuple):
+    """One round of cleaning.
+
+    Attributes:
+        now: ms; what it was decided by.
+        first_step: where its steps begin.
+        to_clean: how dirty the log was.
+        segments: before it, ascending.
+        records: before it; None where records are not told of.
+        cleaning: what was decided; None where nothing could be cleaned, or it failed.
+    """
+
+    now: int
+    first_step: int
+    to_clean: LogToClean
+    segments: tuple[SegmentOutline, ...]
+    records: RecordOutline | None
+    cleaning: Cleaning | None
+
+
+class CleaningRehearsal(NamedTuple):
+    """What the cleaner did, or tried to.
+
+    Attributes:
+        topic_partition: as text.
+        detail: what the steps tell of.
+        steps: in the order they were told.
+        rounds: one for each time it was given.
+        keys: of the records that are told of.
+        error: why the last round failed; None if it did not.
+    """
+
+    topic_partition: str
+    detail: Detail
+    steps: list[Step]
+    rounds: list[Round]
+    keys: list[bytes]
+    error: Exception | None
+
+
+def rehearse_cleaning(
+    directory: str,
+    *,
+    now: int | Sequence[int] | None = None,
+    config: LogConfig | Mapping[str, Any] | None = None,
+    cleaner: CleanerConfig | None = None,
+    first_dirty_offset: int | None = None,
+    detail: Detail | None = None,
+) -> CleaningRehearsal:
+    """Clean a log as a broker's cleaner does, also where it would still wait.
+
+    All that is written counts as replicated.
+
+    Args:
+        directory: path of a partition's folder.
+        now: ms, of each round; lags and delete horizons are measured by it. One round at the time
+            of this machine where None.
+        config: of the topic; a mapping of Kafka's names is put on top of `cleanup.policy=compact`.
+        cleaner: memory and buffers.
+        first_dirty_offset: where the first round begins; what the cleaner's checkpoint beside the
+            folder tells where None.
+        detail: what steps are told of; by the size of the log where None.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        LogDirectoryError: there is no such folder.
+        OSError: it cannot be read.
+
+    Kafka: LogCleaner.CleanerThread.cleanFilthiestLog (4.2)
+    """
+    directory = os.path.abspath(directory)
+    if not os.path.isdir(directory):
+        raise LogDirectoryError(directory, "there is no such folder")
+    if not isinstance(config, LogConfig):
+        config = LogConfig.of({"cleanup.policy": "compact", **(config or {})})
+    if now is None or isinstance(now, int):
+        now = [SystemClock().now() if now is None else now]
+    fs, clock = DryFileSystem(), ManualClock(now[0])
+    found = CleaningRehearsal(os.path.basename(directory), detail or "records", [], [], [], None)
+    try:
+        log = Log.open(
+            directory,
+            config,
+            fs=fs,
+            clock=clock,
+            scheduler=ManualScheduler(clock),
+            had_clean_shutdown=True,
+            rng=Random(_SEED),  # noqa: S311  # the same each time, and no secret
+        )
+    except WorkbenchError as error:
+        return found._replace(error=error)
+    log.update_high_watermark(log.log_end_offset)
+    last_clean = first_dirty_offset
+    if last_clean is None:
+        last_clean = _checkpointed(log)
+    found = found._replace(detail=detail or _detail_of(log, last_clean, now[0]))
+    log.context.observer = _observer(found)
+    keys: dict[bytes, int] = {}
+    for moment in now:
+        clock.advance(max(0, moment - clock.now()))
+        try:
+            last_clean = _clean(log, last_clean, moment, cleaner, found, keys)
+        except WorkbenchError as error:
+            found = found._replace(error=error)
+            break
+    found.keys.extend(keys)
+    return found
+
+
+def _observer(found: CleaningRehearsal) -> Observer:
+    """Return who keeps the steps, but those of the new segments' indexes."""
+
+    def keep(step: Step) -> None:
+        if not step.kind.startswith("index entry"):
+            found.steps.append(step)
+
+    if found.detail == "records":
+        return keep
+    return (BatchOutline if found.detail == "batches" else Outline)(keep)
+
+
+def _detail_of(log: Log, last_clean: int | None, now: int) -> Detail:
+    end = log_to_clean(log, last_clean, now).first_uncleanable_offset
+    records = batches = 0
+    for segment in log.local.segments.values(0, end):
+        rows = segment.log.batches(0, segment.size).rows
+        batches += len(rows)
+        records += int(rows["record_count"].sum())
+        if batches > MOST_TOLD:
+            return "segments"
+    return "batches" if records > MOST_TOLD else "records"
+
+
+def _checkpointed(log: Log) -> int | None:
+    """Return what the cleaner's checkpoint beside the folder has for a log."""
+    path = os.path.join(log.context.log_directory, CLEANER_OFFSETS)
+    try:
+        offsets = OffsetCheckpoint.decode(log.context.fs.read(path), path, strict=False).offsets
+    except FileNotFoundError:
+        return None
+    return offsets.get(log.topic_partition)
+
+
+def _clean(
+    log: Log,
+    last_clean: int | None,
+    now: int,
+    cleaner: CleanerConfig | None,
+    found: CleaningRehearsal,
+    keys: dict[bytes, int],
+) -> int | None:
+    """Clean once; return up to where the log is clean."""
+    to_clean = log_to_clean(log, last_clean, now)
+    segments = tuple(_outline(segment, log) for segment in log.segments)
+    records = _records_of(log.segments, keys) if found.detail == "records" else None
+    before = Round(now, len(found.steps), to_clean, segments, records, None)
+    found.rounds.append(before)
+    tell_choice(log.context, to_clean)
+    first, bound = to_clean.first_dirty_offset, to_clean.first_uncleanable_offset
+    if first >= bound:
+        return last_clean
+    cleaning = clean_log(log, first, bound, now, cleaner)
+    found.rounds[-1] = before._replace(cleaning=cleaning)
+    end = cleaning.stats.end_offset
+    _write_checkpoint(log, end)
+    return end
+
+
+def _write_checkpoint(log: Log, offset: int) -> None:
+    context = log.context
+    path = os.path.join(context.log_directory, CLEANER_OFFSETS)
+    try:
+        known = OffsetCheckpoint.decode(context.fs.read(path), path, strict=False).offsets
+    except FileNotFoundError:
+        known = {}
+    offsets = {**known, log.topic_partition: offset}
+    context.fs.write_atomically(path, OffsetCheckpoint(offsets).encode())
+    reason = f"the next round of {log.topic_partition} begins at offset {offset}"
+    context.tell("checkpoint written", reason, path, offset=offset)
+
+
+def _outline(segment: LogSegment, log: Log) -> SegmentOutline:
+    rows = segment.log.batches(0, segment.size).rows
+    return SegmentOutline(segment.base_offset, segment.size, segment is log.active_segment, rows)
+
+
+def _records_of(segments: Sequence[LogSegment], keys: dict[bytes, int]) -> RecordOutline:
+    """Read all records; keys get numbers in the order in which they come."""
+    columns: list[tuple[int, int, int, int, int, bool]] = []
+    for number, segment in enumerate(segments):
+        batch = 0
+        for chunk in read_chunks(segment.log, 0, _READ_SIZE):
+            for index in range(len(chunk.rows)):
+                found = chunk.columns(index, ALL_COLUMNS)
+                assert found.keys is not None
+                assert found.values is not None
+                is_control = bool(chunk.rows[index]["is_control"])
+                tombstones = found.values.is_null().tolist()
+                for at in range(len(found)):
+                    key = None if is_control else found.keys.item(at)
+                    columns.append((
+                        number,
+                        batch,
+                        int(found.offsets[at]),
+                        int(found.timestamps[at]),
+                        NO_KEY if key is None else keys.setdefault(key, len(keys)),
+                        tombstones[at] and not is_control,
+                    ))  # fmt: skip
+                batch += 1
+    table = np.array(columns, np.int64).reshape(-1, 6)
+    segment_of, batch_of, offsets, timestamps, key_of, is_tombstone = table.T
+    return RecordOutline(
+        segment_of, batch_of, offsets, timestamps, key_of, is_tombstone.astype(np.bool_)
+    )
