@@ -1,15 +1,12 @@
 """The option `--set`: a broker's or topic's configuration, by Kafka's names."""
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import click
 
-from workbench.log.broker_config import BROKER_NAMES, BrokerConfig
-from workbench.log.broker_names import PLUGIN_PREFIXES
-from workbench.log.config_definitions import TOPIC_NAMES
-from workbench.log.config_values import refuse_unknown
+from workbench.log.broker_config import BrokerConfig
+from workbench.log_manager.settings import Settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 TopicConfigs = dict[str, dict[str, Any]]
@@ -24,7 +21,7 @@ takes_settings: Final = click.option(
 
 
 def read_settings(settings: tuple[str, ...]) -> tuple[BrokerConfig, TopicConfigs]:
-    """Return what the values of `--set` mean.
+    """Return what the values of `--set` mean for the broker, and for topics by themselves.
 
     A name of topics counts for every topic, as the broker's name for it does. Of names that both
     have, that of topics counts.
@@ -33,25 +30,20 @@ def read_settings(settings: tuple[str, ...]) -> tuple[BrokerConfig, TopicConfigs
         BadParameter: a value is not of the form name=value.
         ConfigError: a name that Kafka does not know, or a value that it does not allow.
     """
-    broker: dict[str, str] = {}
-    defaults: dict[str, str] = {}
-    topics: TopicConfigs = {}
+    found = Settings.of(named_values(settings))
+    return found.broker, {topic: dict(own) for topic, own in found.topics.items()}
+
+
+def named_values(settings: tuple[str, ...]) -> dict[str, str]:
+    """Return the values of `--set` by their names; of one name the last.
+
+    Raises:
+        BadParameter: a value is not of the form name=value.
+    """
+    found = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:
             raise click.BadParameter(f"{setting!r} is not of the form NAME=VALUE")
-        topic, colon, topic_name = name.rpartition(":")
-        if colon:
-            topics.setdefault(topic, {})[topic_name] = value
-        elif name in BROKER_NAMES or name.startswith(PLUGIN_PREFIXES):
-            broker[name] = value
-        elif name in TOPIC_NAMES:
-            defaults[name] = value
-        else:
-            raise refuse_unknown(name, {*BROKER_NAMES, *TOPIC_NAMES}, "broker or topic")
-    config = BrokerConfig.of(broker)
-    if defaults:
-        config = dataclasses.replace(config, topic=config.topic.with_(defaults))
-    for own in topics.values():
-        config.topic_defaults().with_(own)
-    return config, topics
+        found[name] = value
+    return found

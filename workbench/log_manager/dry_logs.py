@@ -1,0 +1,127 @@
+"""Logs as a starting broker loads them, on a file system that keeps every change to itself.
+
+What the engine then tells of them, or does to them, is what it would tell or do; the disk stays as
+it is.
+"""
+
+from collections.abc import Callable, Iterable
+from random import Random
+from types import TracebackType
+from typing import Self
+
+from workbench.errors import LogDirectoryError, StorageError, WorkbenchError
+from workbench.file_system.dry import DryFileSystem
+from workbench.files.names import CLEANER_OFFSETS, TopicPartition
+from workbench.log.clock import ManualClock
+from workbench.log.failures import LogDirFailures
+from workbench.log.log import Log
+from workbench.log.scheduler import ManualScheduler
+from workbench.log_manager.context import ManagerContext
+from workbench.log_manager.directory import ManagedDirectory
+from workbench.log_manager.lifecycle import release
+from workbench.log_manager.loading import FolderToLoad
+from workbench.log_manager.opening import load_folder
+from workbench.log_manager.settings import Settings
+
+
+class DryLogs:
+    """Logs that can be asked and changed; nothing reaches the disk. A context manager.
+
+    Args:
+        directories: the entries of `log.dirs`.
+        settings: of the broker and its topics.
+        now: what the clock says, ms.
+
+    Attributes:
+        settings: as given.
+        clock: of all logs; it stands still.
+        logs: those that were loaded and are in use; every record counts as replicated.
+        cleaner_offsets: the cleaner's checkpoints, of all directories.
+        problems: partition → why its log could not be loaded.
+
+    Raises:
+        LogDirectoryError: a directory is named twice, or a broker would not use it: a checkpoint
+            is damaged.
+    """
+
+    def __init__(self, directories: Iterable[str], settings: Settings, now: int) -> None:
+        self.settings = settings
+        self.clock = ManualClock(now)
+        self._context = ManagerContext.of(
+            directories,
+            settings.broker,
+            settings.topic_configs,
+            fs=DryFileSystem(),
+            clock=self.clock,
+            scheduler=ManualScheduler(self.clock),
+            observer=None,
+            rng=Random(0),  # noqa: S311 - nothing is made that needs an id
+        )
+        self.logs: dict[TopicPartition, Log] = {}
+        self.problems: dict[TopicPartition, Exception] = {}
+        self.cleaner_offsets: dict[TopicPartition, int] = {}
+        self._folders: list[FolderToLoad] = []
+        for directory in self._context.directories.values():
+            try:
+                self._list(directory)
+            except StorageError as error:
+                raise LogDirectoryError(directory.path, str(error)) from error
+
+    def _list(self, directory: ManagedDirectory) -> None:
+        clean = directory.take_marker()
+        points = directory.read_recovery_points()
+        starts = directory.read_log_start_offsets()
+        self.cleaner_offsets.update(directory.read_offsets(CLEANER_OFFSETS))
+        self._folders += [
+            FolderToLoad(
+                directory.path,
+                folder.path,
+                folder.topic_partition,
+                clean,
+                points.get(folder.topic_partition, 0),
+                starts.get(folder.topic_partition, 0),
+            )
+            for folder in directory.partition_folders()
+            if folder.topic_partition is not None
+        ]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        release(self._context)
+
+    def is_compacted(self, topic_partition: TopicPartition) -> bool:
+        """Whether the cleaner works on a log, as far as is known.
+
+        Where no configuration tells, the cleaner's checkpoint does: only compacted logs are in it.
+        """
+        if self.settings.knows(topic_partition.topic, "cleanup.policy"):
+            return self.settings.config_of(topic_partition.topic).compact
+        return topic_partition in self.cleaner_offsets
+
+    def load(self, wanted: Callable[[FolderToLoad], bool]) -> None:
+        """Load the logs of folders, those aside that were loaded; what fails is in `problems`.
+
+        Args:
+            wanted: tells of a folder whether to load it.
+        """
+        for folder in self._folders:
+            partition = folder.topic_partition
+            if partition in self.logs or partition in self.problems or not wanted(folder):
+                continue
+            # The failure of one does not keep the others from being looked at.
+            self._context.failures = LogDirFailures()
+            try:
+                load_folder(self._context, folder)
+            except (WorkbenchError, OSError) as error:
+                self.problems[partition] = error
+        for partition, log in self._context.registry.current.items():
+            if partition not in self.logs:
+                log.update_high_watermark(log.log_end_offset)
+                self.logs[partition] = log
