@@ -8,11 +8,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import traitlets
-
-import workbench
-from widgets._link import STATIC, link
-from widgets._widget import KafkaWidget
+from widgets._link import link
+from widgets._player import Place, Player, find_partition
 from widgets.view.steps import (
     MOST_STEPS,
     Scene,
@@ -24,7 +21,6 @@ from widgets.view.steps import (
     step_rows,
 )
 from widgets.view.text import plural, time_text
-from workbench.errors import LogDirectoryError
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.log.config import LogConfig
@@ -36,14 +32,11 @@ from workbench.log.rehearsal import (
 )
 from workbench.log.steps import Step
 
-Place = Partition | str | os.PathLike[str]
-"""A partition: as `workbench.open_log_directory` lists it, or the path of its folder."""
-
 Segments = Place | Iterable[Segment | SegmentPicture] | Mapping[int, SegmentPicture] | None
 """Where a player finds the segments that the steps name."""
 
 
-class StepPlayer(KafkaWidget):
+class StepPlayer(Player):
     """Go through steps of the engine, forwards and back.
 
     Attributes:
@@ -64,14 +57,6 @@ class StepPlayer(KafkaWidget):
     """
 
     _esm = link("player.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8") for name in ("explorer.css", "player.css")
-    )
-
-    at = traitlets.Int(-1).tag(sync=True)
-    _title = traitlets.Unicode().tag(sync=True)
-    _about = traitlets.Unicode().tag(sync=True)
-    _played: Any = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self,
@@ -84,7 +69,6 @@ class StepPlayer(KafkaWidget):
         **options: Any,
     ) -> None:
         """Show steps; see the class."""
-        self.steps: tuple[Step, ...] = ()
         self.scenes: tuple[Scene, ...] = ()
         self.touches: tuple[Touch, ...] = ()
         super().__init__(_title=title, **options)
@@ -125,31 +109,6 @@ class StepPlayer(KafkaWidget):
             }
             self.at = len(self.steps) - 1 if at is None else at
 
-    @traitlets.validate("at")
-    def _within(self, proposal: Any) -> int:
-        """Keep `at` on a step."""
-        last = len(self.steps) - 1
-        return max(min(0, last), min(last, int(proposal["value"])))
-
-    @traitlets.observe("at")
-    def _forget_picture(self, _change: Any) -> None:
-        self._picture = None
-
-    @property
-    def step(self) -> Step | None:
-        """The step that is shown; None where there is none."""
-        return self.steps[self.at] if self.steps else None
-
-    @property
-    def title(self) -> str:
-        """What the steps do."""
-        return str(self._title)
-
-    @property
-    def about(self) -> str:
-        """How it ended, in a few words."""
-        return str(self._about)
-
     def to_png(self) -> bytes:
         """The step that is shown, and the way so far, as a PNG file. Imports matplotlib."""
         if self._picture is None:
@@ -157,12 +116,6 @@ class StepPlayer(KafkaWidget):
 
             self._picture = player_picture(self)
         return self._picture
-
-    def describe(self) -> str:
-        """The title, how it ended, and the step that is shown."""
-        name = f"{type(self).__name__}: {self.title}, {plural(len(self.steps), 'step')}"
-        name += f", {self.about}" if self.about else ""
-        return name if self.step is None else f"{name}\n{self.at + 1}. {self.step}"
 
 
 class LookupPlayer(StepPlayer):
@@ -194,7 +147,7 @@ class LookupPlayer(StepPlayer):
         **options: Any,
     ) -> None:
         """Let the engine look it up; see the class."""
-        found = _partition(partition)
+        found = find_partition(partition)
         self.rehearsal = rehearse_lookup(
             found.path, offset=offset, timestamp=timestamp, config=config
         )
@@ -235,7 +188,7 @@ class RecoveryPlayer(StepPlayer):
         **options: Any,
     ) -> None:
         """Let the engine recover it; see the class."""
-        found = _partition(partition)
+        found = find_partition(partition)
         self.rehearsal = rehearse_recovery(found.path, recovery_point=recovery_point, config=config)
         options.setdefault("at", 0)
         super().__init__(
@@ -269,24 +222,12 @@ def _recovery_result(rehearsal: Rehearsal) -> str:
     return f"{' and '.join(parts)}; the log ends at offset {rehearsal.result:,}"
 
 
-def _partition(partition: Place) -> Partition:
-    """The partition itself, or the one whose folder a path names."""
-    if isinstance(partition, Partition):
-        return partition
-    path = os.path.abspath(partition)
-    opened = workbench.open_log_directory(path).listing.partitions
-    found = next((each for each in opened.values() if each.path == path), None)
-    if found is None:
-        raise LogDirectoryError(path, "it is no partition's folder")
-    return found
-
-
 def _scenes(segments: Segments) -> tuple[Scene, ...]:
     """Read the segments, ascending."""
     found: Iterable[Segment | SegmentPicture]
     if isinstance(segments, Partition | str | os.PathLike):
         path = segments.path if isinstance(segments, Partition) else segments
-        found = _partition(path).segments  # anew: it may have grown since it was opened
+        found = find_partition(path).segments  # anew: it may have grown since it was opened
     elif isinstance(segments, Mapping):
         found = segments.values()
     else:

@@ -222,8 +222,8 @@ def number_text(name: str, value: Any) -> str:
     """A number of a step as people read it: times as times, bytes with their unit."""
     if not isinstance(value, int) or isinstance(value, bool):
         return str(value)
-    if "timestamp" in name:
+    if "timestamp" in name or name == "delete_horizon":
         return f"{time_text(value)} ({value})"
-    if name in {"size", "bytes", "cut", "bytes_cut", "previous_size"} and value >= 1024:
+    if (name == "cut" or name.endswith(("size", "bytes", "bytes_cut"))) and value >= 1024:
         return f"{value:,} ({size_text(value)})"
     return f"{value:,}"

@@ -85,14 +85,11 @@ class MapTeller:
         for key, offset, before in zip(keys, offsets, known, strict=False):
             previous = newest.get(key, before)
             newest[key] = offset
-            is_new = previous == NOT_FOUND
-            self._context.tell(
-                "key mapped",
-                "its key is new" if is_new else f"offset {offset} takes the place of {previous}",
-                path,
-                offset=offset,
-                previous=None if is_new else previous,
-            )
+            numbers = {"offset": offset}
+            reason = "its key is new"
+            if previous != NOT_FOUND:
+                reason, numbers["previous"] = f"it takes the place of offset {previous}", previous
+            self._context.tell("key mapped", reason, path, **numbers)
 
     def skipped(self, chunk: Chunk, row: Any, reason: str) -> None:
         """Tell that the keys of a batch do not count."""
@@ -122,7 +119,7 @@ def tell_groups(context: LogContext, groups: Sequence[Sequence[LogSegment]]) -> 
     for group in groups:
         bases = [segment.base_offset for segment in group]
         size = sum(segment.size for segment in group)
-        together = "one segment is cleaned by itself"
+        together = "a segment that is cleaned by itself"
         if len(group) > 1:
             together = f"{len(group)} segments of {size} bytes together fit into one"
         context.tell(
@@ -153,7 +150,7 @@ def _tell_records(
         if reason == Reason.SUPERSEDED:
             text, numbers["newer_offset"] = f"{text}, at offset {newer}", newer
         elif reason in _HORIZONS:
-            numbers["delete_horizon_timestamp"] = horizon
+            numbers["delete_horizon"] = horizon
         context.tell("record kept" if reason.is_kept else "record dropped", text, path, **numbers)
 
 
@@ -169,7 +166,7 @@ def _tell_batch(context: LogContext, path: str, row: Any, kept: int) -> None:
     elif verdict == Verdict.REBUILT:
         horizon = int(row["delete_horizon"])
         if horizon >= 0:
-            numbers["delete_horizon_timestamp"] = horizon
+            numbers["delete_horizon"] = horizon
         context.tell("batch rebuilt", stays, path, **numbers)
     elif verdict == Verdict.EMPTIED:
         keeping = _KEEPINGS[Keeping(int(row["keeping"]))]
