@@ -63,6 +63,24 @@ def rules_for(config: LogConfig) -> list[Rule]:
     return [by_log_start, by_size, by_time] if config.delete else [by_log_start]
 
 
+def all_verdicts(state: LogState) -> list[RetentionVerdict]:
+    """Return what every rule says, one after the other, each of what the rules before it leave.
+
+    Kafka: UnifiedLog.deleteOldSegments (4.2)
+    """
+    verdicts: list[RetentionVerdict] = []
+    for rule in rules_for(state.config):
+        found = rule(state)
+        verdicts += found
+        gone = [verdict.segment for verdict in found if verdict.is_deleted]
+        if gone:
+            left = state.segments[len(gone) :]
+            start = left[0].base_offset if left else state.log_end_offset
+            start = max(start, state.log_start_offset)
+            state = state._replace(segments=left, log_start_offset=start)
+    return verdicts
+
+
 def by_log_start(state: LogState) -> list[RetentionVerdict]:
     """Judge the segments by the log start offset: what lies before it whole goes.
 

@@ -7,7 +7,7 @@ asks what would be, or tells what was, gives them together.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from workbench.errors import ConfigError
 from workbench.log.broker_config import BROKER_NAMES, BrokerConfig
@@ -46,7 +46,7 @@ class Settings:
     stored: Configs = field(default_factory=dict)
 
     @classmethod
-    def of(cls, values: "Mapping[str, Any] | Settings | None") -> Self:
+    def of(cls, values: "Mapping[str, Any] | Settings | None") -> "Settings":
         """Return what a mapping of names to values means.
 
         Args:
@@ -55,7 +55,7 @@ class Settings:
         Raises:
             ConfigError: a name that Kafka does not know, or a value that it does not allow.
         """
-        if isinstance(values, cls):
+        if isinstance(values, Settings):
             return values
         broker: dict[str, Any] = {}
         everywhere: dict[str, Any] = {}

@@ -1,0 +1,268 @@
+"""Say why a log is cleaned, or is not: one row a rule, by what the cleaner itself asks.
+
+Kafka: LogCleanerManager.grabFilthiestCompactedLog (4.2)
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+from workbench.cleaner.log_to_clean import (
+    ACTIVE_SEGMENT,
+    MIN_COMPACTION_LAG,
+    LogToClean,
+    dirty_since,
+    log_to_clean,
+)
+from workbench.files.text import INT64_MAX
+from workbench.log.broker_config import BrokerConfig
+from workbench.log.log import Log
+from workbench.log.rule_verdict import RuleVerdict, Word
+
+_MANAGER: Final = "LogCleanerManager."
+_GRAB: Final = f"{_MANAGER}grabFilthiestCompactedLog"
+_OFFSETS: Final = f"{_MANAGER}cleanableOffsets"
+
+
+class Policy(NamedTuple):
+    """Whether a log is compacted, as far as is known.
+
+    Attributes:
+        is_compacted: what is taken for true.
+        text: the value of `cleanup.policy`; None if nothing tells.
+        source: where it is told, in words.
+    """
+
+    is_compacted: bool
+    text: str | None
+    source: str
+
+
+def cleaning_order(logs: Iterable[LogToClean]) -> list[LogToClean]:
+    """Return the logs that are cleaned now, the next one first.
+
+    Of logs that are equally dirty any may be the first: Kafka takes them as its map has them.
+
+    Kafka: LogCleanerManager.grabFilthiestCompactedLog (4.2)
+    """
+    due = [one for one in logs if one.total_bytes > 0 and one.is_cleanable]
+    return sorted(due, key=lambda one: (-one.cleanable_ratio, one.topic_partition))
+
+
+def earliest_cleaning(log: Log, last_clean_offset: int | None, now: int) -> int | None:
+    """Return when a log can be cleaned at the earliest if nothing is written; ms, None: never.
+
+    Time alone changes two things: segments become older than `min.compaction.lag.ms`, and their
+    first batches older than `max.compaction.lag.ms`. Both only ever make a log dirtier.
+    """
+
+    def is_due(moment: int) -> bool:
+        found = log_to_clean(log, last_clean_offset, moment)
+        return found.total_bytes > 0 and found.cleanable_bytes > 0 and found.is_cleanable
+
+    first_dirty = log_to_clean(log, last_clean_offset, now).first_dirty_offset
+    since = dirty_since(log, first_dirty)
+    config = log.config
+    moments = {
+        segment.largest_timestamp + config.min_compaction_lag_ms
+        for segment in log.local.segments.non_active_from(first_dirty)
+    }
+    if since is not None:
+        moments.add(since + config.max_compaction_lag_ms + 1)
+    later = [now, *sorted(moment for moment in moments if now < moment <= INT64_MAX)]
+    at = bisect_left(later, x=True, key=is_due)
+    return later[at] if at < len(later) else None
+
+
+def explain_cleaning(
+    found: LogToClean,
+    last_clean_offset: int | None,
+    now: int,
+    *,
+    broker: BrokerConfig,
+    policy: Policy,
+    others: Sequence[LogToClean] = (),
+    problem: str | None = None,
+) -> list[RuleVerdict]:
+    """Return what each rule says of a log, in the order in which Kafka asks.
+
+    Args:
+        found: the log.
+        last_clean_offset: of the cleaner's checkpoint; None if it has none.
+        now: ms.
+        broker: its configuration.
+        policy: whether the log is compacted.
+        others: the compacted logs of the broker, this one among them.
+        problem: why cleaning it would fail; None if it would not, or nobody tried.
+    """
+    rules = _Rules(found, last_clean_offset, now)
+    return [
+        _cleaner(broker),
+        _policy(policy),
+        RuleVerdict(
+            "paused or in progress", "unknown", None, None,
+            "only a running broker knows; when it starts, nothing is paused",
+            f"{_MANAGER}inProgress",
+        ),
+        _uncleanable(problem),
+        rules.checkpoint(),
+        *rules.bounds(),
+        rules.bytes(),
+        rules.ratio(),
+        rules.max_lag(),
+        rules.order(others, policy),
+    ]  # fmt: skip
+
+
+def _cleaner(broker: BrokerConfig) -> RuleVerdict:
+    is_on = broker.log_cleaner_enable
+    reason = f"{broker.log_cleaner_threads} cleaner threads" if is_on else "there is no cleaner"
+    verdict: Word = "allows" if is_on else "blocks"
+    value = str(is_on).lower()
+    return RuleVerdict(
+        "log.cleaner.enable",
+        verdict,
+        value,
+        "true",
+        reason,
+        "LogManager.startupWithConfigOverrides",
+    )
+
+
+def _policy(policy: Policy) -> RuleVerdict:
+    if policy.text is None and not policy.is_compacted:
+        reason = "no configuration is known, and Kafka's default is delete: give config="
+        return RuleVerdict("cleanup.policy", "unknown", None, "compact", reason, _GRAB)
+    verdict: Word = "allows" if policy.is_compacted else "blocks"
+    return RuleVerdict("cleanup.policy", verdict, policy.text, "compact", policy.source, _GRAB)
+
+
+def _uncleanable(problem: str | None) -> RuleVerdict:
+    kafka = f"{_MANAGER}isUncleanablePartition"
+    if problem is None:
+        reason = "nothing in it would make cleaning fail; a broker forgets it when it starts"
+        return RuleVerdict("uncleanable", "allows", "no", "no", reason, kafka)
+    reason = f"cleaning fails, and the log is left alone until the broker starts anew: {problem}"
+    return RuleVerdict("uncleanable", "blocks", "yes", "no", reason, kafka)
+
+
+class _Rules:
+    """The rules that look at one log."""
+
+    def __init__(self, found: LogToClean, last_clean_offset: int | None, now: int) -> None:
+        self._found = found
+        self._log = found.log
+        self._last_clean_offset = last_clean_offset
+        self._now = now
+
+    def checkpoint(self) -> RuleVerdict:
+        """Say whether the cleaner's checkpoint is believed."""
+        offsets, start = self._found.offsets, self._log.log_start_offset
+        name = "cleaner-offset-checkpoint"
+        if offsets.reset_reason:
+            reason = f"{offsets.reset_reason}: everything counts as dirty"
+        elif self._last_clean_offset is None:
+            reason = "it does not name the log: nothing of it was cleaned yet"
+        else:
+            reason = f"the log is clean below offset {offsets.first_dirty_offset}"
+        return RuleVerdict(name, "allows", self._last_clean_offset, start, reason, _OFFSETS)
+
+    def bounds(self) -> list[RuleVerdict]:
+        """Say up to where each rule lets the log be cleaned."""
+        offsets = self._found.offsets
+        dirty, least = offsets.first_dirty_offset, offsets.least_bound
+        lag = self._log.config.min_compaction_lag_ms
+        rows = []
+        for bound in offsets.bounds:
+            verdict: Word
+            if bound.offset <= dirty:
+                verdict = "blocks"
+            else:
+                verdict = "limits" if bound == least else "allows"
+            reason = f"not from offset {bound.offset} on"
+            value, threshold, due = bound.offset, dirty, None
+            if bound.name == ACTIVE_SEGMENT:
+                active = self._log.active_segment
+                reason += f": the {active.size} bytes of the active segment are never cleaned"
+            elif bound.name == MIN_COMPACTION_LAG:
+                largest = self._largest_timestamp(bound.offset)
+                value, threshold, due = self._now - largest, lag, largest + lag
+                reason += f": that segment's largest timestamp is {value} ms ago, not {lag}"
+            else:
+                reason += f": the {bound.name} is there"
+            rows.append(
+                RuleVerdict(bound.name, verdict, value, threshold, reason, _OFFSETS, due=due)
+            )
+        if all(bound.name != MIN_COMPACTION_LAG for bound in offsets.bounds):
+            reason = "there is no such lag" if lag <= 0 else "every dirty segment is old enough"
+            rows.append(RuleVerdict(MIN_COMPACTION_LAG, "allows", None, lag, reason, _OFFSETS))
+        return rows
+
+    def _largest_timestamp(self, base_offset: int) -> int:
+        segment = self._log.local.segments.floor(base_offset)
+        assert segment is not None
+        return segment.largest_timestamp
+
+    def bytes(self) -> RuleVerdict:
+        """Say how much of the log can be cleaned."""
+        found = self._found
+        start, end = found.first_dirty_offset, found.first_uncleanable_offset
+        kafka = f"{_MANAGER}calculateCleanableBytes"
+        if found.cleanable_bytes:
+            reason = f"segments from offset {start} up to {end} are dirty"
+            return RuleVerdict("cleanable bytes", "allows", found.cleanable_bytes, 0, reason, kafka)
+        reason = f"no segment lies whole between offset {start} and {end}"
+        return RuleVerdict("cleanable bytes", "blocks", 0, 0, reason, kafka)
+
+    def ratio(self) -> RuleVerdict:
+        """Say whether enough of the log is dirty."""
+        found, limit = self._found, self._log.config.min_cleanable_dirty_ratio
+        clean, dirty = found.clean_bytes, found.cleanable_bytes
+        reason = f"{dirty} dirty bytes of {found.total_bytes}"
+        is_over = found.cleanable_ratio > limit
+        if not is_over and limit < 1:
+            missing = int(clean * limit / (1 - limit)) + 1 - dirty
+            reason += f"; {missing} more would do, in segments that are not active"
+        elif not is_over:
+            reason += "; it can never be more than 1"
+        verdict: Word = "allows" if is_over else "blocks"
+        ratio = round(found.cleanable_ratio, 6)
+        return RuleVerdict("min.cleanable.dirty.ratio", verdict, ratio, limit, reason, _GRAB)
+
+    def max_lag(self) -> RuleVerdict:
+        """Say whether the log has waited so long that it is cleaned however clean it is."""
+        found, limit = self._found, self._log.config.max_compaction_lag_ms
+        name, kafka = "max.compaction.lag.ms", f"{_MANAGER}maxCompactionDelay"
+        since = dirty_since(self._log, found.first_dirty_offset)
+        if since is None:
+            reason = "there is no dirty segment, the active one aside"
+            return RuleVerdict(name, "allows", None, limit, reason, kafka)
+        waited = self._now - since
+        if since + limit >= INT64_MAX:
+            reason = "there is no such lag"
+            return RuleVerdict(name, "allows", waited, limit, reason, kafka)
+        if found.needs_compaction_now:
+            reason = f"due for {found.compaction_delay_ms} ms: its ratio does not count"
+            return RuleVerdict(name, "demands", waited, limit, reason, kafka)
+        reason = "it is not due yet"
+        return RuleVerdict(name, "allows", waited, limit, reason, kafka, due=since + limit + 1)
+
+    def order(self, others: Sequence[LogToClean], policy: Policy) -> RuleVerdict:
+        """Say when the log's turn is."""
+        order = [one.topic_partition for one in cleaning_order(others)]
+        name = self._log.topic_partition
+        if policy.is_compacted and name in order:
+            place = order.index(name) + 1
+            before = ", ".join(map(str, order[: place - 1][:_NAMED]))
+            reason = f"it comes behind {before}" if before else "it is the dirtiest log"
+            if place - 1 > _NAMED:
+                reason += f" and {place - 1 - _NAMED} more"
+            return RuleVerdict("order", "allows", place, len(order), reason, _GRAB)
+        due = earliest_cleaning(self._log, self._last_clean_offset, self._now)
+        reason = f"{len(order)} other logs are cleaned now, this one is not"
+        if due is None:
+            reason += "; it will not be unless something is written"
+        return RuleVerdict("order", "blocks", None, len(order), reason, _GRAB, due=due)
+
+
+_NAMED: Final = 3  # logs that are named in a sentence
