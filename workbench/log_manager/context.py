@@ -181,6 +181,6 @@ class ManagerContext:
         if self.failures.is_offline(path):
             return
         try:
-            self.directories[path].write_offsets(name, offsets)
+            self.directories[path].checkpoint(name).write(offsets)
         except StorageError:
             return  # noted where it happened: the directory is offline

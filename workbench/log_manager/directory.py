@@ -7,24 +7,21 @@ Kafka: LogManager, CleanShutdownFileHandler, OffsetCheckpointFile (4.2)
 """
 
 import os
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from workbench.errors import CorruptFileError, UnsupportedFormatError
 from workbench.file_system.local import DirectoryLock, FileSystem
-from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.names import (
     CLEAN_SHUTDOWN,
     LOCK,
     LOG_START_OFFSETS,
+    OFFSET_CHECKPOINTS,
     RECOVERY_POINTS,
     TopicPartition,
     parse_directory_name,
 )
 from workbench.log.failures import LogDirFailures
+from workbench.log.offset_checkpoint_file import OffsetCheckpointFile
 from workbench.log.steps import Observer, Step
 
 METADATA_TOPIC: Final = "__cluster_metadata"
@@ -64,10 +61,12 @@ class ManagedDirectory:
         self.had_clean_shutdown = False
         self.loaded = False
         self._fs = fs
-        self._failures = failures
         self._observer = observer
         self._lock: DirectoryLock | None = None
-        self._writing = threading.Lock()  # two writers would rename each other's file
+        self._checkpoints = {
+            name: OffsetCheckpointFile(path, name, fs, failures, observer)
+            for name in OFFSET_CHECKPOINTS
+        }
 
     def prepare(self) -> None:
         """Make the folder if it is not there, with those above it.
@@ -152,47 +151,17 @@ class ManagedDirectory:
             return None
         return CleanShutdown.decode(data, strict=False).broker_epoch
 
-    def read_offsets(self, name: str) -> dict[TopicPartition, int]:
-        """Return a checkpoint's offsets; the file is made, empty, if it is not there.
-
-        Args:
-            name: of the file, one of `files.names.OFFSET_CHECKPOINTS`.
-
-        Raises:
-            StorageError: it cannot be read, or not be understood: the directory is offline.
-
-        Kafka: OffsetCheckpointFile.read, CheckpointFileWithFailureHandler.read (4.2)
-        """
-        path = self._at(name)
-        with self._guard(f"read {name}"):
-            if not self._fs.exists(path):
-                self._fs.create(path).close()
-                return {}
-            try:
-                return OffsetCheckpoint.decode(self._fs.read(path), path).offsets
-            except (CorruptFileError, UnsupportedFormatError) as error:
-                raise OSError(str(error)) from error
-
-    def write_offsets(self, name: str, offsets: Mapping[TopicPartition, int]) -> None:
-        """Replace a checkpoint.
-
-        Raises:
-            StorageError: it cannot be written: the directory is offline.
-
-        Kafka: OffsetCheckpointFile.write (4.2)
-        """
-        path = self._at(name)
-        with self._writing, self._guard(f"write {name}"):
-            self._fs.write_atomically(path, OffsetCheckpoint(dict(offsets)).encode())
-        self._tell("checkpoint written", path, partitions=len(offsets))
+    def checkpoint(self, name: str) -> OffsetCheckpointFile:
+        """Return one of the four checkpoints: `files.names.OFFSET_CHECKPOINTS`."""
+        return self._checkpoints[name]
 
     def read_recovery_points(self) -> dict[TopicPartition, int]:
         """Return the first offset of each partition that may not be on the disk."""
-        return self.read_offsets(RECOVERY_POINTS)
+        return self.checkpoint(RECOVERY_POINTS).read()
 
     def read_log_start_offsets(self) -> dict[TopicPartition, int]:
         """Return the log start offsets that differ from the first segment's base offset."""
-        return self.read_offsets(LOG_START_OFFSETS)
+        return self.checkpoint(LOG_START_OFFSETS).read()
 
     def partition_folders(self) -> list[Folder]:
         """Return the folders that should hold logs, sorted by name.
@@ -216,11 +185,6 @@ class ManagedDirectory:
 
     def _at(self, name: str) -> str:
         return os.path.join(self.path, name)
-
-    @contextmanager
-    def _guard(self, doing: str) -> Iterator[None]:
-        with self._failures.guard(self.path, doing):
-            yield
 
     def _tell(self, kind: str, where: str, reason: str = "", **numbers: object) -> None:
         if self._observer is not None:

@@ -71,7 +71,7 @@ class DryLogs:
         clean = directory.take_marker()
         points = directory.read_recovery_points()
         starts = directory.read_log_start_offsets()
-        self.cleaner_offsets.update(directory.read_offsets(CLEANER_OFFSETS))
+        self.cleaner_offsets.update(directory.checkpoint(CLEANER_OFFSETS).read())
         self._folders += [
             FolderToLoad(
                 directory.path,

@@ -225,9 +225,9 @@ class _Prediction:
         """
         for directory in self._context.live:
             try:
-                directory.read_offsets(HIGH_WATERMARKS)
+                directory.checkpoint(HIGH_WATERMARKS).read()
                 if self._context.config.log_cleaner_enable:
-                    directory.read_offsets(CLEANER_OFFSETS)
+                    directory.checkpoint(CLEANER_OFFSETS).read()
             except StorageError:
                 continue  # offline, and why, is known where it happened
 
