@@ -1,134 +1,45 @@
 // StepPlayer: what the engine told while it did something, one step after the other.
 import { choice, h } from "./dom.js";
 import { bytes, count, plural } from "./format.js";
-import { playerControls } from "./player_controls.js";
 import { PlayerData } from "./player_data.js";
+import { playerFrame } from "./player_frame.js";
 import { playerSegments } from "./player_segments.js";
 import { playerStage } from "./player_stage.js";
-import { dataGrid } from "./rows.js";
-import { followTheme } from "./theme.js";
 
-const FASTEST_SPOKEN = 1;
+function render({ model, el, signal }) {
+  return playerFrame({ model, el, signal, makeData: (sent) => new PlayerData(sent), makeViews: segmentViews });
+}
 
-function render({ model, el, signal: outer }) {
-  const life = new AbortController(), { signal } = life;
-  outer?.addEventListener("abort", () => life.abort());
-  const stats = (el.__stats = {});
-  const live = h("div", { class: "klw-quiet", "aria-live": "polite" });
-  const root = h("section", { class: "klw klw-player", tabindex: 0 });
-  let data = new PlayerData({}), at = -1;
-
-  function go(i, { isPlaying = false } = {}) {
-    if (i === at) return;
-    model.set("at", i);
-    model.save_changes();
-    if (!isPlaying || controls.speed <= FASTEST_SPOKEN) live.textContent = data.sentence(i);
-  }
-  const pick = (i) => { controls.stop(); go(i); };
-
-  const title = h("span", { class: "klw-title" }), about = h("span", { class: "klw-sum" });
+function segmentViews({ root, pick, signal, stats, data }) {
   const extent = choice("What the picture shows", [["follow", "Follow"], ["whole", "Whole segment"]], "follow", (what) => stage.setWhole(what === "whole"));
   const segments = playerSegments({ onPick: (number) => {
-    const first = data.steps.findIndex((_, i) => data.segmentOf(i) === number);
+    const first = data().steps.findIndex((_, i) => data().segmentOf(i) === number);
     if (first >= 0) pick(first);
   } });
   const stage = playerStage({ root, onPick: pick, signal, stats });
-  const stageTitle = h("h3", {}), stageAbout = h("span", { class: "klw-about" });
-  const controls = playerControls({ onGo: go, signal });
-  const now = h("div", { class: "klw-now" });
-  const kinds = h("div", { class: "klw-kinds", role: "group", "aria-label": "Next step of a kind" });
-  const list = dataGrid({
-    label: "Steps", signal, rowHeight: 24, emptyText: "Nothing was told.",
-    columns: [{ name: "Step", width: "52px", number: true }, { name: "What", width: "minmax(120px, 190px)" }, { name: "Why", width: "minmax(160px, 1fr)" }, { name: "Where", width: "minmax(70px, 150px)", mono: true }],
-    cellsOf: (i) => [count(i + 1), { text: data.kind(i), kind: data.role(i) === "invalid" || data.role(i) === "cut" ? "bad" : "" }, { text: data.reason(i) || numbersText(i), title: data.reason(i) }, { text: shortFile(data.file(i)), kind: "quiet", title: data.file(i) }],
-    rowKind: (i) => (data.role(i) === "invalid" ? "bad" : i > at ? "later" : ""),
-    onPick: pick,
-  });
-  const numbersText = (i) => data.numbers(i).map(([name, text]) => `${name} ${text}`).join(", ");
-  const leftOut = h("div", { class: "klw-note klw-left-out", hidden: true });
-  root.append(
-    h("header", { class: "klw-top" }, title, about),
-    segments.el,
-    h("section", { class: "klw-panel" }, h("div", { class: "klw-phead" }, stageTitle, stageAbout, extent.el), stage.el, controls.el),
-    h("div", { class: "klw-below" }, now, h("div", { class: "klw-steps" }, kinds, list.el, leftOut)),
-    live);
-  el.append(root);
-
-  // From the model to the views.
-  function showPlayed() {
-    controls.stop();
-    data = new PlayerData(model.get("_played"));
-    stage.setData(data);
-    segments.setData(data);
-    list.setCount(data.length, { keep: true });
-    kinds.replaceChildren(...data.kinds.map(([kind, meaning, n], number) =>
-      h("button", { type: "button", class: "klw-kind", title: `${meaning}: go to the next`, "data-number": number, onclick: () => pick(data.nextOfKind(number, at)) }, h("i", { "data-role": roleOfKind(number) }), kind, h("small", {}, count(n)))));
-    leftOut.hidden = !data.leftOut;
-    leftOut.textContent = `${plural(data.leftOut, "later step")} left out.`;
-    at = -1;
-    showStep(false);
-  }
-  const roleOfKind = (number) => data.steps.find((step) => step[0] === number)?.[4] ?? "";
-  function showWords() {
-    title.textContent = model.get("_title");
-    about.textContent = about.title = model.get("_about");
-    root.setAttribute("aria-label", `${model.get("_title")}. Arrow keys step, space plays.`);
-  }
-  function showStep(isSmooth = true) {
-    const last = at;
-    at = Math.max(-1, Math.min(data.length - 1, model.get("at")));
-    stage.show(at, isSmooth && Math.abs(at - last) < 400);
-    segments.show(at, data.stage(at));
-    controls.show(at, data.length);
-    list.select(at);
-    const segment = stage.segment;
-    stageTitle.textContent = segment ? `Segment ${count(segment.base)}` : "No segment";
-    stageAbout.textContent = segment ? segmentText(segment, at) : "";
-    stage.el.parentElement.classList.toggle("klw-bare", !segment);
-    for (const each of kinds.children) each.setAttribute("aria-pressed", String(at >= 0 && Number(each.dataset.number) === data.steps[at][0]));
-    now.replaceChildren(...(at < 0 ? [h("p", { class: "klw-why" }, model.get("_about") || "Nothing was told.")] : words(at)));
-  }
-  function words(i) {
-    return [
-      h("h4", {}, h("i", { "data-role": data.role(i) }), data.kind(i)),
-      h("p", { class: "klw-why" }, data.reason(i) ? `${data.reason(i)}.` : `${data.meaning(i)}.`),
-      data.reason(i) ? h("p", { class: "klw-meaning" }, `${data.meaning(i)}.`) : null,
-      h("dl", {}, ...data.numbers(i).flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]), h("dt", {}, "where"), h("dd", { class: "klw-mono" }, data.file(i))),
-    ].filter(Boolean);
-  }
-
-  root.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "INPUT") return;
-    const isButton = event.target.tagName === "BUTTON";
-    if (event.key === "ArrowRight") controls.by(1);
-    else if (event.key === "ArrowLeft") controls.by(-1);
-    else if (event.key === "Home") controls.toEnd(-1);
-    else if (event.key === "End") controls.toEnd(1);
-    else if (event.key === " " && !isButton) controls.toggle();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  });
-
-  const followed = { _played: showPlayed, _title: showWords, _about: () => { showWords(); showStep(); }, at: () => showStep() };
-  for (const [name, act] of Object.entries(followed)) model.on(`change:${name}`, act);
-  followTheme(root, stage.repaint, signal);
-  showWords();
-  showPlayed();
-  return () => {
-    life.abort();
-    for (const [name, act] of Object.entries(followed)) model.off(`change:${name}`, act);
+  const title = h("h3", {}), about = h("span", { class: "klw-about" });
+  return {
+    above: [segments.el],
+    panel: [h("div", { class: "klw-phead" }, title, about, extent.el), stage.el],
+    setData(next) {
+      stage.setData(next);
+      segments.setData(next);
+    },
+    show(at, isSmooth) {
+      stage.show(at, isSmooth);
+      segments.show(at, data().stage(at));
+      const segment = stage.segment;
+      title.textContent = segment ? `Segment ${count(segment.base)}` : "No segment";
+      about.textContent = segment ? segmentText(segment, at) : "";
+      stage.el.parentElement.classList.toggle("klw-bare", !segment);
+    },
+    repaint: stage.repaint,
   };
 }
 
 function segmentText(segment, at) {
   if (!segment.length) return bytes(segment.size);
   return `${plural(segment.shownCount(at), "batch", "batches")} · ${plural(segment.entries(at).length, "index entry", "index entries")}`;
-}
-
-// Names of segment files without the zeros in front.
-function shortFile(name) {
-  return name.replace(/^0{8,}(?=\d)/, "…");
 }
 
 export default { render };

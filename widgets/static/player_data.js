@@ -1,31 +1,22 @@
 // The steps of a player: what has become of each batch, index entry and segment when a step is shown.
 import { Column, floorIndex } from "./columns.js";
+import { POSITION, ROLE, SEGMENT, SIZE, StepRows } from "./step_rows.js";
 
-const KIND = 0, SEGMENT = 1, POSITION = 2, SIZE = 3, ROLE = 4, FILE = 5, REASON = 6, NUMBERS = 7;
 export const NEVER = 2 ** 31 - 1;
 const ON_BATCHES = new Set(["passed", "found", "valid", "invalid", "appended"]);
 const FATES = new Set(["kept", "deletable", "gone", "removed", "recovered", "cut"]);
 const WALK = new Set(["entry", "passed", "found"]);
 const PROBES = new Set(["probe", "entry", "time probe", "time entry"]);
 
-export class PlayerData {
-  constructor({ segments = [], steps = [], kinds = [], left_out: leftOut = 0 }) {
-    this.steps = steps;
-    this.kinds = kinds;
-    this.leftOut = leftOut;
-    this.isGrowing = steps.some((step) => step[ROLE] === "appended");
-    this.segments = segments.map((each) => new PlayedSegment(each));
-    steps.forEach((step, i) => { if (step[SEGMENT] >= 0) this.segments[step[SEGMENT]].add(step, i, this.isGrowing); });
+export class PlayerData extends StepRows {
+  constructor(sent) {
+    super(sent);
+    this.isGrowing = this.steps.some((step) => step[ROLE] === "appended");
+    this.segments = (sent.segments ?? []).map((each) => new PlayedSegment(each));
+    this.steps.forEach((step, i) => { if (step[SEGMENT] >= 0) this.segments[step[SEGMENT]].add(step, i, this.isGrowing); });
     for (const each of this.segments) each.settle();
-    this.stages = stagesOf(steps);
+    this.stages = stagesOf(this.steps);
   }
-  get length() { return this.steps.length; }
-  kind(i) { return this.kinds[this.steps[i][KIND]][0]; }
-  meaning(i) { return this.kinds[this.steps[i][KIND]][1]; }
-  role(i) { return this.steps[i][ROLE]; }
-  file(i) { return this.steps[i][FILE]; }
-  reason(i) { return this.steps[i][REASON]; }
-  numbers(i) { return this.steps[i][NUMBERS]; }
   segmentOf(i) { return this.steps[i][SEGMENT]; }
   // The segment that is on the stage with a step: its own, or that of the nearest step with one.
   stage(i) { return i < 0 ? -1 : this.stages[i]; }
@@ -33,14 +24,6 @@ export class PlayerData {
   touched(i) {
     const step = this.steps[i];
     return !step || step[POSITION] < 0 ? null : [step[POSITION], step[POSITION] + Math.max(1, step[SIZE])];
-  }
-  // The next step of a kind behind `at`, from the first again after the last; -1 if there is none.
-  nextOfKind(kind, at) {
-    for (let k = 1; k <= this.length; k++) if (this.steps[(at + k) % this.length][KIND] === kind) return (at + k) % this.length;
-    return -1;
-  }
-  sentence(i) {
-    return `Step ${i + 1} of ${this.length}: ${this.kind(i)}. ${this.reason(i) || this.meaning(i)}.`;
   }
   // The bytes of all steps of a walk around step i: from the index entry found to the batch found.
   walk(i) {
