@@ -4,13 +4,14 @@ Kafka: LogCleanerManager.grabFilthiestCompactedLog (4.2)
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from workbench.cleaner.log_to_clean import (
     ACTIVE_SEGMENT,
     MIN_COMPACTION_LAG,
     LogToClean,
+    cleaning_order,
     dirty_since,
     log_to_clean,
 )
@@ -36,17 +37,6 @@ class Policy(NamedTuple):
     is_compacted: bool
     text: str | None
     source: str
-
-
-def cleaning_order(logs: Iterable[LogToClean]) -> list[LogToClean]:
-    """Return the logs that are cleaned now, the next one first.
-
-    Of logs that are equally dirty any may be the first: Kafka takes them as its map has them.
-
-    Kafka: LogCleanerManager.grabFilthiestCompactedLog (4.2)
-    """
-    due = [one for one in logs if one.total_bytes > 0 and one.is_cleanable]
-    return sorted(due, key=lambda one: (-one.cleanable_ratio, one.topic_partition))
 
 
 def earliest_cleaning(log: Log, last_clean_offset: int | None, now: int) -> int | None:

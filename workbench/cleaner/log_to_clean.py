@@ -6,6 +6,7 @@ them, and whoever explains its choice asks the same ones.
 Kafka: LogCleanerManager.cleanableOffsets, LogToClean (4.2)
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -203,3 +204,14 @@ def max_compaction_delay(log: Log, first_dirty_offset: int, now: int) -> int:
     """
     since = dirty_since(log, first_dirty_offset)
     return 0 if since is None else max(now - log.config.max_compaction_lag_ms - since, 0)
+
+
+def cleaning_order(logs: Iterable[LogToClean]) -> list[LogToClean]:
+    """Return the logs that are cleaned now, the next one first.
+
+    Of logs that are equally dirty any may be the first: Kafka takes them as its map has them.
+
+    Kafka: LogCleanerManager.grabFilthiestCompactedLog (4.2)
+    """
+    due = [one for one in logs if one.is_cleanable]
+    return sorted(due, key=lambda one: (-one.cleanable_ratio, one.topic_partition))
