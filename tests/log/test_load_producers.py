@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import naive
 from tests.log.folder import (
+    NOW,
     Folder,
     Loaded,
     batch,
@@ -14,6 +16,7 @@ from tests.log.folder import (
     three_segments,
 )
 from workbench.files.transaction_index import AbortedTransaction
+from workbench.record.memory_records import MemoryRecords
 
 
 def write_transactions(folder: Folder) -> None:
@@ -91,6 +94,16 @@ def test_recovery_makes_snapshots_of_what_it_reads(tmp_path: Path) -> None:
     entry = loaded.producers.last_entry(1)
     assert entry is not None
     assert entry.last_sequence == 14
+
+
+def test_recovery_makes_a_snapshot_where_the_last_batch_that_can_have_a_producer_ends(
+    tmp_path: Path,
+) -> None:
+    folder = Folder(tmp_path)
+    old = MemoryRecords.copy_of(naive.message(1, naive.Record(5, NOW, b"k", b"v")))
+    folder.write_raw(0, produced(0, 5, producer=1), old)
+    folder.load(recovery_point=0)
+    assert snapshots(folder) == [5]
 
 
 def test_producers_come_from_the_newest_snapshot_and_the_batches_behind_it(

@@ -156,8 +156,9 @@ class _Recovery:
                 last_stable_offset = producers.last_stable_offset(completed)
                 segment.update_transaction_index(completed, last_stable_offset)
                 producers.complete_transaction(completed)
-        if len(rows):
-            producers.update_map_end_offset(int(rows["last_offset"][-1]) + 1)
+        followed = np.flatnonzero(rows["magic"] >= _FIRST_WITH_EPOCHS)  # older ones are passed over
+        if len(followed):
+            producers.update_map_end_offset(int(rows["last_offset"][followed[-1]]) + 1)
         return len(rows), ""
 
     def tell_stop(self, problem: str) -> None:
