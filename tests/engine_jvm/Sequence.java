@@ -3,10 +3,12 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.Properties;
@@ -25,16 +27,22 @@ import org.apache.kafka.server.common.RequestLocal;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.util.Scheduler;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
+import org.apache.kafka.storage.internals.log.Cleaner;
+import org.apache.kafka.storage.internals.log.CleanerStats;
 import org.apache.kafka.storage.internals.log.FetchDataInfo;
 import org.apache.kafka.storage.internals.log.LogAppendInfo;
+import org.apache.kafka.storage.internals.log.LogCleanerManager;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
 import org.apache.kafka.storage.internals.log.LogSegment;
 import org.apache.kafka.storage.internals.log.LogStartOffsetIncrementReason;
+import org.apache.kafka.storage.internals.log.LogToClean;
 import org.apache.kafka.storage.internals.log.OffsetResultHolder;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
+import org.apache.kafka.storage.internals.log.SkimpyOffsetMap;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
 import org.apache.kafka.storage.internals.log.VerificationGuard;
+import org.apache.kafka.storage.internals.utils.Throttler;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 
 /**
@@ -97,7 +105,8 @@ public final class Sequence {
     final File dir;
     LogConfig config = new LogConfig(new Properties());
     UnifiedLog log;
-    long lastRecoveryPoint, lastStart;
+    long lastRecoveryPoint, lastStart, lastClean;
+    int kept;
     final StringBuilder out = new StringBuilder();
 
     Sequence(File dir) { this.dir = dir; }
@@ -165,6 +174,8 @@ public final class Sequence {
                 return Boolean.toString(log.maybeIncrementLogStartOffset(Long.parseLong(w[1]), LogStartOffsetIncrementReason.ClientRecordDeletion));
             }
             case "retain" -> { return Integer.toString(log.deleteOldSegments()); }
+            case "clean" -> { return clean(w[1], Integer.parseInt(w[2]), Double.parseDouble(w[3]), Integer.parseInt(w[4])); }
+            case "keep" -> keep();
             case "snapshot" -> log.takeProducerSnapshot();
             case "expire" -> log.removeExpiredProducers(clock.now);
             case "read" -> { return read(Long.parseLong(w[1]), Integer.parseInt(w[2]), FetchIsolation.valueOf(w[3].toUpperCase()), w[4].equals("one")); }
@@ -178,6 +189,30 @@ public final class Sequence {
             default -> throw new IllegalArgumentException(w[0]);
         }
         return "done";
+    }
+
+    /** Clean once, from the checkpoint: "none", "last" or an offset. */
+    String clean(String checkpoint, int slots, double loadFactor, int bufferSize) throws Exception {
+        Optional<Long> clean = checkpoint.equals("none") ? Optional.empty()
+            : Optional.of(checkpoint.equals("last") ? lastClean : Long.parseLong(checkpoint));
+        LogCleanerManager.OffsetsToClean offsets = LogCleanerManager.cleanableOffsets(log, clean, clock.now);
+        LogToClean it = new LogToClean(log, offsets.firstDirtyOffset(), offsets.firstUncleanableDirtyOffset(), false);
+        String what = it.firstDirtyOffset() + " " + it.firstUncleanableOffset() + " " + it.cleanBytes() + " " + it.cleanableBytes();
+        if (it.firstDirtyOffset() >= it.firstUncleanableOffset()) return what + " nothing";
+        Throttler none = new Throttler(Double.MAX_VALUE, 300, "cleaner-io", "bytes", clock);
+        Cleaner cleaner = new Cleaner(0, new SkimpyOffsetMap(slots * 24, "MD5"), bufferSize, 1_048_588, loadFactor, none, clock, tp -> { });
+        Map.Entry<Long, CleanerStats> done = cleaner.doClean(it, clock.now);
+        lastClean = done.getKey();
+        CleanerStats s = done.getValue();
+        return what + " end " + lastClean + " mapped " + s.mapMessagesRead() + " read " + s.messagesRead() + " " + s.bytesRead()
+            + " written " + s.messagesWritten() + " " + s.bytesWritten() + " invalid " + s.invalidMessagesRead() + " full " + s.bufferUtilization();
+    }
+
+    /** Copy the files beside the folder, with their times: "t-0" to "kept-0", "kept-1" and so on. */
+    void keep() throws IOException {
+        Path into = dir.toPath().resolveSibling("kept-" + kept++);
+        Files.createDirectory(into);
+        for (File f : dir.listFiles()) Files.copy(f.toPath(), into.resolve(f.getName()), StandardCopyOption.COPY_ATTRIBUTES);
     }
 
     /** The checkpoints are taken to be up to date. */

@@ -9,6 +9,11 @@ from typing import Any
 import numpy as np
 
 from tests.engine_jvm.scripts import START
+from tests.golden.compaction import assert_same
+from workbench.cleaner.cleaner import clean_log, plan_cleaning
+from workbench.cleaner.config import CleanerConfig
+from workbench.cleaner.log_to_clean import log_to_clean
+from workbench.cleaner.offset_map import ENTRY_SIZE
 from workbench.errors import WorkbenchError
 from workbench.log.append_info import LogAppendInfo
 from workbench.log.append_origin import AppendOrigin
@@ -19,6 +24,7 @@ from workbench.log.scheduler import Task
 from workbench.record.memory_records import MemoryRecords
 
 KAFKA_ERRORS = {
+    "CleaningAbortedError": "LogCleaningAbortedException",
     "CorruptRecordError": "CorruptRecordException",
     "CoordinatorFencedError": "TransactionCoordinatorFencedException",
     "InvalidProducerEpochError": "InvalidProducerEpochException",
@@ -31,6 +37,8 @@ KAFKA_ERRORS = {
     "RecordBatchTooLargeError": "RecordBatchTooLargeException",
     "RecordTooLargeError": "RecordTooLargeException",
     "UnexpectedAppendOffsetError": "UnexpectedAppendOffsetException",
+    "UnsupportedFormatError": "IllegalStateException",
+    "ValueError": "IllegalArgumentException",
 }
 ISOLATIONS: dict[str, Any] = {
     "log_end": "log_end",
@@ -81,27 +89,30 @@ class Sequence:
         self.clock = ManualClock(START)
         self.config = LogConfig.of({})
         self.log: Log | None = None
-        self.last_recovery_point = self.last_start = 0
+        self.last_recovery_point = self.last_start = self.last_clean = 0
         self.scheduler = Later(self.clock)
 
     def run(self, script: str) -> list[str]:
         """Run all lines and return what they print."""
-        out = []
-        for number, line in enumerate(script.splitlines()):
-            words = line.split(" ")
-            try:
-                answer = self._do(*words)
-                self.scheduler.run_due()
-            except (WorkbenchError, ValueError) as error:
-                name = type(error).__name__
-                answer = f"error {KAFKA_ERRORS.get(name, name)}"
-                if getattr(error, "record_errors", None):
-                    answer = "error RecordValidationException"
-            out.append(f"{number} {words[0]} {answer}")
-            if self.log is not None:
-                out.append(f"  {self._state(self.log)}")
-            out.append(f"  {self._files()}")
-        return out
+        return [
+            printed
+            for number, line in enumerate(script.splitlines())
+            for printed in self.step(number, line)
+        ]
+
+    def step(self, number: int, line: str) -> list[str]:
+        """Run one line; return what came of it, the state of the log, and its files."""
+        words = line.split(" ")
+        try:
+            answer = self._do(*words)
+            self.scheduler.run_due()
+        except (WorkbenchError, ValueError) as error:
+            name = type(error).__name__
+            answer = f"error {KAFKA_ERRORS.get(name, name)}"
+            if getattr(error, "record_errors", None):
+                answer = "error RecordValidationException"
+        state = [] if self.log is None else [f"  {self._state(self.log)}"]
+        return [f"{number} {words[0]} {answer}", *state, f"  {self._files()}"]
 
     def _do(self, what: str, *words: str) -> str:
         answer = getattr(self, f"_{what}")(*words)
@@ -179,6 +190,30 @@ class Sequence:
 
     def _retain(self) -> int:
         return sum(verdict.is_deleted for verdict in self._log.delete_old_segments())
+
+    def _clean(self, checkpoint: str, slots: str, load_factor: str, buffer_size: str) -> str:
+        """Clean once, from the checkpoint: "none", "last" or an offset; as it was planned."""
+        last = self.last_clean if checkpoint == "last" else None
+        if checkpoint.isdigit():
+            last = int(checkpoint)
+        now = self.clock.now()
+        found = log_to_clean(self._log, last, now)
+        first, end = found.first_dirty_offset, found.first_uncleanable_offset
+        words: list[object] = [first, end, found.clean_bytes, found.cleanable_bytes]
+        if first >= end:
+            return " ".join(map(str, [*words, "nothing"]))
+        memory = int(slots) * ENTRY_SIZE
+        config = CleanerConfig(memory, float(load_factor), int(buffer_size))
+        plan = plan_cleaning(self._log, first, end, now, config)
+        cleaning = clean_log(self._log, first, end, now, config)
+        assert_same(plan, cleaning)
+        stats = cleaning.stats
+        self.last_clean = stats.end_offset
+        words += ["end", stats.end_offset, "mapped", stats.map_messages_read]
+        words += ["read", stats.messages_read, stats.bytes_read]
+        words += ["written", stats.messages_written, stats.bytes_written]
+        words += ["invalid", stats.invalid_messages_read, "full", stats.map_utilization]
+        return " ".join(map(str, words))
 
     def _snapshot(self) -> None:
         self._log.take_producer_snapshot()
