@@ -103,7 +103,7 @@ def test_recovery_makes_a_snapshot_where_the_last_batch_that_can_have_a_producer
     old = MemoryRecords.copy_of(naive.message(1, naive.Record(5, NOW, b"k", b"v")))
     folder.write_raw(0, produced(0, 5, producer=1), old)
     folder.load(recovery_point=0)
-    assert snapshots(folder) == [5]
+    assert snapshots(folder) == [5, 6]
 
 
 def test_producers_come_from_the_newest_snapshot_and_the_batches_behind_it(
