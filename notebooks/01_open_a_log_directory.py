@@ -149,7 +149,7 @@ damage
 # source. A session of your own learns the format by `wb.spark.register(spark)`.
 
 # %%
-spark = wb.spark.local_session()
+spark = wb.spark.session()
 spark.sparkContext.setLogLevel("ERROR")
 
 records = spark.read.format("kafka-log").option("subscribe", topic).load(DATA)

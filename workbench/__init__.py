@@ -12,6 +12,7 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
+from workbench import spark
 from workbench.errors import (
     CorruptFileError,
     CorruptRecordError,
@@ -22,9 +23,8 @@ from workbench.errors import (
     WorkbenchError,
 )
 from workbench.inspection.findings import Finding
-from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.loaders import spark
+from workbench.loaders.partition import Partition
 from workbench.loaders.scan import CorruptDataWarning, Scan
 from workbench.log_directory import LogDirectory, open_log_directory, verify
 

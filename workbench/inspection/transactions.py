@@ -59,6 +59,16 @@ class Transactions(NamedTuple):
         """Return int8[m]: COMMITTED, ABORTED, OPEN or NOT_TRANSACTIONAL for BATCH_ROW[m]."""
         return _fates(rows, self.markers)
 
+    def within(self, low: int, high: int) -> "Transactions":
+        """Return what decides batches at offsets [low, high): fewer markers to send elsewhere."""
+        offsets, producers, _ = self.markers
+        behind = np.flatnonzero(offsets >= high)
+        # Of each producer the first marker behind the range ends what began in it.
+        firsts = behind[np.unique(producers[behind], return_index=True)[1]]
+        inside = np.flatnonzero((offsets >= low) & (offsets < high))
+        kept = np.concatenate([inside, np.sort(firsts)])
+        return self._replace(markers=Markers(*(column[kept] for column in self.markers)))
+
 
 def is_marker(rows: Rows) -> npt.NDArray[np.bool_]:
     """Return bool[m]: which batches hold a transaction marker."""

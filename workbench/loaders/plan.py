@@ -40,6 +40,7 @@ class SegmentRead:
         next_base: base offset of the segment behind it, `HIGHEST` for the last: what a segment
             holds beyond that belongs to the next.
         transactions: given for read_committed, else None.
+        stop: byte position behind the last batch to read; None: the end of the file.
     """
 
     partition: Partition
@@ -49,6 +50,7 @@ class SegmentRead:
     high: int
     next_base: int
     transactions: Transactions | None
+    stop: int | None = None
 
 
 def milliseconds(time: Time | None, default: int) -> int:

@@ -66,6 +66,7 @@ def read_wanted(
         reader = RecordReader(
             source,
             read.start,
+            read.stop,
             options=options,
             check_crc=check_crc,
             select=select,
@@ -82,8 +83,10 @@ def read_wanted(
             if len(chunk.rows) and chunk.rows["base_offset"][-1] >= read.high:
                 return
         # The last batch of the segment that is written to may only not be finished yet.
-        if reader.stop_code == problems.UNFINISHED and not read.segment.is_active:
-            finding = _torn_tail(path, reader.stop_position, source.size)
+        stop = source.size if read.stop is None else read.stop
+        is_growing = read.segment.is_active and stop >= read.segment.size
+        if reader.stop_code == problems.UNFINISHED and not is_growing:
+            finding = _torn_tail(path, reader.stop_position, stop)
             yield WantedRecords(empty_chunk(options, pool), np.zeros(0, np.bool_), [finding])
 
 
@@ -118,7 +121,8 @@ def _is_allocated(problem: Problem, read: SegmentRead, source: FileSource) -> bo
     `inspection.verify` tells of them, as of a last batch that is not finished.
     """
     end = problem.position + problem.size
-    is_tail = problem.code == problems.BAD_SIZE and end >= source.size and read.segment.is_active
+    size = source.size if read.stop is None else read.stop
+    is_tail = problem.code == problems.BAD_SIZE and end >= size and read.segment.is_active
     return is_tail and source.is_zero(problem.position, end)
 
 

@@ -1,6 +1,5 @@
 """The Spark data source on a local session: the same rows as a scan, in Spark's own columns."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +8,10 @@ import pytest
 import workbench as wb
 from tests.golden.cases import open_case
 from workbench.inspection.listing import list_log_directories
-from workbench.loaders import spark as spark_loader
 from workbench.loaders.scan import Scan
-from workbench.loaders.spark_source import pack, parse_options
+from workbench.loaders.splits import pack
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def session() -> Iterator[Any]:
-    spark = spark_loader.local_session()
-    yield spark
-    spark.stop()
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +32,8 @@ def _rows(table: Any) -> list[Any]:
     return table.select(COLUMNS).sort_by(keys).to_pylist()  # type: ignore[no-any-return]
 
 
-def test_every_record_of_a_log_directory_is_there_once(session: Any, logs: Path) -> None:
-    frame = session.read.format("kafka-log").option("includeHeaders", "true").load(str(logs))
+def test_every_record_of_a_log_directory_is_there_once(spark: Any, logs: Path) -> None:
+    frame = spark.read.format("kafka-log").option("includeHeaders", "true").load(str(logs))
     expected = _rows(wb.open_log_directory(logs).scan().to_arrow())
     for row in expected:  # Spark's source gives null for a record without headers
         row["headers"] = row["headers"] or None
@@ -50,8 +41,8 @@ def test_every_record_of_a_log_directory_is_there_once(session: Any, logs: Path)
     assert found == expected
 
 
-def test_the_columns_are_those_of_sparks_kafka_source(session: Any, logs: Path) -> None:
-    frame = session.read.format("kafka-log").option("subscribe", "java-none").load(str(logs))
+def test_the_columns_are_those_of_sparks_kafka_source(spark: Any, logs: Path) -> None:
+    frame = spark.read.format("kafka-log").option("subscribe", "java-none").load(str(logs))
     assert frame.dtypes == [
         ("key", "binary"),
         ("value", "binary"),
@@ -64,54 +55,33 @@ def test_the_columns_are_those_of_sparks_kafka_source(session: Any, logs: Path) 
     assert {row.topic for row in frame.select("topic").distinct().collect()} == {"java-none"}
 
 
-def test_read_committed_leaves_out_what_a_scan_leaves_out(session: Any, transactions: Path) -> None:
-    reader = session.read.format("kafka-log").option("kafka.isolation.level", "read_committed")
+def test_read_committed_leaves_out_what_a_scan_leaves_out(spark: Any, transactions: Path) -> None:
+    reader = spark.read.format("kafka-log").option("kafka.isolation.level", "read_committed")
     scan = wb.open_log_directory(transactions).scan(isolation_level="read_committed")
     assert reader.load(str(transactions)).count() == scan.count()
-    assert session.read.format("kafka-log").load(str(transactions)).count() > scan.count()
+    assert spark.read.format("kafka-log").load(str(transactions)).count() > scan.count()
 
 
-def test_a_topic_may_be_chosen_by_pattern(session: Any, logs: Path) -> None:
+def test_a_topic_may_be_chosen_by_pattern(spark: Any, logs: Path) -> None:
     frame = (
-        session.read.format("kafka-log").option("subscribePattern", "java-topic-.*").load(str(logs))
+        spark.read.format("kafka-log").option("subscribePattern", "java-topic-.*").load(str(logs))
     )
     topics = {row.topic for row in frame.select("topic").distinct().collect()}
     assert len(topics) > 1
     assert all(topic.startswith("java-topic-") for topic in topics)
 
 
-def test_one_frame_with_two_filters_answers_both(session: Any, logs: Path) -> None:
+def test_one_frame_with_two_filters_answers_both(spark: Any, logs: Path) -> None:
     """Spark 4.1 to 4.3 get this wrong for sources that take filters: ours must never."""
-    frame = session.read.format("kafka-log").load(str(logs))
+    frame = spark.read.format("kafka-log").load(str(logs))
     everything = frame.count()
     assert 0 < frame.where("offset < 5").count() < everything
     assert frame.count() == everything
 
 
-def test_a_segment_is_a_task_of_its_own_when_tasks_are_small(session: Any, logs: Path) -> None:
+def test_a_segment_is_a_task_of_its_own_when_tasks_are_small(spark: Any, logs: Path) -> None:
     scan = Scan(list_log_directories(logs), topics="java-none")
     segments = sum(len(partition.segments) for partition in scan.partitions)
     assert len(pack(scan.plan(), 1024)) == segments > 1
-    reader = session.read.format("kafka-log").option("maxPartitionBytes", "1k")
+    reader = spark.read.format("kafka-log").option("maxPartitionBytes", "1k")
     assert reader.option("subscribe", "java-none").load(str(logs)).count() == scan.count()
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({}, "needs a path"),
-        ({"path": "x", "subscribe": "a", "subscribePattern": "b"}, "only one of"),
-        ({"path": "x", "starting": "1"}, "no option 'starting'"),
-        ({"path": "x", "maxPartitionBytes": "much"}, "not a size"),
-        ({"path": "x", "includeHeaders": "perhaps"}, "not true or false"),
-        ({"path": "x", "kafka.isolation.level": "none"}, "isolation.level is 'none'"),
-    ],
-)
-def test_an_option_without_meaning_is_refused(options: dict[str, str], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        parse_options(options)
-
-
-def test_options_for_a_broker_are_passed_over() -> None:
-    given = {"path": "file:/data", "kafka.bootstrap.servers": "localhost:9092"}
-    assert parse_options(given).path == "/data"

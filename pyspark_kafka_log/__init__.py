@@ -1,0 +1,39 @@
+"""Where Spark finds the format "kafka-log" by itself: it looks into packages named ``pyspark_…``.
+
+Spark imports this in every session that looks for a data source, so nothing of the workbench is
+imported before the format is used.
+"""
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader
+    from pyspark.sql.types import StructType
+
+
+class DefaultSource(DataSource):
+    """`workbench.spark_source.source.KafkaLogSource`, imported when it is used."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return "kafka-log"
+
+    def _source(self) -> DataSource:
+        from workbench.spark_source.source import KafkaLogSource
+
+        return KafkaLogSource(self.options)
+
+    def schema(self) -> "StructType | str":
+        """Return the columns that the options ask for."""
+        return self._source().schema()
+
+    def reader(self, schema: "StructType") -> "DataSourceReader":
+        """Return what plans and reads one ``load``."""
+        return self._source().reader(schema)
+
+    def streamReader(self, schema: "StructType") -> "DataSourceStreamReader":  # noqa: N802
+        """Return what plans and reads a stream."""
+        return self._source().streamReader(schema)

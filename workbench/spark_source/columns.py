@@ -1,0 +1,199 @@
+"""The columns that Spark sees: those of its own Kafka source, and ours beside them.
+
+Spark takes an Arrow batch only if names, order, types and nullability are those of the schema:
+plain binary and string, `timestamp[us, UTC]`, everything nullable. Null is what is not there: a
+record without a timestamp has a null one, where Spark's source shows the last ms of 1969.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    DataType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from workbench.inspection.findings import Finding
+from workbench.loaders import arrow
+
+_TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
+_MOST_MS: Final = (2**63 - 1) // 1000
+_TYPE_NUMBERS: Final = {"CreateTime": 0, "LogAppendTime": 1}
+_HEADERS: Final = pa.list_(
+    pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))
+)
+_DAMAGE: Final = pa.struct(
+    [
+        ("kind", pa.string()),
+        ("path", pa.string()),
+        ("position", pa.int64()),
+        ("found", pa.string()),
+        ("expected", pa.string()),
+    ]
+)
+DAMAGE_COLUMN: Final = "damage"
+
+
+def _same(column: pa.Array) -> pa.Array:
+    return column
+
+
+def _binary(column: pa.Array) -> pa.Array:
+    return column.cast(pa.binary())
+
+
+def _timestamp(column: pa.Array) -> pa.Array:
+    """Return ms as us; null where that is beyond 64 bits."""
+    try:
+        return column.cast(_TIMESTAMP)
+    except pa.ArrowInvalid:
+        milliseconds = column.cast(pa.int64())
+        fits = pc.less_equal(pc.abs(milliseconds), _MOST_MS)
+        return pc.if_else(fits, column, None).cast(_TIMESTAMP)
+
+
+def _timestamp_type(words: pa.Array) -> pa.Array:
+    """Return 0 for CreateTime, 1 for LogAppendTime, -1 for none, as Kafka numbers them."""
+    encoded = words.dictionary_encode()
+    numbers = [_TYPE_NUMBERS[word.as_py()] for word in encoded.dictionary]
+    table = np.array([*numbers, -1], np.int32)
+    indices = np.asarray(encoded.indices.fill_null(len(numbers)))
+    return arrow.integers(table[indices], pa.int32(), arrow.NO_ABSENT)
+
+
+def _headers(lists: Any) -> pa.Array:
+    """Return headers as Spark's source gives them: null, not an empty list, without any."""
+    offsets, items = lists.offsets, lists.values
+    pairs = pa.StructArray.from_arrays(
+        [items.field("key"), items.field("value").cast(pa.binary())],
+        fields=list(_HEADERS.value_type),
+    )
+    has_any = np.diff(np.asarray(offsets)) > 0
+    return pa.ListArray.from_arrays(offsets, pairs, type=_HEADERS, mask=arrow.booleans(~has_any))
+
+
+class Column(NamedTuple):
+    """A column of the source.
+
+    Attributes:
+        scan_name: the column of a scan it is made of.
+        kind: its type in Spark.
+        arrow_type: its type in the batches.
+        convert: makes it of the scan's.
+    """
+
+    scan_name: str
+    kind: DataType
+    arrow_type: pa.DataType
+    convert: Callable[[Any], pa.Array] = _same
+
+
+KAFKA_COLUMNS: Final = {
+    "key": Column("key", BinaryType(), pa.binary(), _binary),
+    "value": Column("value", BinaryType(), pa.binary(), _binary),
+    "topic": Column("topic", StringType(), pa.string()),
+    "partition": Column("partition", IntegerType(), pa.int32()),
+    "offset": Column("offset", LongType(), pa.int64()),
+    "timestamp": Column("timestamp", TimestampType(), _TIMESTAMP, _timestamp),
+    "timestampType": Column("timestamp_type", IntegerType(), pa.int32(), _timestamp_type),
+}
+"""What Spark's Kafka source has, in its order."""
+
+_HEADER: Final = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+HEADER_COLUMNS: Final = {"headers": Column("headers", ArrayType(_HEADER), _HEADERS, _headers)}
+
+METADATA_COLUMNS: Final = {
+    "producerId": Column("producer_id", LongType(), pa.int64()),
+    "producerEpoch": Column("producer_epoch", ShortType(), pa.int16()),
+    "sequence": Column("sequence", IntegerType(), pa.int32()),
+    "leaderEpoch": Column("partition_leader_epoch", IntegerType(), pa.int32()),
+    "codec": Column("codec", StringType(), pa.string()),
+    "isTransactional": Column("is_transactional", BooleanType(), pa.bool_()),
+    "isControl": Column("is_control", BooleanType(), pa.bool_()),
+    "segment": Column("segment", LongType(), pa.int64()),
+    "batchPosition": Column("batch_position", LongType(), pa.int64()),
+}
+"""What the record's batch says, and where it lies: base offset of the segment, byte in its file."""
+
+ALL_COLUMNS: Final = KAFKA_COLUMNS | HEADER_COLUMNS | METADATA_COLUMNS
+
+_DAMAGE_KIND: Final = StructType(
+    [
+        StructField("kind", StringType()),
+        StructField("path", StringType()),
+        StructField("position", LongType()),
+        StructField("found", StringType()),
+        StructField("expected", StringType()),
+    ]
+)
+
+
+def spark_type(name: str) -> DataType:
+    """Return the type of a column in Spark."""
+    return _DAMAGE_KIND if name == DAMAGE_COLUMN else ALL_COLUMNS[name].kind
+
+
+def spark_schema(names: Iterable[str]) -> StructType:
+    """Return the schema of columns, all of them nullable."""
+    return StructType([StructField(name, spark_type(name)) for name in names])
+
+
+def arrow_schema(names: Iterable[str]) -> pa.Schema:
+    """Return the schema of the batches that Spark takes for columns."""
+    return pa.schema(
+        [
+            (name, _DAMAGE if name == DAMAGE_COLUMN else ALL_COLUMNS[name].arrow_type)
+            for name in names
+        ]
+    )
+
+
+def to_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return a scan's batch as Spark takes it.
+
+    Args:
+        batch: with the columns of a scan that the columns of ``schema`` are made of.
+        schema: of the result, by `arrow_schema`.
+    """
+    arrays = []
+    for field in schema:
+        if field.name == DAMAGE_COLUMN:
+            arrays.append(pa.nulls(batch.num_rows, _DAMAGE))
+        else:
+            column = ALL_COLUMNS[field.name]
+            arrays.append(column.convert(batch.column(column.scan_name)))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def damage_rows(
+    findings: list[Finding], where: tuple[str, int], schema: pa.Schema
+) -> pa.RecordBatch:
+    """Return a row for each finding: its place and what is wrong there, the record's columns null.
+
+    Args:
+        findings: what could not be read.
+        where: topic and partition.
+        schema: of the result, by `arrow_schema`.
+    """
+    rows = [
+        {
+            "topic": where[0],
+            "partition": where[1],
+            "offset": finding.offset,
+            DAMAGE_COLUMN: {name: getattr(finding, name) for name in _DAMAGE_KIND.names},
+        }
+        for finding in findings
+    ]
+    return pa.RecordBatch.from_pylist(rows, schema=schema)

@@ -1,0 +1,182 @@
+"""What a job reads, planned on the driver: partitions, offsets, pieces of segments, tasks.
+
+Spark: KafkaOffsetRangeCalculator, FilePartition.getFilePartitions (4.2)
+"""
+
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Final
+
+from workbench.errors import OffsetOutOfRangeError
+from workbench.inspection.listing import list_log_directories
+from workbench.inspection.partition import Partition
+from workbench.inspection.transactions import Transactions, read_transactions
+from workbench.loaders.plan import HIGHEST, SegmentRead, choose_partitions, plan_partition
+from workbench.loaders.splits import pack, size_of, split, split_by_offsets
+from workbench.spark_source.offsets import LogEnds, Offsets
+from workbench.spark_source.options import SourceOptions
+
+_INTERNAL: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+"""Topics of the brokers' own, which a pattern does not find. Kafka: Topic.isInternal (4.2)"""
+
+Task = tuple[SegmentRead, ...]
+
+
+class DataLossWarning(UserWarning):
+    """Records that a job asked for are not there; with failOnDataLoss it would have ended."""
+
+
+class Plan:
+    """A view of the directories as they are at this moment.
+
+    Raises:
+        LogDirectoryError: a path does not exist.
+        LookupError: a topic or partition that was named is not there.
+        OSError: a folder cannot be listed.
+    """
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._transactions = cache(read_transactions)
+        listing = list_log_directories(options.paths)
+        chosen = choose_partitions(listing, options.topics, options.partitions)
+        if options.pattern is not None:
+            chosen = [p for p in chosen if self._fits(p)]
+        self._partitions = {self._name(p): p for p in chosen}
+        if len(self._partitions) < len(chosen):
+            raise ValueError(
+                f"a partition lies in two of {', '.join(options.paths)}: load one copy"
+            )
+        self.ends = LogEnds(self._partitions, self._end_of)
+
+    def _fits(self, partition: Partition) -> bool:
+        pattern = self._options.pattern or ""
+        return partition.topic not in _INTERNAL and bool(re.fullmatch(pattern, partition.topic))
+
+    @staticmethod
+    def _name(partition: Partition) -> str:
+        return f"{partition.topic}-{partition.partition}"
+
+    def _end_of(self, partition: Partition) -> int:
+        if self._options.read_committed:
+            return self._transactions(partition).last_stable_offset
+        return partition.log_end_offset
+
+    def batch_tasks(self) -> list[Task]:
+        """Return the tasks of a batch query.
+
+        Raises:
+            OffsetOutOfRangeError: offsets that were named are not there, with failOnDataLoss.
+            ValueError: the options do not fit the partitions.
+        """
+        starts = self.ends.resolve(self._options.starting)
+        if self._options.ending.is_latest:
+            # What damaged logs hold beyond their end is read, too.
+            return self.tasks(starts, dict.fromkeys(starts, HIGHEST))
+        return self.tasks(starts, self.ends.resolve(self._options.ending))
+
+    def tasks(self, starts: Offsets, ends: Offsets) -> list[Task]:
+        """Return the tasks that read offsets from ``starts`` to ``ends``, excluded.
+
+        Raises:
+            OffsetOutOfRangeError: some of them are not there, with failOnDataLoss.
+        """
+        reads: list[SegmentRead] = []
+        for name, end in ends.items():
+            low, high = self.available(name, starts[name], end)
+            if low < high:
+                reads += self._reads(self._partitions[name], low, high)
+        return self._in_tasks(reads)
+
+    def has(self, name: str, starts: Offsets, end: int) -> bool:
+        """Return whether a partition is there; with failOnDataLoss it must be, if it is wanted.
+
+        Raises:
+            OffsetOutOfRangeError: it is gone, and offsets up to ``end`` are still to be read.
+        """
+        if name in self._partitions:
+            return True
+        start = starts.get(name, 0)
+        if start < end:
+            self._note_loss(name, start, 0, 0)
+        return False
+
+    def require_not_cut(self, name: str, offset: int) -> None:
+        """Warn when a partition that is there ends below an offset that was read up to.
+
+        Raises:
+            OffsetOutOfRangeError: it does, with failOnDataLoss.
+        """
+        if name in self._partitions and self.ends.end(name) < offset:
+            self._note_loss(name, offset, self.ends.start(name), self.ends.end(name))
+
+    def available(self, name: str, low: int, high: int) -> tuple[int, int]:
+        """Return what of offsets [low, high) is there.
+
+        Raises:
+            OffsetOutOfRangeError: not all of them, with failOnDataLoss.
+        """
+        if low >= high:
+            return low, low
+        start = self.ends.start(name)
+        end = high if high == HIGHEST else self.ends.end(name)
+        if low < start:
+            self._note_loss(name, low, start, end)
+        if high > end or low > end:
+            self._note_loss(name, max(low, high), start, end)
+        return max(low, start), min(high, end)
+
+    def _note_loss(self, name: str, offset: int, low: int, high: int) -> None:
+        error = OffsetOutOfRangeError(offset, low, high, name)
+        if self._options.fail_on_data_loss:
+            raise error
+        warnings.warn(str(error), DataLossWarning, stacklevel=2)
+
+    def _reads(self, partition: Partition, low: int, high: int) -> list[SegmentRead]:
+        """Return the segments of a partition that hold offsets [low, high)."""
+        transactions: Transactions | None = None
+        if self._options.read_committed:
+            transactions = self._transactions(partition)
+            high = min(high, transactions.last_stable_offset)
+        found = plan_partition(partition, low, high, "read_uncommitted")
+        # The last segment may grow before it is read: a task tried again reads the same.
+        return [
+            replace(
+                read,
+                transactions=transactions,
+                stop=read.segment.size if read.segment.is_active else None,
+            )
+            for read in found
+            if read.segment.size
+        ]
+
+    def _in_tasks(self, reads: Sequence[SegmentRead]) -> list[Task]:
+        """Return reads cut to size and packed."""
+        options = self._options
+        size = options.max_partition_bytes
+        if options.min_partitions is not None:
+            total = sum(size_of(read) for read in reads)
+            size = max(1, min(size, -(-total // options.min_partitions)))
+        pieces = [piece for read in reads for piece in split(read, size)]
+        if options.max_records is not None:
+            pieces = [
+                part
+                for piece in pieces
+                for part in split_by_offsets(
+                    piece, options.max_records, self.ends.end(self._name(piece.partition))
+                )
+            ]
+        if options.read_committed:
+            pieces = [_with_own_markers(piece) for piece in pieces]
+        return pack(pieces, size, options.max_records)
+
+
+def _with_own_markers(read: SegmentRead) -> SegmentRead:
+    """Return a read that takes along only the markers that decide its batches."""
+    if read.transactions is None:
+        return read
+    low = max(read.low, 0)
+    return replace(read, transactions=read.transactions.within(low, min(read.high, read.next_base)))

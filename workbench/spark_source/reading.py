@@ -1,0 +1,127 @@
+"""A task: pieces of segments to Arrow batches as Spark takes them, through the one scan."""
+
+import os
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql.datasource import InputPartition
+
+from workbench.errors import CorruptRecordError, LogDirectoryError
+from workbench.loaders.plan import SegmentRead
+from workbench.loaders.scan import CorruptDataWarning
+from workbench.loaders.segment_batches import ReadOptions, SegmentBatch, read_segment
+from workbench.record.buffers import thread_pool
+from workbench.spark_source.columns import (
+    ALL_COLUMNS,
+    DAMAGE_COLUMN,
+    arrow_schema,
+    damage_rows,
+    to_spark,
+)
+from workbench.spark_source.options import OnCorrupt, SourceOptions
+from workbench.spark_source.planning import DataLossWarning, Task
+
+
+class TaskPartition(InputPartition):
+    """What Spark sends to one task."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+
+@dataclass(frozen=True)
+class TaskReader:
+    """What every task of a query does, sent to each of them.
+
+    Attributes:
+        columns: names of the columns to give, in order.
+        include_control: give control records too.
+        fail_on_data_loss: a segment that was deleted or replaced since ends the job.
+        on_corrupt: what becomes of a batch that cannot be read.
+        batch_rows: rows of a batch at the most; None: any.
+    """
+
+    columns: tuple[str, ...]
+    include_control: bool
+    fail_on_data_loss: bool
+    on_corrupt: OnCorrupt
+    batch_rows: int | None
+
+    @classmethod
+    def of(cls, options: SourceOptions, columns: tuple[str, ...]) -> "TaskReader":
+        """Return the reader for a query with these options that wants these columns."""
+        return cls(
+            columns,
+            options.include_control,
+            options.fail_on_data_loss,
+            options.on_corrupt,
+            options.batch_rows,
+        )
+
+    def batches(self, task: Task) -> Iterator[pa.RecordBatch]:
+        """Yield a task's records.
+
+        Raises:
+            CorruptRecordError: a batch is damaged, and damage is to end the job.
+            LogDirectoryError: a segment was deleted or replaced since the job was planned.
+        """
+        wanted = [ALL_COLUMNS[name].scan_name for name in self.columns if name != DAMAGE_COLUMN]
+        options = ReadOptions(
+            tuple(dict.fromkeys(wanted)) or ("offset",), include_control=self.include_control
+        )
+        schema = arrow_schema(self.columns)
+        left_out = 0
+        for planned in task:
+            read = self._as_it_is(planned)
+            if read is None:
+                continue
+            where = (read.partition.topic, read.partition.partition)
+            for batch, findings in self._segment(read, options):
+                if findings and self.on_corrupt == "fail":
+                    first = findings[0]
+                    raise CorruptRecordError(first.path, first.position, first.found)
+                left_out += len(findings)
+                if findings and self.on_corrupt == "rows":
+                    yield damage_rows(findings, where, schema)
+                if batch.num_rows:
+                    yield from self._slices(to_spark(batch, schema))
+        if left_out and self.on_corrupt == "skip":
+            words = f"kafka-log: {left_out} damaged places were left out by this task"
+            warnings.warn(words, CorruptDataWarning, stacklevel=2)
+
+    def _segment(self, read: SegmentRead, options: ReadOptions) -> Iterator[SegmentBatch]:
+        """Read one piece; a segment that goes away first is a loss of data."""
+        try:
+            yield from read_segment(read, options, thread_pool())
+        except FileNotFoundError:
+            self._note_loss(read, "was deleted")
+
+    def _as_it_is(self, planned: SegmentRead) -> SegmentRead | None:
+        """Return what to read of a segment now: all of it when it is another than was planned.
+
+        Compaction puts another file under the same name; the offsets wanted of it stay the same.
+        """
+        segment = planned.segment
+        try:
+            size = os.stat(segment.path).st_size
+        except FileNotFoundError:
+            self._note_loss(planned, "was deleted")
+            return None
+        if size == segment.size or (segment.is_active and size > segment.size):
+            return planned
+        self._note_loss(planned, f"has {size} bytes, not {segment.size}: it was replaced")
+        return replace(planned, start=0, stop=None)
+
+    def _note_loss(self, read: SegmentRead, what: str) -> None:
+        """Raise, or warn, that a segment is not what was planned."""
+        error = LogDirectoryError(read.segment.path, f"{what} since the job was planned")
+        if self.fail_on_data_loss:
+            raise error
+        warnings.warn(str(error), DataLossWarning, stacklevel=2)
+
+    def _slices(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        rows = self.batch_rows or batch.num_rows
+        for start in range(0, batch.num_rows, rows):
+            yield batch.slice(start, rows)

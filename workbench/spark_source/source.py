@@ -1,0 +1,81 @@
+"""Format "kafka-log": the columns of Spark's own Kafka source, read from segments.
+
+Filters are not pushed down: Spark 4.1 to 4.3 answer wrongly when a source accepts them and a
+DataFrame is used twice. Options do the pruning, and so do ``columns`` or a schema of the user's.
+"""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from workbench.spark_source.columns import spark_schema
+from workbench.spark_source.options import SourceOptions, parse_columns, parse_options
+from workbench.spark_source.planning import Plan
+from workbench.spark_source.reading import TaskPartition, TaskReader
+from workbench.spark_source.streaming import KafkaLogStreamReader
+
+
+def chosen_columns(schema: StructType, own: StructType) -> tuple[str, ...]:
+    """Return the columns that a schema names, which may be some of the source's ``own``.
+
+    Raises:
+        ValueError: a name or type is not the source's.
+    """
+    types = {field.name: field.dataType for field in own}
+    for field in schema:
+        if types.get(field.name) != field.dataType:
+            there = ", ".join(f"{name} {kind.simpleString()}" for name, kind in types.items())
+            wrong = f"{field.name} {field.dataType.simpleString()}"
+            raise ValueError(f"the schema asks for {wrong}; kafka-log has {there}")
+    return tuple(schema.fieldNames())
+
+
+class KafkaLogSource(DataSource):
+    """``spark.read.format("kafka-log")`` and ``spark.readStream.format("kafka-log")``."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return "kafka-log"
+
+    def schema(self) -> StructType:
+        """Return the seven columns of Spark's Kafka source, and what options add."""
+        return spark_schema(parse_columns(self.options))
+
+    def reader(self, schema: StructType) -> "KafkaLogReader":
+        """Return what plans and reads one ``load``.
+
+        Raises:
+            ValueError: an option, or a column of the schema, has no meaning.
+        """
+        columns = chosen_columns(schema, self.schema())
+        return KafkaLogReader(parse_options(self.options), columns)
+
+    def streamReader(self, schema: StructType) -> KafkaLogStreamReader:  # noqa: N802 - Spark's name
+        """Return what plans and reads a stream.
+
+        Raises:
+            ValueError: an option, or a column of the schema, has no meaning.
+        """
+        columns = chosen_columns(schema, self.schema())
+        return KafkaLogStreamReader(parse_options(self.options, streaming=True), columns)
+
+
+class KafkaLogReader(DataSourceReader):
+    """Plans tasks on the driver, reads them on the executors."""
+
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
+        self._options = options
+        self._reader = TaskReader.of(options, columns)
+
+    def partitions(self) -> list[InputPartition]:
+        """Return the tasks; one that reads nothing when there is nothing to read."""
+        tasks = Plan(self._options).batch_tasks() or [()]
+        return [TaskPartition(task) for task in tasks]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield a task's records."""
+        assert isinstance(partition, TaskPartition)
+        return self._reader.batches(partition.task)

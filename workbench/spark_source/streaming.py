@@ -1,0 +1,123 @@
+"""A stream over log directories that grow: micro-batches by offset, as Spark's own Kafka source.
+
+An offset of the stream is ``{"orders": {"0": 23}}``: of each partition the first that is still to
+be read. Directories are listed anew for every micro-batch. What is not finished is not read yet;
+but files do not tell up to where a live broker's records are replicated, so a reader of a live
+leader may see records that are truncated later.
+
+Spark: KafkaMicroBatchStream (4.2)
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+
+from workbench.spark_source.offsets import Offsets, flat, nested
+from workbench.spark_source.options import SourceOptions
+from workbench.spark_source.planning import Plan
+from workbench.spark_source.reading import TaskPartition, TaskReader
+
+try:
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadLimit,
+        ReadMaxRows,
+        SupportsTriggerAvailableNow,
+    )
+except ImportError:  # Spark before 4.2: every micro-batch reads all there is
+    ReadAllAvailable = ReadLimit = ReadMaxRows = SupportsTriggerAvailableNow = object  # type: ignore[assignment,misc]
+
+
+class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans micro-batches on the driver, reads them on the executors."""
+
+    def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
+        self._options = options
+        self._reader = TaskReader.of(options, columns)
+        self._last: Offsets | None = None  # where Trigger.AvailableNow is to end
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Return where a new query starts."""
+        return nested(Plan(self._options).ends.resolve(self._options.starting))
+
+    def getDefaultReadLimit(self) -> Any:  # noqa: N802 - Spark's name
+        """Return how much a micro-batch takes."""
+        most = self._options.max_offsets
+        return ReadAllAvailable() if most is None else ReadMaxRows(most)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """Read no further than to what is there now."""
+        self._last = Plan(self._options).ends.ends()
+
+    def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
+        """Return the end of what is there now, for the query's progress."""
+        return nested(Plan(self._options).ends.ends())
+
+    def latestOffset(  # noqa: N802 - Spark's name
+        self, start: dict[str, Any] | None = None, limit: Any = None
+    ) -> dict[str, Any]:
+        """Return where the next micro-batch ends, behind ``start``.
+
+        Args:
+            start: where it begins; Spark before 4.2 does not tell.
+            limit: how much to take.
+        """
+        plan = Plan(self._options)
+        ends = plan.ends
+        if start is None:
+            return nested(ends.ends())
+        before = flat(start)
+        latest = dict(ends.ends() if self._last is None else self._last)
+        for name, offset in before.items():
+            if name in latest:
+                plan.require_not_cut(name, offset)
+            # Of a partition that has gone, or was cut, the query keeps its place.
+            latest[name] = max(offset, latest.get(name, offset))
+        if limit is None or isinstance(limit, ReadAllAvailable):
+            return nested(latest)
+        starts = {name: before.get(name, 0) for name in latest}
+        for name in latest.keys() - before.keys():
+            starts[name] = ends.start(name) if name in ends.partitions else latest[name]
+        return nested(limited(starts, latest, limit.max_rows))
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        """Return the tasks of a micro-batch; partitions new since ``start`` from their beginning.
+
+        Raises:
+            OffsetOutOfRangeError: offsets are not there any more, with failOnDataLoss.
+        """
+        plan = Plan(self._options)
+        before = flat(start)
+        ends = {
+            name: offset for name, offset in flat(end).items() if plan.has(name, before, offset)
+        }
+        starts = {name: before.get(name, plan.ends.start(name)) for name in ends}
+        return [TaskPartition(task) for task in plan.tasks(starts, ends)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield a task's records."""
+        assert isinstance(partition, TaskPartition)
+        return self._reader.batches(partition.task)
+
+
+def limited(starts: Offsets, ends: Offsets, most: int) -> Offsets:
+    """Return ends such that there are at most ``most`` offsets, shared by what each has left.
+
+    At least one offset is taken while any is left.
+
+    Spark: KafkaMicroBatchStream.rateLimit (4.2)
+    """
+    left = {name: max(0, end - starts[name]) for name, end in ends.items()}
+    total = sum(left.values())
+    if total <= most:
+        return ends
+    taken = {name: count * most // total for name, count in left.items()}
+    spare = most - sum(taken.values())
+    # What rounding left over goes to those that have most left.
+    for name in sorted(left, key=lambda name: taken[name] - left[name]):
+        extra = min(spare, left[name] - taken[name])
+        taken[name] += extra
+        spare -= extra
+    return {name: starts[name] + taken[name] for name in ends}
