@@ -6,15 +6,14 @@ Nothing is written or locked, bad bytes raise nothing, and nothing is read befor
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 from uuid import UUID
 
-from workbench.errors import LogDirectoryError
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories
-from workbench.inspection.partition import Partition
 from workbench.inspection.verify import verify_listing
+from workbench.loaders.partition import Partition
 from workbench.loaders.scan import Scan, ScanOptions
 from workbench.loaders.tables import Inspect
 
@@ -35,7 +34,12 @@ def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
         LogDirectoryError: a path does not exist.
         OSError: a folder may not be listed.
     """
-    return LogDirectory(list_log_directories(paths))
+    listing = list_log_directories(paths, Partition)
+    together = tuple(os.path.abspath(root.path) for root in listing.roots if root.is_log_directory)
+    for partition in listing.partitions.values():
+        if partition.root is not None:
+            cast(Partition, partition).log_directories = together
+    return LogDirectory(listing)
 
 
 def verify(
@@ -56,7 +60,7 @@ class LogDirectory(Mapping[str, Partition]):
         self.listing = listing
 
     def __getitem__(self, name: str) -> Partition:
-        return self.listing.partitions[name]
+        return cast(Partition, self.listing.partitions[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.listing.partitions)
@@ -76,7 +80,7 @@ class LogDirectory(Mapping[str, Partition]):
     @property
     def partitions(self) -> dict[str, Partition]:
         """All partitions by name, sorted by topic and number."""
-        return self.listing.partitions
+        return dict(self)
 
     @cached_property
     def topics(self) -> list[str]:
@@ -150,25 +154,16 @@ class LogDirectory(Mapping[str, Partition]):
         """
         from workbench.log_manager.predict import predict_startup
 
-        only: set[str] | None = None
-        paths = []
-        for root in self.roots:
-            path = os.path.abspath(root.path)
-            if root.is_log_directory:
-                paths.append(path)
-                continue
-            if root.partitions[0].only is not None:
-                raise LogDirectoryError(path, "a file; a broker starts with directories")
-            only = (only or set()) | {os.path.basename(path)}
-            paths.append(os.path.dirname(path))
+        alone = [root for root in self.roots if not root.is_log_directory]
+        names = {os.path.basename(os.path.abspath(root.path)) for root in alone}
         return predict_startup(
-            dict.fromkeys(paths),
+            self.listing.log_directories,
             config,
             topic_configs=topic_configs,
             node_id=node_id,
             topic_ids=topic_ids,
             kraft=kraft,
-            only=only,
+            only=names or None,
             consumers=consumers,
             progress=progress,
         )

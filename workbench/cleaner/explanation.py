@@ -249,7 +249,7 @@ class _Rules:
                 reason += f" and {place - 1 - _NAMED} more"
             return RuleVerdict("order", "allows", place, len(order), reason, _GRAB)
         due = earliest_cleaning(self._log, self._last_clean_offset, self._now)
-        reason = f"{len(order)} other logs are cleaned now, this one is not"
+        reason = f"{len(order)} logs are to be cleaned now, this one is not"
         if due is None:
             reason += "; it will not be unless something is written"
         return RuleVerdict("order", "blocks", None, len(order), reason, _GRAB, due=due)

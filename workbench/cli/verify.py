@@ -70,7 +70,7 @@ def find(
     """
     logs = open_logs(paths)
     everything = not topics and not partitions
-    chosen = list(logs.values())
+    chosen: list[Partition] = list(logs.values())
     if not everything:
         chosen = pick_partitions(logs.listing, topics, partitions)
     wanted = None if everything else {partition.topic for partition in chosen}

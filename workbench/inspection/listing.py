@@ -8,7 +8,7 @@ Kafka: LogManager.loadLog, LocalLog.parseTopicPartitionName (4.2)
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +23,7 @@ IGNORED_FOLDERS: Final = frozenset({"remote-log-index-cache"})
 """Folders in a log directory that are no partitions and that a broker passes over."""
 
 StrPath = str | os.PathLike[str]
+MakePartition = Callable[..., Partition]
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,27 @@ class Listing:
     roots: tuple[Root, ...]
     partitions: dict[str, Partition]
 
+    @property
+    def log_directories(self) -> tuple[str, ...]:
+        """Absolute paths of the log directories that were opened, or that what was opened is in.
+
+        Raises:
+            LogDirectoryError: a file was opened by itself.
+        """
+        paths = []
+        for root in self.roots:
+            path = os.path.abspath(root.path)
+            if not root.is_log_directory and root.partitions[0].only is not None:
+                raise LogDirectoryError(path, "a file; a broker starts with directories")
+            paths.append(path if root.is_log_directory else os.path.dirname(path))
+        return tuple(dict.fromkeys(paths))
+
 
 def _order(partition: Partition) -> tuple[str, int, str]:
     return partition.topic, partition.partition, partition.name
 
 
-def _list_root(path: str) -> Root:
+def _list_root(path: str, make: MakePartition) -> Root:
     """List a log directory."""
     files, folders = list_folder(path)
     start_entry = next((file for file in files if file.name == names.LOG_START_OFFSETS), None)
@@ -89,7 +105,7 @@ def _list_root(path: str) -> Root:
                 unknown_folders.append(name)
             continue
         partitions.append(
-            Partition(
+            make(
                 name,
                 os.path.join(path, name),
                 root=path,
@@ -107,11 +123,11 @@ def _list_root(path: str) -> Root:
     )
 
 
-def _alone(folder: str, only: str | None) -> Root:
+def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
     """List a partition's folder, or one file in it, opened by itself."""
     name = os.path.basename(os.path.abspath(folder))
     parsed = names.parse_directory_name(name)
-    partition = Partition(
+    partition = make(
         name,
         folder,
         root=None,
@@ -133,16 +149,22 @@ def _holds_segments(path: str) -> bool:
         )
 
 
-def _list_path(path: str) -> Root:
+def _list_path(path: str, make: MakePartition) -> Root:
     if os.path.isfile(path):
-        return _alone(os.path.dirname(path) or ".", os.path.basename(path))
+        return _alone(os.path.dirname(path) or ".", os.path.basename(path), make)
     if not os.path.isdir(path):
         raise LogDirectoryError(path, "there is no such file or directory")
-    return _alone(path, None) if _holds_segments(path) else _list_root(path)
+    return _alone(path, None, make) if _holds_segments(path) else _list_root(path, make)
 
 
-def list_log_directories(paths: StrPath | Iterable[StrPath]) -> Listing:
+def list_log_directories(
+    paths: StrPath | Iterable[StrPath], make: MakePartition = Partition
+) -> Listing:
     """List one path, or several that belong together (the `log.dirs` of one broker).
+
+    Args:
+        paths: at least one.
+        make: makes the partitions, with the arguments of `Partition`.
 
     Raises:
         LogDirectoryError: a path does not exist, or none was given.
@@ -151,7 +173,7 @@ def list_log_directories(paths: StrPath | Iterable[StrPath]) -> Listing:
     given: Sequence[StrPath] = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:
         raise LogDirectoryError("open_log_directory", "no path was given")
-    roots = tuple(_list_path(os.fspath(path)) for path in given)
+    roots = tuple(_list_path(os.fspath(path), make) for path in given)
     partitions: dict[str, Partition] = {}
     for partition in sorted((p for root in roots for p in root.partitions), key=_order):
         key = partition.name if partition.name not in partitions else partition.path

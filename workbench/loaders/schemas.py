@@ -186,3 +186,114 @@ FINDINGS: Final = pa.schema(
         pa.field("broker", pa.string(), nullable=False),  # what a broker would do about it
     ]
 )
+
+EXPLANATION: Final = pa.schema(
+    [
+        pa.field("rule", pa.string(), nullable=False),
+        pa.field("segment", pa.int64()),  # base offset; null: the rule is about the whole log
+        pa.field("verdict", pa.string(), nullable=False),  # `log.rule_verdict.Word`
+        pa.field("value", pa.string()),
+        pa.field("threshold", pa.string()),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("due", TIMESTAMP),  # when at the earliest the verdict changes by itself
+        pa.field("kafka", pa.string(), nullable=False),  # class and method of 4.2
+    ]
+)
+
+_PASS: Final = pa.field("round", pa.int32(), nullable=False)  # from 1 on
+
+RECORD_DECISIONS: Final = pa.schema(
+    [
+        _PASS,
+        *_SEGMENT.values(),
+        pa.field("batch_position", pa.int64(), nullable=False),  # byte in the segment's .log file
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("is_kept", pa.bool_(), nullable=False),
+        pa.field("reason", pa.dictionary(pa.int8(), pa.string()), nullable=False),
+        pa.field("newer_offset", pa.int64()),  # of the record that supersedes it; null: none does
+    ]
+)
+
+BATCH_DECISIONS: Final = pa.schema(
+    [
+        _PASS,
+        *_SEGMENT.values(),
+        pa.field("position", pa.int64(), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),  # bytes before
+        pa.field("new_size", pa.int64(), nullable=False),  # bytes after; 0: removed
+        pa.field("base_offset", pa.int64(), nullable=False),
+        pa.field("last_offset", pa.int64(), nullable=False),
+        pa.field("record_count", pa.int64(), nullable=False),  # before
+        pa.field("verdict", pa.string(), nullable=False),  # copied, rebuilt, emptied, removed
+        pa.field("kept_without_records", pa.string()),  # why it would be; null: it would not
+        pa.field("delete_horizon", TIMESTAMP),  # afterwards
+    ]
+)
+
+REASONS: Final = pa.schema(
+    [
+        _PASS,
+        pa.field("is_kept", pa.bool_(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("records", pa.int64(), nullable=False),
+        pa.field("bytes", pa.int64(), nullable=False),  # of keys, values and headers, uncompressed
+    ]
+)
+
+PLANNED_KEYS: Final = pa.schema(
+    [
+        pa.field("key", pa.large_binary()),
+        pa.field("records", pa.int64(), nullable=False),
+        pa.field("bytes", pa.int64(), nullable=False),  # of keys, values and headers, uncompressed
+        pa.field("dropped_records", pa.int64(), nullable=False),
+        pa.field("dropped_bytes", pa.int64(), nullable=False),
+    ]
+)
+
+CLEANING: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        pa.field("is_compacted", pa.bool_(), nullable=False),
+        pa.field("policy_source", pa.string(), nullable=False),  # who says so
+        pa.field("checkpoint", pa.int64()),  # of the cleaner; null: it does not name the log
+        pa.field("first_dirty_offset", pa.int64()),  # null from here on: it is not compacted
+        pa.field("first_uncleanable_offset", pa.int64()),
+        pa.field("bound", pa.string()),  # what keeps the rest from being cleaned
+        pa.field("clean_bytes", pa.int64()),
+        pa.field("cleanable_bytes", pa.int64()),
+        pa.field("uncleanable_bytes", pa.int64()),
+        pa.field("ratio", pa.float64()),  # dirty part, 0 to 1
+        pa.field("threshold", pa.float64()),  # min.cleanable.dirty.ratio
+        pa.field("dirty_since", TIMESTAMP),  # what max.compaction.lag.ms is measured from
+        pa.field("is_due", pa.bool_()),
+        pa.field("order", pa.int32()),  # 1: cleaned next; null: not due
+        pa.field("due", TIMESTAMP),  # if nothing is written; null: never
+        pa.field("problem", pa.string()),  # why loading or cleaning fails
+    ]
+)
+
+KEYS: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        pa.field("key", pa.large_binary()),
+        pa.field("records", pa.int64(), nullable=False),
+        pa.field("bytes", pa.int64(), nullable=False),  # of keys, values and headers, uncompressed
+        pa.field("first_offset", pa.int64(), nullable=False),
+        pa.field("last_offset", pa.int64(), nullable=False),
+        pa.field("is_tombstone", pa.bool_(), nullable=False),  # the newest record
+        pa.field("superseded_records", pa.int64(), nullable=False),  # without a key: all
+        pa.field("superseded_bytes", pa.int64(), nullable=False),
+    ]
+)
+
+DISK_USAGE: Final = pa.schema(
+    [
+        pa.field("topic", pa.string()),  # null: beside the folders of partitions
+        pa.field("partition", pa.int32()),
+        pa.field("segment", pa.int64()),  # base offset; null: of no segment
+        pa.field("kind", pa.string(), nullable=False),  # of file, as in FILES
+        pa.field("part", pa.string(), nullable=False),
+        pa.field("bytes", pa.int64(), nullable=False),
+        pa.field("uncompressed_bytes", pa.int64()),  # null: the part is never compressed
+    ]
+)

@@ -4,31 +4,26 @@ Every method takes ``topics`` and ``partitions`` as `LogDirectory.scan` does. Fi
 damaged give the rows that can be read; `LogDirectory.verify` tells what is wrong with them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from workbench.files import names
-from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify import verify_listing
 from workbench.layout import problems
 from workbench.loaders import arrow, schemas
+from workbench.loaders.disk_usage import file_kind, usage_of_partition, usage_of_root
+from workbench.loaders.key_table import key_table
 from workbench.loaders.plan import choose_partitions
+from workbench.loaders.rows import table_of
 
 Topics = Iterable[str] | str | None
 Partitions = Iterable[int | str] | int | str | None
-
-
-def _table(schema: pa.Schema, rows: Iterable[Iterable[Any]]) -> pa.Table:
-    """Return rows of Python values as a table."""
-    columns = list(zip(*rows, strict=True)) or [() for _ in schema]
-    arrays = [pa.array(values, f.type) for values, f in zip(columns, schema, strict=True)]
-    return pa.table(arrays, schema=schema)
 
 
 def _join(schema: pa.Schema, parts: Iterable[list[pa.Array]]) -> pa.Table:
@@ -83,7 +78,7 @@ class Inspect:
         def size(segment: Segment, kind: Any) -> int | None:
             return segment.files[kind].size if kind in segment.files else None
 
-        return _table(
+        return table_of(
             schemas.SEGMENTS,
             (
                 (
@@ -158,7 +153,7 @@ class Inspect:
         self, topics: Topics = None, partitions: Partitions = None
     ) -> pa.Table:
         """Return one row an entry of the `.txnindex` files (`schemas.ABORTED_TRANSACTIONS`)."""
-        return _table(
+        return table_of(
             schemas.ABORTED_TRANSACTIONS,
             (
                 (
@@ -192,11 +187,11 @@ class Inspect:
                     for producer in p.producer_snapshot(entry).entries:
                         yield (p.topic, p.partition, name.offset, *producer)
 
-        return _table(schemas.PRODUCERS, rows())
+        return table_of(schemas.PRODUCERS, rows())
 
     def checkpoints(self) -> pa.Table:
         """Return one row an entry of the four offset checkpoints (`schemas.CHECKPOINTS`)."""
-        return _table(
+        return table_of(
             schemas.CHECKPOINTS,
             (
                 (root.path, name, where.topic, where.partition, offset)
@@ -209,7 +204,7 @@ class Inspect:
 
     def leader_epochs(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return one row an entry of the leader epoch checkpoints (`schemas.LEADER_EPOCHS`)."""
-        return _table(
+        return table_of(
             schemas.LEADER_EPOCHS,
             (
                 (p.topic, p.partition, entry.epoch, entry.start_offset)
@@ -218,6 +213,58 @@ class Inspect:
                 for entry in epochs.entries
             ),
         )
+
+    def cleaning(
+        self,
+        topics: Topics = None,
+        partitions: Partitions = None,
+        *,
+        config: Mapping[str, Any] | None = None,
+        now: int | None = None,
+        tries: bool = True,
+    ) -> pa.Table:
+        """Return one row a partition: how clean it is, and whether it is due (`schemas.CLEANING`).
+
+        Compacted logs are loaded as a broker does, with every change kept in memory; of others
+        there is only said that they are none. Arguments as of `Partition.explain_cleaning`.
+
+        Args:
+            tries: plan the cleaning of what is due, to see whether it would fail.
+        """
+        from workbench.loaders.cleaning_table import cleaning_rows
+
+        chosen = choose_partitions(self._listing, topics, partitions)
+        rows = cleaning_rows(self._listing, chosen, config, now, tries=tries)
+        return table_of(schemas.CLEANING, rows)
+
+    def keys(
+        self, topics: Topics = None, partitions: Partitions = None, *, limit: int | None = 100
+    ) -> pa.Table:
+        """Return one row a key (`schemas.KEYS`): of which compaction would save most, first.
+
+        Reads every record. Transactions are not looked at: `Partition.plan_cleaning` tells exactly
+        what goes.
+
+        Args:
+            limit: rows of each partition at most; None: all.
+        """
+        chosen = choose_partitions(self._listing, topics, partitions)
+        tables = [key_table(partition, limit) for partition in chosen]
+        return pa.concat_tables([schemas.KEYS.empty_table(), *tables])
+
+    def disk_usage(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return what the bytes on the disk are (`schemas.DISK_USAGE`), down to keys and values.
+
+        Reads every record. The bytes of all rows are the sizes of all files; of preallocated
+        indexes that nothing was written to yet the disk may hold less.
+        """
+        rows: list[tuple[Any, ...]] = []
+        for partition in choose_partitions(self._listing, topics, partitions):
+            rows += usage_of_partition(partition)
+        if topics is None and partitions is None:
+            for root in self._listing.roots:
+                rows += usage_of_root(root)
+        return table_of(schemas.DISK_USAGE, rows)
 
     def findings(self) -> pa.Table:
         """Return one row a finding of `LogDirectory.verify` (`schemas.FINDINGS`)."""
@@ -238,12 +285,4 @@ class Inspect:
                     for f in p.files:
                         yield root.path, p.name, f.name, file_kind(f, p), f.size, f.modified_ms
 
-        return _table(schemas.FILES, rows())
-
-
-def file_kind(entry: FileEntry, partition: Partition) -> str:
-    """Return what a broker uses a file of a partition's folder for."""
-    name = names.parse_file_name(entry.name)
-    if name is not None:
-        return f"{name.kind}{name.suffix}"
-    return "unknown" if entry in partition.unknown else entry.name
+        return table_of(schemas.FILES, rows())

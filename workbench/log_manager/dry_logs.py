@@ -124,4 +124,7 @@ class DryLogs:
         for partition, log in self._context.registry.current.items():
             if partition not in self.logs:
                 log.update_high_watermark(log.log_end_offset)
+                if self.is_compacted(partition) and not log.config.compact:
+                    policy = ("compact", CLEANER_OFFSETS)
+                    log.update_config(log.config.replaced({"cleanup.policy": policy}))
                 self.logs[partition] = log

@@ -113,9 +113,11 @@ class Settings:
             return GIVEN
         if name in INTERNAL_TOPICS.get(topic, {}):
             return INTERNAL
-        if name in self.everywhere or name in self.broker.topic.origins:
+        if name in self.everywhere:
             return GIVEN
-        return STORED if name in self.stored.get(topic, {}) else DEFAULT
+        if name in self.stored.get(topic, {}):
+            return STORED
+        return self.broker.topic.origins.get(name, DEFAULT)
 
 
 def _is_known(name: str, value: Any) -> bool:

@@ -1,0 +1,330 @@
+"""A plan of cleaning: what becomes of each record and batch of a partition, and why.
+
+The decisions are the cleaner's own: it runs on a dry copy, and a round before the last one is
+carried out there, so that the next finds what it would.
+
+Kafka: Cleaner.doClean (4.2)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from workbench.cleaner.cleaner import Cleaning, clean_log, plan_cleaning
+from workbench.cleaner.config import CleanerConfig
+from workbench.cleaner.decisions import Decisions, Keeping, Reason, Verdict
+from workbench.cleaner.log_to_clean import log_to_clean
+from workbench.inspection.field_list import time_text
+from workbench.inspection.html import table_html
+from workbench.inspection.partition import Partition
+from workbench.loaders import arrow, schemas
+from workbench.loaders.record_sizes import RecordSizes, read_record_sizes
+from workbench.loaders.rows import table_of
+from workbench.log.clock import ManualClock
+from workbench.log.log import Log
+
+_REASONS: Final = list(Reason)
+_KEEPINGS: Final = {
+    Keeping.NOTHING: None,
+    Keeping.LAST_OF_PRODUCER: "last batch of a producer",
+    Keeping.LAST_OF_ROUND: "last batch of the round",
+}
+
+
+class PlannedRound(NamedTuple):
+    """One round of cleaning.
+
+    Attributes:
+        now: ms; what lags and delete horizons were measured by.
+        first_dirty_offset: where it begins.
+        first_uncleanable_offset: base offset of the first segment that it leaves alone.
+        is_due: whether a broker's cleaner would do it then.
+        ratio: how dirty the log is, 0 to 1.
+        size: bytes of the log before it, the segments aside that it leaves alone, too.
+        cleaning: what was decided.
+    """
+
+    now: int
+    first_dirty_offset: int
+    first_uncleanable_offset: int
+    is_due: bool
+    ratio: float
+    size: int
+    cleaning: Cleaning
+
+    @property
+    def decisions(self) -> Decisions:
+        """What becomes of each batch and record."""
+        return self.cleaning.decisions
+
+    @property
+    def saved(self) -> int:
+        """Bytes that go."""
+        batches = self.decisions.batches
+        return int((batches["size"] - batches["new_size"]).sum())
+
+
+def plan_rounds(
+    log: Log,
+    last_clean_offset: int | None,
+    times: Sequence[int],
+    clock: ManualClock,
+    config: CleanerConfig,
+    *,
+    everything: bool,
+) -> tuple[tuple[PlannedRound, ...], str]:
+    """Clean a dry log once for each time; the last round is only planned.
+
+    Args:
+        log: of a compacted topic.
+        last_clean_offset: of the cleaner's checkpoint; None if it has none.
+        times: of the rounds, ms, ascending.
+        clock: of the log.
+        config: memory and buffers.
+        everything: begin each round where the log does, as if nothing of it were clean.
+
+    Returns:
+        The rounds, and why there are not as many as times; empty if there are.
+
+    Raises:
+        CorruptRecordError, UnsupportedFormatError, CleaningAbortedError, ValueError: as
+            `clean_log`; a broker's cleaner would fail, too.
+    """
+    rounds: list[PlannedRound] = []
+    for number, now in enumerate(times, 1):
+        clock.set(now)
+        found = log_to_clean(log, None if everything else last_clean_offset, now)
+        start, end = found.first_dirty_offset, found.first_uncleanable_offset
+        if start >= end:
+            bound = found.offsets.least_bound
+            return tuple(rounds), (
+                f"round {number}: nothing to clean: the log is dirty from offset {start} on, and "
+                f"the {bound.name} is at {bound.offset}"
+            )
+        size = log.size
+        clean = clean_log if number < len(times) else plan_cleaning
+        cleaning = clean(log, start, end, now, config)
+        rounds.append(
+            PlannedRound(now, start, end, found.is_cleanable, found.cleanable_ratio, size, cleaning)
+        )
+        last_clean_offset = cleaning.stats.end_offset
+    return tuple(rounds), ""
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningPlan:
+    """What cleaning would do to a partition.
+
+    Attributes:
+        partition: that was looked at.
+        rounds: in their order.
+        problem: why there are fewer rounds than were asked for; empty if there are not.
+        size: bytes of the log before.
+    """
+
+    partition: Partition
+    rounds: tuple[PlannedRound, ...]
+    problem: str
+    size: int
+
+    @property
+    def size_after(self) -> int:
+        """Bytes of the log afterwards."""
+        return self.size - sum(each.saved for each in self.rounds)
+
+    @property
+    def decisions(self) -> pa.Table:
+        """One row a record and round (`schemas.RECORD_DECISIONS`)."""
+        return _joined(schemas.RECORD_DECISIONS, [*map(_record_columns, self._numbered)])
+
+    @property
+    def batches(self) -> pa.Table:
+        """One row a batch and round (`schemas.BATCH_DECISIONS`)."""
+        return _joined(schemas.BATCH_DECISIONS, [*map(_batch_columns, self._numbered)])
+
+    @property
+    def _numbered(self) -> list[tuple[int, PlannedRound]]:
+        return list(enumerate(self.rounds, 1))
+
+    def counts(self) -> list[tuple[int, Reason, int]]:
+        """Return how many records each reason has: round, reason, records."""
+        return [
+            (number, reason, count)
+            for number, each in self._numbered
+            for reason, count in each.decisions.counts().items()
+        ]
+
+    def reasons(self) -> pa.Table:
+        """Return one row a reason and round, with its bytes (`schemas.REASONS`).
+
+        Reads the records once more, for their sizes.
+        """
+        sizes = self._sizes()
+        rows = []
+        for number, each in self._numbered:
+            decisions = each.decisions
+            own = sizes.of(decisions.offsets)
+            for reason, count in decisions.counts().items():
+                total = int(own[decisions.reasons == reason].sum())
+                rows.append((number, reason.is_kept, reason.text, count, total))
+        return table_of(schemas.REASONS, rows)
+
+    def keys(self, limit: int = 100) -> pa.Table:
+        """Return the keys of which most bytes go (`schemas.PLANNED_KEYS`); a null key is one.
+
+        Control records have no key of their own and are not among them.
+
+        Args:
+            limit: rows at most.
+        """
+        sizes = self._sizes()
+        dropped = np.zeros(len(sizes.offsets), np.bool_)
+        for each in self.rounds:
+            gone = each.decisions.offsets[~each.decisions.is_kept]
+            dropped[np.searchsorted(sizes.offsets, gone)] = True
+        return sizes.by_key(dropped).slice(0, limit).cast(schemas.PLANNED_KEYS)
+
+    def _sizes(self) -> RecordSizes:
+        """Read what the records of the cleaned segments take."""
+        bases = {int(base) for each in self.rounds for base in each.decisions.batches["segment"]}
+        chosen = [one for one in self.partition.segments if one.base_offset in bases]
+        return read_record_sizes(chosen)
+
+    def why(self, offset: int) -> list[str]:
+        """Return what becomes of the record at an offset, a sentence for each round.
+
+        Raises:
+            LookupError: no round decides about it.
+        """
+        found = []
+        for number, each in self._numbered:
+            decisions = each.decisions
+            for at in np.flatnonzero(decisions.offsets == offset)[:1].tolist():
+                reason, newer = Reason(int(decisions.reasons[at])), int(decisions.newer_offsets[at])
+                fate = "kept" if reason.is_kept else "dropped"
+                by = f" at offset {newer}" if newer >= 0 else ""
+                found.append(f"round {number}: {fate}: {reason.text}{by}")
+        if not found:
+            raise LookupError(f"{self.partition.name}: no round decides about offset {offset}")
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the totals as plain values, for JSON."""
+        return {
+            "partition": self.partition.name,
+            "size": self.size,
+            "size_after": self.size_after,
+            "problem": self.problem,
+            "rounds": [
+                {
+                    "now": each.now,
+                    "first_dirty_offset": each.first_dirty_offset,
+                    "first_uncleanable_offset": each.first_uncleanable_offset,
+                    "end_offset": each.cleaning.stats.end_offset,
+                    "is_due": each.is_due,
+                    "ratio": each.ratio,
+                    "size": each.size,
+                    "size_after": each.size - each.saved,
+                    "map_utilization": each.cleaning.stats.map_utilization,
+                    "records": {
+                        reason.name.lower(): count
+                        for reason, count in each.decisions.counts().items()
+                    },
+                    "batches": _verdict_counts(each.decisions),
+                }
+                for each in self.rounds
+            ],
+        }
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+        if not self.rounds:
+            return f"{self.partition.name}: {self.problem.partition(': ')[2]}"
+        before = len(self.rounds[0].decisions)
+        gone = sum(int((~each.decisions.is_kept).sum()) for each in self.rounds)
+        return (
+            f"{self.partition.name}: {self.size:,} bytes become {self.size_after:,}; "
+            f"{gone:,} of {before:,} records go"
+        )
+
+    def round_texts(self) -> list[str]:
+        """Return a sentence for each round: when, from where to where, and whether it is due."""
+        texts = []
+        for number, each in self._numbered:
+            end = each.cleaning.stats.end_offset
+            text = (
+                f"round {number} at {time_text(each.now)}: dirty from offset "
+                f"{each.first_dirty_offset:,} to {end:,}"
+            )
+            if end < each.first_uncleanable_offset:
+                text += f" of {each.first_uncleanable_offset:,}, for the map of keys is full then"
+            if not each.is_due:
+                text += f"; a broker would still wait: {each.ratio:.3f} of the log is dirty"
+            texts.append(text)
+        return [*texts, *([self.problem] if self.rounds and self.problem else [])]
+
+    def __str__(self) -> str:
+        lines = [self.summary, *(f"  {text}" for text in self.round_texts())]
+        for number, reason, count in self.counts():
+            fate = "kept" if reason.is_kept else "dropped"
+            lines.append(f"  round {number}: {count:,} {fate}: {reason.text}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<CleaningPlan {self.summary}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [number, "kept" if reason.is_kept else "dropped", count, reason.text]
+            for number, reason, count in self.counts()
+        ]
+        note = "; ".join(self.round_texts()) or None
+        return table_html(self.summary, ["round", "fate", "records", "why"], rows, note)
+
+
+def _verdict_counts(decisions: Decisions) -> dict[str, int]:
+    verdicts = decisions.batches["verdict"]
+    return {verdict.name.lower(): int((verdicts == verdict).sum()) for verdict in Verdict}
+
+
+def _joined(schema: pa.Schema, parts: list[list[pa.Array]]) -> pa.Table:
+    batches = [pa.RecordBatch.from_arrays(arrays, schema=schema) for arrays in parts]
+    return pa.Table.from_batches(batches, schema=schema)
+
+
+def _record_columns(numbered: tuple[int, PlannedRound]) -> list[pa.Array]:
+    number, each = numbered
+    decisions = each.decisions
+    batches = decisions.batches[decisions.batch]
+    places = np.searchsorted(_REASONS, decisions.reasons).astype(np.int8)
+    reasons = pa.DictionaryArray.from_arrays(
+        arrow.integers(places, pa.int8(), arrow.NO_ABSENT),
+        arrow.strings([reason.text for reason in _REASONS]),
+    )
+    return [
+        arrow.repeated(number, pa.int32(), len(decisions)),
+        arrow.integers(batches["segment"], pa.int64(), arrow.NO_ABSENT),
+        arrow.integers(batches["position"], pa.int64(), arrow.NO_ABSENT),
+        arrow.integers(decisions.offsets, pa.int64(), arrow.NO_ABSENT),
+        arrow.booleans(decisions.is_kept),
+        reasons,
+        arrow.integers(decisions.newer_offsets, pa.int64()),
+    ]
+
+
+def _batch_columns(numbered: tuple[int, PlannedRound]) -> list[pa.Array]:
+    number, each = numbered
+    rows = each.decisions.batches
+    plain = ("segment", "position", "size", "new_size", "base_offset", "last_offset")
+    return [
+        arrow.repeated(number, pa.int32(), len(rows)),
+        *(arrow.integers(rows[name], pa.int64(), arrow.NO_ABSENT) for name in plain),
+        arrow.integers(rows["record_count"], pa.int64(), arrow.NO_ABSENT),
+        arrow.strings([Verdict(code).name.lower() for code in rows["verdict"].tolist()]),
+        arrow.strings([_KEEPINGS[Keeping(code)] for code in rows["keeping"].tolist()]),
+        arrow.integers(rows["delete_horizon"], schemas.TIMESTAMP),
+    ]

@@ -1,0 +1,169 @@
+"""Why a partition is cleaned or not, and why its segments are deleted or not.
+
+Kafka: LogCleanerManager.grabFilthiestCompactedLog, UnifiedLog.deleteOldSegments (4.2)
+"""
+
+import os
+from collections.abc import Sequence
+
+from workbench.cleaner.cleaner import plan_cleaning
+from workbench.cleaner.config import CleanerConfig
+from workbench.cleaner.explanation import Policy, explain_cleaning
+from workbench.cleaner.log_to_clean import LogToClean, log_to_clean
+from workbench.errors import LogDirectoryError, WorkbenchError
+from workbench.files.names import CLEANER_OFFSETS, TopicPartition
+from workbench.inspection.field_list import time_text
+from workbench.inspection.partition import Partition
+from workbench.loaders.cleaning_plan import CleaningPlan, plan_rounds
+from workbench.loaders.dry_listing import Config, open_dry, time_or_now
+from workbench.loaders.explanation import Explanation
+from workbench.log.log import Log
+from workbench.log.retention_explanation import explain_retention
+from workbench.log.rule_verdict import RuleVerdict
+from workbench.log_manager.dry_logs import DryLogs
+
+
+def plan_partition(
+    partition: Partition,
+    directories: Sequence[str],
+    config: Config,
+    times: Sequence[int],
+    *,
+    everything: bool,
+) -> CleaningPlan:
+    """Return what cleaning a partition would do; see `Partition.plan_cleaning`."""
+    with open_dry(directories, config, times[0]) as dry:
+        log = load_one(dry, partition)
+        size = log.size
+        rounds, problem = plan_rounds(
+            log,
+            dry.cleaner_offsets.get(log.topic_partition),
+            times,
+            dry.clock,
+            CleanerConfig.of(dry.settings.broker),
+            everything=everything,
+        )
+        return CleaningPlan(partition, rounds, problem, size)
+
+
+def explain_cleaning_of(
+    partition: Partition, directories: Sequence[str], config: Config, now: int | None
+) -> Explanation:
+    """Return why a partition is cleaned, or is not; see `Partition.explain_cleaning`."""
+    moment = time_or_now(now)
+    with open_dry(directories, config, moment) as dry:
+        log = load_one(dry, partition)
+        dry.load(lambda folder: dry.is_compacted(folder.topic_partition))
+        name = log.topic_partition
+        policy = policy_of(dry, name)
+        found = dirt_of(dry, log, moment)
+        others = [
+            dirt_of(dry, each, moment) for tp, each in dry.logs.items() if dry.is_compacted(tp)
+        ]
+        rows = explain_cleaning(
+            found,
+            dry.cleaner_offsets.get(name),
+            moment,
+            broker=dry.settings.broker,
+            policy=policy,
+            others=others,
+            problem=cleaning_problem(found, moment, dry) if policy.is_compacted else None,
+        )
+    return Explanation(partition.name, moment, _cleaning_conclusion(rows), tuple(rows))
+
+
+def explain_retention_of(
+    partition: Partition, directories: Sequence[str], config: Config, now: int | None
+) -> Explanation:
+    """Return why segments are deleted, or are not; see `Partition.explain_retention`."""
+    moment = time_or_now(now)
+    with open_dry(directories, config, moment) as dry:
+        log = load_one(dry, partition)
+        policy = policy_of(dry, log.topic_partition)
+        state = log.retention_state()
+        rows = explain_retention(state, policy.source)
+        sizes = {segment.base_offset: segment.size for segment in state.segments}
+    return Explanation(partition.name, moment, _retention_conclusion(rows, sizes), tuple(rows))
+
+
+def load_one(dry: DryLogs, partition: Partition) -> Log:
+    """Load the log of a partition's folder.
+
+    Raises:
+        LogDirectoryError: it is none that a broker serves.
+        WorkbenchError, OSError: it cannot be loaded; a broker would not start, or not with it.
+    """
+    path = os.path.abspath(partition.path)
+    if partition.only is not None:
+        raise LogDirectoryError(path, "a single file was opened; this asks for the whole folder")
+    dry.load(lambda folder: folder.path == path)
+    name = TopicPartition(partition.topic, partition.partition)
+    problem = dry.problems.get(name)
+    if problem is not None:
+        raise problem
+    log = dry.logs.get(name)
+    if log is None or log.directory != path:
+        what = "KRaft keeps it itself" if partition.kind == "log" else "the folder is not in use"
+        raise LogDirectoryError(path, f"no log of the log manager's: {what}")
+    return log
+
+
+def policy_of(dry: DryLogs, name: TopicPartition) -> Policy:
+    """Return whether a log is compacted, and who says so."""
+    settings, is_compacted = dry.settings, dry.is_compacted(name)
+    if settings.knows(name.topic, "cleanup.policy"):
+        policy = ",".join(sorted(settings.config_of(name.topic).cleanup_policy)) or "none"
+        source = settings.source(name.topic, "cleanup.policy")
+        return Policy(is_compacted, policy, source)
+    if is_compacted:
+        return Policy(is_compacted, "compact", f"told only by {CLEANER_OFFSETS}, which names it")
+    return Policy(is_compacted, None, "Kafka's default; no configuration is known")
+
+
+def dirt_of(dry: DryLogs, log: Log, now: int) -> LogToClean:
+    """Return how dirty a log is."""
+    return log_to_clean(log, dry.cleaner_offsets.get(log.topic_partition), now)
+
+
+def cleaning_problem(found: LogToClean, now: int, dry: DryLogs) -> str | None:
+    """Return why cleaning a log would fail; None if it would not, or there is nothing to clean."""
+    start, end = found.first_dirty_offset, found.first_uncleanable_offset
+    if start >= end:
+        return None
+    try:
+        plan_cleaning(found.log, start, end, now, CleanerConfig.of(dry.settings.broker))
+    except (WorkbenchError, ValueError, OSError) as error:
+        return str(error)
+    return None
+
+
+def _cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
+    blocking = next((row for row in rows if row.verdict == "blocks"), None)
+    unknown = next((row for row in rows if row.rule == "cleanup.policy"), None)
+    order = rows[-1]
+    if unknown is not None and unknown.verdict == "unknown":
+        return f"not cleaned, as far as is known: {unknown.reason}"
+    demanded = any(row.verdict == "demands" for row in rows) and order.value is not None
+    if blocking is None or demanded:
+        place = "next" if order.value == 1 else f"as number {order.value} of {order.threshold}"
+        return f"it is cleaned {place}"
+    text = f"it is not cleaned: {blocking.rule}: {blocking.reason}"
+    if blocking.rule in {"log.cleaner.enable", "cleanup.policy", "uncleanable"}:
+        return text
+    if order.due is None:
+        return f"{text}; nothing changes unless something is written"
+    return f"{text}; without anything written, from {time_text(order.due)} on"
+
+
+def _retention_conclusion(rows: Sequence[RuleVerdict], sizes: dict[int, int]) -> str:
+    gone = {row.segment for row in rows if row.verdict == "deleted"}
+    size = sum(sizes[base] for base in gone if base is not None)
+    text = f"{len(gone)} of {len(sizes)} segments go, {size:,} of {sum(sizes.values()):,} bytes"
+    left = [base for base in sizes if base not in gone]
+    decisive = [row for row in rows if left and row.segment == left[0]]
+    if decisive:
+        row = decisive[-1]
+        text += f"; segment {row.segment} stays: {row.reason}"
+        if row.due is not None:
+            text += f"; it goes at {time_text(row.due)} at the earliest"
+    return text
