@@ -19,6 +19,7 @@ def test_a_directory_is_made_with_what_a_broker_keeps_there(tmp_path: Path) -> N
     assert files_of(tmp_path / "a" / "data") == [
         ".kafka_cleanshutdown",
         ".lock",
+        "cleaner-offset-checkpoint",
         "log-start-offset-checkpoint",
         "meta.properties",
         "orders-0",

@@ -66,7 +66,7 @@ def test_segments_beyond_the_size_go(tmp_path: Path) -> None:
 def test_compacted_logs_are_left_to_the_cleaner(tmp_path: Path, policy: str) -> None:
     """LM-7."""
     own = {"segment.bytes": 1024, "retention.ms": 1000, "cleanup.policy": policy}
-    managed = Managed(tmp_path, topic_configs={"orders": own})
+    managed = Managed(tmp_path, config={"log.cleaner.enable": False}, topic_configs={"orders": own})
     with managed.manager as manager:
         log = manager.get_or_create_log("orders-0")
         for _ in range(20):
@@ -179,6 +179,7 @@ def test_tasks_have_kafkas_names_and_times(tmp_path: Path) -> None:
             "kafka-recovery-point-checkpoint": (30_000, MINUTE),
             "kafka-log-start-offset-checkpoint": (30_000, MINUTE),
             "kafka-delete-logs": (30_000, None),
+            "kafka-log-cleaner-thread-0": (1, None),
         }
     assert scheduler.pending == ()
 

@@ -1,6 +1,6 @@
-"""What a round of cleaning read and wrote.
+"""What a round of cleaning read and wrote, and what was found when its log was chosen.
 
-Kafka: CleanerStats (4.2)
+Kafka: CleanerStats, PreCleanStats (4.2)
 """
 
 from dataclasses import dataclass
@@ -30,3 +30,28 @@ class CleanerStats:
     messages_written: int = 0
     invalid_messages_read: int = 0
     map_utilization: float = 0.0
+
+
+@dataclass(slots=True)
+class PreCleanStats:
+    """What was found when a log was chosen.
+
+    Attributes:
+        max_compaction_delay_ms: how long ago `max.compaction.lag.ms` made a log due; the longest.
+        delayed_partitions: logs that it made due.
+        cleanable_partitions: logs that are dirty enough, or due.
+
+    Kafka: PreCleanStats (4.2)
+    """
+
+    max_compaction_delay_ms: int = 0
+    delayed_partitions: int = 0
+    cleanable_partitions: int = 0
+
+    def take_delay(self, delay_ms: int) -> None:
+        """Count a log that was due ``delay_ms`` ago; 0 if it is not.
+
+        Kafka: PreCleanStats.updateMaxCompactionDelay (4.2)
+        """
+        self.max_compaction_delay_ms = max(self.max_compaction_delay_ms, delay_ms)
+        self.delayed_partitions += delay_ms > 0

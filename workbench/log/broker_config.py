@@ -4,7 +4,7 @@ Kafka: KafkaConfig, ServerLogConfigs, CleanerConfig, TransactionLogConfig (4.2)
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from workbench.errors import ConfigError
@@ -194,6 +194,30 @@ class BrokerConfig:
             found["log.dirs"] = directories
         attributes = {_DEFINITIONS[name].attribute: value for name, value in found.items()}
         return cls(**attributes, topic=_topic_defaults(given), origins=origins)
+
+    def with_(self, values: Mapping[str, Any]) -> "BrokerConfig":
+        """Return a copy with other values.
+
+        Args:
+            values: by the names of server.properties that topics do not have.
+
+        Raises:
+            ConfigError: as `of`.
+        """
+        found = {
+            name: getattr(self, one.attribute)
+            for name, one in _DEFINITIONS.items()
+            if name != "log.dir"
+        }
+        for name, value in values.items():
+            if name not in found:
+                raise refuse_unknown(name, found, "broker")
+            found[name] = check(_DEFINITIONS[name], value)
+        _check_together(found)
+        attributes = {_DEFINITIONS[name].attribute: value for name, value in found.items()}
+        return replace(
+            self, **attributes, origins={**self.origins, **dict.fromkeys(values, "broker")}
+        )
 
     def topic_defaults(self) -> LogConfig:
         """Return what counts for a topic that sets nothing itself.

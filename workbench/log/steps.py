@@ -53,6 +53,7 @@ KINDS: Final = {
     "batch emptied": "only the header of a batch stays",
     "batch removed": "nothing stays of a batch",
     "segment cleaned": "what stays of a segment is in the new one",
+    "log uncleanable": "cleaning a log failed, and it is not cleaned any more",
     "log cleaned": "a round ended, and up to an offset the log is clean",
     # loading
     "leftover removed": "a file that a crash left was removed",

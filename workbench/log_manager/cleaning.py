@@ -1,54 +1,74 @@
-"""What a log manager asks of the cleaner, so that both do not work on one log at a time.
+"""The log cleaner of a log manager, and how it is kept from logs that others work on.
 
 Kafka: the calls of LogManager on LogCleaner (4.2)
 """
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from workbench.files.names import TopicPartition
+from workbench.cleaner.log_cleaner import LogCleaner
+from workbench.files.names import CLEANER_OFFSETS, TopicPartition
+from workbench.log.log import Log
+from workbench.log.scheduler import Scheduler
+from workbench.log_manager.context import ManagerContext
 
 
-class Cleaning(Protocol):
-    """The side of a log cleaner that a log manager knows. All calls come from any thread."""
+def make_cleaner(context: ManagerContext, scheduler: Scheduler | None) -> LogCleaner | None:
+    """Return the cleaner of the logs that were loaded; None with `log.cleaner.enable=false`.
 
-    def pause_all_but_compacted(self) -> Iterable[TopicPartition]:
-        """Pause, and return, the partitions that are not compacted: retention may work on them.
+    Args:
+        context: learns of it.
+        scheduler: runs its workers; None gives it threads of its own.
 
-        Kafka: LogCleaner.pauseCleaningForNonCompactedPartitions (4.2)
-        """
-        ...
+    Kafka: LogManager.startupWithConfigOverrides (4.2)
+    """
+    if not context.config.log_cleaner_enable:
+        return None
+    cleaner = LogCleaner(
+        context.config,
+        context.registry.current,
+        {directory.path: directory.checkpoint(CLEANER_OFFSETS) for directory in context.live},
+        context.clock,
+        scheduler,
+        moving=context.registry.future,
+    )
+    context.cleaning = cleaner.manager
+    return cleaner
 
-    def abort_and_pause(self, topic_partition: TopicPartition) -> None:
-        """End the cleaning of a partition, and do not begin another until `resume`."""
-        ...
 
-    def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        """Let partitions be cleaned again that were paused."""
-        ...
+@contextmanager
+def pausing_all_but_compacted(context: ManagerContext) -> Iterator[list[TopicPartition]]:
+    """Keep the cleaner from logs that are not compacted, and give them: retention works on them.
 
-    def abort(self, topic_partition: TopicPartition) -> None:
-        """End the cleaning of a partition and forget it."""
-        ...
+    They may become compacted meanwhile. Logs that the cleaner works on are left out.
 
-    def forget(self, directory: str, topic_partition: TopicPartition | None) -> None:
-        """Take a partition, and all that are gone, out of a directory's checkpoint."""
-        ...
+    Kafka: LogManager.cleanupLogs (4.2)
+    """
+    if context.cleaning is None:
+        logs = list(context.registry.current.items())
+        yield [partition for partition, log in logs if not log.config.compact]
+        return
+    paused = context.cleaning.pause_cleaning_for_non_compacted_partitions()
+    try:
+        yield paused
+    finally:
+        context.cleaning.resume_cleaning(paused)
 
-    def move(self, topic_partition: TopicPartition, source: str, target: str) -> None:
-        """Move a partition's checkpoint to the log directory that it is in now."""
-        ...
 
-    def truncate_checkpoint(
-        self, directory: str, topic_partition: TopicPartition, offset: int
-    ) -> None:
-        """Lower a partition's first dirty offset to ``offset`` if it is above."""
-        ...
+@contextmanager
+def truncating(context: ManagerContext, log: Log) -> Iterator[None]:
+    """Keep the cleaner from a log; then its checkpoint may not be behind the active segment.
 
-    def leave_directory(self, directory: str) -> None:
-        """Work no more in a log directory that failed."""
-        ...
-
-    def shutdown(self) -> None:
-        """Return when nothing is cleaned any more."""
-        ...
+    Kafka: LogManager.truncateTo, maybeTruncateCleanerCheckpointToActiveSegmentBaseOffset (4.2)
+    """
+    cleaning, partition = context.cleaning, log.topic_partition
+    if cleaning is None:
+        yield
+        return
+    cleaning.abort_and_pause_cleaning(partition)
+    try:
+        yield
+        base_offset = log.active_segment.base_offset
+        cleaning.checkpoints.truncate(log.parent_directory, partition, base_offset)
+    finally:
+        cleaning.resume_cleaning([partition])

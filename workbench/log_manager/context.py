@@ -10,6 +10,7 @@ from random import Random
 from typing import Any, Self
 from uuid import UUID
 
+from workbench.cleaner.manager import LogCleanerManager
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.local import FileSystem
 from workbench.files.names import LOG_START_OFFSETS, RECOVERY_POINTS, TopicPartition
@@ -20,7 +21,6 @@ from workbench.log.failures import LogDirFailures
 from workbench.log.log import Log
 from workbench.log.scheduler import Scheduler
 from workbench.log.steps import Observer, Step
-from workbench.log_manager.cleaning import Cleaning
 from workbench.log_manager.deletion import DeletionQueue
 from workbench.log_manager.directory import ManagedDirectory
 from workbench.log_manager.registry import LogRegistry
@@ -44,7 +44,7 @@ class ManagerContext:
         rng: chooses ids and the jitter of segments.
         registry: the logs; its lock is held while logs are made, moved and reconfigured.
         deletion: logs that wait for their deletion.
-        cleaning: the cleaner, if there is one.
+        cleaning: what the cleaner is asked by to keep away from logs; None: there is no cleaner.
     """
 
     directories: dict[str, ManagedDirectory]
@@ -60,7 +60,7 @@ class ManagerContext:
     rng: Random
     deletion: DeletionQueue
     registry: LogRegistry = field(default_factory=LogRegistry)
-    cleaning: Cleaning | None = None
+    cleaning: LogCleanerManager | None = None
 
     @classmethod
     def of(
@@ -74,7 +74,6 @@ class ManagerContext:
         scheduler: Scheduler,
         observer: Observer | None,
         rng: Random,
-        cleaning: Cleaning | None = None,
     ) -> Self:
         """Return the surroundings of a manager that has not started.
 
@@ -104,7 +103,6 @@ class ManagerContext:
             observer=observer,
             rng=rng,
             deletion=DeletionQueue(clock, lambda: context.defaults.file_delete_delay_ms),
-            cleaning=cleaning,
         )
         for topic in context.topic_configs:
             context.config_of(topic)
@@ -119,6 +117,12 @@ class ManagerContext:
     def offline(self) -> list[str]:
         """Paths of the directories that have failed."""
         return [path for path in self.directories if self.failures.is_offline(path)]
+
+    def reachable(self, logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, Log]:
+        """Return those logs, by partition, whose directories have not failed."""
+        every = list(logs.items())  # at once, whatever other threads add meanwhile
+        is_offline = self.failures.is_offline
+        return dict(sorted((p, log) for p, log in every if not is_offline(log.parent_directory)))
 
     def config_of(self, topic: str) -> LogConfig:
         """Return a topic's configuration.

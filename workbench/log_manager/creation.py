@@ -79,6 +79,8 @@ class LogCreation:
         with context.failures.guard(os.path.dirname(folder), f"make {name}"):
             log = open_log(context, folder, topic_partition, topic_id=topic_id)
         context.registry.replace(log, is_future=is_future)
+        if is_future and context.cleaning is not None:
+            context.cleaning.abort_cleaning(topic_partition)  # and none begins while it is copied
         self._preferred.pop(topic_partition, None)
         context.tell("log created", topic_partition, directory=folder)
         return log

@@ -107,7 +107,7 @@ def leave_directory(context: ManagerContext, path: str) -> None:
     Kafka: LogManager.handleLogDirFailure (4.2)
     """
     if context.cleaning is not None:
-        context.cleaning.leave_directory(path)
+        context.cleaning.checkpoints.leave_directory(path)
     with context.registry.lock:
         logs = context.registry.pop_directory(path)
         logs += context.deletion.drop_directory(path)

@@ -16,6 +16,7 @@ from random import Random
 from typing import Any, Final, Self
 from uuid import UUID
 
+from workbench.cleaner.log_cleaner import LogCleaner
 from workbench.file_system.local import LOCAL, FileSystem, allow_open_files
 from workbench.files.names import TopicPartition
 from workbench.log.broker_config import BrokerConfig
@@ -25,7 +26,7 @@ from workbench.log.log import Log
 from workbench.log.scheduler import Scheduler, Task, ThreadScheduler
 from workbench.log.steps import Observer
 from workbench.log_manager import moving, upkeep
-from workbench.log_manager.cleaning import Cleaning
+from workbench.log_manager.cleaning import make_cleaner
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.creation import LogCreation
 from workbench.log_manager.identity import Identity
@@ -63,8 +64,10 @@ class LogManager:
         node_id: of the broker; None takes what `meta.properties` tell, or 1.
         cluster_id: as ``node_id``; else a random one.
         is_stray: tells of a loaded log why it belongs to nothing the broker knows; None if it does.
-        cleaning: the cleaner, to be kept from logs that are moved, truncated or deleted.
         progress: called after each folder that was dealt with while loading.
+
+    Attributes:
+        cleaner: compacts logs; None before `startup`, and with `log.cleaner.enable=false`.
 
     Raises:
         ConfigError: a configuration's name or value is wrong.
@@ -86,7 +89,6 @@ class LogManager:
         node_id: int | None = None,
         cluster_id: str | None = None,
         is_stray: StrayTest | None = None,
-        cleaning: Cleaning | None = None,
         progress: Progress | None = None,
     ) -> None:
         clock = SystemClock() if clock is None else clock
@@ -101,7 +103,6 @@ class LogManager:
             scheduler=ThreadScheduler(_BACKGROUND_THREADS) if scheduler is None else scheduler,
             observer=observer,
             rng=Random() if rng is None else rng,  # noqa: S311 - ids and jitter, no secrets
-            cleaning=cleaning,
         )
         failures = self._context.failures
         failures.listeners.append(self._directory_failed)
@@ -112,6 +113,7 @@ class LogManager:
         self._is_stray = is_stray
         self._progress = progress
         self._creation = LogCreation(self._context)
+        self.cleaner: LogCleaner | None = None
         self._tasks: list[Task] = []
         self._deletion_task = DeletionTask(
             self._context.scheduler, self._context.deletion.delete_due
@@ -127,10 +129,10 @@ class LogManager:
     # Start and stop
 
     def startup(self, *, with_tasks: bool = True) -> list[Outcome]:
-        """Lock the directories, load all logs, and schedule the periodic tasks.
+        """Lock the directories, load all logs, schedule the periodic tasks and start the cleaner.
 
         Args:
-            with_tasks: False leaves the periodic tasks to be called by hand.
+            with_tasks: False leaves the periodic tasks, and the cleaner, to be called by hand.
 
         Returns:
             What became of each folder; those of directories that failed have an error.
@@ -163,6 +165,7 @@ class LogManager:
             raise
         for path in context.offline:
             leave_directory(context, path)
+        self.cleaner = make_cleaner(context, None if self._owns_scheduler else context.scheduler)
         if with_tasks:
             self._tasks = schedule_tasks(
                 context.scheduler,
@@ -173,6 +176,8 @@ class LogManager:
                 checkpoint_log_start_offsets=self.checkpoint_log_start_offsets,
             )
             self._deletion_task.start(context.config.log_initial_task_delay_ms)
+            if self.cleaner is not None:
+                self.cleaner.startup()
         self._is_running = True
         return outcomes
 
@@ -190,13 +195,13 @@ class LogManager:
             return
         self._is_running = False
         context = self._context
+        if self.cleaner is not None:
+            self.cleaner.shutdown()
         for task in self._tasks:
             task.cancel()
         self._deletion_task.cancel()
         if self._owns_scheduler:  # first, so that no task works on a log that is being closed
             context.scheduler.shutdown()
-        if context.cleaning is not None:
-            context.cleaning.shutdown()
         try:
             close_directories(context, broker_epoch)
         finally:
@@ -229,17 +234,17 @@ class LogManager:
     @property
     def logs(self) -> dict[TopicPartition, Log]:
         """The logs that are served, by partition."""
-        return self._reachable(self._context.registry.current)
+        return self._context.reachable(self._context.registry.current)
 
     @property
     def future_logs(self) -> dict[TopicPartition, Log]:
         """The copies that are moving in from another directory."""
-        return self._reachable(self._context.registry.future)
+        return self._context.reachable(self._context.registry.future)
 
     @property
     def stray_logs(self) -> dict[TopicPartition, Log]:
         """The logs that were set aside."""
-        return self._reachable(self._context.registry.stray)
+        return self._context.reachable(self._context.registry.stray)
 
     @property
     def logs_to_be_deleted(self) -> tuple[Log, ...]:
@@ -392,9 +397,3 @@ class LogManager:
         if self._is_running and path in context.directories:
             task = partial(leave_directory, context, path)
             context.scheduler.schedule("log-dir-failure-handler", task)
-
-    def _reachable(self, logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, Log]:
-        is_offline = self._context.failures.is_offline
-        every = list(logs.items())  # at once, whatever other threads add meanwhile
-        found = sorted((p, log) for p, log in every if not is_offline(log.parent_directory))
-        return dict(found)

@@ -49,13 +49,11 @@ def replace(
     target.rename_directory(directory_name(*partition))
     if update_high_watermark and source is not None:
         target.update_high_watermark(source.high_watermark)
-    context.registry.pop(partition, is_future=True)
     context.registry.replace(target)
-    if context.cleaning is not None:
-        if source is not None:
-            directories = (source.parent_directory, target.parent_directory)
-            context.cleaning.move(partition, *directories)
-        context.cleaning.resume([partition])
+    if context.cleaning is not None and source is not None:
+        directories = (source.parent_directory, target.parent_directory)
+        context.cleaning.alter_checkpoint_dir(partition, *directories)
+    context.registry.pop(partition, is_future=True)  # last: from now on it can be cleaned
     context.tell("log moved", partition, directory=target.directory)
     if source is None:
         return
@@ -99,9 +97,9 @@ def delete_later(
             raise StorageError(where, f"offline, and may hold {topic_partition}: not deleted")
         return None
     if context.cleaning is not None and not is_future:
-        context.cleaning.abort(topic_partition)
+        context.cleaning.abort_cleaning(topic_partition)
         if checkpoint:
-            context.cleaning.forget(log.parent_directory, topic_partition)
+            context.cleaning.checkpoints.update(log.parent_directory, remove=topic_partition)
     name = _marked(context, topic_partition, is_stray=is_stray)
     log.rename_directory(name, reinitialize=False)
     if is_stray:
@@ -144,7 +142,7 @@ def delete_all_later(
     by_directory = context.registry.by_directory()
     for path in dict.fromkeys(touched):
         if context.cleaning is not None:
-            context.cleaning.forget(path, None)
+            context.cleaning.checkpoints.update(path)
         logs = by_directory.get(path, {})
         context.checkpoint_recovery_points(path, logs)
         context.checkpoint_log_start_offsets(path, logs)

@@ -60,4 +60,4 @@ def _update(context: ManagerContext, log: Log) -> None:
     log.update_config(new)
     context.tell("config changed", log.topic_partition)
     if context.cleaning is not None and old.compact and not new.compact:
-        context.cleaning.abort(log.topic_partition)
+        context.cleaning.abort_cleaning(log.topic_partition)

@@ -5,12 +5,13 @@ A log whose directory fails does not keep the others from their turn.
 Kafka: LogManager.cleanupLogs, flushDirtyLogs, checkpointLogRecoveryOffsets, truncateTo (4.2)
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import nullcontext
 
 from workbench.errors import StorageError
 from workbench.files.names import TopicPartition
 from workbench.log.log import Log
+from workbench.log_manager.cleaning import pausing_all_but_compacted, truncating
 from workbench.log_manager.context import ManagerContext
 
 
@@ -19,21 +20,13 @@ def delete_old_segments(context: ManagerContext) -> int:
 
     Kafka: LogManager.cleanupLogs (4.2)
     """
-    registry, cleaning = context.registry, context.cleaning
-    if cleaning is None:
-        chosen = [p for p, log in list(registry.current.items()) if not log.config.compact]
-    else:
-        chosen = list(cleaning.pause_all_but_compacted())
     deleted = 0
-    try:
-        for partition in chosen:
+    with pausing_all_but_compacted(context) as partitions:
+        for partition in partitions:
             for is_future in (False, True):
-                log = registry.get(partition, is_future=is_future)
+                log = context.registry.get(partition, is_future=is_future)
                 if log is not None:
                     deleted += _delete_old_segments_of(log)
-    finally:
-        if cleaning is not None:
-            cleaning.resume(chosen)
     return deleted
 
 
@@ -97,7 +90,7 @@ def truncate_to(
             continue
         stops_cleaning = not is_future and offset < log.active_segment.base_offset
         start = log.log_start_offset
-        with _without_cleaning(context, log, needed=stops_cleaning):
+        with truncating(context, log) if stops_cleaning else nullcontext():
             if log.truncate_to(offset):
                 path = log.parent_directory
                 touched[path] = touched.get(path, False) or log.log_start_offset < start
@@ -121,7 +114,7 @@ def truncate_fully_and_start_at(
     if log is None:
         return
     start = log.log_start_offset
-    with _without_cleaning(context, log, needed=not is_future):
+    with nullcontext() if is_future else truncating(context, log):
         log.truncate_fully_and_start_at(offset, log_start_offset)
     starts_earlier = log.log_start_offset < start
     _checkpoint(context, log.parent_directory, starts_earlier=starts_earlier)
@@ -131,20 +124,3 @@ def _checkpoint(context: ManagerContext, path: str, *, starts_earlier: bool) -> 
     if starts_earlier:
         context.checkpoint_log_start_offsets(path)
     context.checkpoint_recovery_points(path)
-
-
-@contextmanager
-def _without_cleaning(context: ManagerContext, log: Log, *, needed: bool) -> Iterator[None]:
-    """Let no cleaner work on a log; then its checkpoint may not be behind the active segment."""
-    cleaning = context.cleaning if needed else None
-    if cleaning is None:
-        yield
-        return
-    partition = log.topic_partition
-    cleaning.abort_and_pause(partition)
-    try:
-        yield
-        base_offset = log.active_segment.base_offset
-        cleaning.truncate_checkpoint(log.parent_directory, partition, base_offset)
-    finally:
-        cleaning.resume([partition])
