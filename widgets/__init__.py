@@ -3,8 +3,16 @@
 They need no network and no build step, and they are pictures where no widget can be shown.
 """
 
+from widgets.compaction import CompactionPlayer
 from widgets.explorer import LogExplorer
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
 from widgets.stack import Stack
 
-__all__ = ["LogExplorer", "LookupPlayer", "RecoveryPlayer", "Stack", "StepPlayer"]
+__all__ = [
+    "CompactionPlayer",
+    "LogExplorer",
+    "LookupPlayer",
+    "RecoveryPlayer",
+    "Stack",
+    "StepPlayer",
+]

@@ -31,7 +31,7 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
   const kinds = h("div", { class: "klw-kinds", role: "group", "aria-label": "Next step of a kind" });
   const list = dataGrid({
     label: "Steps", signal, rowHeight: 24, emptyText: "Nothing was told.",
-    columns: [{ name: "Step", width: "52px", number: true }, { name: "What", width: "minmax(120px, 190px)" }, { name: "Why", width: "minmax(160px, 1fr)" }, { name: "Where", width: "minmax(70px, 150px)", mono: true }],
+    columns: [{ name: "Step", width: "52px", number: true }, { name: "What", width: "minmax(112px, 170px)" }, { name: "Why", width: "minmax(160px, 1fr)" }, { name: "Where", width: "minmax(60px, 110px)", mono: true }],
     cellsOf: (i) => [count(i + 1), { text: data.kind(i), kind: isBad(i) ? "bad" : "" }, { text: data.reason(i) || numbersText(i), title: data.reason(i) }, { text: shortFile(data.file(i)), kind: "quiet", title: data.file(i) }],
     rowKind: (i) => (data.role(i) === "invalid" ? "bad" : i > at ? "later" : ""),
     onPick: pick,

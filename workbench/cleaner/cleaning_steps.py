@@ -148,7 +148,7 @@ def _tell_records(
         reason = Reason(code)
         text, numbers = reason.text, {"offset": offset}
         if reason == Reason.SUPERSEDED:
-            text, numbers["newer_offset"] = f"{text}, at offset {newer}", newer
+            text, numbers["newer_offset"] = f"superseded by offset {newer}, of the same key", newer
         elif reason in _HORIZONS:
             numbers["delete_horizon"] = horizon
         context.tell("record kept" if reason.is_kept else "record dropped", text, path, **numbers)

@@ -36,6 +36,7 @@ MOST_TOLD: Final = 10_000
 """Records, or batches, of a log of which each is told; of a larger one the next coarser things."""
 
 NO_KEY: Final = -1
+NO_CONTROL: Final = -1
 _READ_SIZE: Final = 1 << 20  # bytes at a time
 _SEED: Final = 0
 
@@ -65,7 +66,8 @@ class RecordOutline(NamedTuple):
         segments, batches: int64[n], place of the segment, and of the batch in it.
         offsets, timestamps: int64[n].
         keys: int64[n], places in `CleaningRehearsal.keys`; -1: none.
-        is_tombstone: bool[n], whether the value is null.
+        is_tombstone: bool[n], whether there is a key without a value.
+        controls: int64[n], type of a control record: 0 aborts, 1 commits; -1: a record of data.
     """
 
     segments: Longs
@@ -74,6 +76,7 @@ class RecordOutline(NamedTuple):
     timestamps: Longs
     keys: Longs
     is_tombstone: npt.NDArray[np.bool_]
+    controls: Longs
 
 
 class Round(NamedTuple):
@@ -264,7 +267,7 @@ def _outline(segment: LogSegment, log: Log) -> SegmentOutline:
 
 def _records_of(segments: Sequence[LogSegment], keys: dict[bytes, int]) -> RecordOutline:
     """Read all records; keys get numbers in the order in which they come."""
-    columns: list[tuple[int, int, int, int, int, bool]] = []
+    columns: list[tuple[int, ...]] = []
     for number, segment in enumerate(segments):
         batch = 0
         for chunk in read_chunks(segment.log, 0, _READ_SIZE):
@@ -272,21 +275,20 @@ def _records_of(segments: Sequence[LogSegment], keys: dict[bytes, int]) -> Recor
                 found = chunk.columns(index, ALL_COLUMNS)
                 assert found.keys is not None
                 assert found.values is not None
-                is_control = bool(chunk.rows[index]["is_control"])
-                tombstones = found.values.is_null().tolist()
+                control = NO_CONTROL
+                if chunk.rows[index]["is_control"]:
+                    kind = chunk.control_type(index)
+                    control = NO_CONTROL if kind is None else kind
+                nulls = found.values.is_null().tolist()
                 for at in range(len(found)):
-                    key = None if is_control else found.keys.item(at)
-                    columns.append((
-                        number,
-                        batch,
-                        int(found.offsets[at]),
-                        int(found.timestamps[at]),
-                        NO_KEY if key is None else keys.setdefault(key, len(keys)),
-                        tombstones[at] and not is_control,
-                    ))  # fmt: skip
+                    key = found.keys.item(at) if control == NO_CONTROL else None
+                    is_tombstone = nulls[at] and key is not None
+                    place = (number, batch, int(found.offsets[at]), int(found.timestamps[at]))
+                    known = NO_KEY if key is None else keys.setdefault(key, len(keys))
+                    columns.append((*place, known, is_tombstone, control))
                 batch += 1
-    table = np.array(columns, np.int64).reshape(-1, 6)
-    segment_of, batch_of, offsets, timestamps, key_of, is_tombstone = table.T
+    table = np.array(columns, np.int64).reshape(-1, 7).T
+    segment_of, batch_of, offsets, timestamps, key_of, tombstone, control_of = table
     return RecordOutline(
-        segment_of, batch_of, offsets, timestamps, key_of, is_tombstone.astype(np.bool_)
+        segment_of, batch_of, offsets, timestamps, key_of, tombstone.astype(np.bool_), control_of
     )

@@ -1,0 +1,146 @@
+"""CompactionPlayer: go through a cleaning of a log, on a copy that is never written."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from widgets._link import link
+from widgets._player import Place, Player, find_partition
+from widgets.view.compaction import KeyNames, Layout, Touched, layout_of, round_of, sent, touched_by
+from widgets.view.records import Lens, Mask
+from widgets.view.steps import MOST_STEPS
+from widgets.view.text import plural, size_text
+from workbench.cleaner.config import CleanerConfig
+from workbench.cleaner.decisions import Reason
+from workbench.cleaner.rehearsal import CleaningRehearsal, Detail, rehearse_cleaning
+from workbench.log.config import LogConfig
+
+
+class CompactionPlayer(Player):
+    """Clean a log as a broker's cleaner does, step by step, and say of each record why it stays.
+
+    Attributes:
+        rehearsal: what the cleaner did, on a copy: the folder is as before.
+
+    Args:
+        partition: or the path of its folder.
+        now: ms; of each round. Lags and delete horizons are measured by it; the time of this
+            machine where None.
+        config: of the topic; a mapping of Kafka's names is put on top of `cleanup.policy=compact`.
+        cleaner: memory and buffers of the cleaner.
+        first_dirty_offset: where the first round begins; as the cleaner's checkpoint tells where
+            None.
+        detail: "records", "batches" or "segments": what is told of; by the size of the log where
+            None.
+        show_values: whether keys are shown; else they have numbers.
+        mask: applied to keys before they are shown.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+        LogDirectoryError: the path is no partition's folder.
+
+    Kafka: Cleaner.doClean (4.2)
+    """
+
+    _esm = link("compaction.js")
+
+    def __init__(
+        self,
+        partition: Place,
+        *,
+        now: int | Sequence[int] | None = None,
+        config: LogConfig | Mapping[str, Any] | None = None,
+        cleaner: CleanerConfig | None = None,
+        first_dirty_offset: int | None = None,
+        detail: Detail | None = None,
+        show_values: bool = False,
+        mask: Mask | None = None,
+        at: int = 0,
+        **options: Any,
+    ) -> None:
+        """Let the engine clean it; see the class."""
+        place = find_partition(partition)
+        super().__init__(_title=f"Clean {place.name}", **options)
+        self.rehearsal = rehearse_cleaning(
+            place.path,
+            now=now,
+            config=config,
+            cleaner=cleaner,
+            first_dirty_offset=first_dirty_offset,
+            detail=detail,
+        )
+        self.steps = tuple(self.rehearsal.steps[:MOST_STEPS])
+        self.names = KeyNames(
+            self.rehearsal.keys, Lens(show_values=show_values or mask is not None, mask=mask)
+        )
+        rounds = self.rehearsal.rounds
+        self.layouts: tuple[Layout, ...] = tuple(layout_of(each) for each in rounds)
+        self.touches: tuple[Touched, ...] = tuple(
+            touched_by(step, self.layouts[round_of(rounds, number)])
+            for number, step in enumerate(self.steps)
+        )
+        with self.hold_sync():
+            self._about = _result(self.rehearsal)
+            self._played = sent(self.rehearsal, self.layouts, self.touches, self.names)
+            self.at = at
+
+    def why(self, offset: int) -> list[Reason]:
+        """Return why the record at an offset stayed or went, for each round that decided about it.
+
+        Raises:
+            LookupError: none did: the record is not there, or nothing was cleaned up to it.
+        """
+        cleanings = [each.cleaning for each in self.rehearsal.rounds]
+        found = [
+            each.decisions.reason_of(offset)
+            for each in cleanings
+            if each is not None and offset in each.decisions.offsets
+        ]
+        if not found:
+            raise LookupError(f"no round decided about offset {offset}")
+        return found
+
+    def go_to(self, target: int | bytes) -> None:
+        """Show the step that decides about an offset, or about the next record of a key.
+
+        Raises:
+            LookupError: there is none behind the step that is shown, nor before it.
+        """
+        order = [*range(self.at + 1, len(self.steps)), *range(self.at + 1)]
+        for at in order:
+            if self.steps[at].kind in {"record kept", "record dropped"} and self._is(at, target):
+                self.at = at
+                return
+        raise LookupError(f"no step decides about {target!r}")
+
+    def _is(self, at: int, target: int | bytes) -> bool:
+        records = self.layouts[round_of(self.rehearsal.rounds, at)].round.records
+        record = self.touches[at].record
+        if records is None or record < 0:
+            return False
+        if isinstance(target, int):
+            return bool(records.offsets[record] == target)
+        key = int(records.keys[record])
+        return key >= 0 and self.rehearsal.keys[key] == target
+
+    def to_png(self) -> bytes:
+        """The step that is shown, and what became of the records so far. Imports matplotlib."""
+        if self._picture is None:
+            from widgets.compaction_picture import compaction_picture
+
+            self._picture = compaction_picture(self)
+        return self._picture
+
+
+def _result(rehearsal: CleaningRehearsal) -> str:
+    """How it ended, in a few words."""
+    if rehearsal.error is not None:
+        return str(rehearsal.error)
+    done = [each.cleaning.stats for each in rehearsal.rounds if each.cleaning is not None]
+    if not done:
+        return "nothing may be cleaned"
+    read, left = done[0].bytes_read, done[-1].bytes_written
+    rounds = "" if len(rehearsal.rounds) == 1 else f" in {plural(len(done), 'round')}"
+    return (
+        f"{size_text(read)} become {size_text(left)}{rounds}; "
+        f"clean up to offset {done[-1].end_offset:,}"
+    )

@@ -1,0 +1,211 @@
+"""A compaction player as a static picture: the records, what became of them, and the new segments.
+
+Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
+"""
+
+import io
+import textwrap
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch, Rectangle
+
+from widgets.pictures import DAMAGE, DIM, HAIR, INK, LINE
+from widgets.view.compaction import round_of
+from widgets.view.compaction_states import CompactionStates
+from widgets.view.text import plural
+from workbench.cleaner.decisions import Verdict
+
+if TYPE_CHECKING:
+    from widgets.compaction import CompactionPlayer
+
+_NOW, _KEPT, _MAPPED, _CONTROL, _CELL = "#E69F00", "#009E73", "#0072B2", "#333b45", "#d5dae0"
+_REGIONS: Final = {"clean": _KEPT, "dirty": _NOW}
+_WORDS: Final = {"waiting": "not cleaned yet", "deleted": "renamed .deleted"}
+_LEFT, _WIDE, _INCHES, _DPI = 0.07, 0.914, 10.0, 120
+_HEIGHT, _STAGE = 3.35, 2.1
+_BEFORE, _AFTER, _TALL = 1.35, 0.15, 0.75
+
+
+def compaction_picture(player: "CompactionPlayer") -> bytes:
+    """Return a PNG of a player: its title, the round with the step in it, and the step's words."""
+    figure = Figure(figsize=(_INCHES, _HEIGHT), dpi=_DPI, facecolor="white")
+    y = 1 - 0.17 / _HEIGHT
+    title = figure.text(0.016, y, player.title, size=10.5, weight="bold", color=INK, va="center")
+    width = title.get_window_extent().width / (_INCHES * _DPI)
+    figure.text(0.03 + width, y, player.about[:110], size=8.5, color=DIM, va="center")
+    rule = 1 - 0.34 / _HEIGHT
+    figure.add_artist(Line2D([0, 1], [rule, rule], color=LINE, lw=0.8))
+    if player.layouts:
+        number = round_of(player.rehearsal.rounds, player.at)
+        states = CompactionStates(player.layouts[number], player.steps, player.touches, player.at)
+        bottom = rule - (_STAGE + 0.05) / _HEIGHT
+        _stage(figure.add_axes((_LEFT, bottom, _WIDE, _STAGE / _HEIGHT)), player, states)
+        for name, level in (("Before", _BEFORE), ("After", _AFTER)):
+            at = bottom + (level + _TALL / 2 + 0.25) / 3.1 * _STAGE / _HEIGHT
+            figure.text(0.016, at, name, size=8, color=DIM, va="center")
+    _words(figure, player)
+    out = io.BytesIO()
+    figure.savefig(out, format="png", metadata={"Software": None})
+    return out.getvalue()
+
+
+def _stage(axes: Axes, player: "CompactionPlayer", states: CompactionStates) -> None:
+    axes.set_axis_off()
+    axes.set_xlim(states.view[0] - 0.2, states.view[1] + 0.2)
+    axes.set_ylim(-0.25, 2.85)
+    _segments(axes, states)
+    _targets(axes, states)
+    for batch in np.flatnonzero(
+        (states.ends >= states.view[0]) & (states.starts <= states.view[1])
+    ).tolist():
+        _batch(axes, player, states, batch)
+    _step(axes, player, states)
+
+
+def _segments(axes: Axes, states: CompactionStates) -> None:
+    """Names of the segments over a line in the colour of their region."""
+    for number, (begin, end) in enumerate(states.bounds):
+        if end < states.view[0] or begin > states.view[1]:
+            continue
+        region = states.layout.regions[number]
+        fate = states.fates.get(number, region)
+        axes.plot([begin, end], [2.5, 2.5], color=_REGIONS.get(region, "#8b949e"), lw=2,
+                  solid_capstyle="butt")  # fmt: skip
+        text = f"{states.layout.bases[number]:,}  {_WORDS.get(fate, fate)}"
+        axes.text(max(begin, states.view[0]), 2.66, text, size=7.5, color=INK, va="center",
+                  clip_on=True)  # fmt: skip
+
+
+def _targets(axes: Axes, states: CompactionStates) -> None:
+    for first, last, suffix in states.groups:
+        begin, end = states.bounds[first][0] - 0.12, states.bounds[last][1] + 0.12
+        axes.add_patch(
+            Rectangle((begin, _AFTER - 0.1), end - begin, _TALL + 0.2, facecolor="#fafbfc",
+                      edgecolor=_KEPT if suffix == "" else "#8b949e",
+                      ls="-" if suffix == "" else "--", lw=1.4 if suffix == "" else 0.8)
+        )  # fmt: skip
+        name = f"{states.layout.bases[first]:020}.log{suffix}"
+        if end > states.view[0]:
+            axes.text(max(begin, states.view[0]), -0.13, name, size=7, color=DIM, va="center")
+
+
+def _batch(axes: Axes, player: "CompactionPlayer", states: CompactionStates, batch: int) -> None:
+    start, wide = float(states.starts[batch]), float(states.ends[batch] - states.starts[batch])
+    verdict, records = states.verdicts.get(batch), states.layout.round.records
+    segment = int(np.searchsorted(states.layout.first_batches, batch, "right")) - 1
+    alpha = {"deleted": 0.45, "removed": 0.2}.get(states.fates.get(segment, ""), 1.0)
+    axes.add_patch(Rectangle((start, _BEFORE), wide, _TALL, color=HAIR, lw=0, alpha=alpha))
+    has_after = verdict is not None and verdict != Verdict.REMOVED
+    if has_after:
+        axes.add_patch(
+            Rectangle((start, _AFTER), wide, _TALL, facecolor=HAIR, edgecolor=_KEPT, lw=0.9,
+                      ls="-" if verdict == Verdict.COPIED else ":")
+        )  # fmt: skip
+    if records is None:
+        share = states.share_of(batch) if verdict is not None else 1.0
+        colour = _CELL if verdict is None else _KEPT
+        if share < 1:
+            _cell(axes, (start, _BEFORE, wide, _TALL), "white", DAMAGE, alpha)
+        axes.add_patch(
+            Rectangle((start, _BEFORE), wide, _TALL * share, color=colour, lw=0, alpha=alpha)
+        )
+        if has_after:
+            axes.add_patch(Rectangle((start, _AFTER), wide, _TALL * share, color=_KEPT, lw=0))
+        return
+    first, end = states.layout.first_records[batch : batch + 2].tolist()
+    for record in range(first, end):
+        _record(axes, player, states, record, alpha)
+
+
+def _record(
+    axes: Axes, player: "CompactionPlayer", states: CompactionStates, record: int, alpha: float
+) -> None:
+    records = states.layout.round.records
+    assert records is not None
+    state = states.records.get(record, "")
+    control, key = int(records.controls[record]), int(records.keys[record])
+    start = states.place_of(record)
+    if not states.view[0] - 1 < start < states.view[1]:
+        return
+    fill = {"mapped": _MAPPED, "kept": _KEPT, "dropped": "white"}.get(
+        state, _CONTROL if control >= 0 else _CELL
+    )
+    place = (start + 0.05, _BEFORE + 0.06, 0.9, _TALL - 0.12)
+    _cell(axes, place, fill, DAMAGE if state == "dropped" else None, alpha)
+    if control >= 0:
+        name = "commit" if control == 1 else "abort"
+    else:
+        name = "none" if key < 0 else player.names.rows()[key][0]
+        name += " †" if records.is_tombstone[record] else ""
+    ink = INK if state == "dropped" else DIM if state == "" and control < 0 else "white"
+    room = states.view[1] - states.view[0]
+    text = (name[: max(2, int(150 / room))], f"{int(records.offsets[record]):,}")
+    _label(axes, start + 0.5, _BEFORE, text, ink)
+    if state == "kept":
+        _cell(axes, (start + 0.05, _AFTER + 0.06, 0.9, _TALL - 0.12), _KEPT, None, 1.0)
+        _label(axes, start + 0.5, _AFTER, text, "white")
+
+
+def _cell(
+    axes: Axes,
+    place: tuple[float, float, float, float],
+    fill: str,
+    stripes: str | None,
+    alpha: float,
+) -> None:
+    x, y, wide, tall = place
+    axes.add_patch(
+        Rectangle((x, y), wide, tall, facecolor=fill, edgecolor=stripes or fill, alpha=alpha,
+                  hatch="////" if stripes else None, lw=0.8 if stripes else 0)
+    )  # fmt: skip
+
+
+def _label(axes: Axes, x: float, level: float, text: tuple[str, str], ink: str) -> None:
+    options: dict[str, Any] = {"ha": "center", "va": "center", "color": ink, "clip_on": True}
+    if ink == INK:
+        options["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+    axes.text(x, level + _TALL * 0.62, text[0], size=5.8, weight="bold", **options)
+    axes.text(x, level + _TALL * 0.32, text[1], size=6.3, **options)
+
+
+def _step(axes: Axes, player: "CompactionPlayer", states: CompactionStates) -> None:
+    """A frame around what the step is about, and the way to what supersedes it."""
+    if states.touched is None:
+        return
+    begin, end = states.touched
+    axes.add_patch(
+        Rectangle((begin, _BEFORE - 0.03), end - begin, _TALL + 0.06, facecolor="none",
+                  edgecolor=_NOW, lw=2, zorder=8)
+    )  # fmt: skip
+    record = player.touches[player.at].record
+    step = player.step
+    if record < 0 or step is None or step.kind != "record dropped":
+        return
+    newer = states.newer_of(record)
+    if newer >= 0:
+        ends = [(states.place_of(each) + 0.5, _BEFORE + _TALL + 0.06) for each in (record, newer)]
+        rad = -min(0.3, 3 / max(1.0, ends[1][0] - ends[0][0]))
+        axes.add_patch(
+            FancyArrowPatch(ends[0], ends[1], connectionstyle=f"arc3,rad={rad}", color=DAMAGE,
+                            arrowstyle="-|>", mutation_scale=8, lw=1.4, zorder=9)
+        )  # fmt: skip
+
+
+def _words(figure: Figure, player: "CompactionPlayer") -> None:
+    """Which step it is, and why it was taken."""
+    y = 0.62 / _HEIGHT
+    if player.step is None:
+        figure.text(0.016, y, "No step was told.", size=8.5, color=DIM, va="center")
+        return
+    step = player.step
+    place = f"step {player.at + 1:,} of {plural(len(player.steps), 'step')}".removesuffix(" steps")
+    figure.text(0.016, y, step.kind, size=9.5, weight="bold", color=INK, va="center")
+    figure.text(0.984, y, place, size=8.5, color=DIM, va="center", ha="right")
+    numbers = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in step.numbers.items())
+    for line, text in enumerate([*textwrap.wrap(step.reason, 150)[:1], numbers[:170]]):
+        figure.text(0.016, y - (0.2 + 0.19 * line) / _HEIGHT, text, size=8.5,
+                    color=INK if line == 0 and step.reason else DIM, va="center")  # fmt: skip

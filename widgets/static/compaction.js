@@ -1,0 +1,108 @@
+// CompactionPlayer: a cleaning of a log, one step after the other, and of each record why it stays.
+import { CompactionData, LATER } from "./compaction_data.js";
+import { cleaningStage } from "./compaction_stage.js";
+import { choice, h } from "./dom.js";
+import { count, plural } from "./format.js";
+import { playerFrame } from "./player_frame.js";
+import { dataGrid } from "./rows.js";
+
+function render({ model, el, signal }) {
+  return playerFrame({ model, el, signal, makeData: (sent) => new CompactionData(sent), makeViews: cleaningViews });
+}
+
+function cleaningViews({ root, pick, signal, stats, data, at, steps }) {
+  const extent = choice("What the picture shows", [["follow", "Follow"], ["whole", "Whole log"]], "follow", (what) => stage.setWhole(what === "whole"));
+  const stage = cleaningStage({ root, signal, stats, onPick: (round, batch, record) => {
+    const i = stepAbout(data().rounds[round], batch, record, at());
+    if (i >= 0) pick(i);
+  } });
+  const title = h("h3", {}), about = h("span", { class: "klw-about" }), rounds = h("span", {});
+  const goBox = h("input", { class: "klw-input", type: "text", placeholder: "Go to key or offset", "aria-label": "Go to the next step of a key or an offset", spellcheck: "false" });
+  goBox.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") root.focus();
+    if (event.key !== "Enter") return;
+    event.stopPropagation();
+    const i = data().find(goBox.value, at());
+    goBox.setAttribute("aria-invalid", String(i < 0));
+    if (i >= 0) pick(i);
+  });
+  const map = offsetMap({ signal, data, onPick: (record) => {
+    const round = stage.round, i = stepAbout(round, round.batchOfRecord(record), record, at());
+    if (i >= 0) pick(i);
+  } });
+  let roundChoice = null;
+
+  return {
+    top: [h("span", { class: "klw-go" }, goBox)],
+    panel: [h("div", { class: "klw-phead" }, title, about, rounds, extent.el), stage.el],
+    beside: [map.el, steps],
+    setData(next) {
+      stage.setData(next);
+      const names = next.rounds.map((_, k) => [String(k), `Round ${k + 1}`]);
+      roundChoice = names.length > 1 ? choice("Round", names, "0", (k) => pick(next.rounds[Number(k)].firstStep)) : null;
+      rounds.replaceChildren(...(roundChoice ? [roundChoice.el] : []));
+      goBox.parentElement.hidden = next.detail !== "records";
+      map.el.hidden = next.detail !== "records";
+      root.querySelector(".klw-below")?.classList.toggle("klw-three", next.detail === "records");
+    },
+    show(i, isSmooth) {
+      stage.show(i, isSmooth);
+      const { round } = stage, number = data().rounds.indexOf(round);
+      roundChoice?.show(String(number));
+      title.textContent = data().rounds.length > 1 ? `Round ${number + 1}` : "The log";
+      about.textContent = round ? `${plural(round.segments.length, "segment")} · at ${round.now} · dirty ratio ${round.ratio.toFixed(2)}, threshold ${round.threshold}` : "";
+      about.title = about.textContent;
+      map.show(round, i);
+    },
+    repaint: stage.repaint,
+  };
+}
+
+// The step about a record or batch that belongs to what is shown: where it is mapped, until it is decided.
+function stepAbout(round, batch, record, at) {
+  const judged = round.judged[batch], unmapped = round.unmapped[batch];
+  if (record >= 0) {
+    const mapped = round.mapped[record], decided = round.decided[record];
+    if (mapped !== LATER && mapped !== at && at < decided && !isDeciding(round, at)) return mapped;
+    if (decided !== LATER && decided !== at) return decided;
+    if (mapped !== LATER) return mapped;
+  }
+  if (judged !== LATER) return judged;
+  return unmapped === LATER ? -1 : unmapped;
+}
+
+function isDeciding(round, at) {
+  return round.groups.length > 0 && round.groups[0].step <= at;
+}
+
+// The map of newest offsets: a row for each key, in the order in which they came.
+function offsetMap({ signal, data, onPick }) {
+  let entries = [], round = null, current = -1, before = null;
+  const head = h("span", { class: "klw-maphead" });
+  const grid = dataGrid({
+    label: "Map of newest offsets", signal, emptyText: "No key is in the map yet.",
+    columns: [{ name: "Key", width: "minmax(60px,1fr)" }, { name: "Newest offset", width: "96px", number: true }],
+    cellsOf: (k) => {
+      const [key, record] = entries[k];
+      return [{ text: data().keyName(key), title: data().keyName(key), kind: "mono" }, count(round.records.offset[record])];
+    },
+    rowKind: (k) => (entries[k][0] === before ? "within" : ""),
+    onPick: (k) => onPick(entries[k][1]),
+  });
+  const el = h("div", { class: "klw-mapbox" }, h("div", { class: "klw-maptitle" }, h("strong", {}, "Offset map"), head), grid.el);
+  return {
+    el,
+    show(next, at) {
+      round = next;
+      entries = round?.records && at >= 0 ? round.entries(at) : [];
+      const record = at < 0 ? -1 : data().record(at), key = record < 0 ? null : round.records.key[record];
+      before = key;
+      current = entries.findIndex(([each]) => each === key);
+      grid.setCount(entries.length, { keep: true });
+      grid.select(current);
+      head.textContent = plural(entries.length, "key");
+    },
+  };
+}
+
+export default { render };
