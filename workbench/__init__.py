@@ -26,7 +26,7 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.segment import Segment
 from workbench.loaders.partition import Partition
 from workbench.loaders.scan import CorruptDataWarning, Scan
-from workbench.log_directory import LogDirectory, open_log_directory, verify
+from workbench.log_directory import LogDirectory, open_log_directory, verify, what_if
 
 if TYPE_CHECKING:
     from workbench.log_manager.manager import LogManager
@@ -54,6 +54,7 @@ __all__ = [
     "open_log_directory",
     "spark",
     "verify",
+    "what_if",
 ]
 
 _LATER: Final = {"LogManager": "workbench.log_manager.manager"}

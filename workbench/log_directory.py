@@ -18,6 +18,7 @@ from workbench.loaders.scan import Scan, ScanOptions
 from workbench.loaders.tables import Inspect
 
 if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
+    from workbench.loaders.what_if import WhatIf
     from workbench.log.broker_config import BrokerConfig
     from workbench.log_manager.loading import Progress
     from workbench.log_manager.prediction import StartupPrediction
@@ -51,6 +52,36 @@ def verify(
         LogDirectoryError: a path does not exist.
     """
     return open_log_directory(paths).verify(deep=deep, info=info)
+
+
+def what_if(
+    logs: "LogDirectory | StrPath | Iterable[StrPath]",
+    config: Mapping[str, Any],
+    *,
+    now: int | None = None,
+    topics: Collection[str] | None = None,
+) -> "WhatIf":
+    """Return what a broker would delete and compact if it were configured so: nothing is written.
+
+    Retention works once on every log, and the cleaner once on every log that is due then.
+
+    Args:
+        logs: what `open_log_directory` returned, or takes.
+        config: names of brokers and topics to values; ``"orders:retention.ms"`` is one topic's own.
+            What is not given is as `__cluster_metadata` tells, or Kafka's default.
+        now: ms since the epoch, that ages are measured by; the machine's time when None.
+        topics: names; only their partitions are looked at.
+
+    Raises:
+        ConfigError: a configuration's name or value is wrong.
+        LogDirectoryError: a path does not exist, or a broker would not use it.
+
+    Kafka: LogManager.cleanupLogs, LogCleaner.CleanerThread.cleanFilthiestLog (4.2)
+    """
+    from workbench.loaders.what_if import what_would_be
+
+    opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
+    return what_would_be(opened.listing, config, now, topics)
 
 
 class LogDirectory(Mapping[str, Partition]):

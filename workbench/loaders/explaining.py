@@ -4,7 +4,7 @@ Kafka: LogCleanerManager.grabFilthiestCompactedLog, UnifiedLog.deleteOldSegments
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
@@ -69,7 +69,7 @@ def explain_cleaning_of(
             others=others,
             problem=cleaning_problem(found, moment, dry) if policy.is_compacted else None,
         )
-    return Explanation(partition.name, moment, _cleaning_conclusion(rows), tuple(rows))
+    return Explanation(partition.name, moment, cleaning_conclusion(rows), tuple(rows))
 
 
 def explain_retention_of(
@@ -83,7 +83,7 @@ def explain_retention_of(
         state = log.retention_state()
         rows = explain_retention(state, policy.source)
         sizes = {segment.base_offset: segment.size for segment in state.segments}
-    return Explanation(partition.name, moment, _retention_conclusion(rows, sizes), tuple(rows))
+    return Explanation(partition.name, moment, retention_conclusion(rows, sizes), tuple(rows))
 
 
 def load_one(dry: DryLogs, partition: Partition) -> Log:
@@ -137,7 +137,8 @@ def cleaning_problem(found: LogToClean, now: int, dry: DryLogs) -> str | None:
     return None
 
 
-def _cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
+def cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
+    """Return in one sentence what rules about cleaning come to."""
     blocking = next((row for row in rows if row.verdict == "blocks"), None)
     unknown = next((row for row in rows if row.rule == "cleanup.policy"), None)
     order = rows[-1]
@@ -145,8 +146,10 @@ def _cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
         return f"not cleaned, as far as is known: {unknown.reason}"
     demanded = any(row.verdict == "demands" for row in rows) and order.value is not None
     if blocking is None or demanded:
-        place = "next" if order.value == 1 else f"as number {order.value} of {order.threshold}"
-        return f"it is cleaned {place}"
+        if order.threshold == 1:
+            return "it is cleaned"
+        place = "next" if order.value == 1 else f"as number {order.value}"
+        return f"it is cleaned {place}, of {order.threshold} logs"
     text = f"it is not cleaned: {blocking.rule}: {blocking.reason}"
     if blocking.rule in {"log.cleaner.enable", "cleanup.policy", "uncleanable"}:
         return text
@@ -155,7 +158,13 @@ def _cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
     return f"{text}; without anything written, from {time_text(order.due)} on"
 
 
-def _retention_conclusion(rows: Sequence[RuleVerdict], sizes: dict[int, int]) -> str:
+def retention_conclusion(rows: Sequence[RuleVerdict], sizes: Mapping[int, int]) -> str:
+    """Return in one sentence what rules about retention come to.
+
+    Args:
+        rows: of all segments.
+        sizes: base offset → bytes.
+    """
     gone = {row.segment for row in rows if row.verdict == "deleted"}
     size = sum(sizes[base] for base in gone if base is not None)
     text = f"{len(gone)} of {len(sizes)} segments go, {size:,} of {sum(sizes.values()):,} bytes"

@@ -297,3 +297,21 @@ DISK_USAGE: Final = pa.schema(
         pa.field("uncompressed_bytes", pa.int64()),  # null: the part is never compressed
     ]
 )
+
+WHAT_IF: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        pa.field("policy", pa.string(), nullable=False),
+        pa.field("size", pa.int64(), nullable=False),  # bytes before
+        pa.field("deleted_bytes", pa.int64(), nullable=False),
+        pa.field("compacted_bytes", pa.int64(), nullable=False),
+        pa.field("size_after", pa.int64(), nullable=False),
+        pa.field("segments", pa.int64(), nullable=False),  # before
+        pa.field("deleted_segments", pa.int64(), nullable=False),
+        pa.field("dropped_records", pa.int64(), nullable=False),
+        pa.field("log_start_offset", pa.int64(), nullable=False),  # afterwards
+        pa.field("retention", pa.string(), nullable=False),  # why
+        pa.field("cleaning", pa.string(), nullable=False),  # why; empty: not compacted
+        pa.field("problem", pa.string(), nullable=False),
+    ]
+)

@@ -1,0 +1,255 @@
+"""What a broker would delete and compact if it were configured otherwise, partition by partition.
+
+Retention and one cleaning of each log that is due run on a dry copy; nothing is written.
+"""
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from workbench.cleaner.cleaner import plan_cleaning
+from workbench.cleaner.config import CleanerConfig
+from workbench.cleaner.explanation import Policy, explain_cleaning
+from workbench.cleaner.log_to_clean import cleaning_order
+from workbench.errors import WorkbenchError
+from workbench.files.names import TopicPartition
+from workbench.inspection.field_list import time_text
+from workbench.inspection.html import Cell, table_html
+from workbench.inspection.listing import Listing
+from workbench.loaders import schemas
+from workbench.loaders.dry_listing import Config, open_dry, time_or_now
+from workbench.loaders.explaining import (
+    cleaning_conclusion,
+    dirt_of,
+    policy_of,
+    retention_conclusion,
+)
+from workbench.loaders.rows import table_of
+from workbench.log.log import Log
+from workbench.log.retention_explanation import explain_retention
+from workbench.log.rule_verdict import RuleVerdict
+from workbench.log_manager.dry_logs import DryLogs
+
+_SHOWN: Final = 100  # rows of the table in a notebook
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFate:
+    """What becomes of one partition.
+
+    Attributes:
+        topic, partition: which.
+        policy: its `cleanup.policy`.
+        size: bytes of the log before.
+        deleted_bytes: of the segments that retention deletes.
+        compacted_bytes: that cleaning saves of the rest.
+        segments: how many there are before.
+        deleted_segments: how many of them retention deletes.
+        dropped_records: that cleaning drops.
+        log_start_offset: where the log begins afterwards.
+        retention: why segments go, or stay.
+        cleaning: why the log is cleaned, or is not.
+        problem: why the log could not be loaded; empty if it was.
+    """
+
+    topic: str
+    partition: int
+    policy: str
+    size: int = 0
+    deleted_bytes: int = 0
+    compacted_bytes: int = 0
+    segments: int = 0
+    deleted_segments: int = 0
+    dropped_records: int = 0
+    log_start_offset: int = 0
+    retention: str = ""
+    cleaning: str = ""
+    problem: str = ""
+
+    @property
+    def size_after(self) -> int:
+        """Bytes of the log afterwards."""
+        return self.size - self.deleted_bytes - self.compacted_bytes
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON."""
+        return {**asdict(self), "size_after": self.size_after}
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """What would become of all partitions; iterating gives them.
+
+    Attributes:
+        config: that was given.
+        now: ms; what ages were measured by.
+        partitions: sorted by topic and number.
+        verdicts: partition → what retention says of each of its segments, rule by rule.
+    """
+
+    config: dict[str, Any]
+    now: int
+    partitions: tuple[PartitionFate, ...]
+    verdicts: Mapping[tuple[str, int], tuple[RuleVerdict, ...]]
+
+    def __iter__(self) -> Iterator[PartitionFate]:
+        return iter(self.partitions)
+
+    def __len__(self) -> int:
+        return len(self.partitions)
+
+    def __getitem__(self, name: str) -> PartitionFate:
+        """Return what becomes of a partition: ``"orders-0"``.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for fate in self.partitions:
+            if f"{fate.topic}-{fate.partition}" == name:
+                return fate
+        raise KeyError(name)
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row a partition (`schemas.WHAT_IF`)."""
+        names = schemas.WHAT_IF.names
+        return table_of(
+            schemas.WHAT_IF, ([fate.as_dict()[name] for name in names] for fate in self)
+        )
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+        deleted = sum(fate.deleted_bytes for fate in self)
+        compacted = sum(fate.compacted_bytes for fate in self)
+        size = sum(fate.size for fate in self)
+        return (
+            f"at {time_text(self.now)}: {size:,} bytes become {size - deleted - compacted:,}: "
+            f"{deleted:,} deleted, {compacted:,} compacted away"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON."""
+        return {
+            "config": self.config,
+            "now": self.now,
+            "partitions": [
+                {
+                    **fate.as_dict(),
+                    "verdicts": [
+                        row.as_dict() for row in self.verdicts.get((fate.topic, fate.partition), ())
+                    ],
+                }
+                for fate in self
+            ],
+        }
+
+    def __str__(self) -> str:
+        lines = [self.summary]
+        for fate in self:
+            lines.append(f"  {fate.topic}-{fate.partition}: {fate.size:,} -> {fate.size_after:,}")
+            lines += [f"    {why}" for why in (fate.retention, fate.cleaning, fate.problem) if why]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows: list[list[Cell]] = [
+            [
+                f"{fate.topic}-{fate.partition}",
+                fate.policy,
+                fate.size,
+                fate.deleted_bytes,
+                fate.compacted_bytes,
+                fate.size_after,
+                "; ".join(why for why in (fate.retention, fate.cleaning, fate.problem) if why),
+            ]
+            for fate in self.partitions[:_SHOWN]
+        ]
+        left = len(self) - _SHOWN
+        columns = ["partition", "policy", "bytes", "deleted", "compacted", "bytes after", "why"]
+        note = f"{left} more partitions" if left > 0 else None
+        return table_html(self.summary, columns, rows, note)
+
+
+def what_would_be(
+    listing: Listing, config: Config, now: int | None, topics: Collection[str] | None
+) -> WhatIf:
+    """Return what a broker would delete and compact; see `log_directory.what_if`."""
+    moment = time_or_now(now)
+    folders = {
+        os.path.abspath(partition.path)
+        for partition in listing.partitions.values()
+        if partition.kind == "log" and (topics is None or partition.topic in topics)
+    }
+    with open_dry(listing.log_directories, config, moment) as dry:
+        dry.load(lambda folder: folder.path in folders)
+        fates = [_failed(dry, name, error) for name, error in dry.problems.items()]
+        verdicts = {}
+        for name, log in dry.logs.items():
+            fate, rows = _fate(dry, log, moment)
+            fates.append(fate)
+            verdicts[name.topic, name.partition] = tuple(rows)
+    fates.sort(key=lambda fate: (fate.topic, fate.partition))
+    given = config if isinstance(config, Mapping) else {}
+    return WhatIf(dict(given), moment, tuple(fates), verdicts)
+
+
+def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFate:
+    policy = policy_of(dry, name).text or "unknown"
+    return PartitionFate(name.topic, name.partition, policy, problem=str(error))
+
+
+def _fate(dry: DryLogs, log: Log, now: int) -> tuple[PartitionFate, list[RuleVerdict]]:
+    """Let retention and cleaning work on a log."""
+    name = log.topic_partition
+    policy = policy_of(dry, name)
+    rows = explain_retention(log.retention_state(), policy.source)
+    sizes = {segment.base_offset: segment.size for segment in log.segments}
+    gone = [
+        verdict.segment.base_offset for verdict in log.delete_old_segments() if verdict.is_deleted
+    ]
+    saved, dropped, cleaning = 0, 0, ""
+    if policy.is_compacted:
+        saved, dropped, cleaning = _clean(dry, log, policy, now)
+    fate = PartitionFate(
+        name.topic,
+        name.partition,
+        policy.text or "delete",
+        size=sum(sizes.values()),
+        deleted_bytes=sum(sizes[base] for base in gone),
+        compacted_bytes=saved,
+        segments=len(sizes),
+        deleted_segments=len(gone),
+        dropped_records=dropped,
+        log_start_offset=log.log_start_offset,
+        retention=retention_conclusion(rows, sizes),
+        cleaning=cleaning,
+    )
+    return fate, rows
+
+
+def _clean(dry: DryLogs, log: Log, policy: Policy, now: int) -> tuple[int, int, str]:
+    """Return the bytes that cleaning saves, the records that it drops, and why it does or not."""
+    found = dirt_of(dry, log, now)
+    saved, dropped, problem = 0, 0, None
+    if cleaning_order([found]):
+        start, end = found.first_dirty_offset, found.first_uncleanable_offset
+        try:
+            cleaning = plan_cleaning(log, start, end, now, CleanerConfig.of(dry.settings.broker))
+        except (WorkbenchError, ValueError, OSError) as error:
+            problem = str(error)
+        else:
+            batches = cleaning.decisions.batches
+            saved = int((batches["size"] - batches["new_size"]).sum())
+            dropped = int((~cleaning.decisions.is_kept).sum())
+    rows = explain_cleaning(
+        found,
+        dry.cleaner_offsets.get(log.topic_partition),
+        now,
+        broker=dry.settings.broker,
+        policy=policy,
+        others=[found],
+        problem=problem,
+    )
+    return saved, dropped, cleaning_conclusion(rows)
