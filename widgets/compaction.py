@@ -3,9 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from widgets._link import link
 from widgets._player import Place, Player, find_partition
 from widgets.view.compaction import KeyNames, Layout, Touched, layout_of, round_of, sent, touched_by
+from widgets.view.compaction_records import (
+    batches_of,
+    offsets_of,
+    record_count,
+    record_rows,
+)
 from widgets.view.records import Lens, Mask
 from widgets.view.steps import MOST_STEPS
 from widgets.view.text import plural, size_text
@@ -13,6 +21,13 @@ from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.decisions import Reason
 from workbench.cleaner.rehearsal import CleaningRehearsal, Detail, rehearse_cleaning
 from workbench.log.config import LogConfig
+
+MOST_ROWS = 1000
+"""A message of the front end that asks for more rows is answered with none."""
+
+BATCH_VERDICTS = frozenset({"batch copied", "batch rebuilt", "batch emptied", "batch removed"})
+
+Answer = tuple[dict[str, Any], list[bytes]]
 
 
 class CompactionPlayer(Player):
@@ -58,7 +73,7 @@ class CompactionPlayer(Player):
         **options: Any,
     ) -> None:
         """Let the engine clean it; see the class."""
-        place = find_partition(partition)
+        place = self.partition = find_partition(partition)
         super().__init__(_title=f"Clean {place.name}", **options)
         self.rehearsal = rehearse_cleaning(
             place.path,
@@ -69,9 +84,8 @@ class CompactionPlayer(Player):
             detail=detail,
         )
         self.steps = tuple(self.rehearsal.steps[:MOST_STEPS])
-        self.names = KeyNames(
-            self.rehearsal.keys, Lens(show_values=show_values or mask is not None, mask=mask)
-        )
+        self.lens = Lens(show_values=show_values or mask is not None, mask=mask)
+        self.names = KeyNames(self.rehearsal.keys, self.lens)
         rounds = self.rehearsal.rounds
         self.layouts: tuple[Layout, ...] = tuple(layout_of(each) for each in rounds)
         self.touches: tuple[Touched, ...] = tuple(
@@ -121,6 +135,47 @@ class CompactionPlayer(Player):
             return bool(records.offsets[record] == target)
         key = int(records.keys[record])
         return key >= 0 and self.rehearsal.keys[key] == target
+
+    # What the front end asks for, where single records are not played.
+
+    def answer_records(self, round_number: int, batch: int, start: int, stop: int) -> Answer:
+        """Rows [start, stop) of the records of a batch: offset, key, whether it stays, and why."""
+        if not 0 <= start < stop <= start + MOST_ROWS:
+            return {"rows": [], "count": 0}, []
+        cleaning = self.rehearsal.rounds[round_number].cleaning
+        if cleaning is None:
+            return {"rows": [], "count": 0}, []
+        rows = record_rows(cleaning.decisions, batch, start, stop, self.partition, self.lens)
+        return {"rows": rows, "count": record_count(cleaning.decisions, batch)}, []
+
+    def answer_find(self, text: str, at: int) -> Answer:
+        """The next step about a key or an offset behind ``at``, and the batch it lies in."""
+        wanted = text.strip()
+        digits = wanted.replace(",", "")
+        offsets = offsets_of(self.partition, wanted.encode())
+        offsets += [int(digits)] if digits.isdigit() and not offsets else []
+        places = [
+            (step, batch)
+            for number, layout in enumerate(self.layouts)
+            for batch in batches_of(layout, offsets)
+            for step in [self._step_about(number, batch)]
+            if step >= 0
+        ]
+        later = [place for place in places if place[0] > at]
+        step, batch = min(later or places, default=(-1, -1))
+        return {"step": step, "batch": batch}, []
+
+    def _step_about(self, round_number: int, batch: int) -> int:
+        """The step that decides about a batch, or cleans its segment; -1 without one."""
+        layout = self.layouts[round_number]
+        segment = int(np.searchsorted(layout.first_batches, batch, "right")) - 1
+        for at in range(layout.round.first_step, len(self.steps)):
+            touch = self.touches[at]
+            if touch.batch == batch and self.steps[at].kind in BATCH_VERDICTS:
+                return at
+            if touch.segment == segment and self.steps[at].kind == "segment cleaned":
+                return at
+        return -1
 
     def to_png(self) -> bytes:
         """The step that is shown, and what became of the records so far. Imports matplotlib."""

@@ -4,28 +4,39 @@ import { cleaningStage } from "./compaction_stage.js";
 import { choice, h } from "./dom.js";
 import { count, plural } from "./format.js";
 import { playerFrame } from "./player_frame.js";
+import { recordZoom } from "./compaction_zoom.js";
+import { requests } from "./requests.js";
 import { dataGrid } from "./rows.js";
 
 function render({ model, el, signal }) {
   return playerFrame({ model, el, signal, makeData: (sent) => new CompactionData(sent), makeViews: cleaningViews });
 }
 
-function cleaningViews({ root, pick, signal, stats, data, at, steps }) {
+function cleaningViews({ root, pick, signal, stats, model, data, at, steps }) {
+  const errorBar = h("div", { class: "klw-error", role: "alert", hidden: true });
+  const showError = (text) => { errorBar.textContent = text; errorBar.hidden = !text; };
+  const ask = requests(model, { signal, onError: showError, onSilence: (isSilent) => showError(isSilent ? "The kernel does not answer. Is it connected? It may be busy with a cell." : "") });
   const extent = choice("What the picture shows", [["follow", "Follow"], ["whole", "Whole log"]], "follow", (what) => stage.setWhole(what === "whole"));
   const stage = cleaningStage({ root, signal, stats, onPick: (round, batch, record) => {
     const i = stepAbout(data().rounds[round], batch, record, at());
     if (i >= 0) pick(i);
+    if (!data().rounds[round].records) zoom.show(round, batch);
   } });
+  const zoom = recordZoom({ signal, ask, data });
   const title = h("h3", {}), about = h("span", { class: "klw-about" }), rounds = h("span", {});
   const goBox = h("input", { class: "klw-input", type: "text", placeholder: "Go to key or offset", "aria-label": "Go to the next step of a key or an offset", spellcheck: "false" });
   goBox.addEventListener("keydown", (event) => {
     if (event.key === "Escape") root.focus();
     if (event.key !== "Enter") return;
     event.stopPropagation();
-    const i = data().find(goBox.value, at());
+    if (data().detail === "records") return arrive(data().find(goBox.value, at()));
+    ask("find", { text: goBox.value, at: at() }).then((answer) => { if (answer) arrive(answer.step, answer.batch); });
+  });
+  function arrive(i, batch = -1) {
     goBox.setAttribute("aria-invalid", String(i < 0));
     if (i >= 0) pick(i);
-  });
+    if (i >= 0 && batch >= 0) zoom.show(data().roundOf(i), batch);
+  }
   const map = offsetMap({ signal, data, onPick: (record) => {
     const round = stage.round, i = stepAbout(round, round.batchOfRecord(record), record, at());
     if (i >= 0) pick(i);
@@ -35,15 +46,17 @@ function cleaningViews({ root, pick, signal, stats, data, at, steps }) {
   return {
     top: [h("span", { class: "klw-go" }, goBox)],
     panel: [h("div", { class: "klw-phead" }, title, about, rounds, extent.el), stage.el],
-    beside: [map.el, steps],
+    above: [errorBar],
+    beside: [map.el, zoom.el, steps],
     setData(next) {
       stage.setData(next);
       const names = next.rounds.map((_, k) => [String(k), `Round ${k + 1}`]);
       roundChoice = names.length > 1 ? choice("Round", names, "0", (k) => pick(next.rounds[Number(k)].firstStep)) : null;
       rounds.replaceChildren(...(roundChoice ? [roundChoice.el] : []));
-      goBox.parentElement.hidden = next.detail !== "records";
       map.el.hidden = next.detail !== "records";
-      root.querySelector(".klw-below")?.classList.toggle("klw-three", next.detail === "records");
+      zoom.el.hidden = next.detail === "records";
+      zoom.reset();
+      root.classList.add("klw-cleaning");
     },
     show(i, isSmooth) {
       stage.show(i, isSmooth);
@@ -52,7 +65,9 @@ function cleaningViews({ root, pick, signal, stats, data, at, steps }) {
       title.textContent = data().rounds.length > 1 ? `Round ${number + 1}` : "The log";
       about.textContent = round ? `${plural(round.segments.length, "segment")} · at ${round.now} · dirty ratio ${round.ratio.toFixed(2)}, threshold ${round.threshold}` : "";
       about.title = about.textContent;
-      map.show(round, i);
+      if (data().detail === "records") map.show(round, i);
+      else if (i >= 0 && data().batch(i) >= 0) zoom.show(number, data().batch(i));
+      else if (i >= 0 && data().segmentOf(i) >= 0) zoom.show(number, round.firstBatches[data().segmentOf(i)]);
     },
     repaint: stage.repaint,
   };

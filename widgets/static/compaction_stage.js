@@ -7,7 +7,7 @@ import { inks } from "./theme.js";
 
 // How wide a cell is at least, in pixels: most of the keys' names have room.
 function leastWidth(data) {
-  if (data.detail !== "records") return 40;
+  if (data.detail !== "records") return 62;
   const lengths = data.keys.map(([short]) => short.length).sort((a, b) => a - b);
   return Math.max(30, Math.min(56, 8 + 6.2 * (lengths[Math.floor(lengths.length * 0.9)] ?? 0)));
 }

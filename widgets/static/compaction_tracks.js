@@ -146,7 +146,7 @@ function paintAfter(scene, b, a, wide) {
     if (verdict === "emptied") return emptyBatch(pen, ink, a, wide, top, tall);
     pen.fillStyle = KEPT;
     box(pen, a + 3, top + 4 + (tall - 8) * (1 - share), wide - 6, (tall - 8) * share, 3);
-    if (wide > 26) label(pen, ink, `${count(round.batches.kept[b])}`, a + wide / 2, top + tall - 13, share > 0.4 ? "#fff" : ink.dim, ink.strong);
+    if (wide > 26) label(pen, ink, `${count(round.batches.kept[b])}`, a + wide / 2, share > 0.4 ? top + tall - 14 : top + 14, share > 0.4 ? "#fff" : ink.fg, ink.strong);
     return;
   }
   const any = recordsKept(scene, b);

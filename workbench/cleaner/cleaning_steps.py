@@ -162,7 +162,8 @@ def _tell_batch(context: LogContext, path: str, row: Any, kept: int) -> None:
     }
     stays = f"{kept} of {count} records stay"
     if verdict == Verdict.COPIED:
-        context.tell("batch copied", f"all {count} records stay", path, **numbers)
+        all_stay = "its record stays" if count == 1 else f"all {count} records stay"
+        context.tell("batch copied", all_stay, path, **numbers)
     elif verdict == Verdict.REBUILT:
         horizon = int(row["delete_horizon"])
         if horizon >= 0:
@@ -172,7 +173,7 @@ def _tell_batch(context: LogContext, path: str, row: Any, kept: int) -> None:
         keeping = _KEEPINGS[Keeping(int(row["keeping"]))]
         context.tell("batch emptied", f"no record stays, but {keeping}", path, **numbers)
     else:
-        context.tell("batch removed", "none of its records stays", path, **numbers)
+        context.tell("batch removed", f"0 of {count} records stay", path, **numbers)
 
 
 def tell_segment_cleaned(
