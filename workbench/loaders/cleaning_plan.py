@@ -6,25 +6,20 @@ carried out there, so that the next finds what it would.
 Kafka: Cleaner.doClean (4.2)
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from workbench.cleaner.cleaner import Cleaning, clean_log, plan_cleaning
-from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.decisions import Decisions, Keeping, Reason, Verdict
-from workbench.cleaner.log_to_clean import log_to_clean
+from workbench.cleaner.rounds import CleaningRound
 from workbench.inspection.field_list import time_text
 from workbench.inspection.html import table_html
 from workbench.inspection.partition import Partition
 from workbench.loaders import arrow, schemas
 from workbench.loaders.record_sizes import RecordSizes, read_record_sizes
 from workbench.loaders.rows import table_of
-from workbench.log.clock import ManualClock
-from workbench.log.log import Log
 
 _REASONS: Final = list(Reason)
 _KEEPINGS: Final = {
@@ -32,86 +27,6 @@ _KEEPINGS: Final = {
     Keeping.LAST_OF_PRODUCER: "last batch of a producer",
     Keeping.LAST_OF_ROUND: "last batch of the round",
 }
-
-
-class PlannedRound(NamedTuple):
-    """One round of cleaning.
-
-    Attributes:
-        now: ms; what lags and delete horizons were measured by.
-        first_dirty_offset: where it begins.
-        first_uncleanable_offset: base offset of the first segment that it leaves alone.
-        is_due: whether a broker's cleaner would do it then.
-        ratio: how dirty the log is, 0 to 1.
-        size: bytes of the log before it, the segments aside that it leaves alone, too.
-        cleaning: what was decided.
-    """
-
-    now: int
-    first_dirty_offset: int
-    first_uncleanable_offset: int
-    is_due: bool
-    ratio: float
-    size: int
-    cleaning: Cleaning
-
-    @property
-    def decisions(self) -> Decisions:
-        """What becomes of each batch and record."""
-        return self.cleaning.decisions
-
-    @property
-    def saved(self) -> int:
-        """Bytes that go."""
-        batches = self.decisions.batches
-        return int((batches["size"] - batches["new_size"]).sum())
-
-
-def plan_rounds(
-    log: Log,
-    last_clean_offset: int | None,
-    times: Sequence[int],
-    clock: ManualClock,
-    config: CleanerConfig,
-    *,
-    everything: bool,
-) -> tuple[tuple[PlannedRound, ...], str]:
-    """Clean a dry log once for each time; the last round is only planned.
-
-    Args:
-        log: of a compacted topic.
-        last_clean_offset: of the cleaner's checkpoint; None if it has none.
-        times: of the rounds, ms, ascending.
-        clock: of the log.
-        config: memory and buffers.
-        everything: begin each round where the log does, as if nothing of it were clean.
-
-    Returns:
-        The rounds, and why there are not as many as times; empty if there are.
-
-    Raises:
-        CorruptRecordError, UnsupportedFormatError, CleaningAbortedError, ValueError: as
-            `clean_log`; a broker's cleaner would fail, too.
-    """
-    rounds: list[PlannedRound] = []
-    for number, now in enumerate(times, 1):
-        clock.set(now)
-        found = log_to_clean(log, None if everything else last_clean_offset, now)
-        start, end = found.first_dirty_offset, found.first_uncleanable_offset
-        if start >= end:
-            bound = found.offsets.least_bound
-            return tuple(rounds), (
-                f"round {number}: nothing to clean: the log is dirty from offset {start} on, and "
-                f"the {bound.name} is at {bound.offset}"
-            )
-        size = log.size
-        clean = clean_log if number < len(times) else plan_cleaning
-        cleaning = clean(log, start, end, now, config)
-        rounds.append(
-            PlannedRound(now, start, end, found.is_cleanable, found.cleanable_ratio, size, cleaning)
-        )
-        last_clean_offset = cleaning.stats.end_offset
-    return tuple(rounds), ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +41,7 @@ class CleaningPlan:
     """
 
     partition: Partition
-    rounds: tuple[PlannedRound, ...]
+    rounds: tuple[CleaningRound, ...]
     problem: str
     size: int
 
@@ -146,7 +61,7 @@ class CleaningPlan:
         return _joined(schemas.BATCH_DECISIONS, [*map(_batch_columns, self._numbered)])
 
     @property
-    def _numbered(self) -> list[tuple[int, PlannedRound]]:
+    def _numbered(self) -> list[tuple[int, CleaningRound]]:
         return list(enumerate(self.rounds, 1))
 
     def counts(self) -> list[tuple[int, Reason, int]]:
@@ -223,7 +138,7 @@ class CleaningPlan:
                     "now": each.now,
                     "first_dirty_offset": each.first_dirty_offset,
                     "first_uncleanable_offset": each.first_uncleanable_offset,
-                    "end_offset": each.cleaning.stats.end_offset,
+                    "end_offset": each.end_offset,
                     "is_due": each.is_due,
                     "ratio": each.ratio,
                     "size": each.size,
@@ -243,9 +158,9 @@ class CleaningPlan:
     def summary(self) -> str:
         """One sentence."""
         if not self.rounds:
-            return f"{self.partition.name}: {self.problem.partition(': ')[2]}"
+            return f"{self.partition.name}: {self.problem}"
         before = len(self.rounds[0].decisions)
-        gone = sum(int((~each.decisions.is_kept).sum()) for each in self.rounds)
+        gone = sum(each.dropped for each in self.rounds)
         return (
             f"{self.partition.name}: {self.size:,} bytes become {self.size_after:,}; "
             f"{gone:,} of {before:,} records go"
@@ -255,7 +170,7 @@ class CleaningPlan:
         """Return a sentence for each round: when, from where to where, and whether it is due."""
         texts = []
         for number, each in self._numbered:
-            end = each.cleaning.stats.end_offset
+            end = each.end_offset
             text = (
                 f"round {number} at {time_text(each.now)}: dirty from offset "
                 f"{each.first_dirty_offset:,} to {end:,}"
@@ -296,7 +211,7 @@ def _joined(schema: pa.Schema, parts: list[list[pa.Array]]) -> pa.Table:
     return pa.Table.from_batches(batches, schema=schema)
 
 
-def _record_columns(numbered: tuple[int, PlannedRound]) -> list[pa.Array]:
+def _record_columns(numbered: tuple[int, CleaningRound]) -> list[pa.Array]:
     number, each = numbered
     decisions = each.decisions
     batches = decisions.batches[decisions.batch]
@@ -316,7 +231,7 @@ def _record_columns(numbered: tuple[int, PlannedRound]) -> list[pa.Array]:
     ]
 
 
-def _batch_columns(numbered: tuple[int, PlannedRound]) -> list[pa.Array]:
+def _batch_columns(numbered: tuple[int, CleaningRound]) -> list[pa.Array]:
     number, each = numbered
     rows = each.decisions.batches
     plain = ("segment", "position", "size", "new_size", "base_offset", "last_offset")

@@ -5,7 +5,8 @@ is given counts more.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from workbench.files.meta_properties import MetaProperties
@@ -24,6 +25,24 @@ Config = Mapping[str, Any] | Settings | None
 def time_or_now(now: int | None) -> int:
     """Return a time, ms; that of the machine if None."""
     return SystemClock().now() if now is None else now
+
+
+def round_times(now: int | Sequence[int] | None, passes: int) -> list[int]:
+    """Return the time of each round of cleaning, ms.
+
+    Args:
+        now: of each, or one of all; None takes the machine's.
+        passes: how many there are, where ``now`` is not a list.
+
+    Raises:
+        ValueError: there are none, or one lies before the round before it.
+    """
+    times = [time_or_now(now)] * passes if now is None or isinstance(now, int) else [*now]
+    if not times:
+        raise ValueError("there must be at least one round of cleaning")
+    if any(later < earlier for earlier, later in pairwise(times)):
+        raise ValueError(f"rounds of cleaning come one after the other, not at {times}")
+    return times
 
 
 def open_dry(paths: Iterable[str], config: Config, now: int) -> DryLogs:

@@ -5,17 +5,18 @@ Kafka: LogCleanerManager.grabFilthiestCompactedLog, UnifiedLog.deleteOldSegments
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.explanation import Policy, explain_cleaning
 from workbench.cleaner.log_to_clean import LogToClean, log_to_clean
+from workbench.cleaner.rounds import clean_rounds
 from workbench.errors import LogDirectoryError, WorkbenchError
 from workbench.files.names import CLEANER_OFFSETS, TopicPartition
 from workbench.inspection.field_list import time_text
 from workbench.inspection.partition import Partition
-from workbench.loaders.cleaning_plan import CleaningPlan, plan_rounds
-from workbench.loaders.dry_listing import Config, open_dry, time_or_now
+from workbench.loaders.cleaning_plan import CleaningPlan
 from workbench.loaders.explanation import Explanation
 from workbench.log.log import Log
 from workbench.log.retention_explanation import explain_retention
@@ -23,67 +24,74 @@ from workbench.log.rule_verdict import RuleVerdict
 from workbench.log_manager.dry_logs import DryLogs
 
 
-def plan_partition(
-    partition: Partition,
-    directories: Sequence[str],
-    config: Config,
-    times: Sequence[int],
-    *,
-    everything: bool,
-) -> CleaningPlan:
-    """Return what cleaning a partition would do; see `Partition.plan_cleaning`."""
-    with open_dry(directories, config, times[0]) as dry:
-        log = load_one(dry, partition)
-        size = log.size
-        rounds, problem = plan_rounds(
-            log,
-            dry.cleaner_offsets.get(log.topic_partition),
-            times,
-            dry.clock,
-            CleanerConfig.of(dry.settings.broker),
-            everything=everything,
-        )
-        return CleaningPlan(partition, rounds, problem, size)
+class Explainer:
+    """Explains partitions of the same log directories at one time.
 
+    Args:
+        dry: their logs; loaded as they are asked for.
+        now: ms.
+    """
 
-def explain_cleaning_of(
-    partition: Partition, directories: Sequence[str], config: Config, now: int | None
-) -> Explanation:
-    """Return why a partition is cleaned, or is not; see `Partition.explain_cleaning`."""
-    moment = time_or_now(now)
-    with open_dry(directories, config, moment) as dry:
-        log = load_one(dry, partition)
+    def __init__(self, dry: DryLogs, now: int) -> None:
+        self._dry = dry
+        self._now = now
+
+    @cached_property
+    def _compacted(self) -> list[LogToClean]:
+        """How dirty all compacted logs are."""
+        dry = self._dry
         dry.load(lambda folder: dry.is_compacted(folder.topic_partition))
-        name = log.topic_partition
-        policy = policy_of(dry, name)
-        found = dirt_of(dry, log, moment)
-        others = [
-            dirt_of(dry, each, moment) for tp, each in dry.logs.items() if dry.is_compacted(tp)
+        return [
+            dirt_of(dry, log, self._now) for name, log in dry.logs.items() if dry.is_compacted(name)
         ]
+
+    def cleaning(self, partition: Partition) -> Explanation:
+        """Return why a partition is cleaned, or is not; see `Partition.explain_cleaning`."""
+        dry, now = self._dry, self._now
+        log = load_one(dry, partition)
+        name = log.topic_partition
+        policy, found = policy_of(dry, name), dirt_of(dry, log, now)
         rows = explain_cleaning(
             found,
             dry.cleaner_offsets.get(name),
-            moment,
+            now,
             broker=dry.settings.broker,
             policy=policy,
-            others=others,
-            problem=cleaning_problem(found, moment, dry) if policy.is_compacted else None,
+            others=self._compacted,
+            problem=cleaning_problem(found, now, dry) if policy.is_compacted else None,
         )
-    return Explanation(partition.name, moment, cleaning_conclusion(rows), tuple(rows))
+        return Explanation(partition.name, now, cleaning_conclusion(rows), tuple(rows))
 
-
-def explain_retention_of(
-    partition: Partition, directories: Sequence[str], config: Config, now: int | None
-) -> Explanation:
-    """Return why segments are deleted, or are not; see `Partition.explain_retention`."""
-    moment = time_or_now(now)
-    with open_dry(directories, config, moment) as dry:
-        log = load_one(dry, partition)
-        policy = policy_of(dry, log.topic_partition)
+    def retention(self, partition: Partition) -> Explanation:
+        """Return why segments are deleted, or not; see `Partition.explain_retention`."""
+        log = load_one(self._dry, partition)
         state = log.retention_state()
-        rows = explain_retention(state, policy.source)
+        rows = explain_retention(state, policy_of(self._dry, log.topic_partition).source)
         sizes = {segment.base_offset: segment.size for segment in state.segments}
-    return Explanation(partition.name, moment, retention_conclusion(rows, sizes), tuple(rows))
+        return Explanation(
+            partition.name, self._now, retention_conclusion(rows, sizes), tuple(rows)
+        )
+
+
+def plan_partition(
+    dry: DryLogs, partition: Partition, times: Sequence[int], *, everything: bool
+) -> CleaningPlan:
+    """Return what cleaning a partition would do; see `Partition.plan_cleaning`.
+
+    The dry log is changed where there is more than one round.
+    """
+    log = load_one(dry, partition)
+    size = log.size
+    rounds, problem = clean_rounds(
+        log,
+        dry.cleaner_offsets.get(log.topic_partition),
+        times,
+        dry.clock,
+        CleanerConfig.of(dry.settings.broker),
+        everything=everything,
+        writes_last=False,
+    )
+    return CleaningPlan(partition, rounds, problem, size)
 
 
 def load_one(dry: DryLogs, partition: Partition) -> Log:

@@ -59,13 +59,12 @@ class Partition(inspection.Partition):
 
         Kafka: Cleaner.doClean (4.2)
         """
-        from workbench.loaders.dry_listing import time_or_now
+        from workbench.loaders.dry_listing import open_dry, round_times
         from workbench.loaders.explaining import plan_partition
 
-        times = [time_or_now(now)] * passes if now is None or isinstance(now, int) else [*now]
-        if not times:
-            raise ValueError("a plan needs at least one round")
-        return plan_partition(self, self._directories, config, times, everything=everything)
+        times = round_times(now, passes)
+        with open_dry(self._directories, config, times[0]) as dry:
+            return plan_partition(dry, self, times, everything=everything)
 
     def explain_cleaning(self, config: Config = None, *, now: int | None = None) -> "Explanation":
         """Return why a broker's cleaner would work on the log now, or why not: one row a rule.
@@ -79,9 +78,12 @@ class Partition(inspection.Partition):
 
         Kafka: LogCleanerManager.grabFilthiestCompactedLog (4.2)
         """
-        from workbench.loaders.explaining import explain_cleaning_of
+        from workbench.loaders.dry_listing import open_dry, time_or_now
+        from workbench.loaders.explaining import Explainer
 
-        return explain_cleaning_of(self, self._directories, config, now)
+        moment = time_or_now(now)
+        with open_dry(self._directories, config, moment) as dry:
+            return Explainer(dry, moment).cleaning(self)
 
     def explain_retention(self, config: Config = None, *, now: int | None = None) -> "Explanation":
         """Return why a broker would delete segments now, or why not: rows of rule and segment.
@@ -91,9 +93,12 @@ class Partition(inspection.Partition):
 
         Kafka: UnifiedLog.deleteOldSegments (4.2)
         """
-        from workbench.loaders.explaining import explain_retention_of
+        from workbench.loaders.dry_listing import open_dry, time_or_now
+        from workbench.loaders.explaining import Explainer
 
-        return explain_retention_of(self, self._directories, config, now)
+        moment = time_or_now(now)
+        with open_dry(self._directories, config, moment) as dry:
+            return Explainer(dry, moment).retention(self)
 
     @property
     def _directories(self) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ def recover_directory(
         (partition_start(outcome, steps.of(outcome.path)) for outcome in outcomes),
         key=lambda row: row.name,
     )
-    _finish(manager, clock)
+    finish(manager, clock)
     return Recovery(path, had_clean_shutdown, tuple(rows))
 
 
@@ -195,11 +195,11 @@ def retain(
                 )
             )
         result.log_start_offsets[name] = (before, log.log_start_offset)
-    _finish(manager, clock)
+    finish(manager, clock)
     return result
 
 
-def _finish(manager: LogManager, clock: ManualClock) -> None:
+def finish(manager: LogManager, clock: ManualClock) -> None:
     """Let what was marked for deletion go, and close.
 
     Raises:

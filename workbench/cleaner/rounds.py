@@ -1,0 +1,115 @@
+"""Clean a log at chosen times, round after round, whether a broker's cleaner would or not.
+
+Kafka: Cleaner.doClean (4.2)
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from workbench.cleaner.cleaner import Cleaning, clean_log, plan_cleaning
+from workbench.cleaner.config import CleanerConfig
+from workbench.cleaner.decisions import Decisions
+from workbench.cleaner.log_to_clean import log_to_clean
+from workbench.log.clock import ManualClock
+from workbench.log.log import Log
+
+
+class CleaningRound(NamedTuple):
+    """One round.
+
+    Attributes:
+        now: ms; what lags and delete horizons were measured by.
+        first_dirty_offset: where it began.
+        first_uncleanable_offset: base offset of the first segment that it left alone.
+        is_due: whether a broker's cleaner would have done it then.
+        ratio: how dirty the log was, 0 to 1.
+        size: bytes of the log before it.
+        cleaning: what was decided.
+    """
+
+    now: int
+    first_dirty_offset: int
+    first_uncleanable_offset: int
+    is_due: bool
+    ratio: float
+    size: int
+    cleaning: Cleaning
+
+    @property
+    def decisions(self) -> Decisions:
+        """What becomes of each batch and record."""
+        return self.cleaning.decisions
+
+    @property
+    def end_offset(self) -> int:
+        """Up to where the log is clean afterwards, exclusive."""
+        return self.cleaning.stats.end_offset
+
+    @property
+    def saved(self) -> int:
+        """Bytes that go."""
+        batches = self.decisions.batches
+        return int((batches["size"] - batches["new_size"]).sum())
+
+    @property
+    def dropped(self) -> int:
+        """Records that go."""
+        return int((~self.decisions.is_kept).sum())
+
+
+class Rounds(NamedTuple):
+    """What was done to a log.
+
+    Attributes:
+        rounds: in their order.
+        problem: why there are fewer than times; empty if there are not.
+    """
+
+    rounds: tuple[CleaningRound, ...]
+    problem: str
+
+
+def clean_rounds(
+    log: Log,
+    last_clean_offset: int | None,
+    times: Sequence[int],
+    clock: ManualClock,
+    config: CleanerConfig,
+    *,
+    everything: bool = False,
+    writes_last: bool = True,
+) -> Rounds:
+    """Clean a log once for each time.
+
+    Args:
+        log: to be cleaned; that its topic is compacted is taken for granted.
+        last_clean_offset: of the cleaner's checkpoint; None if it has none.
+        times: of the rounds, ms.
+        clock: of the log; it is set to them.
+        config: memory and buffers.
+        everything: begin each round where the log does, as if nothing of it were clean.
+        writes_last: False: the last round only decides.
+
+    Raises:
+        CorruptRecordError, UnsupportedFormatError, CleaningAbortedError, StorageError, ValueError:
+            as `clean_log`.
+    """
+    rounds: list[CleaningRound] = []
+    for number, now in enumerate(times, 1):
+        clock.set(now)
+        found = log_to_clean(log, None if everything else last_clean_offset, now)
+        start, end = found.first_dirty_offset, found.first_uncleanable_offset
+        if start >= end:
+            bound = found.offsets.least_bound
+            problem = (
+                f"nothing to clean in round {number}: the log is dirty from offset {start} on, and "
+                f"the {bound.name} is at {bound.offset}"
+            )
+            return Rounds(tuple(rounds), problem)
+        size = log.size
+        clean = clean_log if writes_last or number < len(times) else plan_cleaning
+        cleaning = clean(log, start, end, now, config)
+        is_due = found.is_cleanable
+        rounds.append(CleaningRound(now, start, end, is_due, found.cleanable_ratio, size, cleaning))
+        last_clean_offset = cleaning.stats.end_offset
+    return Rounds(tuple(rounds), "")
