@@ -20,12 +20,13 @@ class Cleanable:
 
     Args:
         root: the log directory.
+        name: of the folder.
         settings: of the topic.
     """
 
-    def __init__(self, root: Path, **settings: Any) -> None:
+    def __init__(self, root: Path, name: str = "orders-0", **settings: Any) -> None:
         configs = {name.replace("_", "."): value for name, value in settings.items()}
-        self.home = LogHome(root, {"cleanup.policy": "compact", **configs})
+        self.home = LogHome(root, {"cleanup.policy": "compact", **configs}, name=name)
         self.log: Log = self.home.open()
         self._sequences: dict[int, int] = {}
 
