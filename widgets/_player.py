@@ -10,7 +10,7 @@ from widgets._link import STATIC
 from widgets._widget import KafkaWidget
 from widgets.view.text import plural
 from workbench.errors import LogDirectoryError
-from workbench.inspection.partition import Partition
+from workbench.loaders.partition import Partition
 from workbench.log.steps import Step
 
 Place = Partition | str | os.PathLike[str]
@@ -80,8 +80,13 @@ def find_partition(place: Place) -> Partition:
     if isinstance(place, Partition):
         return place
     path = os.path.abspath(place)
-    opened = workbench.open_log_directory(path).listing.partitions
+    opened = workbench.open_log_directory(path).partitions
     found = next((each for each in opened.values() if each.path == path), None)
     if found is None:
         raise LogDirectoryError(path, "it is no partition's folder")
     return found
+
+
+def directories_of(partition: Partition) -> tuple[str, ...]:
+    """Return the log directories that a partition was opened with; that it lies in, by itself."""
+    return partition.log_directories or (os.path.dirname(os.path.abspath(partition.path)),)

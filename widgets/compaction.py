@@ -1,12 +1,12 @@
 """CompactionPlayer: go through a cleaning of a log, on a copy that is never written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from widgets._link import link
-from widgets._player import Place, Player, find_partition
+from widgets._player import Place, Player, directories_of, find_partition
 from widgets.view.compaction import KeyNames, Layout, Touched, layout_of, round_of, sent, touched_by
 from widgets.view.compaction_records import (
     batches_of,
@@ -20,7 +20,8 @@ from widgets.view.text import plural, size_text
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.decisions import Reason
 from workbench.cleaner.rehearsal import CleaningRehearsal, Detail, rehearse_cleaning
-from workbench.log.config import LogConfig
+from workbench.loaders.dry_listing import Config, open_dry, time_or_now
+from workbench.loaders.explaining import load_one
 
 MOST_ROWS = 1000
 """A message of the front end that asks for more rows is answered with none."""
@@ -38,20 +39,17 @@ class CompactionPlayer(Player):
 
     Args:
         partition: or the path of its folder.
-        now: ms; of each round. Lags and delete horizons are measured by it; the time of this
-            machine where None.
-        config: of the topic; a mapping of Kafka's names is put on top of `cleanup.policy=compact`.
-        cleaner: memory and buffers of the cleaner.
-        first_dirty_offset: where the first round begins; as the cleaner's checkpoint tells where
-            None.
+        config, now, passes, everything: as of `Partition.plan_cleaning`.
+        cleaner: memory and buffers of the cleaner; as the broker's configuration says where None.
         detail: "records", "batches" or "segments": what is told of; by the size of the log where
             None.
         show_values: whether keys are shown; else they have numbers.
         mask: applied to keys before they are shown.
+        at: the first step to show.
 
     Raises:
-        ConfigError: the configuration is wrong.
-        LogDirectoryError: the path is no partition's folder.
+        ConfigError: a configuration's name or value is wrong.
+        LogDirectoryError: the path is no partition's folder, or one that no broker would serve.
 
     Kafka: Cleaner.doClean (4.2)
     """
@@ -61,11 +59,12 @@ class CompactionPlayer(Player):
     def __init__(
         self,
         partition: Place,
+        config: Config = None,
         *,
         now: int | Sequence[int] | None = None,
-        config: LogConfig | Mapping[str, Any] | None = None,
+        passes: int = 1,
+        everything: bool = False,
         cleaner: CleanerConfig | None = None,
-        first_dirty_offset: int | None = None,
         detail: Detail | None = None,
         show_values: bool = False,
         mask: Mask | None = None,
@@ -75,16 +74,20 @@ class CompactionPlayer(Player):
         """Let the engine clean it; see the class."""
         place = self.partition = find_partition(partition)
         super().__init__(_title=f"Clean {place.name}", **options)
-        self.rehearsal = rehearse_cleaning(
-            place.path,
-            now=now,
-            config=config,
-            cleaner=cleaner,
-            first_dirty_offset=first_dirty_offset,
-            detail=detail,
-        )
-        self.steps = tuple(self.rehearsal.steps[:MOST_STEPS])
+        times = [time_or_now(now)] * passes if now is None or isinstance(now, int) else [*now]
+        with open_dry(directories_of(place), config, times[0]) as dry:
+            log = load_one(dry, place)
+            self.rehearsal = rehearse_cleaning(
+                log,
+                dry.cleaner_offsets.get(log.topic_partition),
+                times,
+                dry.clock,
+                cleaner or CleanerConfig.of(dry.settings.broker),
+                everything=everything,
+                detail=detail,
+            )
         self.lens = Lens(show_values=show_values or mask is not None, mask=mask)
+        self.steps = tuple(self.rehearsal.steps[:MOST_STEPS])
         self.names = KeyNames(self.rehearsal.keys, self.lens)
         rounds = self.rehearsal.rounds
         self.layouts: tuple[Layout, ...] = tuple(layout_of(each) for each in rounds)

@@ -21,8 +21,8 @@ from widgets.view.steps import (
     step_rows,
 )
 from widgets.view.text import plural, time_text
-from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
+from workbench.loaders.partition import Partition
 from workbench.log.config import LogConfig
 from workbench.log.rehearsal import (
     Rehearsal,

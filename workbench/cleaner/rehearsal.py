@@ -4,9 +4,7 @@ The same code runs that cleans; only its writes are kept to itself. Between the 
 looked at as it lies then, so that the steps of a round can be shown on what it began with.
 """
 
-import os
-from collections.abc import Mapping, Sequence
-from random import Random
+from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
@@ -17,14 +15,11 @@ from workbench.cleaner.cleaner import Cleaning, clean_log
 from workbench.cleaner.cleaning_steps import tell_choice
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.log_to_clean import LogToClean, log_to_clean
-from workbench.errors import LogDirectoryError, WorkbenchError
-from workbench.file_system.dry import DryFileSystem
-from workbench.files.checkpoints import OffsetCheckpoint
+from workbench.errors import WorkbenchError
 from workbench.files.names import CLEANER_OFFSETS
-from workbench.log.clock import ManualClock, SystemClock
-from workbench.log.config import LogConfig
+from workbench.log.clock import ManualClock
 from workbench.log.log import Log
-from workbench.log.scheduler import ManualScheduler
+from workbench.log.offset_checkpoint_file import OffsetCheckpointFile
 from workbench.log.segment import LogSegment
 from workbench.log.steps import BatchOutline, Observer, Outline, Step
 from workbench.record.batch_records import ALL_COLUMNS
@@ -38,7 +33,6 @@ MOST_TOLD: Final = 10_000
 NO_KEY: Final = -1
 NO_CONTROL: Final = -1
 _READ_SIZE: Final = 1 << 20  # bytes at a time
-_SEED: Final = 0
 
 Longs = npt.NDArray[np.int64]
 
@@ -120,70 +114,42 @@ class CleaningRehearsal(NamedTuple):
 
 
 def rehearse_cleaning(
-    directory: str,
+    log: Log,
+    last_clean_offset: int | None,
+    times: Sequence[int],
+    clock: ManualClock,
+    config: CleanerConfig,
     *,
-    now: int | Sequence[int] | None = None,
-    config: LogConfig | Mapping[str, Any] | None = None,
-    cleaner: CleanerConfig | None = None,
-    first_dirty_offset: int | None = None,
+    everything: bool = False,
     detail: Detail | None = None,
 ) -> CleaningRehearsal:
-    """Clean a log as a broker's cleaner does, also where it would still wait.
-
-    All that is written counts as replicated.
+    """Clean a dry log once for each time, also where a broker's cleaner would still wait.
 
     Args:
-        directory: path of a partition's folder.
-        now: ms, of each round; lags and delete horizons are measured by it. One round at the time
-            of this machine where None.
-        config: of the topic; a mapping of Kafka's names is put on top of `cleanup.policy=compact`.
-        cleaner: memory and buffers.
-        first_dirty_offset: where the first round begins; what the cleaner's checkpoint beside the
-            folder tells where None.
+        log: on a dry file system.
+        last_clean_offset: of the cleaner's checkpoint; None if it has none.
+        times: of the rounds, ms, ascending; lags and delete horizons are measured by them.
+        clock: of the log.
+        config: memory and buffers.
+        everything: begin each round where the log does, as if nothing of it were clean.
         detail: what steps are told of; by the size of the log where None.
-
-    Raises:
-        ConfigError: the configuration is wrong.
-        LogDirectoryError: there is no such folder.
-        OSError: it cannot be read.
 
     Kafka: LogCleaner.CleanerThread.cleanFilthiestLog (4.2)
     """
-    directory = os.path.abspath(directory)
-    if not os.path.isdir(directory):
-        raise LogDirectoryError(directory, "there is no such folder")
-    if not isinstance(config, LogConfig):
-        config = LogConfig.of({"cleanup.policy": "compact", **(config or {})})
-    if now is None or isinstance(now, int):
-        now = [SystemClock().now() if now is None else now]
-    fs, clock = DryFileSystem(), ManualClock(now[0])
-    found = CleaningRehearsal(os.path.basename(directory), detail or "records", [], [], [], None)
-    try:
-        log = Log.open(
-            directory,
-            config,
-            fs=fs,
-            clock=clock,
-            scheduler=ManualScheduler(clock),
-            had_clean_shutdown=True,
-            rng=Random(_SEED),  # noqa: S311  # the same each time, and no secret
-        )
-    except WorkbenchError as error:
-        return found._replace(error=error)
-    log.update_high_watermark(log.log_end_offset)
-    last_clean = first_dirty_offset
-    if last_clean is None:
-        last_clean = _checkpointed(log)
-    found = found._replace(detail=detail or _detail_of(log, last_clean, now[0]))
+    start = None if everything else last_clean_offset
+    detail = detail or _detail_of(log, start, times[0])
+    found = CleaningRehearsal(str(log.topic_partition), detail, [], [], [], None)
     log.context.observer = _observer(found)
     keys: dict[bytes, int] = {}
-    for moment in now:
-        clock.advance(max(0, moment - clock.now()))
+    for moment in times:
+        clock.set(moment)
         try:
-            last_clean = _clean(log, last_clean, moment, cleaner, found, keys)
+            last_clean_offset = _clean(log, start, moment, config, found, keys)
         except WorkbenchError as error:
             found = found._replace(error=error)
             break
+        start = None if everything else last_clean_offset
+    log.context.observer = None
     found.keys.extend(keys)
     return found
 
@@ -212,21 +178,11 @@ def _detail_of(log: Log, last_clean: int | None, now: int) -> Detail:
     return "batches" if records > MOST_TOLD else "records"
 
 
-def _checkpointed(log: Log) -> int | None:
-    """Return what the cleaner's checkpoint beside the folder has for a log."""
-    path = os.path.join(log.context.log_directory, CLEANER_OFFSETS)
-    try:
-        offsets = OffsetCheckpoint.decode(log.context.fs.read(path), path, strict=False).offsets
-    except FileNotFoundError:
-        return None
-    return offsets.get(log.topic_partition)
-
-
 def _clean(
     log: Log,
     last_clean: int | None,
     now: int,
-    cleaner: CleanerConfig | None,
+    config: CleanerConfig,
     found: CleaningRehearsal,
     keys: dict[bytes, int],
 ) -> int | None:
@@ -240,24 +196,15 @@ def _clean(
     first, bound = to_clean.first_dirty_offset, to_clean.first_uncleanable_offset
     if first >= bound:
         return last_clean
-    cleaning = clean_log(log, first, bound, now, cleaner)
+    cleaning = clean_log(log, first, bound, now, config)
     found.rounds[-1] = before._replace(cleaning=cleaning)
     end = cleaning.stats.end_offset
-    _write_checkpoint(log, end)
-    return end
-
-
-def _write_checkpoint(log: Log, offset: int) -> None:
     context = log.context
-    path = os.path.join(context.log_directory, CLEANER_OFFSETS)
-    try:
-        known = OffsetCheckpoint.decode(context.fs.read(path), path, strict=False).offsets
-    except FileNotFoundError:
-        known = {}
-    offsets = {**known, log.topic_partition: offset}
-    context.fs.write_atomically(path, OffsetCheckpoint(offsets).encode())
-    reason = f"the next round of {log.topic_partition} begins at offset {offset}"
-    context.tell("checkpoint written", reason, path, offset=offset)
+    file = OffsetCheckpointFile(
+        context.log_directory, CLEANER_OFFSETS, context.fs, context.failures, context.observer
+    )
+    file.write({**file.read(), log.topic_partition: end})
+    return end
 
 
 def _outline(segment: LogSegment, log: Log) -> SegmentOutline:
