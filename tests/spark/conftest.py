@@ -1,4 +1,4 @@
-"""The one Spark session of a test process; it has Spark's own Kafka source where that is to be had."""
+"""The one Spark session of a test process, with Spark's own Kafka source where it is to be had."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,0 +1,105 @@
+"""Pieces of segments hold each record once, whatever their size and however wrong an index is."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.golden.cases import open_case
+from workbench.inspection.listing import list_log_directories
+from workbench.inspection.transactions import ABORTED, read_transactions
+from workbench.loaders.plan import SegmentRead
+from workbench.loaders.scan import Scan
+from workbench.loaders.segment_batches import ReadOptions, read_segment
+from workbench.loaders.splits import pack, size_of, split, split_by_offsets
+from workbench.record.buffers import BufferPool
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return open_case("4.2.0-plain-java", tmp_path_factory.mktemp("splits")).path / "data"
+
+
+def offsets_of(reads: list[SegmentRead]) -> list[int]:
+    found: list[int] = []
+    for read in reads:
+        for batch, findings in read_segment(read, ReadOptions(("offset",)), BufferPool()):
+            assert not findings
+            found += batch.column("offset").to_pylist()
+    return found
+
+
+def test_pieces_of_any_size_hold_each_record_once(logs: Path) -> None:
+    listing = list_log_directories(logs)
+    pieces_made = 0
+    for partition in listing.partitions.values():
+        reads = Scan(listing, partitions=partition.name).plan()
+        expected = offsets_of(reads)
+        for size in (1, 300, 5000, 1 << 20):
+            pieces = [piece for read in reads for piece in split(read, size)]
+            assert offsets_of(pieces) == expected
+            pieces_made = max(pieces_made, len(pieces) - len(reads))
+            for read in reads:
+                assert sum(map(size_of, split(read, size))) == size_of(read)
+    assert pieces_made > 5
+
+
+def test_pieces_by_offset_hold_no_more_than_was_asked_for(logs: Path) -> None:
+    listing = list_log_directories(logs)
+    for partition in listing.partitions.values():
+        reads = Scan(listing, partitions=partition.name).plan()
+        pieces = [
+            piece for read in reads for piece in split_by_offsets(read, 7, partition.log_end_offset)
+        ]
+        assert offsets_of(pieces) == offsets_of(reads)
+        assert all(len(offsets_of([piece])) <= 7 for piece in pieces)
+
+
+@pytest.mark.parametrize("shift", [13, -61, 10_000_000])
+def test_an_index_that_lies_costs_pieces_but_no_records(
+    logs: Path, tmp_path: Path, shift: int
+) -> None:
+    folder = tmp_path / "java-none-0"
+    folder.mkdir()
+    for file in (logs / "java-none-0").iterdir():
+        content = bytearray(file.read_bytes())
+        if file.suffix == ".index":
+            for at in range(4, len(content), 16):  # every second entry
+                position = int.from_bytes(content[at : at + 4]) + shift
+                content[at : at + 4] = (position % 2**31).to_bytes(4)
+        (folder / file.name).write_bytes(content)
+    listing = list_log_directories(folder)
+    reads = Scan(listing).plan()
+    pieces = [piece for read in reads for piece in split(read, 300)]
+    assert offsets_of(pieces) == offsets_of(Scan(list_log_directories(logs / "java-none-0")).plan())
+
+
+def test_a_segment_without_an_index_stays_whole(logs: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "java-none-0"
+    folder.mkdir()
+    for file in (logs / "java-none-0").glob("*.log"):
+        (folder / file.name).write_bytes(file.read_bytes())
+    reads = Scan(list_log_directories(folder)).plan()
+    assert [piece for read in reads for piece in split(read, 1)] == reads
+
+
+def test_tasks_are_packed_as_spark_packs_files(logs: Path) -> None:
+    reads = Scan(list_log_directories(logs)).plan()
+    tasks = pack(reads, 64 << 20)
+    assert sorted(map(id, reads)) == sorted(id(read) for task in tasks for read in task)
+    assert all(len(task) == 16 for task in tasks[:-1])  # each of them counts 4 MiB more
+    assert len(pack(reads, 1)) == len(reads)
+
+
+def test_few_markers_decide_a_piece_as_all_of_them_do(tmp_path: Path) -> None:
+    case = open_case("4.2.0-txn", tmp_path)
+    for partition in list_log_directories(case.path / "data").partitions.values():
+        transactions = read_transactions(partition)
+        for segment in partition.segments:
+            rows = segment.batches.rows
+            for at in range(len(rows)):
+                row = rows[at : at + 1]
+                few = transactions.within(
+                    int(row["base_offset"][0]), int(row["last_offset"][0]) + 1
+                )
+                is_aborted = few.fates(row) == ABORTED
+                assert is_aborted == (transactions.fates(row) == ABORTED)

@@ -1,0 +1,105 @@
+"""Options: those of Spark's Kafka source in all their forms, and what is refused."""
+
+from typing import Any
+
+import pytest
+
+from workbench.spark_source.options import parse_options
+
+pytestmark = pytest.mark.spark  # it imports pyspark, as the source does
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "needs a path"),
+        ({"path": "x", "subscribe": "a", "subscribePattern": "b"}, "only one of"),
+        ({"path": "x", "subscribe": " , "}, "no topics"),
+        ({"path": "x", "subscribePattern": " "}, "pattern is empty"),
+        ({"path": "x", "subscribePattern": "("}, "unterminated"),
+        ({"path": "x", "assign": "orders"}, "expected such as"),
+        ({"path": "x", "starting": "1"}, "no option 'starting'"),
+        ({"path": "x", "startingOffsets": "latest"}, "starting offset can't be latest"),
+        ({"path": "x", "endingOffsets": "earliest"}, "ending offset can't be earliest"),
+        (
+            {"path": "x", "startingOffsets": '{"a":{"0":-1}}'},
+            "starting offset for a-0 can't be latest",
+        ),
+        (
+            {"path": "x", "endingOffsets": '{"a":{"0":-2}}'},
+            "ending offset for a-0 can't be earliest",
+        ),
+        ({"path": "x", "startingOffsets": "first"}, "expected such as"),
+        ({"path": "x", "startingTimestamp": "noon"}, "not a single number"),
+        ({"path": "x", "startingOffsetsByTimestamp": "[1]"}, "expected such as"),
+        ({"path": "x", "startingOffsetsByTimestampStrategy": "any"}, "not error or latest"),
+        ({"path": "x", "minPartitions": "0"}, "minPartitions must be positive"),
+        ({"path": "x", "maxRecordsPerPartition": "-1"}, "maxRecordsPerPartition must be positive"),
+        ({"path": "x", "maxPartitionBytes": "much"}, "not a size"),
+        ({"path": "x", "includeHeaders": "perhaps"}, "not true or false"),
+        ({"path": "x", "onCorrupt": "pray"}, "not fail, skip or rows"),
+        ({"path": "x", "columns": "key,colour"}, "no column colour"),
+        ({"path": "x", "kafka.isolation.level": "none"}, "isolation.level is 'none'"),
+        ({"path": "x", "kafka.auto.offset.reset": "latest"}, "set startingOffsets"),
+        ({"path": "x", "kafka.key.deserializer": "X"}, "decode them in Spark"),
+        ({"path": "x", "kafka.enable.auto.commit": "true"}, "is not supported"),
+    ],
+)
+def test_an_option_without_meaning_is_refused(options: dict[str, str], words: str) -> None:
+    with pytest.raises(ValueError, match=words.replace("(", r"\(")):
+        parse_options(options)
+
+
+@pytest.mark.parametrize("name", ["endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp"])
+def test_a_stream_has_no_end(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} is not valid in streaming queries"):
+        parse_options({"path": "x", name: "latest"}, streaming=True)
+
+
+def test_names_of_options_are_known_in_any_case() -> None:
+    found = parse_options({"PATH": "x", "STARTINGOFFSETS": "Earliest", "MaxPartitionBytes": "64M"})
+    assert (found.starting.everywhere, found.max_partition_bytes) == (-2, 64 << 20)
+
+
+def test_a_time_goes_before_times_and_those_before_offsets() -> None:
+    three = {
+        "path": "x",
+        "startingOffsets": '{"a":{"0":1}}',
+        "startingOffsetsByTimestamp": '{"a":{"0":2}}',
+        "startingTimestamp": "3",
+    }
+    assert parse_options(three).starting.timestamp == 3
+    del three["startingTimestamp"]
+    assert parse_options(three).starting.timestamps == {"a-0": 2}
+    del three["startingOffsetsByTimestamp"]
+    assert parse_options(three).starting.offsets == {"a-0": 1}
+
+
+def test_a_query_begins_at_the_earliest_and_a_stream_at_the_latest_offset() -> None:
+    assert parse_options({"path": "x"}).starting.everywhere == -2
+    assert parse_options({"path": "x"}, streaming=True).starting.everywhere == -1
+    assert parse_options({"path": "x"}).ending.is_latest
+
+
+@pytest.mark.parametrize(
+    ("path", "paths"),
+    [
+        ("/a,/b", ("/a", "/b")),
+        ("file:/a", ("/a",)),
+        ("file:///a", ("/a",)),
+        ("s3://bucket/logs", ("s3://bucket/logs",)),
+    ],
+)
+def test_a_path_is_one_directory_or_several(path: str, paths: Any) -> None:
+    assert parse_options({"path": path}).paths == paths
+
+
+def test_options_for_a_broker_are_passed_over() -> None:
+    given = {"path": "/data", "kafka.bootstrap.servers": "localhost:9092", "groupIdPrefix": "me"}
+    assert parse_options(given) == parse_options({"path": "/data"})
+
+
+def test_damage_is_left_out_where_loss_of_data_is_no_failure() -> None:
+    assert parse_options({"path": "x"}).on_corrupt == "fail"
+    assert parse_options({"path": "x", "failOnDataLoss": "false"}).on_corrupt == "skip"
+    assert parse_options({"path": "x", "onCorrupt": "rows"}).columns[-1] == "damage"
