@@ -34,11 +34,13 @@ _MODULES: Final = {
     "encode_records": "encode",
     "first_invalid": "recover",
     "measure_records": "encode",
+    "murmur2_many": "murmur2",
     "scan_file": "scan",
     "scan_window": "scan",
 }
 _PLAIN_MODULES: Final = {
     "encode": "plain_encode",
+    "murmur2": "plain_murmur2",
     "validate": "plain_write",
     "validate_records": "plain_write",
     "verbatim": "plain_encode",

@@ -42,6 +42,7 @@ def compile_kernels() -> None:
     dispatch.check_records(data, 0, 0, checked[0], 0, 0, 0, 0)
     dispatch.are_verbatim(data, 0, 0, 0, 0)
     dispatch.measure_records(out, spans[0, :0], 0, 0, 0)
+    dispatch.murmur2_many(spans[0, :1], data, spans[0, :0])
     dispatch.encode_records(out, spans[0, :0], 0, 0, 0, data, 0)
     if dispatch.COMPILED:
         _compile_codecs(data, spans)
