@@ -3,12 +3,14 @@
 They need no network and no build step, and they are pictures where no widget can be shown.
 """
 
+from widgets.cleaner_view import CleanerView
 from widgets.compaction import CompactionPlayer
 from widgets.explorer import LogExplorer
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
 from widgets.stack import Stack
 
 __all__ = [
+    "CleanerView",
     "CompactionPlayer",
     "LogExplorer",
     "LookupPlayer",

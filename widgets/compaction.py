@@ -20,8 +20,9 @@ from widgets.view.text import plural, size_text
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.decisions import Reason
 from workbench.cleaner.rehearsal import CleaningRehearsal, Detail, rehearse_cleaning
-from workbench.loaders.dry_listing import Config, open_dry, time_or_now
+from workbench.loaders.dry_listing import open_dry, time_or_now
 from workbench.loaders.explaining import load_one
+from workbench.loaders.partition import Config
 
 MOST_ROWS = 1000
 """A message of the front end that asks for more rows is answered with none."""

@@ -1,0 +1,93 @@
+"""CleanerView: a partition as the cleaner sees it."""
+
+from typing import Any
+
+import traitlets
+
+from widgets._link import STATIC, link
+from widgets._player import Place, directories_of, find_partition
+from widgets._widget import KafkaWidget
+from widgets.selection import NOTHING, from_front, to_front
+from widgets.view.cleaner import SegmentState, marker_rows, rule_rows, segment_rows, segment_states
+from widgets.view.text import time_text
+from workbench.cleaner.log_to_clean import LogToClean
+from workbench.loaders.dry_listing import open_dry, time_or_now
+from workbench.loaders.explaining import dirt_of, load_one
+from workbench.loaders.explanation import Explanation
+from workbench.loaders.partition import Config
+
+
+class CleanerView(KafkaWidget):
+    """Show what of a partition is clean and dirty, what bounds the cleaner, and what it waits for.
+
+    Attributes:
+        selected: partition and segment, as of `LogExplorer.selected`; with
+            ``traitlets.link((view, "selected"), (explorer, "selected"))`` both follow each other.
+        explanation: what each rule says; see `Partition.explain_cleaning`.
+        to_clean: how dirty the log is.
+        states: its segments.
+
+    Args:
+        partition: or the path of its folder.
+        config, now: as of `Partition.explain_cleaning`.
+
+    Raises:
+        ConfigError: a configuration's name or value is wrong.
+        LogDirectoryError: the path is no partition's folder, or one that no broker would serve.
+
+    Kafka: LogCleanerManager.cleanableOffsets, LogToClean (4.2)
+    """
+
+    _esm = link("cleaner_view.js")
+    _css = "\n".join(
+        (STATIC / name).read_text(encoding="utf-8") for name in ("explorer.css", "cleaner.css")
+    )
+
+    selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
+    _cleaning: Any = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self, partition: Place, config: Config = None, *, now: int | None = None, **options: Any
+    ) -> None:
+        """Ask the cleaner's rules about it; see the class."""
+        self.partition = find_partition(partition)
+        super().__init__(**options)
+        self.show(config, now=now)
+
+    def show(self, config: Config = None, *, now: int | None = None) -> None:
+        """Ask again: at another time, or under another configuration."""
+        moment, partition = time_or_now(now), self.partition
+        with open_dry(directories_of(partition), config, moment) as dry:
+            log = load_one(dry, partition)
+            checkpoint = dry.cleaner_offsets.get(log.topic_partition)
+            self.to_clean: LogToClean = dirt_of(dry, log, moment)
+            threshold = log.config.min_cleanable_dirty_ratio
+        self.explanation: Explanation = partition.explain_cleaning(config, now=moment)
+        self.states: list[SegmentState] = segment_states(partition, self.to_clean)
+        self._picture = None
+        self._cleaning = {
+            "partition": partition.name,
+            "now": time_text(moment),
+            "conclusion": self.explanation.conclusion,
+            "segments": segment_rows(self.states, moment),
+            "end_offset": str(partition.log_end_offset),
+            "markers": marker_rows(self.to_clean, checkpoint),
+            "clean_bytes": self.to_clean.clean_bytes,
+            "cleanable_bytes": self.to_clean.cleanable_bytes,
+            "uncleanable_bytes": self.to_clean.uncleanable_bytes,
+            "ratio": self.to_clean.cleanable_ratio,
+            "threshold": threshold,
+            "rules": rule_rows(self.explanation),
+        }
+
+    def describe(self) -> str:
+        """The partition, and what the rules come to."""
+        return f"CleanerView: {self.partition.name}: {self.explanation.conclusion}"
+
+    def to_png(self) -> bytes:
+        """The segments in their regions, and what the rules say. Imports matplotlib."""
+        if self._picture is None:
+            from widgets.cleaner_picture import cleaner_picture
+
+            self._picture = cleaner_picture(self._cleaning)
+        return self._picture

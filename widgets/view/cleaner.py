@@ -1,0 +1,153 @@
+"""A partition as the cleaner sees it: what of it is clean, dirty, not to be cleaned yet, and why."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from widgets.view.text import size_text, time_text
+from workbench.cleaner.log_to_clean import LogToClean
+from workbench.inspection.partition import Partition
+from workbench.inspection.segment import Segment
+from workbench.loaders.explanation import Explanation
+
+MOST_READ: Final = 64 << 20
+"""Bytes: in a larger partition single tombstones are not counted; horizons in headers are."""
+
+
+class SegmentState(NamedTuple):
+    """A segment as the cleaner sees it.
+
+    Attributes:
+        base_offset, size: of the segment.
+        region: "clean", "dirty", "waiting" (not cleaned yet) or "active".
+        latest: ms, of the latest record; None without one.
+        tombstones: how many there are; None where they were not counted.
+        without_horizon: of these, those whose delete horizon is not set yet.
+        horizons: ms, of each batch that has a delete horizon.
+    """
+
+    base_offset: int
+    size: int
+    region: str
+    latest: int | None
+    tombstones: int | None
+    without_horizon: int | None
+    horizons: tuple[int, ...]
+
+
+def segment_states(partition: Partition, found: LogToClean) -> list[SegmentState]:
+    """Read the headers of a partition's batches, and its records where they are not too many."""
+    counts = partition.size <= MOST_READ
+    return [_state(segment, found, counts=counts) for segment in partition.segments]
+
+
+def _state(segment: Segment, found: LogToClean, *, counts: bool) -> SegmentState:
+    rows = segment.batches.rows
+    horizons = rows["delete_horizon"][rows["delete_horizon"] >= 0]
+    tombstones, without = _tombstones(segment) if counts else (None, None)
+    latest = int(rows["max_timestamp"].max()) if len(rows) else None
+    return SegmentState(
+        segment.base_offset,
+        segment.size,
+        _region(segment, found),
+        latest,
+        tombstones,
+        without,
+        tuple(horizons.tolist()),
+    )
+
+
+def _region(segment: Segment, found: LogToClean) -> str:
+    if segment.is_active:
+        return "active"
+    if segment.base_offset >= found.first_uncleanable_offset:
+        return "waiting"
+    return "clean" if segment.base_offset < found.first_dirty_offset else "dirty"
+
+
+def _tombstones(segment: Segment) -> tuple[int, int]:
+    """Count the tombstones, and those in batches without a delete horizon."""
+    rows = segment.batches.rows
+    found, without = 0, 0
+    for chunk in segment.read():
+        columns = chunk.columns
+        assert columns.keys is not None
+        assert columns.values is not None
+        is_tombstone = columns.values.is_null() & ~columns.keys.is_null()
+        batch = np.searchsorted(rows["last_offset"], columns.offsets[is_tombstone])
+        batch = batch[batch < len(rows)]
+        batch = batch[~rows["is_control"][batch].astype(bool)]
+        found += len(batch)
+        without += int((rows["delete_horizon"][batch] < 0).sum())
+    return found, without
+
+
+def segment_rows(states: Sequence[SegmentState], now: int) -> list[dict[str, Any]]:
+    """The segments as they are sent, with what each view says of them."""
+    return [
+        {
+            "base_offset": str(state.base_offset),
+            "size": state.size,
+            "region": state.region,
+            "tombstones": state.tombstones,
+            "passed": sum(horizon <= now for horizon in state.horizons),
+            "ahead": sum(horizon > now for horizon in state.horizons),
+            "facts": _facts(state, now),
+        }
+        for state in states
+    ]
+
+
+def _facts(state: SegmentState, now: int) -> list[list[str]]:
+    facts = [["bytes", f"{state.size:,} ({size_text(state.size)})"]]
+    if state.latest is not None:
+        facts.append(["latest record", time_text(state.latest)])
+        facts.append(["its age", age_text(now - state.latest)])
+    if state.tombstones is not None:
+        facts.append(["tombstones", f"{state.tombstones:,}"])
+        facts.append(["without a horizon", f"{state.without_horizon:,}"])
+    if state.horizons:
+        passed = sum(horizon <= now for horizon in state.horizons)
+        facts.append(["batches with a horizon", f"{len(state.horizons):,}, {passed:,} passed"])
+        ahead = [horizon for horizon in state.horizons if horizon > now]
+        if ahead:
+            facts.append(["next horizon", time_text(min(ahead))])
+    return facts
+
+
+def age_text(ms: int) -> str:
+    """Milliseconds in the largest unit that leaves a number of at least 2."""
+    for size, unit in ((86_400_000, "days"), (3_600_000, "hours"), (60_000, "minutes")):
+        if abs(ms) >= 2 * size:
+            return f"{ms / size:,.1f} {unit}".replace(".0 ", " ")
+    return f"{ms / 1000:,.1f} seconds".replace(".0 ", " ")
+
+
+def rule_rows(explanation: Explanation) -> list[list[str]]:
+    """A row for each rule: its name, verdict, value, threshold, reason, and Kafka's method."""
+    return [
+        [
+            row.rule,
+            row.verdict,
+            _value(row.rule, row.value),
+            _value(row.rule, row.threshold),
+            row.reason + (f"; from {time_text(row.due)} on" if row.due is not None else ""),
+            row.kafka,
+        ]
+        for row in explanation
+    ]
+
+
+def _value(rule: str, value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, int) and rule.endswith(".ms"):
+        return age_text(value) if value < 1 << 53 else "none"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def marker_rows(found: LogToClean, last_clean_offset: int | None) -> list[list[str]]:
+    """The offsets that bound the regions: what each is, and where."""
+    markers = [] if last_clean_offset is None else [["checkpoint", str(last_clean_offset)]]
+    return markers + [[bound.name, str(bound.offset)] for bound in found.offsets.bounds]
