@@ -13,6 +13,7 @@ import pyspark
 from tests.kafka_broker import CACHE, CLASS_PATH_GOAL, POM
 
 VERSION: Final = "4.2.0"
+BROKER: Final = "4.2.0"
 _ARTIFACTS: Final = (
     ("org.apache.spark", "spark-sql-kafka-0-10_2.13", VERSION),
     # Its newest; nothing but the names of its classes is used without Kerberos.

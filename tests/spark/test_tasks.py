@@ -1,0 +1,158 @@
+"""Tasks over logs that are damaged, or change between planning and reading; without Spark."""
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import workbench as wb
+from tests.spark.tasks import Load, rows
+from workbench.errors import CorruptRecordError, LogDirectoryError, OffsetOutOfRangeError
+from workbench.loaders.scan import CorruptDataWarning
+from workbench.spark_source.planning import DataLossWarning
+
+pytestmark = pytest.mark.spark  # it imports pyspark, as the source does
+
+COUNT = 300
+SEGMENTS = 6
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("logs")
+    with wb.LogManager([folder]) as manager:
+        log = manager.get_or_create_log("orders", 0)
+        for first in range(0, COUNT, 5):
+            if first and first % (COUNT // SEGMENTS) == 0:
+                log.roll()
+            log.append([(b"key-%d" % at, b"value-%d" % at) for at in range(first, first + 5)])
+    return folder
+
+
+@pytest.fixture
+def logs(made: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "logs"))
+
+
+def segments(logs: Path) -> list[Path]:
+    return sorted((logs / "orders-0").glob("*.log"))
+
+
+def spoil(segment: Path) -> None:
+    """Change a byte of the second batch's records."""
+    content = bytearray(segment.read_bytes())
+    size = int.from_bytes(content[8:12]) + 12
+    content[size + 70] ^= 1
+    segment.write_bytes(content)
+
+
+def offsets(table: pa.Table) -> list[int]:
+    return sorted(table.column("offset").to_pylist())
+
+
+def test_every_record_comes_once_whatever_the_tasks(logs: Path) -> None:
+    for options in (
+        {},
+        {"maxPartitionBytes": 1},
+        {"maxRecordsPerPartition": 7},
+        {"minPartitions": 4},
+    ):
+        load = Load(logs, **options)
+        assert offsets(load.table()) == list(range(COUNT))
+    assert len(Load(logs, maxRecordsPerPartition=7).tasks) >= COUNT // 7
+    assert len(Load(logs, maxPartitionBytes=1).tasks) >= SEGMENTS
+    assert len(Load(logs).tasks) == 1
+
+
+def test_a_task_that_is_tried_again_reads_the_same_though_the_log_has_grown(logs: Path) -> None:
+    load = Load(logs)
+    before = load.table()
+    with wb.LogManager([logs]) as manager:
+        manager.get_or_create_log("orders", 0).append([(b"late", b"one")] * 10)
+    assert load.table() == before
+    assert len(offsets(Load(logs).table())) == COUNT + 10
+
+
+def test_a_segment_deleted_since_the_plan_ends_the_job_or_is_left_out(logs: Path) -> None:
+    strict, loose = Load(logs), Load(logs, failOnDataLoss="false")
+    segments(logs)[1].unlink()
+    with pytest.raises(LogDirectoryError, match="was deleted since the job was planned"):
+        strict.table()
+    with pytest.warns(DataLossWarning, match="was deleted"):
+        left = offsets(loose.table())
+    each = COUNT // SEGMENTS
+    assert left == [at for at in range(COUNT) if at // each != 1]
+
+
+def test_a_segment_replaced_since_the_plan_is_read_anew_for_the_offsets_wanted(logs: Path) -> None:
+    options = {"maxRecordsPerPartition": 7}
+    strict, loose = Load(logs, **options), Load(logs, failOnDataLoss="false", **options)
+    first = segments(logs)[0]
+    first.write_bytes(first.read_bytes()[int.from_bytes(first.read_bytes()[8:12]) + 12 :])
+    with pytest.raises(LogDirectoryError, match="it was replaced since"):
+        strict.table()
+    with pytest.warns(DataLossWarning, match="was replaced"):
+        assert offsets(loose.table()) == list(range(5, COUNT))
+
+
+def test_damage_ends_the_job_or_is_left_out_or_becomes_rows(logs: Path) -> None:
+    spoil(segments(logs)[2])
+    lost = range(105, 110)
+    with pytest.raises(CorruptRecordError, match="CRC"):
+        Load(logs).table()
+    with pytest.warns(CorruptDataWarning, match="1 damaged places"):
+        skipped = Load(logs, onCorrupt="skip").table()
+    assert offsets(skipped) == [at for at in range(COUNT) if at not in lost]
+    told = Load(logs, onCorrupt="rows").table()
+    (row,) = [row for row in rows(told, "key", "damage") if row["damage"] is not None]
+    assert (row["topic"], row["partition"], row["key"]) == ("orders", 0, None)
+    assert row["damage"]["kind"] == "crc"
+    assert row["damage"]["path"] == str(segments(logs)[2])
+    assert told.num_rows == COUNT - len(lost) + 1
+
+
+def test_offsets_that_are_gone_end_the_job_or_are_left_out(logs: Path) -> None:
+    for file in (logs / "orders-0").glob(f"{0:020d}.*"):
+        file.unlink()
+    beyond = {"startingOffsets": '{"orders":{"0":3}}', "endingOffsets": '{"orders":{"0":70}}'}
+    with pytest.raises(OffsetOutOfRangeError, match=r"offset 3 .* holds \[50, 300\)"):
+        Load(logs, **beyond)
+    with pytest.warns(DataLossWarning):
+        assert offsets(Load(logs, failOnDataLoss="false", **beyond).table()) == list(range(50, 70))
+    past = {"endingOffsets": '{"orders":{"0":301}}'}
+    with pytest.raises(OffsetOutOfRangeError, match="offset 301"):
+        Load(logs, **past)
+    with pytest.warns(DataLossWarning):
+        assert len(offsets(Load(logs, failOnDataLoss="false", **past).table())) == 250
+
+
+def test_columns_come_as_asked_and_nothing_else(logs: Path) -> None:
+    table = Load(logs, columns="offset,VALUE").table()
+    assert table.schema.names == ["offset", "value"]
+    names = Load(logs, includeMetadata="true", includeHeaders="true").table().schema.names
+    assert names[7:] == ["headers", "producerId", "producerEpoch", "sequence", "leaderEpoch", "codec",
+                         "isTransactional", "isControl", "segment", "batchPosition"]  # fmt: skip
+
+
+def test_metadata_tells_where_a_record_lies(logs: Path) -> None:
+    found = rows(Load(logs, includeMetadata="true").table(), "segment", "batchPosition", "codec")
+    assert {row["segment"] for row in found} == set(range(0, COUNT, COUNT // SEGMENTS))
+    assert [row["batchPosition"] for row in found[:5]] == [0] * 5
+    assert {row["codec"] for row in found} == {"none"}
+
+
+def test_batches_have_no_more_rows_than_was_asked_for(logs: Path) -> None:
+    load = Load(logs, batchRows=3)
+    assert {batch.num_rows for batch in load.read(load.tasks[0]).to_batches()} <= {1, 2, 3}
+
+
+def test_a_partition_in_two_of_the_paths_is_refused(made: Path, logs: Path) -> None:
+    with pytest.raises(ValueError, match="lies in two of"):
+        Load(f"{made},{logs}")
+
+
+def test_an_empty_directory_has_one_task_that_reads_nothing(tmp_path: Path) -> None:
+    load = Load(tmp_path)
+    assert len(load.tasks) == 1
+    assert load.table().num_rows == 0
