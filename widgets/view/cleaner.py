@@ -1,4 +1,4 @@
-"""A partition as the cleaner sees it: what of it is clean, dirty, not to be cleaned yet, and why."""
+"""A partition as the cleaner sees it: what is clean, what dirty, what must wait, and why."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
