@@ -83,7 +83,7 @@ def explain_cleaning(
         broker: its configuration.
         policy: whether the log is compacted.
         others: the compacted logs of the broker, this one among them.
-        problem: why cleaning it would fail; None if it would not, or nobody tried.
+        problem: why cleaning it would fail; empty if it would not; None: nobody tried.
     """
     rules = _Rules(found, last_clean_offset, now)
     return [
@@ -124,13 +124,17 @@ def _policy(policy: Policy) -> RuleVerdict:
         reason = "no configuration is known, and Kafka's default is delete: give config="
         return RuleVerdict("cleanup.policy", "unknown", None, "compact", reason, _GRAB)
     verdict: Word = "allows" if policy.is_compacted else "blocks"
-    return RuleVerdict("cleanup.policy", verdict, policy.text, "compact", policy.source, _GRAB)
+    reason = f"cleanup.policy = {policy.text} ({policy.source})"
+    return RuleVerdict("cleanup.policy", verdict, policy.text, "compact", reason, _GRAB)
 
 
 def _uncleanable(problem: str | None) -> RuleVerdict:
     kafka = f"{_MANAGER}isUncleanablePartition"
     if problem is None:
-        reason = "nothing in it would make cleaning fail; a broker forgets it when it starts"
+        reason = "there is nothing to clean that could fail"
+        return RuleVerdict("uncleanable", "allows", None, "no", reason, kafka)
+    if not problem:
+        reason = "cleaning it would not fail; a running broker may remember that it once did"
         return RuleVerdict("uncleanable", "allows", "no", "no", reason, kafka)
     reason = f"cleaning fails, and the log is left alone until the broker starts anew: {problem}"
     return RuleVerdict("uncleanable", "blocks", "yes", "no", reason, kafka)
@@ -248,6 +252,9 @@ class _Rules:
             if place - 1 > _NAMED:
                 reason += f" and {place - 1 - _NAMED} more"
             return RuleVerdict("order", "allows", place, len(order), reason, _GRAB)
+        if not policy.is_compacted:
+            reason = "the cleaner does not look at it"
+            return RuleVerdict("order", "blocks", None, len(order), reason, _GRAB)
         due = earliest_cleaning(self._log, self._last_clean_offset, self._now)
         reason = f"{len(order)} logs are to be cleaned now, this one is not"
         if due is None:

@@ -4,15 +4,16 @@ Data go to stdout, everything else to stderr. Exit codes, of every command:
 
     0    done; `verify`: nothing wrong; `search`: found
     1    `verify`: warnings; `search`: nothing found; `doctor`: something is slow or missing;
-         `predict`: a log is changed, or damage goes unnoticed
+         `predict`: a log is changed, or damage goes unnoticed; `explain`, `plan`, `what-if`: a log
+         cannot be loaded, or cleaning it fails
     2    `verify`: errors; `doctor`: the installation does not work; --strict: data were left out;
          `predict`: the broker does not start, or not with all directories
     3    not done: an argument makes no sense, or a path, topic or file cannot be read
     130  interrupted
     141  whoever read the output stopped reading it
 
-Nothing that is looked at is ever written to or locked; `recover` and `retention` change a copy, or
-what `--in-place` is given for.
+Nothing that is looked at is ever written to or locked; `recover`, `retention` and `compact` change
+a copy, or what `--in-place` is given for.
 """
 
 import importlib
@@ -38,8 +39,12 @@ COMMANDS: Final = {
     "export": "export",
     "verify": "verify",
     "predict": "predict",
+    "explain": "explain",
+    "plan": "plan",
+    "what-if": "what_if",
     "recover": "recover",
     "retention": "retention",
+    "compact": "compact",
     "lab": "open_lab",
     "doctor": "doctor",
 }
@@ -49,7 +54,8 @@ _EPILOG: Final = """\b
 Exit codes:
   0    done (verify: nothing wrong; search: found)
   1    verify: warnings; search: nothing found; doctor: something is slow or missing;
-       predict: a log is changed, or damage goes unnoticed
+       predict: a log is changed, or damage goes unnoticed; explain, plan, what-if: a log
+       cannot be loaded, or cleaning it fails
   2    verify: errors; doctor: the installation does not work; --strict: data were left out;
        predict: the broker does not start, or not with all directories
   3    not done: an argument makes no sense, or a path, topic or file cannot be read
@@ -158,8 +164,8 @@ def main() -> None:
     """Look into Kafka's log directories without a broker.
 
     A PATH is a log directory (an entry of log.dirs), several of one broker, the folder of one
-    partition, or a single file. Nothing is written to or locked, but by recover and retention, and
-    those work on copies unless --in-place is given.
+    partition, or a single file. Nothing is written to or locked, but by recover, retention and
+    compact, and those work on copies unless --in-place is given.
     """
 
 

@@ -79,5 +79,5 @@ def _row(
         is_due,
         order.index(name) + 1 if is_due else None,
         earliest_cleaning(found.log, checkpoint, now),
-        cleaning_problem(found, now, dry) if tries and is_due else None,
+        (cleaning_problem(found, now, dry) or None) if tries and is_due else None,
     )

@@ -134,7 +134,7 @@ def dirt_of(dry: DryLogs, log: Log, now: int) -> LogToClean:
 
 
 def cleaning_problem(found: LogToClean, now: int, dry: DryLogs) -> str | None:
-    """Return why cleaning a log would fail; None if it would not, or there is nothing to clean."""
+    """Return why cleaning a log would fail; empty if it would not, None: nothing is to clean."""
     start, end = found.first_dirty_offset, found.first_uncleanable_offset
     if start >= end:
         return None
@@ -142,7 +142,7 @@ def cleaning_problem(found: LogToClean, now: int, dry: DryLogs) -> str | None:
         plan_cleaning(found.log, start, end, now, CleanerConfig.of(dry.settings.broker))
     except (WorkbenchError, ValueError, OSError) as error:
         return str(error)
-    return None
+    return ""
 
 
 def cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
@@ -158,7 +158,8 @@ def cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
             return "it is cleaned"
         place = "next" if order.value == 1 else f"as number {order.value}"
         return f"it is cleaned {place}, of {order.threshold} logs"
-    text = f"it is not cleaned: {blocking.rule}: {blocking.reason}"
+    named = "" if blocking.reason.startswith(blocking.rule) else f"{blocking.rule}: "
+    text = f"it is not cleaned: {named}{blocking.reason}"
     if blocking.rule in {"log.cleaner.enable", "cleanup.policy", "uncleanable"}:
         return text
     if order.due is None:

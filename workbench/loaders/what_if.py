@@ -232,8 +232,10 @@ def _fate(dry: DryLogs, log: Log, now: int) -> tuple[PartitionFate, list[RuleVer
 def _clean(dry: DryLogs, log: Log, policy: Policy, now: int) -> tuple[int, int, str]:
     """Return the bytes that cleaning saves, the records that it drops, and why it does or not."""
     found = dirt_of(dry, log, now)
-    saved, dropped, problem = 0, 0, None
+    saved, dropped = 0, 0
+    problem: str | None = None
     if cleaning_order([found]):
+        problem = ""
         start, end = found.first_dirty_offset, found.first_uncleanable_offset
         try:
             cleaning = plan_cleaning(log, start, end, now, CleanerConfig.of(dry.settings.broker))

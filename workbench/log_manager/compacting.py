@@ -7,7 +7,7 @@ Kafka: LogCleaner.CleanerThread.cleanLog, LogManager.shutdown (4.2)
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -15,6 +15,7 @@ from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.rounds import Rounds, clean_rounds
 from workbench.errors import ConfigError
 from workbench.file_system.local import LOCAL, FileSystem
+from workbench.files.names import TopicPartition
 from workbench.log.clock import ManualClock
 from workbench.log.log import Log
 from workbench.log.scheduler import ManualScheduler
@@ -52,8 +53,8 @@ def compact_directory(
     path: str,
     times: Sequence[int],
     settings: Settings,
-    wanted: Callable[[Log], bool],
     *,
+    topics: Collection[str] = (),
     everything: bool = False,
     fs: FileSystem = LOCAL,
     observer: Observer | None = None,
@@ -65,14 +66,15 @@ def compact_directory(
         path: of the log directory; it is changed.
         times: of the rounds, ms, ascending.
         settings: of the broker and its topics.
-        wanted: tells of a log whether to clean it, due or not.
+        topics: whose logs are cleaned, due or not, whatever their policy; those that are known to
+            be compacted if none is named.
         everything: begin each round where a log does, as if nothing of it were clean.
         fs: what is written through.
         observer: is told each step.
         progress: called after each folder that is loaded.
 
     Returns:
-        A row for each log that was wanted, by topic and number.
+        A row for each of the logs, by topic and number.
 
     Raises:
         ConfigError: there is no cleaner.
@@ -104,7 +106,7 @@ def compact_directory(
         done = []
         for partition, log in sorted(manager.logs.items()):
             log.update_high_watermark(log.log_end_offset)
-            if not wanted(log):
+            if not _is_wanted(partition, topics, settings, offsets):
                 continue
             size, segments = log.size, _bases(log)
             rounds = clean_rounds(
@@ -119,6 +121,15 @@ def compact_directory(
     finally:
         finish(manager, clock)
     return done
+
+
+def _is_wanted(
+    partition: TopicPartition,
+    topics: Collection[str],
+    settings: Settings,
+    offsets: Container[TopicPartition],
+) -> bool:
+    return partition.topic in topics if topics else settings.is_compacted(partition, offsets)
 
 
 def _bases(log: Log) -> tuple[int, ...]:

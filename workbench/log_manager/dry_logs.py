@@ -97,13 +97,8 @@ class DryLogs:
         release(self._context)
 
     def is_compacted(self, topic_partition: TopicPartition) -> bool:
-        """Whether the cleaner works on a log, as far as is known.
-
-        Where no configuration tells, the cleaner's checkpoint does: only compacted logs are in it.
-        """
-        if self.settings.knows(topic_partition.topic, "cleanup.policy"):
-            return self.settings.config_of(topic_partition.topic).compact
-        return topic_partition in self.cleaner_offsets
+        """Whether the cleaner works on a log, as far as is known; see `Settings.is_compacted`."""
+        return self.settings.is_compacted(topic_partition, self.cleaner_offsets)
 
     def load(self, wanted: Callable[[FolderToLoad], bool]) -> None:
         """Load the logs of folders, those aside that were loaded; what fails is in `problems`.

@@ -5,11 +5,12 @@ of brokers, one of topics for all of them, and one for a single topic. Kafka kee
 asks what would be, or tells what was, gives them together.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from workbench.errors import ConfigError
+from workbench.files.names import TopicPartition
 from workbench.log.broker_config import BROKER_NAMES, BrokerConfig
 from workbench.log.broker_names import PLUGIN_PREFIXES
 from workbench.log.config import LogConfig
@@ -106,6 +107,20 @@ class Settings:
     def knows(self, topic: str, name: str) -> bool:
         """Whether a topic's configuration is told, be it only by the metadata not naming it."""
         return topic in self.stored or self.source(topic, name) != DEFAULT
+
+    def is_compacted(
+        self, topic_partition: TopicPartition, cleaner_offsets: Container[TopicPartition]
+    ) -> bool:
+        """Whether the cleaner works on a log, as far as is known.
+
+        Args:
+            topic_partition: whose log it is.
+            cleaner_offsets: the cleaner's checkpoint. Where no configuration tells, it does: only
+                compacted logs are in it.
+        """
+        if self.knows(topic_partition.topic, "cleanup.policy"):
+            return self.config_of(topic_partition.topic).compact
+        return topic_partition in cleaner_offsets
 
     def source(self, topic: str, name: str) -> str:
         """Return where the value of a topic's configuration is from, in words."""

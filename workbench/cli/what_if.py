@@ -1,0 +1,79 @@
+"""`kafka-workbench what-if`: what would be deleted and compacted under another configuration."""
+
+import click
+
+from workbench.cli.command import Command, as_json, open_logs
+from workbench.cli.explaining import FAILURES, takes_now
+from workbench.cli.output import console, print_json, print_table
+from workbench.cli.settings import named_values, takes_settings
+from workbench.loaders.what_if import PartitionFate, WhatIf
+from workbench.log_directory import what_if
+
+
+@click.command("what-if", cls=Command, short_help="Tell what another configuration would do.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
+)
+@takes_now
+@click.option("--why", is_flag=True, help="Also tell why, of each log.")
+@takes_settings
+@as_json
+def command(
+    *,
+    paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    now: int | None,
+    why: bool,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Tell what a broker would delete and compact if it were configured as --set says.
+
+    Retention works once on every log, and the cleaner once on every log that is due then; both on a
+    copy in memory: nothing is written. What is not set is as __cluster_metadata in the same
+    directories tells, or Kafka's default.
+
+    Example: --set retention.ms=3600000 --set orders:retention.bytes=1000000
+
+    Exit codes: 0 done, 1 a log could not be loaded.
+
+    With --json: an object with config, now and partitions.
+    """
+    result = what_if(open_logs(paths), named_values(settings), now=now, topics=topics or None)
+    if as_json:
+        print_json(result.as_dict())
+    else:
+        _print(result, why=why)
+    return FAILURES if any(fate.problem for fate in result) else 0
+
+
+def _print(result: WhatIf, *, why: bool) -> None:
+    from rich.text import Text
+
+    out = console()
+    print_table(
+        ["partition", "policy", "before", "deleted", "compacted", "after", "segments deleted"],
+        [_row(fate) for fate in result],
+        spare=["segments deleted", "policy"],
+    )
+    for fate in result:
+        reasons = [fate.retention, fate.cleaning] if why else []
+        told = [text for text in [*reasons, fate.problem] if text]
+        if told:
+            out.print(Text(f"\n{fate.topic}-{fate.partition}", style="bold"))
+        for text in told:
+            out.print(Text(f"  {text}", style="red" if text == fate.problem else ""))
+    click.echo(result.summary)
+
+
+def _row(fate: PartitionFate) -> list[object]:
+    return [
+        f"{fate.topic}-{fate.partition}",
+        fate.policy,
+        fate.size,
+        fate.deleted_bytes,
+        fate.compacted_bytes,
+        fate.size_after,
+        f"{fate.deleted_segments} of {fate.segments}",
+    ]
