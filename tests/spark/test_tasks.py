@@ -131,8 +131,10 @@ def test_columns_come_as_asked_and_nothing_else(logs: Path) -> None:
     table = Load(logs, columns="offset,VALUE").table()
     assert table.schema.names == ["offset", "value"]
     names = Load(logs, includeMetadata="true", includeHeaders="true").table().schema.names
-    assert names[7:] == ["headers", "producerId", "producerEpoch", "sequence", "leaderEpoch", "codec",
-                         "isTransactional", "isControl", "segment", "batchPosition"]  # fmt: skip
+    assert names[7:] == [
+        "headers", "producerId", "producerEpoch", "sequence", "leaderEpoch", "codec",
+        "isTransactional", "isControl", "segment", "batchPosition",
+    ]  # fmt: skip
 
 
 def test_metadata_tells_where_a_record_lies(logs: Path) -> None:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, OffsetOverflowError
 from workbench.files.reading import Problem, ProblemKind, ProblemList, raise_problem
+from workbench.record.remote import read_whole
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 
@@ -158,6 +159,9 @@ def read_entries(path: str, entry_size: int) -> EntryRun:
     Raises:
         OSError: the file cannot be read.
     """
+    remote = read_whole(path)
+    if remote is not None:
+        return decode_entries(remote, entry_size)
     descriptor = os.open(path, os.O_RDONLY)
     try:
         size = os.fstat(descriptor).st_size
@@ -178,6 +182,9 @@ def read_last_entry(path: str, entry_size: int) -> bytes:
     Raises:
         OSError: the file cannot be read.
     """
+    remote = read_whole(path)
+    if remote is not None:
+        return decode_entries(remote, entry_size).data[-entry_size:]
     descriptor = os.open(path, os.O_RDONLY)
     try:
         head = os.pread(descriptor, _HEAD_SIZE, 0)

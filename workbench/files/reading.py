@@ -17,6 +17,7 @@ from workbench.errors import (
     CorruptSnapshotError,
     UnsupportedFormatError,
 )
+from workbench.record.remote import read_whole
 
 ProblemKind = Literal[
     "unknown version",    # a broker of the versions known here refuses it
@@ -126,8 +127,10 @@ class SmallFile:
         Raises:
             OSError: the file cannot be read.
         """
-        with open(path, "rb") as file:
-            data = file.read(cls.size_limit + 1)
+        data = read_whole(path, cls.size_limit + 1)
+        if data is None:
+            with open(path, "rb") as file:
+                data = file.read(cls.size_limit + 1)
         return cls.decode(data, path, strict=strict)
 
     @classmethod

@@ -4,6 +4,8 @@ import os
 from functools import total_ordering
 from typing import Any
 
+from workbench.record.remote import files_at
+
 _GONE = (0, 0)  # size and time of a file that went away since it was listed
 
 
@@ -32,6 +34,11 @@ class FileEntry:
 
     def _asked(self) -> tuple[int, int]:
         if self._status is None:
+            remote = files_at(self.path)
+            if remote is not None:
+                entry = remote.entry(self.path)
+                self._status = _GONE if entry is None else (entry.size, entry.modified_ms)
+                return self._status
             try:
                 status = os.stat(self.path)
             except FileNotFoundError:
@@ -73,6 +80,15 @@ def list_folder(path: str) -> tuple[list[FileEntry], list[str]]:
     Raises:
         OSError: the folder cannot be listed.
     """
+    remote = files_at(path)
+    if remote is not None:
+        there = sorted(remote.entries(path))
+        listed = [
+            FileEntry(each.name, f"{path}/{each.name}", each.size, each.modified_ms)
+            for each in there
+            if not each.is_folder
+        ]
+        return listed, [each.name for each in there if each.is_folder]
     files: list[str] = []
     folders: list[str] = []
     with os.scandir(path) as entries:

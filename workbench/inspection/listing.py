@@ -10,7 +10,7 @@ Kafka: LogManager.loadLog, LocalLog.parseTopicPartitionName (4.2)
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from workbench.errors import LogDirectoryError
 from workbench.files import names
@@ -18,6 +18,7 @@ from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import TopicPartition
 from workbench.inspection.entries import FileEntry, list_folder
 from workbench.inspection.partition import Partition
+from workbench.record.remote import files_at
 
 IGNORED_FOLDERS: Final = frozenset({"remote-log-index-cache"})
 """Folders in a log directory that are no partitions and that a broker passes over."""
@@ -141,18 +142,31 @@ def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
 
 def _holds_segments(path: str) -> bool:
     """Return whether a folder is a partition's: it holds a file named like a segment's."""
+    remote = files_at(path)
+    if remote is not None:
+        return any(_is_segment_file(entry.name) for entry in remote.entries(path))
     with os.scandir(path) as entries:
-        return any(
-            (name := names.parse_file_name(entry.name)) is not None
-            and name.kind in {"log", "index"}
-            for entry in entries
-        )
+        return any(_is_segment_file(entry.name) for entry in entries)
+
+
+def _is_segment_file(name: str) -> bool:
+    parsed = names.parse_file_name(name)
+    return parsed is not None and parsed.kind in {"log", "index"}
+
+
+def _kind_of(path: str) -> Literal["file", "folder", "nothing"]:
+    remote = files_at(path)
+    if remote is None:
+        return "file" if os.path.isfile(path) else "folder" if os.path.isdir(path) else "nothing"
+    entry = remote.entry(path)
+    return "nothing" if entry is None else "folder" if entry.is_folder else "file"
 
 
 def _list_path(path: str, make: MakePartition) -> Root:
-    if os.path.isfile(path):
+    kind = _kind_of(path)
+    if kind == "file":
         return _alone(os.path.dirname(path) or ".", os.path.basename(path), make)
-    if not os.path.isdir(path):
+    if kind == "nothing":
         raise LogDirectoryError(path, "there is no such file or directory")
     return _alone(path, None, make) if _holds_segments(path) else _list_root(path, make)
 

@@ -71,8 +71,7 @@ class Segment:
             OSError: the file cannot be read.
         """
         with FileSource(self.path) as source:
-            status = os.fstat(source.descriptor)
-            version = (status.st_size, status.st_mtime_ns)
+            version = source.version
             if self._table is None or self._table[0] != version:
                 self._table = (version, scan_batches(source))
         return self._table[1]

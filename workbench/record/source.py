@@ -10,6 +10,8 @@ from typing import Final, Self
 import numpy as np
 import numpy.typing as npt
 
+from workbench.record.remote import RemoteFile, files_at
+
 _STEP: Final = 1 << 20  # bytes
 
 
@@ -24,16 +26,32 @@ class FileSource:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self.descriptor = -1
+        remote = files_at(path)
+        self._remote: RemoteFile | None = None if remote is None else remote.open(path)
+        if self._remote is None:
+            self.descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
 
     @property
     def size(self) -> int:
         """Size of the file now, in bytes."""
-        return os.fstat(self.descriptor).st_size
+        return self.version[0]
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """Size and time of the last change, in ns: another version of the file has another."""
+        if self._remote is not None:
+            return self._remote.size(), 0
+        status = os.fstat(self.descriptor)
+        return status.st_size, status.st_mtime_ns
 
     def read_into(self, buffer: npt.NDArray[np.uint8], position: int) -> int:
         """Fill ``buffer``, uint8[n], from ``position``; return how many bytes there were."""
         view = memoryview(buffer)
+        if self._remote is not None:
+            data = self._remote.read_at(len(view), position) if position < self.size else b""
+            view[: len(data)] = data
+            return len(data)
         done = 0
         while done < len(view):
             if hasattr(os, "preadv"):
@@ -60,6 +78,8 @@ class FileSource:
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
+        if self._remote is not None:
+            self._remote.close()
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1

@@ -15,6 +15,7 @@ from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.inspection.transactions import Transactions, read_transactions
 from workbench.loaders.plan import HIGHEST, SegmentRead, choose_partitions, plan_partition
+from workbench.loaders.remote import all_mounted
 from workbench.loaders.splits import pack, size_of, split, split_by_offsets
 from workbench.spark_source.offsets import LogEnds, Offsets
 from workbench.spark_source.options import SourceOptions
@@ -41,7 +42,7 @@ class Plan:
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._transactions = cache(read_transactions)
-        listing = list_log_directories(options.paths)
+        listing = list_log_directories(all_mounted(options.paths))
         chosen = choose_partitions(listing, options.topics, options.partitions)
         if options.pattern is not None:
             chosen = [p for p in chosen if self._fits(p)]

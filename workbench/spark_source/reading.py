@@ -1,6 +1,5 @@
 """A task: pieces of segments to Arrow batches as Spark takes them, through the one scan."""
 
-import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,9 +9,11 @@ from pyspark.sql.datasource import InputPartition
 
 from workbench.errors import CorruptRecordError, LogDirectoryError
 from workbench.loaders.plan import SegmentRead
+from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan import CorruptDataWarning
 from workbench.loaders.segment_batches import ReadOptions, SegmentBatch, read_segment
 from workbench.record.buffers import thread_pool
+from workbench.record.source import FileSource
 from workbench.spark_source.columns import (
     ALL_COLUMNS,
     DAMAGE_COLUMN,
@@ -36,6 +37,7 @@ class TaskReader:
     """What every task of a query does, sent to each of them.
 
     Attributes:
+        paths: the log directories.
         columns: names of the columns to give, in order.
         include_control: give control records too.
         fail_on_data_loss: a segment that was deleted or replaced since ends the job.
@@ -43,6 +45,7 @@ class TaskReader:
         batch_rows: rows of a batch at the most; None: any.
     """
 
+    paths: tuple[str, ...]
     columns: tuple[str, ...]
     include_control: bool
     fail_on_data_loss: bool
@@ -53,6 +56,7 @@ class TaskReader:
     def of(cls, options: SourceOptions, columns: tuple[str, ...]) -> "TaskReader":
         """Return the reader for a query with these options that wants these columns."""
         return cls(
+            options.paths,
             columns,
             options.include_control,
             options.fail_on_data_loss,
@@ -67,6 +71,7 @@ class TaskReader:
             CorruptRecordError: a batch is damaged, and damage is to end the job.
             LogDirectoryError: a segment was deleted or replaced since the job was planned.
         """
+        all_mounted(self.paths)
         wanted = [ALL_COLUMNS[name].scan_name for name in self.columns if name != DAMAGE_COLUMN]
         options = ReadOptions(
             tuple(dict.fromkeys(wanted)) or ("offset",), include_control=self.include_control
@@ -105,7 +110,8 @@ class TaskReader:
         """
         segment = planned.segment
         try:
-            size = os.stat(segment.path).st_size
+            with FileSource(segment.path) as source:
+                size = source.size
         except FileNotFoundError:
             self._note_loss(planned, "was deleted")
             return None

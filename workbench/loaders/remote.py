@@ -1,0 +1,88 @@
+"""Log directories that lie elsewhere: S3, HDFS and whatever else `pyarrow.fs` can read by a URI.
+
+Credentials and endpoints come from where pyarrow takes them: the environment, or the URI's query
+(``s3://bucket/logs?endpoint_override=host:9000&scheme=http``).
+"""
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
+
+from workbench.record.remote import RemoteEntry, mount
+
+
+class ArrowFiles:
+    """A folder of a pyarrow file system, read below a prefix.
+
+    Args:
+        files: a `pyarrow.fs.FileSystem`.
+        prefix: what paths begin with.
+        folder: what stands for the prefix in ``files``.
+    """
+
+    def __init__(self, files: Any, prefix: str, folder: str) -> None:
+        self._files = files
+        self._prefix = prefix
+        self._folder = folder
+
+    def _inside(self, path: str) -> str:
+        return (self._folder + path.removeprefix(self._prefix)).rstrip("/")
+
+    def open(self, path: str) -> Any:
+        """Open a file.
+
+        Raises:
+            OSError: it cannot be opened.
+        """
+        return self._files.open_input_file(self._inside(path))
+
+    def entry(self, path: str) -> RemoteEntry | None:
+        """Return what is at a path; None when there is nothing."""
+        from pyarrow.fs import FileType
+
+        info = self._files.get_file_info(self._inside(path))
+        return None if info.type == FileType.NotFound else _entry(info)
+
+    def entries(self, path: str) -> list[RemoteEntry]:
+        """Return what is in a folder.
+
+        Raises:
+            OSError: it cannot be listed.
+        """
+        from pyarrow.fs import FileSelector
+
+        return [
+            _entry(info) for info in self._files.get_file_info(FileSelector(self._inside(path)))
+        ]
+
+
+def _entry(info: Any) -> RemoteEntry:
+    is_folder = not info.is_file
+    return RemoteEntry(info.base_name, is_folder, info.size or 0, (info.mtime_ns or 0) // 1_000_000)
+
+
+@cache
+def mounted(path: str) -> str:
+    """Make a path readable in this process, and return it without what only tells how.
+
+    A path without a scheme is returned as it is.
+
+    Raises:
+        OSError: the place cannot be reached, or pyarrow knows no such scheme.
+    """
+    if "://" not in path:
+        return path
+    from pyarrow.fs import FileSystem
+
+    files, folder = FileSystem.from_uri(path)
+    parts = urlsplit(path)
+    host = parts.netloc.rpartition("@")[2]
+    prefix = f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
+    mount(prefix, ArrowFiles(files, prefix, folder.rstrip("/")))
+    return prefix
+
+
+def all_mounted(paths: Iterable[str]) -> tuple[str, ...]:
+    """Do what `mounted` does for several paths."""
+    return tuple(map(mounted, paths))
