@@ -24,11 +24,13 @@ class FileSource:
         OSError: the file cannot be opened.
     """
 
+    _remote: RemoteFile | None = None  # also of the engine's files, which are always here
+
     def __init__(self, path: str) -> None:
         self.path = path
         self.descriptor = -1
         remote = files_at(path)
-        self._remote: RemoteFile | None = None if remote is None else remote.open(path)
+        self._remote = None if remote is None else remote.open(path)
         if self._remote is None:
             self.descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
 
