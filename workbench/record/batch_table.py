@@ -175,7 +175,7 @@ def scan_batches(source: FileSource, start: int = 0, stop: int | None = None) ->
     window = np.empty(_WINDOW, np.uint8)
     count, position = 0, start
     while True:
-        if dispatch.HAS_PREAD:
+        if dispatch.HAS_PREAD and source.descriptor >= 0:
             got = dispatch.scan_file(source.descriptor, position, file_end, window, rows[count:])
         else:
             got = _scan_in_windows(source, position, file_end, rows[count:])
