@@ -1,15 +1,9 @@
-"""Kafka's behaviours of the log cleaner, which is still being built.
+"""Kafka's behaviours of the log cleaner.
 
 CL LogCleanerTest, CM LogCleanerManagerTest, CI LogCleanerIntegrationTest, OM OffsetMapTest.
 """
 
 from typing import Final
-
-_TO_COME: Final = {
-    "CL-10", "CL-23", "CL-28", "CL-30", "CL-37", "CL-40",
-    "CM-1", "CM-2", "CM-4", "CM-5", "CM-6", "CM-7", "CM-8", "CM-11",
-    "CI-1", "CI-2", "CI-3", "CI-4", "CI-5", "CI-6", "CI-7", "CI-8",
-}  # fmt: skip
 
 CLEANING: Final[dict[str, str]] = {
     "CL-1": "old values go, newest stay",
@@ -76,7 +70,3 @@ CLEANING: Final[dict[str, str]] = {
     "OM-3": "offsets of the map",
     "OM-4": "how full the map is",
 }
-
-NOT_OF_CLEANING: Final[dict[str, str]] = dict.fromkeys(
-    sorted(_TO_COME), "not held yet: the log cleaner is still being built"
-)
