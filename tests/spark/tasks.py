@@ -36,6 +36,13 @@ class Load:
 
 
 def rows(table: pa.Table, *columns: str) -> list[dict[str, Any]]:
-    """Return the rows of a table by topic, partition and offset; ``columns`` beside those."""
+    """Return the rows of a table by topic, partition and offset; ``columns`` beside those.
+
+    Times are numbers: some are beyond what a datetime can be.
+    """
     ordered = table.select([*ORDER, *columns]).sort_by([(name, "ascending") for name in ORDER])
+    if "timestamp" in columns:
+        place = ordered.schema.get_field_index("timestamp")
+        times = ordered.column(place).cast(pa.int64())
+        ordered = ordered.set_column(place, "timestamp", times)
     return ordered.to_pylist()  # type: ignore[no-any-return]

@@ -135,6 +135,7 @@ def put(segments: Path, folder: Path) -> None:
 def load(spark: Any, form: str, broker: Broker, options: dict[str, Any]) -> Any:
     """Return the rows that a source gives, in the order of their offsets."""
     reader = spark.read.format(form).option("kafka.bootstrap.servers", broker.bootstrap)
+    reader = reader.option("kafkaConsumer.pollTimeoutMs", "30000")
     for name, value in options.items():
         reader = reader.option(name, json.dumps(value) if isinstance(value, dict) else str(value))
     frame = reader.load() if form == "kafka" else reader.load(str(broker.data))
@@ -169,8 +170,6 @@ def test_streams_give_the_same_rows(spark: Any, broker: Broker, tmp_path: Path) 
             .option("maxOffsetsPerTrigger", "300")
             .option("path", str(broker.data))
         )
-        if form == "kafka-log":
-            stream = stream.option("kafka.isolation.level", "read_uncommitted")
         target = str(tmp_path / form)
         query = (
             stream.load()

@@ -1,12 +1,18 @@
 """The Spark data source on a local session: the same rows as a scan, in Spark's own columns."""
 
+import os
+import signal
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import workbench as wb
-from tests.golden.cases import open_case
+from tests.golden.cases import CASES, Case, open_case
+from tests.spark.tasks import rows
 from workbench.inspection.listing import list_log_directories
 from workbench.loaders.scan import Scan
 from workbench.loaders.splits import pack
@@ -73,10 +79,96 @@ def test_a_topic_may_be_chosen_by_pattern(spark: Any, logs: Path) -> None:
 
 def test_one_frame_with_two_filters_answers_both(spark: Any, logs: Path) -> None:
     """Spark 4.1 to 4.3 get this wrong for sources that take filters: ours must never."""
-    frame = spark.read.format("kafka-log").load(str(logs))
-    everything = frame.count()
-    assert 0 < frame.where("offset < 5").count() < everything
-    assert frame.count() == everything
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    try:
+        frame = spark.read.format("kafka-log").option("subscribe", "java-none").load(str(logs))
+        everything = frame.count()
+        assert 0 < frame.where("offset < 5").count() < everything
+        assert frame.count() == everything
+        both = frame.where("offset < 5").union(frame.where("offset >= 5"))
+        assert both.count() == everything
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+def test_spark_finds_the_format_without_registration(spark: Any, logs: Path) -> None:
+    other = spark.newSession()
+    assert other.read.format("kafka-log").option("subscribe", "java-none").load(str(logs)).count()
+
+
+def test_a_schema_of_the_users_chooses_columns(spark: Any, logs: Path) -> None:
+    frame = spark.read.format("kafka-log").schema("value binary, offset bigint").load(str(logs))
+    assert frame.columns == ["value", "offset"]
+    assert frame.toArrow().num_rows == wb.open_log_directory(logs).scan().count()
+    wrong = spark.read.format("kafka-log").schema("value string")
+    with pytest.raises(Exception, match="the schema asks for value string"):
+        wrong.load(str(logs)).collect()
+
+
+def test_sql_reads_a_view_of_a_log_directory(spark: Any, logs: Path) -> None:
+    spark.sql(
+        "CREATE TEMPORARY VIEW records USING `kafka-log` "
+        f"OPTIONS (path '{logs}', subscribe 'java-none', includeMetadata 'true')"
+    )
+    (row,) = spark.sql("SELECT count(*), min(codec), max(segment) FROM records").collect()
+    spark.catalog.dropTempView("records")
+    scan = wb.open_log_directory(logs).scan(topics="java-none")
+    assert row[0] == scan.count()
+    assert (row[1], row[2]) == (
+        "none",
+        max(s.base_offset for p in scan.partitions for s in p.segments),
+    )
+
+
+def test_a_task_that_dies_is_tried_again_and_gives_each_record_once(
+    spark: Any, logs: Path, tmp_path: Path
+) -> None:
+    died = str(tmp_path / "died")
+
+    def die_once(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch
+            if not os.path.exists(died):
+                Path(died).touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    frame = spark.read.format("kafka-log").option("maxPartitionBytes", "1k").load(str(logs))
+    kept = frame.select("topic", "partition", "offset")
+    found = kept.mapInArrow(die_once, kept.schema).toArrow()
+    assert os.path.exists(died)
+    assert rows(found) == rows(wb.open_log_directory(logs).scan().to_arrow())
+
+
+def test_every_golden_case_gives_the_rows_of_a_scan(
+    spark: Any, golden: Callable[[str], Case], tmp_path: Path
+) -> None:
+    """One log directory of links to the partitions of all cases, the sound and the damaged ones."""
+    for number, case in enumerate(CASES):
+        opened = golden(case.name)
+        for partition in wb.open_log_directory(opened.directory(opened.labels[-1])).values():
+            if partition.kind == "log":
+                name = f"{number}.{partition.topic}-{partition.partition}"
+                (tmp_path / name).symlink_to(partition.path)
+    columns = ("key", "value", "timestamp", "headers")
+    reader = spark.read.format("kafka-log").option("includeHeaders", "true")
+    reader = reader.option("failOnDataLoss", "false").option("maxPartitionBytes", "64k")
+    logs = wb.open_log_directory(tmp_path)
+    for level in ("read_uncommitted", "read_committed"):
+        frame = reader.option("kafka.isolation.level", level).load(str(tmp_path))
+        found = rows(frame.toArrow(), *columns)
+        with warnings.catch_warnings(action="ignore", category=wb.CorruptDataWarning):
+            expected = to_spark(logs.scan(isolation_level=level).to_arrow(), *columns)
+        assert found == expected
+
+
+def to_spark(table: pa.Table, *columns: str) -> list[dict[str, Any]]:
+    """Return the rows of a scan as Spark has them: times in us where they fit, no empty headers."""
+    kept = table.column("timestamp").cast(pa.int64()).to_pylist()
+    times = [None if time is None or time > 2**63 // 1000 else time * 1000 for time in kept]
+    stamps = pa.array(times, pa.timestamp("us", tz="UTC"))
+    place = table.schema.get_field_index("timestamp")
+    found = rows(table.set_column(place, "timestamp", stamps), *columns)
+    return [{**row, "headers": row["headers"] or None} for row in found]
 
 
 def test_a_segment_is_a_task_of_its_own_when_tasks_are_small(spark: Any, logs: Path) -> None:

@@ -1,0 +1,148 @@
+"""Streams: micro-batches without loss or repeat, over logs that grow, are cut, or lose segments."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.spark.tasks import rows
+from workbench.errors import OffsetOutOfRangeError
+from workbench.loaders.scan import Scan
+from workbench.spark_source.options import parse_options
+from workbench.spark_source.planning import DataLossWarning
+from workbench.spark_source.streaming import KafkaLogStreamReader, limited
+
+pytestmark = pytest.mark.spark
+
+
+def append(logs: Path, count: int, topic: str = "orders", partition: int = 0) -> None:
+    with wb.LogManager([logs]) as manager:
+        log = manager.get_or_create_log(topic, partition)
+        for _ in range(0, count, 10):
+            log.append([(b"key", b"value")] * min(count, 10))
+
+
+def reader_of(logs: Path, **options: object) -> KafkaLogStreamReader:
+    given = {"path": str(logs), **{name: str(value) for name, value in options.items()}}
+    parsed = parse_options(given, streaming=True)
+    return KafkaLogStreamReader(parsed, parsed.columns)
+
+
+def read(reader: KafkaLogStreamReader, start: dict[str, Any], end: dict[str, Any]) -> list[Any]:
+    """Return topic, partition and offset of what a micro-batch reads."""
+    found = [
+        tuple(row.values())
+        for task in reader.partitions(start, end)
+        for batch in reader.read(task)
+        for row in batch.select(["topic", "partition", "offset"]).to_pylist()
+    ]
+    return sorted(found)
+
+
+def test_a_stream_starts_at_the_latest_offset_unless_it_is_told_where(tmp_path: Path) -> None:
+    append(tmp_path, 30)
+    assert reader_of(tmp_path).initialOffset() == {"orders": {"0": 30}}
+    assert reader_of(tmp_path, startingOffsets="earliest").initialOffset() == {"orders": {"0": 0}}
+    told = reader_of(tmp_path, startingOffsets='{"orders":{"0":12}}')
+    assert told.initialOffset() == {"orders": {"0": 12}}
+
+
+def test_a_micro_batch_takes_what_is_new_and_new_partitions_from_their_start(
+    tmp_path: Path,
+) -> None:
+    append(tmp_path, 20)
+    reader = reader_of(tmp_path)
+    start = reader.initialOffset()
+    append(tmp_path, 10)
+    append(tmp_path, 20, partition=1)
+    end = reader.latestOffset(start)
+    assert end == {"orders": {"0": 30, "1": 20}}
+    expected = [("orders", 0, at) for at in range(20, 30)] + [("orders", 1, at) for at in range(20)]
+    assert read(reader, start, end) == expected
+    assert reader.latestOffset(end) == end
+    assert read(reader, end, end) == []
+
+
+def test_a_batch_that_is_not_finished_is_not_read_yet(tmp_path: Path) -> None:
+    append(tmp_path, 20)
+    (segment,) = (tmp_path / "orders-0").glob("*.log")
+    whole = segment.read_bytes()
+    segment.write_bytes(whole[:-7])
+    reader = reader_of(tmp_path, startingOffsets="earliest")
+    start = reader.initialOffset()
+    end = reader.latestOffset(start)
+    assert end == {"orders": {"0": 10}}
+    assert len(read(reader, start, end)) == 10
+    segment.write_bytes(whole)
+    assert len(read(reader, end, reader.latestOffset(end))) == 10
+
+
+def test_what_available_now_means_is_fixed_at_the_start(tmp_path: Path) -> None:
+    append(tmp_path, 20)
+    reader = reader_of(tmp_path, startingOffsets="earliest")
+    reader.prepareForTriggerAvailableNow()
+    append(tmp_path, 20)
+    assert reader.latestOffset(reader.initialOffset()) == {"orders": {"0": 20}}
+    assert reader.reportLatestOffset() == {"orders": {"0": 40}}
+
+
+def test_segments_that_went_away_end_the_query_or_are_left_out(tmp_path: Path) -> None:
+    with wb.LogManager([tmp_path]) as manager:
+        log = manager.get_or_create_log("orders", 0)
+        for at in range(4):
+            if at == 2:
+                log.roll()
+            log.append([(b"key", b"value")] * 10)
+    for file in (tmp_path / "orders-0").glob(f"{0:020d}.*"):
+        file.unlink()
+    start, end = {"orders": {"0": 5}}, {"orders": {"0": 40}}
+    with pytest.raises(OffsetOutOfRangeError, match="offset 5"):
+        reader_of(tmp_path).partitions(start, end)
+    with pytest.warns(DataLossWarning):
+        found = read(reader_of(tmp_path, failOnDataLoss="false"), start, end)
+    assert found == [("orders", 0, at) for at in range(20, 40)]
+
+
+def test_a_log_that_was_cut_ends_the_query_or_keeps_its_place(tmp_path: Path) -> None:
+    append(tmp_path, 20)
+    start = {"orders": {"0": 30}}
+    with pytest.raises(OffsetOutOfRangeError, match="offset 30"):
+        reader_of(tmp_path).latestOffset(start)
+    with pytest.warns(DataLossWarning):
+        assert reader_of(tmp_path, failOnDataLoss="false").latestOffset(start) == start
+
+
+def test_a_limit_is_shared_by_what_each_partition_has_left() -> None:
+    starts, ends = {"a-0": 0, "b-0": 100, "c-0": 7}, {"a-0": 900, "b-0": 200, "c-0": 7}
+    assert limited(starts, ends, 1000) == ends
+    assert limited(starts, ends, 100) == {"a-0": 90, "b-0": 110, "c-0": 7}
+    assert sum(limited(starts, ends, 1).values()) == sum(starts.values()) + 1
+
+
+def test_a_stream_goes_on_where_its_checkpoint_ends(spark: Any, tmp_path: Path) -> None:
+    logs, target = tmp_path / "logs", str(tmp_path / "out")
+    logs.mkdir()
+    append(logs, 250)
+    append(logs, 30, partition=1)
+
+    def run() -> int:
+        """Read all there is; return the number of micro-batches that had records."""
+        query = (
+            spark.readStream.format("kafka-log")
+            .option("startingOffsets", "earliest")
+            .option("maxOffsetsPerTrigger", "100")
+            .load(str(logs))
+            .writeStream.format("parquet")
+            .option("checkpointLocation", f"{target}-checkpoint")
+            .trigger(availableNow=True)
+            .start(target)
+        )
+        assert query.awaitTermination(200)
+        return sum(1 for progress in query.recentProgress if progress["numInputRows"])
+
+    assert run() == 3
+    append(logs, 20)
+    assert run() == 1
+    expected = Scan(wb.open_log_directory(logs).listing).to_arrow()
+    assert rows(spark.read.parquet(target).toArrow()) == rows(expected)
