@@ -74,7 +74,7 @@ def what_if(
 
     Raises:
         ConfigError: a configuration's name or value is wrong.
-        LogDirectoryError: a path does not exist, or a broker would not use it.
+        LogDirectoryError: a path does not exist, or is a file.
 
     Kafka: LogManager.cleanupLogs, LogCleaner.CleanerThread.cleanFilthiestLog (4.2)
     """

@@ -22,6 +22,7 @@ from workbench.loaders.record_sizes import RecordSizes, read_record_sizes
 from workbench.loaders.rows import table_of
 
 _REASONS: Final = list(Reason)
+_CODES: Final = np.array([int(reason) for reason in _REASONS], np.uint8)
 _KEEPINGS: Final = {
     Keeping.NOTHING: None,
     Keeping.LAST_OF_PRODUCER: "last batch of a producer",
@@ -215,7 +216,7 @@ def _record_columns(numbered: tuple[int, CleaningRound]) -> list[pa.Array]:
     number, each = numbered
     decisions = each.decisions
     batches = decisions.batches[decisions.batch]
-    places = np.searchsorted(_REASONS, decisions.reasons).astype(np.int8)
+    places = np.searchsorted(_CODES, decisions.reasons).astype(np.int8)
     reasons = pa.DictionaryArray.from_arrays(
         arrow.integers(places, pa.int8(), arrow.NO_ABSENT),
         arrow.strings([reason.text for reason in _REASONS]),

@@ -26,7 +26,7 @@ def cleaning_rows(
 
     Raises:
         ConfigError: a configuration's name or value is wrong.
-        LogDirectoryError: a broker would not use a directory.
+        LogDirectoryError: a single file was opened.
     """
     moment = time_or_now(now)
     with open_dry(listing.log_directories, config, moment) as dry:

@@ -55,7 +55,7 @@ def open_dry(paths: Iterable[str], config: Config, now: int) -> DryLogs:
 
     Raises:
         ConfigError: a configuration's name or value is wrong.
-        LogDirectoryError: a directory is not there, or a broker would not use it.
+        LogDirectoryError: a directory is not there.
     """
     directories = [os.path.abspath(path) for path in paths]
     return DryLogs(directories, settings_of(list_log_directories(directories), config), now)

@@ -37,11 +37,12 @@ class DryLogs:
         clock: of all logs; it stands still.
         logs: those that were loaded and are in use; every record counts as replicated.
         cleaner_offsets: the cleaner's checkpoints, of all directories.
-        problems: partition → why its log could not be loaded.
+        problems: partition → why its log could not be loaded; also where a broker would not use the
+            directory, since a checkpoint is damaged.
 
     Raises:
-        LogDirectoryError: a directory is named twice, or a broker would not use it: a checkpoint
-            is damaged.
+        LogDirectoryError: a directory is named twice.
+        OSError: one cannot be listed.
     """
 
     def __init__(self, directories: Iterable[str], settings: Settings, now: int) -> None:
@@ -64,8 +65,15 @@ class DryLogs:
         for directory in self._context.directories.values():
             try:
                 self._list(directory)
-            except StorageError as error:
-                raise LogDirectoryError(directory.path, str(error)) from error
+            except (StorageError, OSError) as error:
+                self._give_up(directory, error)
+
+    def _give_up(self, directory: ManagedDirectory, error: Exception) -> None:
+        """Note that a broker would not use a directory."""
+        refusal = LogDirectoryError(directory.path, f"a broker would not use it: {error}")
+        for folder in directory.partition_folders():
+            if folder.topic_partition is not None:
+                self.problems[folder.topic_partition] = refusal
 
     def _list(self, directory: ManagedDirectory) -> None:
         clean = directory.take_marker()

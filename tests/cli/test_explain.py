@@ -1,0 +1,67 @@
+from pathlib import Path
+
+from tests.cli.program import run
+from tests.log_manager.test_predict import snapshot
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+SHOP = SAMPLES / "shop-4.3.1"
+NOW = ("--now", "2026-01-01")
+
+
+def test_each_rule_is_told_with_its_verdict() -> None:
+    before = snapshot(SHOP)
+    outcome = run("explain", SHOP, "-p", "customers-0", *NOW)
+    assert outcome.code == 0
+    lines = outcome.out.splitlines()
+    assert lines[0].startswith("customers-0, compaction: it is not cleaned: ")
+    (ratio,) = [line for line in lines if line.startswith("min.cleanable.dirty.ratio")]
+    assert ratio.split()[1] == "blocks"
+    assert "LogCleanerManager.grabFilthiestCompactedLog" in ratio
+    assert any(line.startswith("customers-0, deletion: ") for line in lines)
+    assert snapshot(SHOP) == before
+
+
+def test_settings_count_and_one_side_can_be_asked_for() -> None:
+    options = ("-p", "customers-0", *NOW, "--set", "min.cleanable.dirty.ratio=0.5", "--cleaning")
+    outcome = run("explain", SHOP, *options)
+    assert "it is cleaned next, of 2 logs" in outcome.out
+    assert "deletion" not in outcome.out
+    retention = run("explain", SHOP, "-p", "orders-0", *NOW, "--retention", "--json").json
+    assert retention[0]["cleaning"] is None
+    assert retention[0]["retention"]["conclusion"].startswith("4 of 4 segments go")
+
+
+def test_json_holds_every_row() -> None:
+    (row,) = run("explain", SHOP, "-p", "payments-1", *NOW, "--json").json
+    assert set(row) == {"partition", "cleaning", "retention", "problem"}
+    assert row["cleaning"]["now"] == 1_767_225_600_000
+    rules = [rule["rule"] for rule in row["cleaning"]["rules"]]
+    assert rules[0] == "log.cleaner.enable"
+    assert rules[-1] == "order"
+    verdicts = {rule["segment"]: rule["verdict"] for rule in row["retention"]["rules"]}
+    assert verdicts[475] == "not asked"
+
+
+def test_what_cannot_be_loaded_is_told_and_counts_as_a_failure() -> None:
+    options = ("-t", "garbage-epochs", "-t", "healthy", "--now", "2026-11-21")
+    outcome = run("explain", SAMPLES / "damaged", *options)
+    assert outcome.code == 1
+    assert "garbage-epochs-0: " in outcome.out
+    assert "healthy-0, deletion: " in outcome.out
+    assert run("explain", SAMPLES / "damaged", *options, "--json").json[0]["problem"]
+
+
+def test_the_clusters_own_log_is_left_out_unless_it_is_named() -> None:
+    assert "__cluster_metadata" not in run("explain", SAMPLES / "era-3.9.1", *NOW).out.replace(
+        "(__cluster_metadata)", ""
+    )
+    outcome = run("explain", SAMPLES / "era-3.9.1", *NOW, "-t", "__cluster_metadata")
+    assert outcome.code == 1
+    assert "KRaft keeps it itself" in outcome.out
+
+
+def test_arguments_without_a_meaning_fail() -> None:
+    assert run("explain", SHOP, "--now", "soon").code == 3
+    assert run("explain", SHOP, "--set", "no.such.name=1").code == 3
+    assert run("explain", SHOP, "-t", "nothing").code == 3
+    assert run("explain", SHOP / "orders-0" / f"{0:020d}.log").code == 3

@@ -1,0 +1,272 @@
+"""What a partition says becomes of it is what brokers and the engine do."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import pytest
+
+import workbench
+from tests.golden.cases import Case, names
+from tests.golden.compaction import Round, compactions_of
+from tests.log_manager.test_predict import snapshot
+from workbench.cleaner.decisions import Reason
+from workbench.errors import ConfigError, LogDirectoryError
+from workbench.inspection.partition import Partition
+from workbench.loaders import schemas
+from workbench.loaders.cleaning_plan import CleaningPlan
+
+Golden = Callable[[str], Case]
+
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
+DAY = 86_400_000  # ms
+NOW = 1_767_225_600_000  # 2026: all times of the shop's customers have passed
+
+COMPACTED = [
+    name for name in names("compact-", version="4.") if name != "4.2.0-compact-delete"
+]  # there retention works on the same logs
+
+
+def _offsets(partition: Partition) -> list[int]:
+    """Return the offsets of all records, those of markers too."""
+    return [
+        offset
+        for segment in partition.segments
+        for chunk in segment.read(options=0)
+        for offset in chunk.columns.offsets.tolist()
+    ]
+
+
+def _left(partition: Partition, plan: CleaningPlan) -> list[int]:
+    """Return the offsets of the records that a plan leaves."""
+    table = plan.decisions
+    dropped = set(table.filter(pc.invert(table["is_kept"]))["offset"].to_pylist())
+    return [offset for offset in _offsets(partition) if offset not in dropped]
+
+
+def _settings(broker: Any, topic: str, own: Any) -> dict[str, Any]:
+    return {**broker, **{f"{topic}:{name}": value for name, value in own.items()}}
+
+
+@pytest.mark.parametrize("name", COMPACTED)
+def test_a_plan_drops_the_records_that_a_broker_dropped(name: str, golden: Golden) -> None:
+    planned = 0
+    for compaction in compactions_of(golden(name)):
+        pair = compaction.pair
+        before = workbench.open_log_directory(pair.before)
+        after = workbench.open_log_directory(pair.after)
+        for folder, rounds in compaction.rounds.items():
+            topic = before[folder].topic
+            plan = before[folder].plan_cleaning(
+                _settings(pair.broker, topic, pair.config_of(topic)), now=_times(rounds)
+            )
+            assert _left(before[folder], plan) == _offsets(after[folder]), (pair.name, folder)
+            assert plan.size == before[folder].size
+            assert len(plan.rounds) == len(rounds)
+            assert plan.rounds[-1].end_offset == rounds[-1].end
+            planned += 1
+    assert planned
+
+
+def _times(rounds: list[Round]) -> list[int]:
+    return [each.now for each in rounds]
+
+
+@pytest.fixture(name="customers")
+def customers_() -> Partition:
+    return workbench.open_log_directory(SHOP)["customers-0"]
+
+
+def test_a_plan_accounts_for_every_record_and_byte() -> None:
+    before = snapshot(SHOP)
+    customers = workbench.open_log_directory(SHOP)["customers-0"]
+    plan = customers.plan_cleaning(now=NOW)
+    assert plan.decisions.schema == schemas.RECORD_DECISIONS
+    assert plan.batches.schema == schemas.BATCH_DECISIONS
+    assert pc.sum(plan.batches["record_count"]).as_py() == len(plan.decisions)
+    saved = pc.sum(pc.subtract(plan.batches["size"], plan.batches["new_size"])).as_py()
+    assert plan.size_after == customers.size - saved
+    reasons = plan.reasons()
+    assert reasons.schema == schemas.REASONS
+    assert pc.sum(reasons["records"]).as_py() == len(plan.decisions)
+    keys = plan.keys(limit=10_000)
+    assert keys.schema == schemas.PLANNED_KEYS
+    assert pc.sum(keys["records"]).as_py() == len(plan.decisions)
+    gone = reasons.filter(pc.invert(reasons["is_kept"]))
+    assert pc.sum(keys["dropped_records"]).as_py() == pc.sum(gone["records"]).as_py() == 612
+    assert pc.sum(keys["dropped_bytes"]).as_py() == pc.sum(gone["bytes"]).as_py()
+    assert snapshot(SHOP) == before
+
+
+def test_why_a_record_goes_names_the_one_that_supersedes_it(customers: Any) -> None:
+    plan = customers.plan_cleaning(now=NOW)
+    (why,) = plan.why(1000)
+    assert why == f"round 1: dropped: {Reason.SUPERSEDED.text} at offset 1505"
+    with pytest.raises(LookupError, match="no round decides about offset 1526"):
+        plan.why(1526)
+    rows = plan.decisions
+    newer = rows["newer_offset"].to_numpy(zero_copy_only=False)
+    superseded = np.array(rows["reason"].to_pylist()) == Reason.SUPERSEDED.text
+    assert (np.isnan(newer.astype(float)) == ~superseded).all()
+
+
+def test_what_is_written_now_is_what_was_planned(tmp_path: Path, customers: Any) -> None:
+    from workbench.log_manager.compacting import compact_directory
+    from workbench.log_manager.settings import Settings
+
+    times = [NOW, NOW + DAY + 1]
+    plan = customers.plan_cleaning(now=times, everything=True)
+    shutil.copytree(SHOP, tmp_path / "copy")
+    done = compact_directory(
+        str(tmp_path / "copy"), times, Settings.of({}), topics=["customers"], everything=True
+    )
+    (mine,) = [each for each in done if each.partition == "customers-0"]
+    assert mine.size_after == plan.size_after
+    after = workbench.open_log_directory(tmp_path / "copy")["customers-0"]
+    assert _offsets(after) == _left(customers, plan)
+    assert after.size == plan.size_after
+
+
+def test_two_rounds_let_tombstones_go(customers: Any) -> None:
+    plan = customers.plan_cleaning(now=[NOW, NOW + DAY + 1], everything=True)
+    counts = {(number, reason): count for number, reason, count in plan.counts()}
+    tombstones = counts[1, Reason.TOMBSTONE_HORIZON_SET]
+    assert counts[2, Reason.TOMBSTONE_HORIZON_PASSED] == tombstones == 9
+    assert (2, Reason.SUPERSEDED) not in counts
+
+
+def test_where_nothing_is_to_be_cleaned_a_plan_says_why(customers: Any) -> None:
+    plan = customers.plan_cleaning(now=NOW, passes=2)
+    assert len(plan.rounds) == 1
+    assert "nothing to clean in round 2" in plan.problem
+    assert "the active segment is at 1521" in str(plan)
+    empty = workbench.open_log_directory(SHOP)["returns-0"].plan_cleaning(now=NOW)
+    assert (empty.rounds, empty.size_after, len(empty.decisions)) == ((), 0, 0)
+    assert len(empty.batches) == len(empty.reasons()) == len(empty.keys()) == 0
+    assert "nothing to clean" in empty._repr_html_()
+
+
+def test_a_plan_shows_itself(customers: Any) -> None:
+    plan = customers.plan_cleaning(now=NOW)
+    shown = plan._repr_html_()
+    assert "174,064 bytes become 44,521; 612 of 822 records go" in shown
+    assert Reason.SUPERSEDED.text in shown
+    assert "a broker would still wait" in shown
+    assert plan.summary in repr(plan)
+    rounds = plan.as_dict()["rounds"]
+    assert rounds[0]["records"]["superseded"] == 612
+    assert sum(rounds[0]["batches"].values()) == len(plan.batches)
+
+
+def test_rounds_come_one_after_the_other(customers: Any) -> None:
+    with pytest.raises(ValueError, match="one after the other"):
+        customers.plan_cleaning(now=[2, 1])
+    with pytest.raises(ValueError, match="at least one round"):
+        customers.plan_cleaning(now=[])
+
+
+def test_the_metadata_of_the_cluster_tell_how_a_topic_is_kept(customers: Any) -> None:
+    """The shop's brokers were told not to clean on by a ratio of 1."""
+    told = customers.explain_cleaning(now=NOW)
+    assert told["cleanup.policy"].verdict == "allows"
+    assert told["cleanup.policy"].reason == "cleanup.policy = compact (__cluster_metadata)"
+    ratio = told["min.cleanable.dirty.ratio"]
+    assert (ratio.verdict, ratio.value, ratio.threshold) == ("blocks", 0.737742, 1.0)
+    assert told["order"].verdict == "blocks"
+    assert told.conclusion.startswith("it is not cleaned: min.cleanable.dirty.ratio: ")
+
+
+def test_what_is_given_counts_more(customers: Any) -> None:
+    told = customers.explain_cleaning({"min.cleanable.dirty.ratio": 0.5}, now=NOW)
+    assert told["min.cleanable.dirty.ratio"].verdict == "allows"
+    assert told.conclusion == "it is cleaned next, of 2 logs"
+    other = workbench.open_log_directory(SHOP)["customers-1"]
+    told = other.explain_cleaning({"min.cleanable.dirty.ratio": 0.5}, now=NOW)
+    assert told.conclusion == "it is cleaned as number 2, of 2 logs"
+    assert "customers-0" in told["order"].reason
+    only = {"min.cleanable.dirty.ratio": 0.5, "customers:cleanup.policy": "delete"}
+    told = customers.explain_cleaning(only, now=NOW)
+    assert told["cleanup.policy"].verdict == "blocks"
+    assert told.conclusion == "it is not cleaned: cleanup.policy = delete (given)"
+    with pytest.raises(ConfigError):
+        customers.explain_cleaning({"min.cleanable.ratio": 0.5})
+
+
+def test_lags_hold_a_log_back_and_make_it_due(customers: Any) -> None:
+    lag = {"min.compaction.lag.ms": 100 * DAY, "min.cleanable.dirty.ratio": 0.1}
+    newest = 1_732_900_000_000
+    told = customers.explain_cleaning(lag, now=newest)
+    assert told["min.compaction.lag.ms"].verdict == "blocks"
+    due = told["order"].due
+    assert due is not None
+    assert customers.explain_cleaning(lag, now=due - 1)["order"].verdict == "blocks"
+    assert customers.explain_cleaning(lag, now=due)["order"].verdict == "allows"
+    late = customers.explain_cleaning({"max.compaction.lag.ms": DAY}, now=NOW)
+    assert late["max.compaction.lag.ms"].verdict == "demands"
+    assert late["min.cleanable.dirty.ratio"].verdict == "blocks"
+    assert late.conclusion == "it is cleaned next, of 2 logs"
+
+
+def test_without_any_configuration_the_checkpoint_tells_what_is_compacted() -> None:
+    logs = workbench.open_log_directory(SHOP.parent / "era-0.8.2.2")
+    told = logs["customers-0"].explain_cleaning(now=NOW)
+    assert "told only by cleaner-offset-checkpoint" in told["cleanup.policy"].reason
+    assert told.conclusion == "it is cleaned"
+    told = logs["orders-0"].explain_cleaning(now=NOW)
+    assert told["cleanup.policy"].verdict == "unknown"
+    assert "give config=" in told.conclusion
+
+
+def test_a_folder_opened_by_itself_knows_the_directory_it_lies_in() -> None:
+    alone = workbench.open_log_directory(SHOP / "customers-0")["customers-0"]
+    assert alone.explain_cleaning(now=NOW)["cleaner-offset-checkpoint"].value == 909
+
+
+def test_a_log_that_no_log_manager_keeps_is_refused() -> None:
+    logs = workbench.open_log_directory(SHOP)
+    with pytest.raises(LogDirectoryError, match="KRaft keeps it itself"):
+        logs["__cluster_metadata-0"].explain_cleaning(now=NOW)
+    file = workbench.open_log_directory(SHOP / "orders-0" / f"{0:020d}.log")
+    (partition,) = file.values()
+    with pytest.raises(LogDirectoryError, match="a single file"):
+        partition.plan_cleaning(now=NOW)
+
+
+def test_retention_is_explained_segment_by_segment() -> None:
+    orders = workbench.open_log_directory(SHOP)["orders-1"]
+    now = 1_732_900_000_000
+    told = orders.explain_retention({"retention.ms": 2 * DAY}, now=now)
+    by_time = {row.segment: row for row in told if row.rule == "retention.ms"}
+    assert [by_time[one.base_offset].verdict for one in orders.segments] == [
+        "deleted", "kept", "not asked", "not asked",
+    ]  # fmt: skip
+    kept = by_time[orders.segments[1].base_offset]
+    assert kept.due is not None
+    later = orders.explain_retention({"retention.ms": 2 * DAY}, now=kept.due)
+    (row,) = [row for row in later if row.segment == kept.segment and row.rule == "retention.ms"]
+    assert row.verdict == "deleted"
+    assert told.conclusion.startswith("1 of 4 segments go")
+    assert told.to_arrow().schema == schemas.EXPLANATION
+    assert "not asked" in told._repr_html_()
+
+
+def test_a_timestamp_in_the_future_holds_a_log_and_what_is_behind_it() -> None:
+    payments = workbench.open_log_directory(SHOP)["payments-1"]
+    told = payments.explain_retention({"retention.ms": 1}, now=NOW)
+    assert "ms in the future" in told.conclusion
+    assert {row.verdict for row in told if row.rule == "retention.ms"} == {"kept", "not asked"}
+
+
+def test_an_explanation_is_text_html_json_and_a_table(customers: Any) -> None:
+    told = customers.explain_cleaning(now=NOW)
+    assert len(told) == len(list(told)) == len(told.to_arrow()) == len(told.as_dict()["rules"])
+    assert told.conclusion in str(told)
+    shown = told._repr_html_()
+    for row in told:
+        assert row.rule in shown
+        assert row.kafka in shown
+    with pytest.raises(KeyError):
+        told["no such rule"]
