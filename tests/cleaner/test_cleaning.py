@@ -48,6 +48,17 @@ def test_preallocated_files_are_cut_when_they_are_clean(tmp_path: Path) -> None:
     assert Path(segment.log.path).stat().st_size == segment.size < 4096
 
 
+def test_the_throttle_is_told_of_every_read_and_write(tmp_path: Path) -> None:
+    """CL-40: those of the map, of the copy, and what stays."""
+    log = Cleanable(tmp_path)
+    log.append_each(*range(6), *range(6))
+    log.roll()
+    told: list[int] = []
+    stats = log.clean(config=SMALL, throttle=told.append).stats
+    assert len(told) > 20
+    assert sum(told) == stats.map_bytes_read + stats.bytes_read + stats.bytes_written
+
+
 def test_statistics_tell_what_was_read_and_written(tmp_path: Path) -> None:
     """CL-4."""
     log = Cleanable(tmp_path)

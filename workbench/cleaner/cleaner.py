@@ -37,6 +37,7 @@ from workbench.log.steps import wants_details
 from workbench.record.memory_records import MemoryRecords
 
 Check = Callable[[], None]
+Throttle = Callable[[int], None]
 
 
 class Cleaning(NamedTuple):
@@ -55,6 +56,7 @@ def clean_log(
     *,
     offset_map: OffsetMap | None = None,
     check: Check | None = None,
+    throttle: Throttle | None = None,
 ) -> Cleaning:
     """Clean a log once.
 
@@ -66,6 +68,7 @@ def clean_log(
         config: memory and buffers.
         offset_map: used instead of one of ``config``'s memory.
         check: called between reads; ends the cleaning by raising `CleaningAbortedError`.
+        throttle: told the bytes of each read and write; may sleep.
 
     Raises:
         ValueError: there is nothing between the two offsets.
@@ -77,7 +80,8 @@ def clean_log(
 
     Kafka: Cleaner.doClean (4.2)
     """
-    cleaner = _Round(log, first_dirty_offset, upper_bound, now, config or CleanerConfig())
+    config = config or CleanerConfig()
+    cleaner = _Round(log, first_dirty_offset, upper_bound, now, config, throttle or _let_pass)
     with log.context.guard("clean"):
         return cleaner.run(offset_map, check or _go_on, writes=True)
 
@@ -96,12 +100,17 @@ def plan_cleaning(
     Raises:
         As `clean_log`; a segment that would have to be split stays whole.
     """
-    cleaner = _Round(log, first_dirty_offset, upper_bound, now, config or CleanerConfig())
+    config = config or CleanerConfig()
+    cleaner = _Round(log, first_dirty_offset, upper_bound, now, config, _let_pass)
     return cleaner.run(offset_map, _go_on, writes=False)
 
 
 def _go_on() -> None:
     """Let the cleaning go on."""
+
+
+def _let_pass(_size: int) -> None:
+    """Read and write as fast as it goes."""
 
 
 class _Round:
@@ -114,6 +123,7 @@ class _Round:
         upper_bound: int,
         now: int,
         config: CleanerConfig,
+        throttle: Throttle,
     ) -> None:
         if first_dirty_offset >= upper_bound:
             raise ValueError(
@@ -125,6 +135,7 @@ class _Round:
         self._upper_bound = upper_bound
         self._now = now
         self._config = config
+        self._throttle = throttle
         self._stats = CleanerStats()
         self._decisions = DecisionsBuilder()
 
@@ -138,7 +149,7 @@ class _Round:
         self._old_horizon = clean[-1].last_modified - log.config.delete_retention_ms if clean else 0
         if offset_map is None:
             offset_map = OffsetMap(config.map_memory, config.load_factor)
-        builder = MapBuilder(offset_map, config.buffer_size, stats, check)
+        builder = MapBuilder(offset_map, config.buffer_size, stats, check, self._throttle)
         builder.build(log, self._first_dirty, self._upper_bound)
         stats.end_offset = offset_map.latest_offset + 1
         groups = group_segments(
@@ -236,6 +247,7 @@ class _Round:
         chunks = read_chunks(segment.log, 0, self._config.buffer_size)
         check()
         for chunk in chunks:
+            self._throttle(chunk.size)
             filtered = round_filter.filter(chunk, segment.base_offset)
             if wants_details(self._log.context.observer):
                 decisions = self._decisions.last(len(chunk.rows))
@@ -243,6 +255,7 @@ class _Round:
             if filtered.parts and cleaned is not None:
                 data = MemoryRecords(np.concatenate(filtered.parts))
                 cleaned.append(filtered.max_offset, data)
+                self._throttle(data.size)
             elif filtered.parts and not fits(filtered.max_offset, base_offset):
                 raise OffsetOverflowError(filtered.max_offset, base_offset, segment.log.path)
             check()

@@ -138,6 +138,7 @@ class CleanerThread:
                 now,
                 self._config,
                 check=check,
+                throttle=self._throttler.maybe_throttle,
             ).stats
             end_offset = stats.end_offset
         except (CleaningAbortedError, StorageError):

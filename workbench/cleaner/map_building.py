@@ -25,6 +25,7 @@ class MapBuilder:
         buffer_size: bytes that are read at a time.
         stats: counts.
         check: called between reads; ends the cleaning by raising.
+        throttle: told the bytes of each read; may sleep.
 
     Kafka: Cleaner.buildOffsetMap (4.2)
     """
@@ -35,11 +36,13 @@ class MapBuilder:
         buffer_size: int,
         stats: CleanerStats,
         check: Callable[[], None],
+        throttle: Callable[[int], None],
     ) -> None:
         self._map = offset_map
         self._buffer_size = buffer_size
         self._stats = stats
         self._check = check
+        self._throttle = throttle
         self._transactions = CleanedTransactions()
 
     def build(self, log: Log, start: int, end: int) -> None:
@@ -67,6 +70,7 @@ class MapBuilder:
         position = segment.offset_index.lookup(start).position
         for chunk in read_chunks(segment.log, position, self._buffer_size):
             self._check()
+            self._throttle(chunk.size)
             for index in range(len(chunk.rows)):
                 if self._take_batch(chunk, index, start):
                     return True
