@@ -31,6 +31,8 @@ _OFFSET: Final = struct.Struct(">q")
 _INT: Final = struct.Struct(">i")
 _CRC: Final = struct.Struct(">I")
 _OFFSET_AND_EPOCH: Final = struct.Struct(">qii")
+OFFSET_AND_EPOCH_SIZE: Final = _OFFSET_AND_EPOCH.size
+"""Bytes at the start of a batch of magic 2 that `set_offset_and_epoch` sets, all of them."""
 _TIME: Final = struct.Struct(">q")
 _ATTRIBUTES: Final = struct.Struct(">h")
 _DELTA_AT: Final = place(BATCH_HEADER, "last_offset_delta")

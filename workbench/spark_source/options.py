@@ -9,7 +9,7 @@ Spark: KafkaSourceProvider.validateGeneralOptions, validateBatchOptions, validat
 import json
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -21,6 +21,14 @@ from workbench.spark_source.columns import (
     METADATA_COLUMNS,
 )
 from workbench.spark_source.offsets import EARLIEST, LATEST, Limit, parse_limit, parse_partitions
+from workbench.spark_source.option_values import (
+    flag,
+    paths,
+    plain_path,
+    positive,
+    size,
+    small_names,
+)
 
 OnCorrupt = Literal["fail", "skip", "rows"]
 
@@ -54,7 +62,6 @@ _REFUSED: Final = {
     "kafka.enable.auto.commit": "is not supported",
     "kafka.interceptor.classes": "is not supported",
 }
-_UNITS: Final = {"": 0, "k": 10, "m": 20, "g": 30}
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,7 @@ def parse_columns(options: Mapping[str, str]) -> tuple[str, ...]:
     Raises:
         ValueError: an option has no meaning.
     """
-    given = {name.lower(): value for name, value in options.items()}
+    given = small_names(options)
     tells_damage = _on_corrupt(given) == "rows"
     if "columns" in given:
         names = tuple(name.strip() for name in given["columns"].split(","))
@@ -116,9 +123,9 @@ def parse_columns(options: Mapping[str, str]) -> tuple[str, ...]:
                 )
         return tuple(dict.fromkeys(there[name.lower()] for name in names))
     names = tuple(KAFKA_COLUMNS)
-    if _flag(given, "includeheaders", default=False):
+    if flag(given, "includeHeaders", default=False):
         names += tuple(HEADER_COLUMNS)
-    if _flag(given, "includemetadata", default=False):
+    if flag(given, "includeMetadata", default=False):
         names += tuple(METADATA_COLUMNS)
     return (*names, DAMAGE_COLUMN) if tells_damage else names
 
@@ -129,7 +136,7 @@ def parse_options(options: Mapping[str, str], *, streaming: bool = False) -> Sou
     Raises:
         ValueError: one is missing, unknown, or has no meaning.
     """
-    given = {name.lower(): value for name, value in options.items()}
+    given = small_names(options)
     _refuse(given, streaming=streaming)
     strategy = given.get("startingoffsetsbytimestampstrategy", "error").strip().lower()
     if strategy not in {"error", "latest"}:
@@ -143,7 +150,7 @@ def parse_options(options: Mapping[str, str], *, streaming: bool = False) -> Sou
     isolation = given.get("kafka.isolation.level", "read_uncommitted")
     if isolation not in {"read_uncommitted", "read_committed"}:
         raise ValueError(f"kafka.isolation.level is {isolation!r}")
-    fail_on_data_loss = _flag(given, "failondataloss", default=True)
+    fail_on_data_loss = flag(given, "failOnDataLoss", default=True)
     return SourceOptions(
         paths=_paths(given),
         topics=_topics(given.get("subscribe")),
@@ -153,14 +160,14 @@ def parse_options(options: Mapping[str, str], *, streaming: bool = False) -> Sou
         ending=ending,
         columns=parse_columns(given),
         read_committed=isolation == "read_committed",
-        include_control=_flag(given, "includecontrol", default=False),
+        include_control=flag(given, "includeControl", default=False),
         fail_on_data_loss=fail_on_data_loss,
         on_corrupt=_on_corrupt(given),
-        max_partition_bytes=_positive(given, "maxpartitionbytes", _size) or DEFAULT_PARTITION_BYTES,
-        min_partitions=_positive(given, "minpartitions"),
-        max_records=_positive(given, "maxrecordsperpartition"),
-        batch_rows=_positive(given, "batchrows"),
-        max_offsets=_positive(given, "maxoffsetspertrigger"),
+        max_partition_bytes=positive(given, "maxPartitionBytes", size) or DEFAULT_PARTITION_BYTES,
+        min_partitions=positive(given, "minPartitions"),
+        max_records=positive(given, "maxRecordsPerPartition"),
+        batch_rows=positive(given, "batchRows"),
+        max_offsets=positive(given, "maxOffsetsPerTrigger"),
     )
 
 
@@ -188,13 +195,9 @@ def _refuse(given: Mapping[str, str], *, streaming: bool) -> None:
 
 def _paths(given: Mapping[str, str]) -> tuple[str, ...]:
     """Return ``path``, or several: separated by commas, as in Kafka's ``log.dirs``."""
-    if "path" in given:
-        paths = given["path"].split(",")
-    elif "paths" in given:
-        paths = json.loads(given["paths"])
-    else:
-        raise ValueError("kafka-log needs a path: load(path) or option('path', …)")
-    return tuple(re.sub(r"^file:(//)?(?=/)", "", path.strip()) for path in paths)
+    if "paths" in given and "path" not in given:
+        return tuple(map(plain_path, json.loads(given["paths"])))
+    return tuple(paths(given))
 
 
 def _topics(text: str | None) -> tuple[str, ...] | None:
@@ -220,36 +223,8 @@ def _pattern(text: str | None) -> str | None:
 
 def _on_corrupt(given: Mapping[str, str]) -> Any:
     """Return what damage does: as onCorrupt says, else as failOnDataLoss."""
-    default = "fail" if _flag(given, "failondataloss", default=True) else "skip"
+    default = "fail" if flag(given, "failOnDataLoss", default=True) else "skip"
     text = given.get("oncorrupt", default).strip().lower()
     if text not in {"fail", "skip", "rows"}:
         raise ValueError(f"onCorrupt is {text!r}, not fail, skip or rows")
     return text
-
-
-def _flag(given: Mapping[str, str], name: str, *, default: bool) -> bool:
-    text = given.get(name, str(default)).strip().lower()
-    if text not in {"true", "false"}:
-        raise ValueError(f"{KNOWN[name]} is {text!r}, not true or false")
-    return text == "true"
-
-
-def _size(text: str) -> int:
-    """Return bytes from ``134217728`` or ``128m``."""
-    found = re.fullmatch(r"(\d+)([kmg]?)b?", text.lower())
-    if not found:
-        raise ValueError("not a size like 128m")
-    return int(found[1]) << _UNITS[found[2]]
-
-
-def _positive(given: Mapping[str, str], name: str, parse: Callable[[str], int] = int) -> int | None:
-    """Return a number above 0; None when the option was not given."""
-    if name not in given:
-        return None
-    try:
-        number = parse(given[name].strip())
-    except ValueError as error:
-        raise ValueError(f"{KNOWN[name]} is {given[name]!r}: {error}") from error
-    if number <= 0:
-        raise ValueError(f"{KNOWN[name]} must be positive, not {number}")
-    return number

@@ -15,6 +15,7 @@ from workbench.spark_source.options import SourceOptions, parse_columns, parse_o
 from workbench.spark_source.planning import Plan
 from workbench.spark_source.reading import TaskPartition, TaskReader
 from workbench.spark_source.streaming import KafkaLogStreamReader
+from workbench.spark_source.writing import KafkaLogWriter, parse_write_options
 
 
 def chosen_columns(schema: StructType, own: StructType) -> tuple[str, ...]:
@@ -33,7 +34,7 @@ def chosen_columns(schema: StructType, own: StructType) -> tuple[str, ...]:
 
 
 class KafkaLogSource(DataSource):
-    """``spark.read.format("kafka-log")`` and ``spark.readStream.format("kafka-log")``."""
+    """``spark.read``, ``spark.readStream`` and ``df.write``, each with ``.format("kafka-log")``."""
 
     @classmethod
     def name(cls) -> str:
@@ -61,6 +62,14 @@ class KafkaLogSource(DataSource):
         """
         columns = chosen_columns(schema, self.schema())
         return KafkaLogStreamReader(parse_options(self.options, streaming=True), columns)
+
+    def writer(self, schema: StructType, overwrite: bool) -> KafkaLogWriter:  # noqa: FBT001 - Spark's
+        """Return what writes one ``save``.
+
+        Raises:
+            ValueError: an option has no meaning, or the columns cannot be written.
+        """
+        return KafkaLogWriter(parse_write_options(self.options, schema), overwrite=overwrite)
 
 
 class KafkaLogReader(DataSourceReader):

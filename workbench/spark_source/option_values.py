@@ -1,0 +1,73 @@
+"""The values of options: Spark gives texts, and names in any case."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+_UNITS: Final = {"": 0, "k": 10, "m": 20, "g": 30}
+
+Given = Mapping[str, str]
+"""Options by their names in small letters."""
+
+
+def small_names(options: Mapping[str, str]) -> dict[str, str]:
+    """Return options by their names in small letters."""
+    return {name.lower(): value for name, value in options.items()}
+
+
+def flag(given: Given, name: str, *, default: bool) -> bool:
+    """Return true or false.
+
+    Raises:
+        ValueError: the option is neither.
+    """
+    text = given.get(name.lower(), str(default)).strip().lower()
+    if text not in {"true", "false"}:
+        raise ValueError(f"{name} is {text!r}, not true or false")
+    return text == "true"
+
+
+def size(text: str) -> int:
+    """Return bytes from ``134217728`` or ``128m``.
+
+    Raises:
+        ValueError: it is no size.
+    """
+    found = re.fullmatch(r"(\d+)([kmg]?)b?", text.lower())
+    if not found:
+        raise ValueError("not a size like 128m")
+    return int(found[1]) << _UNITS[found[2]]
+
+
+def positive(given: Given, name: str, parse: Callable[[str], int] = int) -> int | None:
+    """Return a number above 0; None when the option was not given.
+
+    Raises:
+        ValueError: it is no number, or not above 0.
+    """
+    text = given.get(name.lower())
+    if text is None:
+        return None
+    try:
+        number = parse(text.strip())
+    except ValueError as error:
+        raise ValueError(f"{name} is {text!r}: {error}") from error
+    if number <= 0:
+        raise ValueError(f"{name} must be positive, not {number}")
+    return number
+
+
+def paths(given: Given) -> list[str]:
+    """Return the paths of ``path``, separated by commas as in Kafka's ``log.dirs``.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if "path" not in given:
+        raise ValueError("kafka-log needs a path: give one to load or save, or option('path', …)")
+    return [plain_path(path) for path in given["path"].split(",")]
+
+
+def plain_path(text: str) -> str:
+    """Return a path of this machine without ``file:``; other URIs as they are."""
+    return re.sub(r"^file:(//)?(?=/)", "", text.strip())

@@ -1,0 +1,290 @@
+"""``df.write.format("kafka-log")``: rows to segments that a broker opens.
+
+Each task writes logs of its own into a hidden folder; when all are done, the driver puts them
+together and in their place. A task that fails, or a job, leaves nothing behind.
+
+Spark: KafkaWriter, KafkaSourceProvider.createRelation (4.2)
+"""
+
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+from uuid import uuid4
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from workbench.file_system.local import LOCAL
+from workbench.files.names import TopicPartition, topic_name_problem
+from workbench.layout.attributes import CODEC_NAMES
+from workbench.loaders.from_arrow import binary_column, record_columns, timestamps_ms
+from workbench.loaders.log_assembly import Assembly
+from workbench.loaders.log_writing import BatchStyle, append_columns, create_log
+from workbench.log.log import Log
+from workbench.record.partitioner import partitions_for_keys
+from workbench.spark_source.option_values import flag, paths, positive, size, small_names
+
+_TEXTS: Final = ("binary", "string")
+_TYPES: Final = {
+    "key": _TEXTS,
+    "value": _TEXTS,
+    "headers": ("array<struct<key:string,value:binary>>",),
+    "topic": ("string",),
+    "partition": ("int",),
+    "timestamp": ("timestamp",),
+    "offset": ("bigint",),
+}
+"""The columns that are written, and their types; others are passed over, as Spark's sink does."""
+
+_OPTIONS: Final = {
+    name.lower(): name
+    for name in (
+        "path", "topic", "numPartitions", "kafka.compression.type", "kafka.batch.size",
+        "segmentBytes", "keepOffsets",
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """The options of one ``save``, checked.
+
+    Attributes:
+        path: of the log directory.
+        topic: of all records; None: the column ``topic`` says.
+        partitions: of each topic, for records that name none.
+        style: of batches and segments.
+        keeps_offsets: whether records have the offsets of the column ``offset``.
+    """
+
+    path: str
+    topic: str | None
+    partitions: int
+    style: BatchStyle
+    keeps_offsets: bool
+
+
+def parse_write_options(options: Mapping[str, str], schema: StructType) -> WriteOptions:
+    """Return the options of a ``save``; names in any case.
+
+    Raises:
+        ValueError: one is unknown or has no meaning, or columns lack or have another type.
+    """
+    given = small_names(options)
+    for name in given:
+        if name not in _OPTIONS and not name.startswith("kafka."):
+            known = ", ".join(_OPTIONS.values())
+            raise ValueError(f"kafka-log writes with no option {name!r}; there are {known}")
+    topic = given.get("topic")
+    keeps_offsets = flag(given, "keepOffsets", default=False)
+    needed = ["value", *["topic"] * (topic is None), *["offset"] * keeps_offsets]
+    types = {field.name: field.dataType.simpleString() for field in schema}
+    for name in needed:
+        if name not in types:
+            raise ValueError(f"there is no column {name} to write; there are {', '.join(types)}")
+    for name, kinds in _TYPES.items():
+        if name in types and types[name] not in kinds:
+            raise ValueError(f"column {name} is {types[name]}, not {' or '.join(kinds)}")
+    if topic is not None and (problem := topic_name_problem(topic)):
+        raise ValueError(f"topic {topic!r}: {problem}")
+    codec = given.get("kafka.compression.type", "none").strip().lower()
+    if codec not in CODEC_NAMES:
+        raise ValueError(f"kafka.compression.type is {codec!r}, not {', '.join(CODEC_NAMES)}")
+    path, *others = paths(given)
+    if others:
+        raise ValueError(f"kafka-log writes to one path, not {len(others) + 1}")
+    style = BatchStyle(codec)
+    return WriteOptions(
+        path=path,
+        topic=topic,
+        partitions=positive(given, "numPartitions") or 1,
+        style=BatchStyle(
+            codec,
+            batch_size=positive(given, "kafka.batch.size") or style.batch_size,
+            segment_size=positive(given, "segmentBytes", size) or style.segment_size,
+        ),
+        keeps_offsets=keeps_offsets,
+    )
+
+
+@dataclass
+class Written(WriterCommitMessage):
+    """What one task wrote.
+
+    Attributes:
+        task: number of the task: the order of what is put together.
+        logs: the folder of each log.
+        rows: how many records.
+    """
+
+    task: int
+    logs: dict[TopicPartition, str]
+    rows: int
+
+
+class KafkaLogWriter(DataSourceArrowWriter):
+    """Writes one ``save``: `write` in each task, `commit` or `abort` on the driver.
+
+    Args:
+        options: of the ``save``.
+        overwrite: whether the topics that are written are replaced.
+    """
+
+    def __init__(self, options: WriteOptions, *, overwrite: bool) -> None:
+        self._options = options
+        self._overwrite = overwrite
+        self._staging = os.path.join(options.path, f".kafka-log-{uuid4().hex}")
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+        """Write the rows of one task.
+
+        Raises:
+            ValueError: a row cannot be a record: no topic, or a partition or time below 0.
+            StorageError, OSError: writing failed.
+        """
+        context = TaskContext.get()
+        assert context is not None
+        folder = Path(self._staging) / f"task-{context.taskAttemptId()}"
+        folder.mkdir(parents=True)
+        try:
+            with TaskLogs(folder, self._options, context.partitionId()) as logs:
+                for batch in iterator:
+                    logs.append(batch)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        return Written(context.partitionId(), logs.folders, logs.rows)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Put what all tasks wrote in its place.
+
+        Raises:
+            LogDirectoryError: a broker uses the directory, or kept offsets overlap.
+        """
+        found: defaultdict[TopicPartition, list[str]] = defaultdict(list)
+        done = [message for message in messages if isinstance(message, Written)]
+        for message in sorted(done, key=lambda one: one.task):
+            for name, folder in message.logs.items():
+                found[name].append(folder)
+        try:
+            if found:
+                assembly = Assembly(LOCAL, self._options.path, self._staging)
+                assembly.publish(
+                    found, overwrite=self._overwrite, keeps_offsets=self._options.keeps_offsets
+                )
+        finally:
+            shutil.rmtree(self._staging, ignore_errors=True)
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002
+        """Remove what was written."""
+        shutil.rmtree(self._staging, ignore_errors=True)
+
+
+class TaskLogs:
+    """The logs that one task writes, one for each partition that it has rows of.
+
+    Args:
+        folder: for the logs.
+        options: of the ``save``.
+        task: its number; spreads records without a key.
+
+    Attributes:
+        folders: of the logs.
+        rows: how many records were written.
+    """
+
+    def __init__(self, folder: Path, options: WriteOptions, task: int) -> None:
+        self.folders: dict[TopicPartition, str] = {}
+        self.rows = 0
+        self._folder = folder
+        self._options = options
+        self._turn = task
+        self._logs: dict[TopicPartition, Log] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, failure: object, *_: object) -> None:
+        with ExitStack() as stack:
+            for log in self._logs.values():
+                stack.callback(log.close_handlers if failure else log.close)
+                if not failure:
+                    log.flush(force_active_segment=True)
+
+    def append(self, batch: pa.RecordBatch) -> None:
+        """Write rows.
+
+        Raises:
+            ValueError: a row cannot be a record.
+            StorageError: writing failed.
+        """
+        columns = {name: batch.column(name) for name in batch.schema.names if name in _TYPES}
+        topics = self._topics(columns, batch.num_rows)
+        partitions = self._partitions(columns, batch.num_rows)
+        codes = topics.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        places = codes << 32 | partitions
+        for place in np.unique(places).tolist():
+            picks = pa.array(np.flatnonzero(places == place))
+            chosen = {name: column.take(picks) for name, column in columns.items()}
+            topic = topics.dictionary[place >> 32].as_py()
+            self._append(TopicPartition(topic, place & 0xFFFFFFFF), chosen, len(picks))
+        self.rows += batch.num_rows
+
+    def _append(self, name: TopicPartition, columns: dict[str, Any], count: int) -> None:
+        log = self._logs.get(name)
+        if log is None:
+            folder = self._folder / str(name)
+            log = self._logs[name] = create_log(str(folder), self._options.style)
+            self.folders[name] = str(folder)
+            if self._options.keeps_offsets:
+                log.truncate_fully_and_start_at(int(columns["offset"][0].as_py()))
+        if self._options.keeps_offsets:
+            offsets = np.asarray(columns["offset"], np.int64)
+        else:
+            offsets = np.arange(log.log_end_offset, log.log_end_offset + count)
+        if "timestamp" in columns:
+            timestamps = timestamps_ms(columns["timestamp"])
+        else:
+            timestamps = np.full(count, log.context.clock.now(), np.int64)
+        records = record_columns(
+            offsets, timestamps, columns.get("key"), columns["value"], columns.get("headers")
+        )
+        append_columns(log, records, self._options.style)
+
+    def _topics(self, columns: dict[str, Any], count: int) -> pa.DictionaryArray:
+        """Return the topic of each row."""
+        if self._options.topic is not None:
+            zeros = np.zeros(count, np.int32)
+            return pa.DictionaryArray.from_arrays(zeros, [self._options.topic])
+        topics = columns["topic"]
+        if topics.null_count:
+            raise ValueError("a row has no topic: give one with option('topic', …)")
+        encoded = topics.dictionary_encode()
+        for topic in encoded.dictionary.to_pylist():
+            if problem := topic_name_problem(topic):
+                raise ValueError(f"topic {topic!r}: {problem}")
+        return encoded
+
+    def _partitions(self, columns: dict[str, Any], count: int) -> np.ndarray[Any, Any]:
+        """Return the partition of each row: that of its column, of its key, or the next in turn."""
+        chosen = np.full(count, -1, np.int64)
+        if "partition" in columns:
+            column = columns["partition"]
+            chosen[:] = np.asarray(pc.fill_null(column, -1))
+            if (chosen[np.asarray(column.is_valid())] < 0).any():
+                raise ValueError(f"{chosen.min()} is not a partition")
+        if "key" in columns and (chosen < 0).any():
+            by_key = partitions_for_keys(binary_column(columns["key"]), self._options.partitions)
+            chosen = np.where(chosen < 0, by_key, chosen)
+        chosen[chosen < 0] = self._turn % self._options.partitions
+        self._turn += 1
+        return chosen
