@@ -11,10 +11,10 @@ TESTS ?= tests
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test check fix bench notebooks docs env lock upgrade system clean
+.PHONY: help lab test test-spark-versions check fix bench notebooks docs env lock upgrade system clean
 
 help: ## show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
 
 lab: env ## open JupyterLab on the tour over sample_data
 	@$(BIN)/kafka-workbench lab
@@ -22,6 +22,9 @@ lab: env ## open JupyterLab on the tour over sample_data
 test: env system ## run every test: units, real brokers, browser, notebooks, Spark; print the coverage
 	@mkdir -p build/coverage
 	@$(BIN)/python -m pytest --cov --cov-report=term --durations=10 $(TESTS)
+
+test-spark-versions: env system ## run the tests of the Spark source on the oldest and newest Spark
+	@$(BIN)/python .ci/spark_versions.py
 
 check: env ## check format, lint, types and layers; changes nothing
 	@$(BIN)/ruff format --check --quiet || { echo "some files are not formatted: make fix"; exit 1; }

@@ -1,4 +1,4 @@
-"""Write requirements.lock anew from pyproject.toml.
+"""Write requirements.lock anew from pyproject.toml, and what .ci/lock_constraints.txt says.
 
 The lock serves every machine (Linux on x86-64 and ARM, macOS) and each Python that pyproject.toml
 allows. It holds all extras and the group `dev`, with the hash of every file, and no address of any
@@ -26,6 +26,7 @@ HEADER = """\
 """
 COMPILE = (
     "pip compile pyproject.toml --universal --all-extras --group dev --generate-hashes"
+    " --constraint .ci/lock_constraints.txt"
     " --no-config --no-header --no-annotate --no-emit-index-url --no-emit-find-links --quiet"
 )
 

@@ -24,7 +24,7 @@ def test_make_help_tells_of_every_target() -> None:
         text=True,
         check=True,
     ).stdout
-    assert sorted(re.findall(r"^  make (\w+) +\w", shown, re.MULTILINE)) == sorted(
+    assert sorted(re.findall(r"^  make ([\w-]+) +\w", shown, re.MULTILINE)) == sorted(
         phony.group(1).split()
     )
 
@@ -76,7 +76,14 @@ def test_the_wheel_holds_the_code_the_types_mark_and_the_front_end(tmp_path: Pat
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     source = tmp_path / "source"
     source.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE", "workbench", "widgets"):
+    for name in (
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "workbench",
+        "widgets",
+        "pyspark_kafka_log",
+    ):
         (source / name).symlink_to(ROOT / name)
     subprocess.run([*command, "--wheel-dir", str(tmp_path), str(source)], check=True)
     (wheel,) = tmp_path.glob("*.whl")
@@ -84,7 +91,7 @@ def test_the_wheel_holds_the_code_the_types_mark_and_the_front_end(tmp_path: Pat
         packed = set(archive.namelist())
     wanted = {
         path.relative_to(ROOT).as_posix()
-        for folder in ("workbench", "widgets")
+        for folder in ("workbench", "widgets", "pyspark_kafka_log")
         for path in (ROOT / folder).rglob("*")
         if path.suffix in {".py", ".js", ".mjs", ".css"} or path.name == "py.typed"
     }
