@@ -21,6 +21,7 @@ from tests.golden.directories import (
 )
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
+MAGIC: Final = 16
 CRC_FROM: Final = 21
 CONTROL_BIT: Final = 32
 HORIZON_BIT: Final = 64
@@ -112,6 +113,53 @@ def _numbered(log: Path) -> list[tuple[int, int]]:
     return [(offset, numbers[position]) for offset, position in entries]
 
 
+def survivor_differences(ours: Path, theirs: Path) -> list[Difference]:
+    """Return what differs in what is left of a partition, however it lies in batches.
+
+    Brokers of old formats leave these; 4.2 makes batches of magic 2 of all that it cleans.
+
+    Args:
+        ours, theirs: folders of the partition.
+    """
+    mine, its = survivors_in(ours), survivors_in(theirs)
+    found = [
+        Difference(kind, ours.name, f"{each} is {what}")
+        for kind in mine
+        for what, left, right in (
+            ("too much", mine[kind], its[kind]),
+            ("gone", its[kind], mine[kind]),
+        )
+        for each in left
+        if each not in right
+    ]
+    if all(entry[MAGIC] == 2 for entry in entries_in(theirs)):
+        same = values_in(ours) == values_in(theirs)
+        found += [] if same else [Difference("batches", ours.name, "are others")]
+    return found
+
+
+def survivors_in(folder: Path) -> dict[str, list[object]]:
+    """Return the records with values, the tombstones, markers, segments and aborted transactions.
+
+    Markers and segments by their offsets.
+    """
+    found: dict[str, list[object]] = {"record": [], "tombstone": [], "marker": []}
+    for entry in entries_in(folder):
+        is_control = entry[MAGIC] == 2 and entry[CRC_FROM + 1] & CONTROL_BIT
+        for record in naive.read(entry):
+            if is_control:
+                found["marker"].append(record.offset)
+            else:
+                found["record" if record.value is not None else "tombstone"].append(record)
+    found["segment"] = [int(path.stem) for path in sorted(folder.glob("*.log"))]
+    found["txnindex"] = [
+        entry
+        for path in sorted(folder.glob("*.txnindex"))
+        for entry in read_entries(path.read_bytes(), "txnindex")
+    ]
+    return found
+
+
 def values_in(folder: Path) -> list[tuple[object, ...]]:
     """Return what a partition's consumers see but for tombstones, with batches and producers."""
     return [
@@ -126,10 +174,18 @@ def values_in(folder: Path) -> list[tuple[object, ...]]:
 
 def horizons_in(folder: Path) -> Iterator[int]:
     """Yield the delete horizons of a partition's batches, ms."""
+    for entry in entries_in(folder):
+        if entry[MAGIC] == 2:
+            attributes, base_timestamp = struct.unpack_from(">h4xq", entry, CRC_FROM)
+            if attributes & HORIZON_BIT:
+                yield base_timestamp
+
+
+def entries_in(folder: Path) -> Iterator[bytes]:
+    """Yield the batches, and messages of magic 0 and 1, of a partition."""
     for path in sorted(folder.glob("*.log")):
         data, at = path.read_bytes(), 0
         while at < len(data):
-            _, length, _, _, _, attributes, _, base_timestamp = HEADER.unpack_from(data, at)[:8]
-            if attributes & HORIZON_BIT:
-                yield base_timestamp
+            (length,) = struct.unpack_from(">i", data, at + 8)
+            yield data[at : at + 12 + length]
             at += 12 + length

@@ -97,9 +97,42 @@ KNOWN: Final = (
 )  # fmt: skip
 
 
-def unexplained(pair: Pair, found: list[Difference]) -> list[Difference]:
+KNOWN_OF_CLEANING: Final = (
+    Known((3, 1), "tombstone", "", ".* is too much",
+          "they went by the times of files; since 3.1 the first cleaning that meets them sets a "
+          "delete horizon (KIP-534)"),
+    Known((3, 1), "marker|txnindex", "", ".* is too much",
+          "markers, and what the index tells of their transactions, too"),
+)  # fmt: skip
+
+UNCLEANABLE: Final = {
+    (
+        "k0.10.0-compaction",
+        "before",
+        "c-nullkeys-0",
+    ): "a batch of magic 1 that ends the round loses "
+    "all records: since 4.0 it has to stay, and cannot",
+    (
+        "2.8.2-compact-grouping",
+        "before2",
+        "*",
+    ): "one index entry for each batch, as 4.2 writes them, "
+    "do not fit: 2.8.2 wrote one for what it read at once",
+    ("2.8.2-compact-grouping", "before3", "*"): "the same",
+}
+"""Partitions, by case and directory, that an old broker cleaned and 4.2 calls uncleanable."""
+
+
+def unexplained(
+    pair: Pair, found: list[Difference], known: tuple[Known, ...] = KNOWN
+) -> list[Difference]:
     """Return the differences that no row explains."""
-    return [each for each in found if not any(_explains(row, pair, each) for row in KNOWN)]
+    return [each for each in found if not any(_explains(row, pair, each) for row in known)]
+
+
+def is_uncleanable(pair: Pair, folder: str) -> bool:
+    """Return whether 4.2 refuses to clean what the broker of a pair has cleaned."""
+    return any((pair.case, pair.label, name) in UNCLEANABLE for name in (folder, "*"))
 
 
 def _explains(row: Known, pair: Pair, difference: Difference) -> bool:

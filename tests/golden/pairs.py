@@ -13,9 +13,11 @@ from typing import Any, Final
 
 from tests.golden.cases import CASES, Case
 
+OFFSETS: Final = "__consumer_offsets"
+SMALL_OFFSETS: Final = "offsets|groups"  # cases for which that topic was given small segments
 INTERNAL: Final = {
     "__transaction_state": {"cleanup.policy": "compact", "segment.bytes": "104857600"},
-    "__consumer_offsets": {"cleanup.policy": "compact", "segment.bytes": "104857600"},
+    OFFSETS: {"cleanup.policy": "compact", "segment.bytes": "104857600"},
 }
 CLEANED: Final = ("r-compact-delete",)
 REMOVED: Final = ("message.format.version",)  # no configuration of 4.2
@@ -69,8 +71,8 @@ class Pair:
 
     def config_of(self, topic: str) -> dict[str, str]:
         """Return the configuration of a topic."""
-        found = self.topics.get(topic, self.topics.get("every topic"))
-        return dict(INTERNAL.get(topic) or found or {})
+        found = self.topics.get(topic) or INTERNAL.get(topic) or self.topics.get("every topic")
+        return dict(found or {})
 
 
 def copy_directory(pair: Pair, into: Path) -> Path:
@@ -179,6 +181,8 @@ def _config(case: Case) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
         for name in ("partitions", *REMOVED):
             config.pop(name, None)
     broker = {name: value for name, value in broker.items() if name.startswith("log.")}
+    if re.match(SMALL_OFFSETS, case.kind):
+        topics[OFFSETS] = INTERNAL[OFFSETS] | {"segment.bytes": "3000"}
     _late_settings(case, topics)
     return broker, topics
 
