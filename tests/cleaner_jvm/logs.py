@@ -33,7 +33,7 @@ STYLES: Final[dict[str, tuple[int, ...]]] = {
 }
 CONFIGS: Final = (
     "internal.segment.bytes=1500 index.interval.bytes=200 segment.index.bytes=480",
-    "internal.segment.bytes=3000 index.interval.bytes=1 segment.index.bytes=240",
+    "internal.segment.bytes=3000 index.interval.bytes=1 segment.index.bytes=1200",
     "internal.segment.bytes=6000 index.interval.bytes=700 segment.index.bytes=1200",
     "internal.segment.bytes=1000000 index.interval.bytes=4096 segment.index.bytes=12000",
     "internal.segment.bytes=4000 index.interval.bytes=300 segment.index.bytes=96 preallocate=true",

@@ -23,7 +23,9 @@ CONFIGS = (
     f"{SMALL} retention.ms=20000 file.delete.delay.ms=1000 message.timestamp.type=LogAppendTime",
     f"{SMALL} flush.messages=7 compression.type=uncompressed max.message.bytes=600",
     f"{SMALL} cleanup.policy=compact retention.bytes=3000 message.timestamp.before.max.ms=50000",
+    f"{SMALL} cleanup.policy=compact,delete retention.bytes=6000 delete.retention.ms=20000",
 )
+CLEANED = CONFIGS[-1]  # without compression, as two compressors seldom write the same bytes
 
 
 @dataclass
@@ -80,6 +82,7 @@ class Script:
             (self.epoch, 3),
             (self.snapshot, 2),
             (self.reopen, 2),
+            (self.clean, 10 if self.config == CLEANED else 0),
         )
         weights = [weight for _, weight in operations]
         for _ in range(self.length):
@@ -94,12 +97,18 @@ class Script:
             Record(
                 base + i,
                 self.now + choose.randint(-3000, 500),
-                choose.randbytes(choose.randint(0, 8)) if choose.random() < 0.9 else None,
+                self._key(),
                 choose.randbytes(choose.randint(0, size)) if choose.random() < 0.9 else None,
                 ((b"h", b"v"),) if choose.random() < 0.1 else (),
             )
             for i in range(count)
         ]
+
+    def _key(self) -> bytes | None:
+        choose = self.random
+        if self.config == CLEANED:
+            return b"%d" % choose.randrange(12)
+        return choose.randbytes(choose.randint(0, 8)) if choose.random() < 0.9 else None
 
     def _append(self, data: bytes, origin: str = "client") -> str:
         if self.random.random() < 0.03:
@@ -107,7 +116,7 @@ class Script:
         return f"append {self.leader_epoch} {origin} {data.hex()}"
 
     def plain(self) -> Iterator[str]:
-        codec = self.random.choice((0, 0, 0, 1, 2, 3, 4))
+        codec = 0 if self.config == CLEANED else self.random.choice((0, 0, 0, 1, 2, 3, 4))
         data = batch(self._records(self.random.randint(1, 6)), codec)
         if self.random.random() < 0.1:
             data += batch(self._records(2), codec)
@@ -255,3 +264,7 @@ class Script:
         else:
             yield "crash"
             yield "open crash last last"
+
+    def clean(self) -> Iterator[str]:
+        choose = self.random
+        yield f"clean {choose.choice(('none', 'last'))} {choose.choice((4, 1000))} 0.8 500"
