@@ -12,6 +12,8 @@ from tests.cleaner.cleaning import Cleanable
 from tests.log.logs import NOW, bases
 from workbench.cleaner.cleaner_thread import CleanedLog
 from workbench.cleaner.config import CleanerConfig
+from workbench.cleaner.manager import IN_PROGRESS
+from workbench.cleaner.throttler import CHECK_INTERVAL_MS
 from workbench.errors import ConfigError
 from workbench.log.clock import ManualClock
 from workbench.log.scheduler import ManualScheduler
@@ -415,8 +417,33 @@ def test_threads_share_the_logs(tmp_path: Path) -> None:
     assert logs.cleaner.metrics()["DeadThreadCount"] == 0
 
 
+RATE = "log.cleaner.io.max.bytes.per.second"
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_worker_that_is_throttled_wakes_up_for_another_rate_and_for_the_end(
+    tmp_path: Path,
+    goes_on: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    """CL-40."""
+    logs = CleanedLogs(tmp_path, {RATE: 1, "log.cleaner.backoff.ms": 1})
+    log = logs.add("orders-1")
+    last = fill(log, 0)
+    end = log.log.active_segment.base_offset
+    threading.Event().wait((CHECK_INTERVAL_MS + 1) / 1000)
+    logs.cleaner.startup()
+    wait_until(lambda: logs.manager.cleaning_state(ONE) == IN_PROGRESS)
+    assert logs.checkpoint() == {}
+    if goes_on:
+        logs.cleaner.reconfigure({RATE: 1e12})
+        wait_until(lambda: logs.checkpoint() == {"orders-1": end})
+    logs.cleaner.shutdown()
+    assert logs.checkpoint() == {"orders-1": end if goes_on else 0}
+    assert last_values(log) == last
+
+
 def test_a_shutdown_ends_what_is_being_cleaned(tmp_path: Path) -> None:
-    logs = CleanedLogs(tmp_path, {"log.cleaner.io.max.bytes.per.second": 1})
+    logs = CleanedLogs(tmp_path)
     log = logs.add("orders-1")
     last = fill(log, 0, keys=20, copies=20)
     names = log.home.names_of(".log")
