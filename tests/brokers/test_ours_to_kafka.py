@@ -2,7 +2,6 @@
 
 import pickle
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -11,98 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.brokers.house import COMPLAINT, House, assert_indexes_sane
 from tests.brokers.produce import (
     INVALID_PRODUCER_EPOCH,
     OUT_OF_ORDER_SEQUENCE,
     Answer,
     produce,
 )
-from tests.brokers.written import START, TOPICS, Expected, Sent, Writer, open_manager, write_all
+from tests.brokers.written import START, Sent, open_manager, write_all
 from tests.kafka_broker import (
-    Broker,
-    compile_java,
     dump_log_segments,
     parse_version,
-    run_java,
 )
 from tests.naive import Record, batch
-from workbench.log.clock import ManualClock
 
 VERSIONS = ("4.2.0", "3.9.1", "2.8.2")
-COMPLAINT = re.compile(
-    r"\b(WARN|ERROR|FATAL)\b.*(log|index|snapshot|segment|checkpoint|recover|corrupt)",
-    re.IGNORECASE,
-)
-# A log start within a batch, which the first high watermark is: the broker looks up where it is,
-# and gets the beginning of the batch.
-HARMLESS = re.compile("deprecated|Non-monotonic update of high watermark")
-
-
-class House:
-    """One broker whose topics the engine has written, twice: closed in order, and killed."""
-
-    def __init__(self, version: str, folder: Path) -> None:
-        self.version = version
-        self.broker = Broker(version, folder, {"log.cleaner.enable": "false"})
-        self.clock = ManualClock(START)
-        source = Path(__file__).with_name("Readers.java").read_text()
-        self.classes = compile_java(version, source, "Readers")
-        self.writers: dict[str, Writer] = {}
-
-    def read(self, *arguments: str) -> list[list[str]]:
-        """Run the readers; return the words of each line."""
-        done = run_java(self.version, "Readers", *arguments, classes=self.classes)
-        assert done.returncode == 0, done.stderr[-3000:]
-        return [line.split(" ") for line in done.stdout.splitlines()]
-
-    def make_topics(self) -> None:
-        """Let the broker make the topics, and stop it."""
-        small = (
-            "segment.bytes" if parse_version(self.version) < (4, 0) else "internal.segment.bytes"
-        )
-        with self.broker:
-            configs = [
-                f"{topic.name}:{small}=100000;retention.ms=-1;index.interval.bytes=300"
-                for topic in TOPICS
-            ]
-            self.read("create", self.broker.bootstrap, *configs)
-
-    def log_since(self, start: int) -> list[str]:
-        """Return the lines of the broker's log from a byte on."""
-        return self.broker.log.read_bytes()[start:].decode(errors="replace").splitlines()
-
-    def check_everything_is_served(self) -> None:
-        """Read all topics in both isolations and compare with what was written."""
-        topics = [topic.name for topic in TOPICS]
-        begins: dict[tuple[str, str], tuple[int, int]] = {}
-        records: dict[tuple[str, str], list[Sent]] = {}
-        for words in self.read("read", self.broker.bootstrap, *topics):
-            where = words[0], words[1]
-            assert words[2] != "stuck", words
-            if words[2] == "begin":
-                begins[where] = int(words[3]), int(words[5])
-                records[where] = []
-            else:
-                records[where].append(_sent(words[2:]))
-        for (isolation, topic), read in records.items():
-            expected = self.writers[topic].expected
-            assert begins[isolation, topic] == (expected.begin, _end(expected, isolation)), topic
-            assert read == expected.of(isolation), (isolation, topic)
-
-
-def _end(expected: Expected, isolation: str) -> int:
-    if isolation == "read_uncommitted" or expected.stable is None:
-        return expected.end
-    return expected.stable
-
-
-def _bytes(word: str) -> bytes | None:
-    return None if word == "-" else bytes.fromhex(word[1:])
-
-
-def _sent(words: list[str]) -> Sent:
-    headers = tuple((name, _bytes(value)) for name, value in (w.split("=", 1) for w in words[4:]))
-    return Sent(int(words[0]), int(words[1]), _bytes(words[2]), _bytes(words[3]), headers)
 
 
 @pytest.fixture(scope="module", params=VERSIONS)
@@ -120,19 +42,8 @@ def house(
 
 @pytest.mark.broker
 def test_kafka_s_tool_finds_the_indexes_sane(house: House, tmp_path: Path) -> None:
-    shutil.copytree(house.broker.data, tmp_path / "copy")
-    folders = [tmp_path / "copy" / f"{topic.name}-0" for topic in TOPICS]
-    indexes = sorted(file for folder in folders for file in folder.glob("*.index"))
-    times = sorted(file for folder in folders for file in folder.glob("*.timeindex"))
-    assert len(indexes) > 60
-    said = dump_log_segments(house.version, indexes + times, "--index-sanity-check")
-    empty = said.count(".index is empty.")
-    assert said.count("passed sanity check.") == len(indexes + times) - empty, said[-3000:]
-    assert empty < len(indexes) / 2
-    said = dump_log_segments(house.version, indexes + times, "--verify-index-only")
-    assert not re.search("(?i)mismatch|exception|out of order|not found|invalid", said), said[
-        -3000:
-    ]
+    folders = assert_indexes_sane(house.version, house.broker.data, tmp_path / "copy")
+    assert sum(len(list(folder.glob("*.index"))) for folder in folders) > 60
     snapshots = sorted(file for folder in folders for file in folder.glob("*.snapshot"))
     transactions = sorted(file for folder in folders for file in folder.glob("*.txnindex"))
     said = dump_log_segments(house.version, snapshots + transactions)
@@ -146,12 +57,7 @@ def test_what_was_closed_in_order_is_opened_without_recovery_and_served(house: H
     seen = house.broker.log.stat().st_size
     house.broker.start()
     house.check_everything_is_served()
-    lines = house.log_since(seen)
-    assert any("kipping recovery" in line for line in lines)
-    recovered = [line for line in lines if "Recovering unflushed" in line]
-    assert [line for line in recovered if "__cluster_metadata" not in line] == []
-    complaints = [line for line in lines if COMPLAINT.search(line) and not HARMLESS.search(line)]
-    assert complaints == []
+    house.assert_opened_without_complaint(seen)
 
 
 @pytest.mark.broker

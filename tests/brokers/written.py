@@ -231,15 +231,22 @@ TOPICS: Final = (
 )
 
 
-def open_manager(data: Path, clock: ManualClock) -> LogManager:
-    """Return a log manager on a broker's directory, with small segments."""
+def open_manager(data: Path, clock: ManualClock, **config: str) -> LogManager:
+    """Return a log manager on a broker's directory, with small segments.
+
+    Args:
+        data: the directory.
+        clock: its time.
+        config: more of every topic, with _ for each dot.
+    """
+    every = {name.replace("_", "."): value for name, value in config.items()}
     return LogManager(
         [data],
         {"log.index.size.max.bytes": "4096"},
         clock=clock,
         scheduler=ManualScheduler(clock),
         rng=Random(1),
-        topic_configs={topic.name: SMALL | topic.config for topic in TOPICS},
+        topic_configs={topic.name: SMALL | topic.config | every for topic in TOPICS},
     )
 
 
