@@ -71,7 +71,7 @@ class SourceOptions:
     Attributes:
         paths: log directories of one broker, or partitions' folders; local, ``file:``, or a URI.
         topics: names to read; None: any.
-        pattern: a regular expression for whole names of topics; None: any.
+        pattern: a regular expression to be found in names of topics; None: any.
         partitions: names as ``orders-0`` to read; None: any.
         starting, ending: where reading starts, and ends.
         columns: names of the columns, in their order.

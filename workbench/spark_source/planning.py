@@ -20,7 +20,9 @@ from workbench.loaders.splits import pack, size_of, split, split_by_offsets
 from workbench.spark_source.offsets import LogEnds, Offsets
 from workbench.spark_source.options import SourceOptions
 
-_INTERNAL: Final = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+_INTERNAL: Final = frozenset(
+    {"__cluster_metadata", "__consumer_offsets", "__share_group_state", "__transaction_state"}
+)
 """Topics of the brokers' own, which a pattern does not find. Kafka: Topic.isInternal (4.2)"""
 
 Task = tuple[SegmentRead, ...]
@@ -55,7 +57,7 @@ class Plan:
 
     def _fits(self, partition: Partition) -> bool:
         pattern = self._options.pattern or ""
-        return partition.topic not in _INTERNAL and bool(re.fullmatch(pattern, partition.topic))
+        return partition.topic not in _INTERNAL and bool(re.search(pattern, partition.topic))
 
     @staticmethod
     def _name(partition: Partition) -> str:
@@ -77,7 +79,11 @@ class Plan:
         if self._options.ending.is_latest:
             # What damaged logs hold beyond their end is read, too.
             return self.tasks(starts, dict.fromkeys(starts, HIGHEST))
-        return self.tasks(starts, self.ends.resolve(self._options.ending))
+        ends = self.ends.resolve(self._options.ending)
+        for name, end in ends.items():
+            if starts[name] > end:
+                raise ValueError(f"start offset {starts[name]} of {name} is above end offset {end}")
+        return self.tasks(starts, ends)
 
     def tasks(self, starts: Offsets, ends: Offsets) -> list[Task]:
         """Return the tasks that read offsets from ``starts`` to ``ends``, excluded.
