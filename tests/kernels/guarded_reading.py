@@ -10,11 +10,22 @@ import sys
 
 import numpy as np
 
-from tests.kernels.twins import ALL, Bytes, check_both, decode_both, scan_both, sound_runs, spans_of
+from tests.kernels.twins import (
+    ALL,
+    Bytes,
+    Rows,
+    check_both,
+    decode_both,
+    scan_both,
+    sound_runs,
+    spans_of,
+)
 from tests.naive import Record, batch, message
-from workbench.kernels import checks, checksum, validate, validate_records, verbatim
+from workbench.kernels import checks, checksum, key_table, validate, validate_records, verbatim
+from workbench.kernels.locate import locate_records
 from workbench.kernels.outputs import CHECK_CRC
 from workbench.layout.attributes import LZ4, SNAPPY
+from workbench.layout.compaction import RECORD_PLACE
 from workbench.record import lz4_frame, xerial_snappy
 from workbench.record.compression import Arena, compress
 
@@ -54,6 +65,7 @@ def sound_bytes() -> list[bytes]:
 def read_all(array: Bytes) -> None:
     read_append(array)
     rows, _, _ = scan_both(array, 0, len(array))
+    read_places(array, rows)
     scan_both(array, 0, len(array) + 100)
     check_both(array, 0, rows)
     for run in sound_runs(rows):
@@ -73,6 +85,16 @@ def read_append(array: Bytes) -> None:
             for options in (0, checks.HEADS_ONLY):
                 validate_records.check_records(array, start, len(array), row, options, *window)
             verbatim.are_verbatim(array, start, len(array), 3, 0)
+
+
+def read_places(array: Bytes, rows: Rows) -> None:
+    """Locate records, and hash their keys."""
+    places, table = np.zeros(64, RECORD_PLACE), np.zeros(3 * 64, np.int64)
+    for first, last in sound_runs(rows):
+        if rows["magic"][first] == 2:
+            run = rows[first:last]
+            used, *_ = locate_records(array, spans_of(run), run, 0, len(run), places, 0)
+            key_table.put_keys(array, places, used, 0, table, 64, 1, 2)
 
 
 def read_codecs(edge: EdgeOfMemory, size: int, randomly: random.Random) -> None:

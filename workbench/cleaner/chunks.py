@@ -14,28 +14,35 @@ from workbench.files.file_records import FileRecords
 from workbench.layout import problems
 from workbench.layout.batch_header import ENTRY_HEADER_SIZE, LENGTH_END
 from workbench.record.batch_records import columns_of
-from workbench.record.columns import BinaryColumn, RecordColumns
+from workbench.record.buffers import thread_pool
+from workbench.record.columns import RecordColumns
 from workbench.record.control import decode_control_type
+from workbench.record.locating import BatchSurveyor, Located, RecordLocator, Survey
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reader import KEYS
 
 
 class Chunk(NamedTuple):
-    """Some whole batches.
+    """Some whole batches; valid until the next chunk is read.
 
     Attributes:
         path: of the file.
         position: of the first of them in it.
         buffer: uint8[n].
-        rows: BATCH_ROW[m], with places in ``buffer``.
+        survey: of the batches, with places in ``buffer``.
         size: bytes of the batches; behind them the buffer may hold a part of another.
     """
 
     path: str
     position: int
     buffer: npt.NDArray[np.uint8]
-    rows: npt.NDArray[Any]
+    survey: Survey
     size: int
+
+    @property
+    def rows(self) -> npt.NDArray[Any]:
+        """BATCH_ROW[m], with places in `buffer`."""
+        return self.survey.rows
 
     def columns(self, index: int, options: int) -> RecordColumns:
         """Return the records of a batch; see `record.batch_records.columns_of`.
@@ -45,6 +52,19 @@ class Chunk(NamedTuple):
         """
         try:
             return columns_of(self.buffer, self.rows[index : index + 1], options)
+        except CorruptRecordError as error:
+            raise _placed(error, self.path, self.position) from error
+
+    def records(
+        self, locator: RecordLocator, wanted: npt.NDArray[np.bool_] | None
+    ) -> Iterator[Located]:
+        """Yield where the records of the batches lie; see `RecordLocator.locate`.
+
+        Raises:
+            CorruptRecordError: they cannot be read.
+        """
+        try:
+            yield from locator.locate(self.buffer, self.survey, wanted)
         except CorruptRecordError as error:
             raise _placed(error, self.path, self.position) from error
 
@@ -59,13 +79,6 @@ class Chunk(NamedTuple):
         return decode_control_type(keys.item(0)) if len(keys) else None
 
 
-def present_values(column: BinaryColumn, picks: npt.NDArray[np.int64]) -> list[bytes]:
-    """Return some values of a column, none of which is null."""
-    data = column.data.tobytes()
-    starts, ends = column.offsets[picks].tolist(), column.offsets[picks + 1].tolist()
-    return [data[start:end] for start, end in zip(starts, ends, strict=True)]
-
-
 def read_chunks(log: FileRecords, start: int, buffer_size: int) -> Iterator[Chunk]:
     """Yield the batches from a byte position on, in chunks of at most ``buffer_size`` bytes.
 
@@ -74,23 +87,31 @@ def read_chunks(log: FileRecords, start: int, buffer_size: int) -> Iterator[Chun
     Raises:
         CorruptRecordError: a size or magic cannot be right, or the last batch is not whole.
     """
-    position = start
+    position, surveyor = start, BatchSurveyor()
     while position < log.size:
-        records = log.read(position, buffer_size)
-        rows = _rows(records, log.path, position)
-        if not len(rows):
-            records = log.read(position, _size_of_batch(log, position))
-            rows = _rows(records, log.path, position)
-        if not len(rows):
+        records = _read(log, position, buffer_size)
+        survey = _survey(surveyor, records, log.path, position)
+        if not len(survey.rows):
+            records = _read(log, position, _size_of_batch(log, position))
+            survey = _survey(surveyor, records, log.path, position)
+        if not len(survey.rows):
             raise CorruptRecordError(log.path, position, problems.WORDS[problems.UNFINISHED])
-        size = int(rows["size"].sum())
-        yield Chunk(log.path, position, records.buffer, rows, size)
+        last = survey.rows[-1]
+        size = int(last["position"] + last["size"])
+        yield Chunk(log.path, position, records.buffer, survey, size)
         position += size
 
 
-def _rows(records: MemoryRecords, path: str, position: int) -> npt.NDArray[Any]:
+def _read(log: FileRecords, position: int, size: int) -> MemoryRecords:
+    """Return bytes of a file in memory that is used again when nobody holds it any more."""
+    size = min(size, log.size - position)
+    buffer = thread_pool().take(np.uint8, size)[:size]
+    return MemoryRecords(buffer[: log.file.read_into(buffer, position)])
+
+
+def _survey(surveyor: BatchSurveyor, records: MemoryRecords, path: str, position: int) -> Survey:
     try:
-        return records.batches().rows
+        return surveyor.survey(records)
     except CorruptRecordError as error:
         raise _placed(error, path, position) from error
 

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-import numpy as np
-
 from workbench.cleaner.chunks import read_chunks
 from workbench.cleaner.cleaning_steps import (
     tell_chunk,
@@ -57,6 +55,7 @@ def clean_log(
     offset_map: OffsetMap | None = None,
     check: Check | None = None,
     throttle: Throttle | None = None,
+    collects: bool = True,
 ) -> Cleaning:
     """Clean a log once.
 
@@ -66,9 +65,10 @@ def clean_log(
         upper_bound: base offset of the first segment that may not be cleaned.
         now: ms; delete horizons are measured by it.
         config: memory and buffers.
-        offset_map: used instead of one of ``config``'s memory.
+        offset_map: used instead of one of ``config``'s memory; it can be used again.
         check: called between reads; ends the cleaning by raising `CleaningAbortedError`.
         throttle: told the bytes of each read and write; may sleep.
+        collects: whether `Cleaning.decisions` are wanted, 25 bytes a record; else there are none.
 
     Raises:
         ValueError: there is nothing between the two offsets.
@@ -80,10 +80,18 @@ def clean_log(
 
     Kafka: Cleaner.doClean (4.2)
     """
-    config = config or CleanerConfig()
-    cleaner = _Round(log, first_dirty_offset, upper_bound, now, config, throttle or _let_pass)
+    cleaner = _Round(
+        log,
+        first_dirty_offset,
+        upper_bound,
+        now,
+        config or CleanerConfig(),
+        check=check or _go_on,
+        throttle=throttle or _go_on,
+        collects=collects,
+    )
     with log.context.guard("clean"):
-        return cleaner.run(offset_map, check or _go_on, writes=True)
+        return cleaner.run(offset_map, writes=True)
 
 
 def plan_cleaning(
@@ -100,12 +108,11 @@ def plan_cleaning(
     Raises:
         As `clean_log`; a segment that would have to be split stays whole.
     """
-    config = config or CleanerConfig()
-    cleaner = _Round(log, first_dirty_offset, upper_bound, now, config, _let_pass)
-    return cleaner.run(offset_map, _go_on, writes=False)
+    cleaner = _Round(log, first_dirty_offset, upper_bound, now, config or CleanerConfig())
+    return cleaner.run(offset_map, writes=False)
 
 
-def _go_on() -> None:
+def _go_on(_size: int = 0) -> None:
     """Let the cleaning go on."""
 
 
@@ -123,7 +130,10 @@ class _Round:
         upper_bound: int,
         now: int,
         config: CleanerConfig,
-        throttle: Throttle,
+        *,
+        check: Check = _go_on,
+        throttle: Throttle = _go_on,
+        collects: bool = True,
     ) -> None:
         if first_dirty_offset >= upper_bound:
             raise ValueError(
@@ -135,11 +145,13 @@ class _Round:
         self._upper_bound = upper_bound
         self._now = now
         self._config = config
+        self._check = check
         self._throttle = throttle
         self._stats = CleanerStats()
-        self._decisions = DecisionsBuilder()
+        self._tells_chunks = wants_details(log.context.observer)
+        self._decisions = DecisionsBuilder() if collects or self._tells_chunks else None
 
-    def run(self, offset_map: OffsetMap | None, check: Check, *, writes: bool) -> Cleaning:
+    def run(self, offset_map: OffsetMap | None, *, writes: bool) -> Cleaning:
         """Clean, or only decide.
 
         Kafka: Cleaner.doClean (4.2)
@@ -149,7 +161,7 @@ class _Round:
         self._old_horizon = clean[-1].last_modified - log.config.delete_retention_ms if clean else 0
         if offset_map is None:
             offset_map = OffsetMap(config.map_memory, config.load_factor)
-        builder = MapBuilder(offset_map, config.buffer_size, stats, check, self._throttle)
+        builder = MapBuilder(offset_map, config.buffer_size, stats, self._check, self._throttle)
         builder.build(log, self._first_dirty, self._upper_bound)
         stats.end_offset = offset_map.latest_offset + 1
         groups = group_segments(
@@ -159,16 +171,15 @@ class _Round:
             self._upper_bound,
         )
         tell_groups(log.context, groups)
-        transactions = CleanedTransactions()
+        rules = Rules(offset_map, CleanedTransactions(), {}, self._upper_bound, self._now)
+        self._filter = Filter(rules, log.config.delete_retention_ms, stats, self._decisions)
         for group in groups:
-            rules = Rules(
-                offset_map, transactions, self._last_records(), self._upper_bound, self._now
-            )
-            round_filter = Filter(rules, log.config.delete_retention_ms, stats, self._decisions)
-            self._clean_group(group, round_filter, check, writes=writes)
+            rules.last_records = self._last_records()
+            self._clean_group(group, rules, writes=writes)
         stats.map_utilization = offset_map.utilization
         tell_log_cleaned(log.context, stats)
-        return Cleaning(stats, self._decisions.finish())
+        decisions = self._decisions or DecisionsBuilder()
+        return Cleaning(stats, decisions.finish())
 
     def _last_records(self) -> dict[int, LastRecord]:
         """Return the last that is known of each producer.
@@ -181,21 +192,19 @@ class _Round:
                 for producer_id, entry in self._log.producer_state.producers.items()
             }
 
-    def _clean_group(
-        self, group: Sequence[LogSegment], round_filter: Filter, check: Check, *, writes: bool
-    ) -> None:
+    def _clean_group(self, group: Sequence[LogSegment], rules: Rules, *, writes: bool) -> None:
         """Clean segments into one, and put it in their place.
 
         Kafka: Cleaner.cleanSegments (4.2)
         """
         log = self._log
         if not writes:
-            self._fill(None, group, round_filter, check)
+            self._fill(None, group, rules)
             return
         cleaned = create_new_cleaned_segment(log.context, group[0].base_offset)
-        round_filter.rules.transactions.index = cleaned.transaction_index
+        rules.transactions.index = cleaned.transaction_index
         try:
-            self._fill(cleaned, group, round_filter, check)
+            self._fill(cleaned, group, rules)
             cleaned.on_become_inactive()
             cleaned.flush()
             cleaned.set_last_modified(group[-1].last_modified)
@@ -205,57 +214,50 @@ class _Round:
             raise
         log.replace_segments([cleaned], group, "cleaned")
 
-    def _fill(
-        self,
-        cleaned: LogSegment | None,
-        group: Sequence[LogSegment],
-        round_filter: Filter,
-        check: Check,
-    ) -> None:
-        transactions = round_filter.rules.transactions
+    def _fill(self, cleaned: LogSegment | None, group: Sequence[LogSegment], rules: Rules) -> None:
         for number, segment in enumerate(group):
             end = (
                 group[number + 1].base_offset
                 if number + 1 < len(group)
                 else segment.read_next_offset()
             )
-            transactions.add_aborted(
+            rules.transactions.add_aborted(
                 self._log.collect_aborted_transactions(segment.base_offset, end)
             )
-            round_filter.rules.retains_old_tombstones = segment.last_modified > self._old_horizon
+            rules.retains_old_tombstones = segment.last_modified > self._old_horizon
             before = replace(self._stats)
             try:
-                self._copy(segment, cleaned, group[0].base_offset, round_filter, check)
+                self._copy(segment, cleaned, group[0].base_offset)
                 tell_segment_cleaned(self._log.context, segment, group[0], before, self._stats)
             except OffsetOverflowError as error:
                 if cleaned is not None:
                     self._log.split_overflowed_segment(segment)
                 raise CleaningAbortedError(f"{error}; cleaning begins anew") from error
 
-    def _copy(
-        self,
-        segment: LogSegment,
-        cleaned: LogSegment | None,
-        base_offset: int,
-        round_filter: Filter,
-        check: Check,
-    ) -> None:
+    def _copy(self, segment: LogSegment, cleaned: LogSegment | None, base_offset: int) -> None:
         """Copy what stays of a segment.
 
         Kafka: Cleaner.cleanInto (4.2)
         """
         chunks = read_chunks(segment.log, 0, self._config.buffer_size)
-        check()
+        self._check()
         for chunk in chunks:
             self._throttle(chunk.size)
-            filtered = round_filter.filter(chunk, segment.base_offset)
-            if wants_details(self._log.context.observer):
-                decisions = self._decisions.last(len(chunk.rows))
-                tell_chunk(self._log.context, chunk.path, decisions)
-            if filtered.parts and cleaned is not None:
-                data = MemoryRecords(np.concatenate(filtered.parts))
-                cleaned.append(filtered.max_offset, data)
-                self._throttle(data.size)
-            elif filtered.parts and not fits(filtered.max_offset, base_offset):
-                raise OffsetOverflowError(filtered.max_offset, base_offset, segment.log.path)
-            check()
+            self._filter.filter(chunk, segment.base_offset)
+            if self._decisions is not None and self._tells_chunks:
+                tell_chunk(self._log.context, chunk.path, self._decisions.last_chunk())
+            if self._filter.size >= self._config.buffer_size:
+                self._append(segment, cleaned, base_offset)
+            self._check()
+        self._append(segment, cleaned, base_offset)
+
+    def _append(self, segment: LogSegment, cleaned: LogSegment | None, base_offset: int) -> None:
+        """Append what stays so far to the new segment."""
+        data, max_offset = self._filter.take()
+        if not len(data):
+            return
+        if cleaned is not None:
+            cleaned.append(max_offset, MemoryRecords(data))
+            self._throttle(len(data))
+        elif not fits(max_offset, base_offset):
+            raise OffsetOverflowError(max_offset, base_offset, segment.log.path)

@@ -17,6 +17,7 @@ from workbench.cleaner.statistics import CleanerStats
 from workbench.log.context import LogContext
 from workbench.log.segment import LogSegment
 from workbench.log.steps import wants_details, wants_records
+from workbench.record.locating import Located
 
 Longs = npt.NDArray[np.int64]
 
@@ -44,56 +45,64 @@ class MapTeller:
         self._tells_batches = wants_details(context.observer)
         self._tells_records = wants_records(context.observer)
 
-    def known(self, keys: Sequence[bytes]) -> Longs | None:
+    def known(self, located: Located) -> Longs | None:
         """Return the offsets that the map has of keys; None where nobody wants to know."""
-        return self._map.lookup(keys) if self._tells_records else None
+        if not self._tells_records:
+            return None
+        known = np.empty(len(located.places), np.int64)
+        self._map.newest_of(located, known)
+        return known
 
     def taken(
-        self,
-        path: str,
-        keys: Sequence[bytes],
-        offsets: Longs,
-        known: Longs | None,
-        count: int,
+        self, path: str, located: Located, start: int, known: Longs | None, passed: int
     ) -> None:
-        """Tell the keys of a batch.
+        """Tell the keys that were put into the map, and whether it is full.
 
         Args:
             path: of the `.log` file.
-            keys: of the records that have one.
-            offsets: int64[n], of these.
+            located: the records.
+            start: records before this offset do not count.
             known: what `known` returned before they were put into the map.
-            count: how many of them the map took.
+            passed: how many of them were.
         """
         if known is not None:
-            self._taken(path, keys[:count], offsets.tolist(), known.tolist())
-        if count < len(keys) and self._context.observer is not None:
+            self._taken(path, located, start, known, passed)
+        if passed < len(located.places) and self._context.observer is not None:
+            offset = int(located.places["offset"][passed])
             self._context.tell(
                 "map full",
                 f"{self._map.size} keys are all that it takes; the round ends before offset "
-                f"{offsets[count]}, and the next one goes on there",
+                f"{offset}, and the next one goes on there",
                 path,
-                offset=int(offsets[count]),
+                offset=offset,
                 entries=self._map.size,
                 slots=self._map.slots,
             )
 
-    def _taken(
-        self, path: str, keys: Sequence[bytes], offsets: list[int], known: list[int]
-    ) -> None:
+    def _taken(self, path: str, located: Located, start: int, known: Longs, passed: int) -> None:
         newest: dict[bytes, int] = {}
-        for key, offset, before in zip(keys, offsets, known, strict=False):
+        for place, before in zip(located.places[:passed], known.tolist(), strict=False):
+            offset, at, size = (int(place[name]) for name in ("offset", "key_start", "key_size"))
+            if size < 0 or offset < start:
+                continue
+            key = located.data[at : at + size].tobytes()
             previous = newest.get(key, before)
             newest[key] = offset
-            numbers = {"offset": offset}
-            reason = "its key is new"
-            if previous != NOT_FOUND:
-                reason, numbers["previous"] = f"it takes the place of offset {previous}", previous
-            self._context.tell("key mapped", reason, path, **numbers)
+            is_new = previous == NOT_FOUND
+            self._context.tell(
+                "key mapped",
+                "its key is new" if is_new else f"offset {offset} takes the place of {previous}",
+                path,
+                offset=offset,
+                previous=None if is_new else previous,
+            )
 
-    def skipped(self, chunk: Chunk, row: Any, reason: str) -> None:
-        """Tell that the keys of a batch do not count."""
-        if self._tells_batches:
+    def skipped(self, chunk: Chunk, first: int, last: int) -> None:
+        """Tell that the keys of batches do not count."""
+        if not self._tells_batches:
+            return
+        for row in chunk.rows[first:last]:
+            reason = "it ends a transaction" if row["is_control"] else "its transaction was aborted"
             numbers = {"offset": int(row["base_offset"]), "size": int(row["size"])}
             position = chunk.position + int(row["position"])
             self._context.tell("batch not mapped", reason, chunk.path, position=position, **numbers)

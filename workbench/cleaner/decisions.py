@@ -5,13 +5,14 @@ Cleaning executes these decisions; planning returns them alone.
 Kafka: MemoryRecords.RecordFilter, Cleaner.shouldRetainRecord (4.2)
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+
+from workbench.layout import compaction
 
 
 class Reason(IntEnum):
@@ -66,13 +67,13 @@ _TEXTS: Final = {
 class Verdict(IntEnum):
     """What becomes of a batch; stored as uint8."""
 
-    COPIED = 1
+    COPIED = compaction.COPIED
     """Byte for byte."""
-    REBUILT = 2
+    REBUILT = compaction.REBUILT
     """With the records that stay, or only with a delete horizon."""
-    EMPTIED = 3
+    EMPTIED = compaction.EMPTIED
     """A header without records stays."""
-    REMOVED = 4
+    REMOVED = compaction.REMOVED
 
 
 class Keeping(IntEnum):
@@ -106,33 +107,15 @@ Codes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
-class RecordDecisions:
-    """What becomes of the records of one batch.
-
-    Attributes:
-        offsets: int64[n].
-        reasons: uint8[n], `Reason`s.
-        newer_offsets: int64[n], of the record that supersedes each; -1 where none does.
-    """
-
-    offsets: Longs
-    reasons: Codes
-    newer_offsets: Longs
-
-    @property
-    def is_kept(self) -> npt.NDArray[np.bool_]:
-        """bool[n]: which records stay."""
-        return self.reasons < Reason.SUPERSEDED
-
-
-@dataclass(frozen=True, slots=True)
 class Decisions:
     """The decisions of one round of cleaning, in the order of the log.
 
     Attributes:
         batches: BATCH_DECISION[m].
         batch: int64[n], to which of them each record belongs.
-        offsets, reasons, newer_offsets: as of `RecordDecisions`, of all records.
+        offsets: int64[n], of the records.
+        reasons: uint8[n], `Reason`s.
+        newer_offsets: int64[n], of the record that supersedes each; -1 where none does.
     """
 
     batches: npt.NDArray[Any]
@@ -168,34 +151,53 @@ class Decisions:
 
 
 class DecisionsBuilder:
-    """Collects decisions batch by batch."""
+    """Collects decisions chunk by chunk."""
 
     def __init__(self) -> None:
-        self._batches: list[tuple[int, ...]] = []
-        self._records: list[RecordDecisions] = []
+        self._batches: list[npt.NDArray[Any]] = []
+        self._offsets: list[Longs] = []
+        self._reasons: list[Codes] = []
+        self._newer: list[Longs] = []
+        self._parts = [0]  # how many parts of columns there were when each chunk ended
 
-    def add(self, batch: tuple[int, ...], records: RecordDecisions) -> None:
-        """Add a batch, the fields of BATCH_DECISION, and its records."""
-        self._batches.append(batch)
-        self._records.append(records)
+    def add_records(self, offsets: Longs, reasons: Codes, newer_offsets: Longs) -> None:
+        """Add copies of what is decided about records; fields as of `Decisions`."""
+        self._offsets.append(offsets.copy())
+        self._reasons.append(reasons.copy())
+        self._newer.append(newer_offsets.copy())
 
-    def finish(self) -> Decisions:
-        """Return what was added."""
-        return self.last(len(self._batches))
+    def end_chunk(self, batches: npt.NDArray[Any]) -> None:
+        """Add the batches of a chunk, BATCH_DECISION[m], whose records were added."""
+        self._batches.append(batches)
+        self._parts.append(len(self._offsets))
 
-    def last(self, count: int) -> Decisions:
-        """Return what was added about the last batches."""
-        first = len(self._batches) - count
-        records = self._records[first:]
-        counts = [len(one.offsets) for one in records]
-        return Decisions(
-            np.array(self._batches[first:], BATCH_DECISION),
-            np.repeat(np.arange(len(records)), counts),
-            _joined([one.offsets for one in records], np.int64),
-            _joined([one.reasons for one in records], np.uint8),
-            _joined([one.newer_offsets for one in records], np.int64),
+    def last_chunk(self) -> Decisions:
+        """Return what was added about the last chunk."""
+        first = self._parts[-2]
+        return _decisions(
+            self._batches[-1:], self._offsets[first:], self._reasons[first:], self._newer[first:]
         )
 
+    def finish(self) -> Decisions:
+        """Return what was added, and forget it."""
+        return _decisions(self._batches, self._offsets, self._reasons, self._newer)
 
-def _joined(parts: Sequence[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
-    return np.concatenate(parts) if parts else np.empty(0, kind)
+
+def _decisions(
+    batches: list[npt.NDArray[Any]], offsets: list[Longs], reasons: list[Codes], newer: list[Longs]
+) -> Decisions:
+    """Return decisions from parts; the lists are emptied, so that not all is there twice."""
+    whole = _joined(batches, BATCH_DECISION)
+    return Decisions(
+        whole,
+        np.repeat(np.arange(len(whole)), whole["record_count"]),
+        _joined(offsets, np.int64),
+        _joined(reasons, np.uint8),
+        _joined(newer, np.int64),
+    )
+
+
+def _joined(parts: list[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
+    whole = np.concatenate(parts) if parts else np.empty(0, kind)
+    parts.clear()
+    return whole

@@ -9,49 +9,45 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cleaner.chunks import Chunk
-from workbench.cleaner.decisions import (
-    DecisionsBuilder,
-    Keeping,
-    Reason,
-    RecordDecisions,
-    Verdict,
-)
-from workbench.cleaner.retention import NONE, Rules, decide_records, retention_of_batch
+from workbench.cleaner.decisions import BATCH_DECISION, DecisionsBuilder, Reason, Verdict
+from workbench.cleaner.retention import NONE, REASONS, Rules, decide_about_batches
 from workbench.cleaner.statistics import CleanerStats
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.layout.attributes import LOG_APPEND_TIME, TIMESTAMP_TYPE_NAMES, codec_name
+from workbench.layout.compaction import BATCH_OUTCOME
 from workbench.record.batch_records import ALL_COLUMNS
 from workbench.record.builder import RecordsBuilder, empty_batch_header
 from workbench.record.columns import RecordColumns
+from workbench.record.locating import Located, RecordLocator
+from workbench.record.retaining import Decided, Retainer
 
 Bytes = npt.NDArray[np.uint8]
 
 _CREATE_TIME: Final = "CreateTime"
-_NOTHING: Final = np.empty(0, np.uint8)
 
 
 class Filtered(NamedTuple):
-    """What of a chunk stays.
+    """What stays.
 
     Attributes:
-        parts: uint8[n] each, one behind the other.
+        data: uint8[n], whole batches; valid until the next chunk is filtered.
         max_offset: the largest offset of a record, or of a batch that stays as it is; -1: none.
 
     Kafka: MemoryRecords.FilterResult (4.2)
     """
 
-    parts: list[Bytes]
+    data: Bytes
     max_offset: int
 
 
 class Filter:
-    """Decides about the batches of a chunk and makes what stays of them.
+    """Decides about the batches of a chunk and makes what stays of them. Memory is used again.
 
     Args:
-        rules: of the round; `Rules.retains_old_tombstones` is set for each segment.
+        rules: of the round; those of a segment, or of a group, are set before it is filtered.
         delete_retention_ms: what is added to now for a delete horizon.
         stats: counts.
-        decisions: gets each.
+        decisions: gets each; None: nobody asks for them.
 
     Kafka: MemoryRecords.filterTo (4.2)
     """
@@ -61,15 +57,29 @@ class Filter:
         rules: Rules,
         delete_retention_ms: int,
         stats: CleanerStats,
-        decisions: DecisionsBuilder,
+        decisions: DecisionsBuilder | None,
     ) -> None:
         self.rules = rules
         self._new_horizon = rules.now + delete_retention_ms
         self._stats = stats
         self._decisions = decisions
+        self._locator = RecordLocator()
+        self._retainer = Retainer(REASONS, int(Reason.SUPERSEDED))
+        self._newest = np.empty(0, np.int64)
+        self._max_offset = -1
 
-    def filter(self, chunk: Chunk, segment: int) -> Filtered:
-        """Return what stays of a chunk of the segment with this base offset.
+    @property
+    def size(self) -> int:
+        """Bytes that wait for `take`."""
+        return self._retainer.size
+
+    def take(self) -> Filtered:
+        """Return what stays of the chunks since the last call."""
+        max_offset, self._max_offset = self._max_offset, -1
+        return Filtered(self._retainer.take(), max_offset)
+
+    def filter(self, chunk: Chunk, segment: int) -> None:
+        """Decide about a chunk of the segment with this base offset, and keep what stays.
 
         Raises:
             CorruptRecordError: a batch cannot be read.
@@ -78,88 +88,92 @@ class Filter:
 
         Kafka: MemoryRecords.filterTo (4.2)
         """
-        parts, max_offset = [], -1
-        for index in range(len(chunk.rows)):
-            part, last_offset = self._filter_batch(chunk, index, segment)
-            if len(part):
-                parts.append(part)
-                max_offset = max(max_offset, last_offset)
+        outcomes = np.zeros(len(chunk.rows), BATCH_OUTCOME)
+        wanted = decide_about_batches(self.rules, chunk, outcomes)
+        size, done = self.size, 0
+        for located in chunk.records(self._locator, wanted):
+            self._pass_unread(chunk, done, located.first, outcomes)
+            self._filter_records(chunk, located, outcomes)
+            done = located.last
+        self._pass_unread(chunk, done, len(chunk.rows), outcomes)
+        if self._decisions is not None:
+            self._decisions.end_chunk(_decisions_of(chunk, segment, outcomes))
         self._stats.bytes_read += chunk.size
-        self._stats.bytes_written += sum(map(len, parts))
-        return Filtered(parts, max_offset)
+        self._stats.bytes_written += self.size - size
 
-    def _filter_batch(self, chunk: Chunk, index: int, segment: int) -> tuple[Bytes, int]:
-        """Return what stays of a batch, and its largest offset."""
-        retention = retention_of_batch(self.rules, chunk, index)
-        row = chunk.rows[index]
-        horizon = int(row["delete_horizon"])
-        if retention.is_removed_unread:
-            columns = _offsets_only(chunk, index)
-            records = decide_records(self.rules, row, retention, columns)
-            self._note(chunk, row, segment, (Verdict.REMOVED, retention.keeping, 0, NONE), records)
-            return _NOTHING, -1
-        columns = chunk.columns(index, ALL_COLUMNS)
-        records = decide_records(self.rules, row, retention, columns)
-        picks = np.flatnonzero(records.is_kept)
-        self._count(row, columns, records, len(picks))
-        max_offset = int(row["last_offset"])
-        if len(picks):
-            sets_horizon = horizon == NONE and (
-                retention.is_marker_of_nothing or _has_null(columns, picks)
-            )
-            horizon = self._new_horizon if sets_horizon else horizon
-            if len(picks) == len(columns) and row["magic"] == 2 and not sets_horizon:
-                start = int(row["position"])
-                part = chunk.buffer[start : start + int(row["size"])]
-                verdict = Verdict.COPIED
-            else:
-                part = _rebuilt(row, columns, picks, horizon)
-                verdict = Verdict.REBUILT
-                max_offset = int(columns.offsets[picks[-1]])
-        elif retention.keeping != Keeping.NOTHING:
-            part, verdict, horizon = _emptied(row, chunk), Verdict.EMPTIED, NONE
-        else:
-            part, verdict, horizon = _NOTHING, Verdict.REMOVED, NONE
-        outcome = (verdict, retention.keeping, len(part), horizon)
-        self._note(chunk, row, segment, outcome, records)
-        return part, max_offset
-
-    def _count(self, row: Any, columns: RecordColumns, records: RecordDecisions, kept: int) -> None:
-        self._stats.messages_read += len(columns)
-        self._stats.messages_written += kept
-        if not row["is_control"]:
-            self._stats.invalid_messages_read += int((records.reasons == Reason.NO_KEY).sum())
-
-    def _note(
-        self,
-        chunk: Chunk,
-        row: Any,
-        segment: int,
-        outcome: tuple[Verdict, Keeping, int, int],
-        records: RecordDecisions,
-    ) -> None:
-        verdict, keeping, new_size, horizon = outcome
-        count, base = len(records.offsets), int(row["base_offset"])
-        self._decisions.add(
-            (
-                segment,
-                chunk.position + int(row["position"]),
-                int(row["size"]),
-                new_size,
-                base if base >= 0 or not count else int(records.offsets[0]),
-                int(row["last_offset"]),
-                horizon,
-                count,
-                verdict,
-                keeping,
-            ),
-            records,
+    def _filter_records(self, chunk: Chunk, located: Located, outcomes: Any) -> None:
+        """Decide about the records of some batches and write what stays."""
+        count, offset_map = len(located.places), self.rules.offset_map
+        if count > len(self._newest):
+            self._newest = np.empty(count, np.int64)
+        newest = self._newest[:count]
+        end = offset_map.latest_offset + 1
+        offset_map.newest_of(located, newest, end)
+        decided = self._retainer.decide(
+            chunk.rows,
+            located,
+            newest,
+            end,
+            self._new_horizon,
+            outcomes,
         )
+        self._max_offset = max(self._max_offset, decided.max_offset)
+        self._stats.messages_read += count
+        self._stats.messages_written += decided.kept
+        self._stats.invalid_messages_read += int(np.count_nonzero(decided.reasons == Reason.NO_KEY))
+        if self._decisions is not None:
+            offsets = located.places["offset"]
+            self._decisions.add_records(offsets, decided.reasons, decided.newer_offsets)
+        progress = (located.first, 0)
+        while progress[0] < located.last:
+            progress = self._retainer.write(
+                chunk.buffer, chunk.rows, located, decided, outcomes, progress
+            )
+            if progress[0] < located.last:
+                progress = self._write_unusual(chunk, decided, outcomes, progress)
+
+    def _write_unusual(
+        self, chunk: Chunk, decided: Decided, outcomes: Any, progress: tuple[int, int]
+    ) -> tuple[int, int]:
+        """Write a batch that is old, or holds what no builder writes today."""
+        index, used = progress
+        behind = used + int(outcomes["count"][index])
+        row = chunk.rows[index]
+        if outcomes["verdict"][index] == Verdict.EMPTIED:
+            part = _emptied(row, chunk)
+        else:
+            columns = chunk.columns(index, ALL_COLUMNS)
+            picks = np.flatnonzero(decided.reasons[used:behind] < Reason.SUPERSEDED)
+            part = rebuilt_batch(row, columns, picks, int(outcomes["delete_horizon"][index]))
+        outcomes["new_size"][index] = len(part)
+        self._retainer.append(part)
+        return index + 1, behind
+
+    def _pass_unread(self, chunk: Chunk, first: int, last: int, outcomes: Any) -> None:
+        """Note that batches go without a look at their records."""
+        for index in range(first, last):
+            outcome = outcomes[index]
+            outcome["verdict"], outcome["delete_horizon"] = Verdict.REMOVED, NONE
+            outcome["max_offset"] = -1
+            if self._decisions is not None:
+                offsets = _offsets_only(chunk, index).offsets
+                outcome["count"] = len(offsets)
+                reasons = np.full(len(offsets), outcome["rule"], np.uint8)
+                self._decisions.add_records(offsets, reasons, np.full(len(offsets), NONE))
 
 
-def _has_null(columns: RecordColumns, picks: npt.NDArray[np.int64]) -> bool:
-    assert columns.values is not None
-    return bool(columns.values.null_count) and bool(columns.values.is_null()[picks].any())
+def _decisions_of(chunk: Chunk, segment: int, outcomes: Any) -> npt.NDArray[Any]:
+    """Return BATCH_DECISION[m]."""
+    rows = chunk.rows
+    decisions = np.empty(len(rows), BATCH_DECISION)
+    decisions["segment"] = segment
+    decisions["position"] = rows["position"] + chunk.position
+    decisions["record_count"] = outcomes["count"]
+    for name in ("size", "base_offset", "last_offset"):
+        decisions[name] = rows[name]
+    for name in ("new_size", "delete_horizon", "verdict", "keeping"):
+        decisions[name] = outcomes[name]
+    return decisions
 
 
 def _offsets_only(chunk: Chunk, index: int) -> RecordColumns:
@@ -177,7 +191,7 @@ def _offsets_only(chunk: Chunk, index: int) -> RecordColumns:
         )
 
 
-def _rebuilt(
+def rebuilt_batch(
     row: Any, columns: RecordColumns, picks: npt.NDArray[np.int64], delete_horizon: int
 ) -> Bytes:
     """Return a batch with some of its records, in magic 2.

@@ -6,15 +6,16 @@ Kafka: Cleaner.buildOffsetMap (4.2)
 from collections.abc import Callable
 
 import numpy as np
+import numpy.typing as npt
 
-from workbench.cleaner.chunks import Chunk, present_values, read_chunks
+from workbench.cleaner.chunks import Chunk, read_chunks
 from workbench.cleaner.cleaning_steps import MapTeller
 from workbench.cleaner.offset_map import OffsetMap
 from workbench.cleaner.statistics import CleanerStats
 from workbench.cleaner.transactions import CleanedTransactions
 from workbench.log.log import Log
 from workbench.log.segment import LogSegment
-from workbench.record.reader import KEYS
+from workbench.record.locating import RecordLocator
 
 
 class MapBuilder:
@@ -44,6 +45,7 @@ class MapBuilder:
         self._check = check
         self._throttle = throttle
         self._transactions = CleanedTransactions()
+        self._locator = RecordLocator()
 
     def build(self, log: Log, start: int, end: int) -> None:
         """Take in the keys of [start, end); `OffsetMap.latest_offset` tells how far it came.
@@ -71,37 +73,53 @@ class MapBuilder:
         for chunk in read_chunks(segment.log, position, self._buffer_size):
             self._check()
             self._throttle(chunk.size)
-            for index in range(len(chunk.rows)):
-                if self._take_batch(chunk, index, start):
-                    return True
-                last_offset = int(chunk.rows[index]["last_offset"])
-                if last_offset >= start:
-                    self._map.latest_offset = last_offset
+            if self._take_chunk(chunk, start):
+                return True
             self._stats.map_bytes_read += chunk.size
         return False
 
-    def _take_batch(self, chunk: Chunk, index: int, start: int) -> bool:
-        row = chunk.rows[index]
-        last_offset, producer_id = int(row["last_offset"]), int(row["producer_id"])
-        if row["is_control"]:
-            control_type = chunk.control_type(index)
-            self._transactions.on_control_batch(last_offset, producer_id, control_type)
-            self._teller.skipped(chunk, row, "it ends a transaction")
-            self._stats.map_messages_read += 1
+    def _take_chunk(self, chunk: Chunk, start: int) -> bool:
+        """Take some batches in; return whether the map became full."""
+        rows = chunk.rows
+        without_keys = self._records_without_keys(chunk)
+        wanted = None if without_keys is None else without_keys < 0
+        done, partly = 0, None
+        for located in chunk.records(self._locator, wanted):
+            self._teller.skipped(chunk, done, located.first)
+            known = self._teller.known(located)
+            passed = self._map.put_records(located, start)
+            self._teller.taken(chunk.path, located, start, known, passed)
+            self._stats.map_messages_read += passed
+            done = located.last
+            if passed < len(located.places):
+                done = int(located.places["batch"][passed])
+                partly = located.places[:passed]
+                break
+        else:
+            self._teller.skipped(chunk, done, len(rows))
+            done = len(rows)
+        if without_keys is not None:
+            self._stats.map_messages_read += int(without_keys[:done].clip(0).sum())
+        self._reach(rows["last_offset"][:done], start)
+        if partly is None:
             return False
-        is_transactional = bool(row["is_transactional"])
-        if self._transactions.on_batch(last_offset, producer_id, is_transactional=is_transactional):
-            self._teller.skipped(chunk, row, "its transaction was aborted")
-            self._stats.map_messages_read += int(row["record_count"])
-            return False
-        columns = chunk.columns(index, KEYS)
-        assert columns.keys is not None
-        wanted = np.flatnonzero(~columns.keys.is_null() & (columns.offsets >= start))
-        keys = present_values(columns.keys, wanted)
-        offsets = columns.offsets[wanted]
-        known = self._teller.known(keys)
-        taken = self._map.put(keys, offsets)
-        self._teller.taken(chunk.path, keys, offsets, known, taken)
-        is_full = taken < len(keys)
-        self._stats.map_messages_read += int(wanted[taken]) if is_full else len(columns)
-        return is_full
+        is_taken = (partly["batch"] == done) & (partly["key_size"] >= 0)
+        self._reach(partly["offset"][is_taken], start)
+        return True
+
+    def _reach(self, offsets: npt.NDArray[np.int64], start: int) -> None:
+        """Let the map reach to the last of offsets that is not before ``start``."""
+        for offset in reversed(offsets):
+            if offset >= start:
+                self._map.latest_offset = int(offset)
+                return
+
+    def _records_without_keys(self, chunk: Chunk) -> npt.NDArray[np.int64] | None:
+        """Return the records of control and aborted batches, -1 of others; None: none are so."""
+        found, rows = None, chunk.rows
+        for index, _, can_go in self._transactions.follow(chunk):
+            is_control = bool(rows["is_control"][index])
+            if is_control or can_go:
+                found = np.full(len(rows), -1) if found is None else found
+                found[index] = 1 if is_control else rows["record_count"][index]
+        return found

@@ -1,34 +1,33 @@
 """The newest offset of each key, in memory of a fixed size.
 
-A key is known by a 128-bit BLAKE2b of it under a secret of this map, so that two keys are never
-taken for one, not even keys that were made for it. Kafka keeps MD5 sums. An entry takes as much
-room as Kafka's, and the map is full at the same record.
+An entry takes as much room as Kafka's, which keeps MD5 sums, so that the map is full at the same
+record.
 
 Kafka: SkimpyOffsetMap (4.2)
 """
 
-import secrets
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-Digests = npt.NDArray[np.uint64]  # [n, 2]
-Longs = npt.NDArray[np.int64]
+from workbench.record.key_table import ENTRY_SIZE, KeyTable, places_of_keys
+from workbench.record.locating import Located
 
-ENTRY_SIZE: Final = 24  # bytes: a digest of 16 and an offset
+__all__ = ["ENTRY_SIZE", "MOST_OFFSET", "NOT_FOUND", "OffsetMap"]
+
 NOT_FOUND: Final = -1
-_DIGEST_SIZE: Final = 16
-_SECRET_SIZE: Final = 16
+MOST_OFFSET: Final = 2**63 - 1
+
+Longs = npt.NDArray[np.int64]
 
 
 class OffsetMap:
     """Offsets by key. Not thread-safe.
 
     Args:
-        memory: bytes.
+        memory: bytes; taken at the first use, and used again after `clear`.
         load_factor: share of the slots that may be taken.
 
     Attributes:
@@ -51,7 +50,7 @@ class OffsetMap:
                 f"{ENTRY_SIZE / load_factor:.0f} are needed"
             )
         self.most = int(self.slots * load_factor)
-        self._secret = secrets.token_bytes(_SECRET_SIZE)
+        self._table = KeyTable(self.slots)
         self.clear()
 
     def clear(self) -> None:
@@ -59,8 +58,7 @@ class OffsetMap:
 
         Kafka: SkimpyOffsetMap.clear (4.2)
         """
-        self._digests = np.zeros((self.slots, 2), np.uint64)
-        self._next_offsets = np.zeros(self.slots, np.int64)  # offset + 1; 0: the slot is empty
+        self._table.clear()
         self.size = 0
         self.latest_offset = -1
 
@@ -81,8 +79,10 @@ class OffsetMap:
 
     def lookup(self, keys: Sequence[bytes]) -> Longs:
         """Return int64[n]: the offset of each key; -1 where it is not known."""
-        slots, found = self._find(self._digests_of(keys))
-        return np.where(found, self._next_offsets[slots] - 1, NOT_FOUND)
+        data, places = places_of_keys(keys, np.zeros(len(keys), np.int64))
+        found = np.empty(len(keys), np.int64)
+        self._table.find(data, places, 1, found)
+        return found
 
     def put(self, keys: Sequence[bytes], offsets: Longs) -> int:
         """Take keys in, one after the other, each with its offset in the place of an earlier one.
@@ -98,73 +98,32 @@ class OffsetMap:
 
         Kafka: SkimpyOffsetMap.put, Cleaner.buildOffsetMapForSegment (4.2)
         """
-        if not len(keys):
-            return 0
-        digests = self._digests_of(keys)
-        slots, found = self._find(digests)
-        firsts = _first_of_each(digests, np.flatnonzero(~found))
-        is_first = np.zeros(len(digests), np.int64)
-        is_first[firsts] = 1
-        before = self.size + np.cumsum(is_first) - is_first
-        refused = np.flatnonzero(before >= self.most)
-        count = int(refused[0]) if len(refused) else len(digests)
-        if not count:
-            return 0
-        firsts = firsts[firsts < count]
-        self._claim(digests[firsts], slots[firsts], offsets[firsts])
-        if len(firsts):
-            slots, _ = self._find(digests[:count])
-        self._next_offsets[slots[:count]] = offsets[:count] + 1  # of equal keys the last one stays
-        self.size += len(firsts)
-        self.latest_offset = int(offsets[count - 1])
-        return count
+        data, places = places_of_keys(keys, offsets)
+        passed, new = self._table.put(data, places, 0, self.most - self.size)
+        self.size += new
+        if passed:
+            self.latest_offset = int(offsets[passed - 1])
+        return passed
 
-    def _digests_of(self, keys: Sequence[bytes]) -> Digests:
-        secret = self._secret
-        sums = [blake2b(key, digest_size=_DIGEST_SIZE, key=secret).digest() for key in keys]
-        return np.frombuffer(b"".join(sums), np.uint64).reshape(-1, 2)
+    def put_records(self, located: Located, start: int) -> int:
+        """Take in the keys of records from offset ``start`` on, as `put`.
 
-    def _find(self, digests: Digests) -> tuple[Longs, npt.NDArray[np.bool_]]:
-        """Return for each digest its slot and True, or the empty slot where it would be.
-
-        A full map has no empty slot; all slots were looked at then.
+        Returns:
+            How many records were passed; fewer than there are: the map is full. `latest_offset`
+            is as before.
         """
-        slots = (digests[:, 0] % np.uint64(self.slots)).astype(np.int64)
-        found = np.zeros(len(digests), np.bool_)
-        open_ones = np.arange(len(digests))
-        for _ in range(self.slots):
-            if not len(open_ones):
-                break
-            at = slots[open_ones]
-            is_taken = self._next_offsets[at] != 0
-            is_equal = is_taken & (self._digests[at] == digests[open_ones]).all(axis=1)
-            found[open_ones[is_equal]] = True
-            open_ones = open_ones[is_taken & ~is_equal]
-            slots[open_ones] = (slots[open_ones] + 1) % self.slots
-        return slots, found
+        data, places = located.data, located.places
+        passed, new = self._table.put(data, places, start, self.most - self.size)
+        self.size += new
+        return passed
 
-    def _claim(self, digests: Digests, slots: Longs, offsets: Longs) -> None:
-        """Put digests that differ, and are not in the map, at or behind slots."""
-        open_ones = np.arange(len(digests))
-        slots = slots.copy()
-        while len(open_ones):
-            empty = open_ones[self._next_offsets[slots[open_ones]] == 0]
-            _, chosen = np.unique(slots[empty], return_index=True)
-            winners = empty[chosen]
-            self._digests[slots[winners]] = digests[winners]
-            self._next_offsets[slots[winners]] = offsets[winners] + 1
-            open_ones = np.setdiff1d(open_ones, winners, assume_unique=True)
-            slots[open_ones] = np.where(
-                self._next_offsets[slots[open_ones]] != 0,
-                (slots[open_ones] + 1) % self.slots,
-                slots[open_ones],
-            )
+    def newest_of(self, located: Located, newest: Longs, end: int = MOST_OFFSET) -> None:
+        """Look up the keys of records.
 
-
-def _first_of_each(digests: Digests, picks: Longs) -> Longs:
-    """Return int64[k], ascending: which of ``picks`` are the first ones of their digest."""
-    whole = np.ascontiguousarray(digests[picks]).view(f"V{_DIGEST_SIZE}").ravel()
-    seen: dict[bytes, int] = {}
-    for pick, digest in zip(picks.tolist(), whole.tolist(), strict=True):
-        seen.setdefault(digest, pick)
-    return np.fromiter(seen.values(), np.int64, len(seen))
+        Args:
+            located: n records.
+            newest: int64[n], filled: the newest offset of each key; -1 where it is not known, there
+                is no key, or the record is at or behind ``end``.
+            end: see there.
+        """
+        self._table.find(located.data, located.places, end, newest)

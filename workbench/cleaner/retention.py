@@ -10,12 +10,23 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.cleaner.chunks import Chunk, present_values
-from workbench.cleaner.decisions import Keeping, Reason, RecordDecisions
-from workbench.cleaner.offset_map import NOT_FOUND, OffsetMap
+from workbench.cleaner.chunks import Chunk
+from workbench.cleaner.decisions import Keeping, Reason
+from workbench.cleaner.offset_map import OffsetMap
 from workbench.cleaner.transactions import CleanedTransactions
+from workbench.layout.compaction import (
+    BEYOND,
+    FACTS,
+    HAS_HORIZONS,
+    HAS_OTHERS,
+    HAS_PRODUCERS,
+    NO_KEY,
+    SUPERSEDED,
+    TOMBSTONE,
+)
 from workbench.layout.control_records import ABORT, COMMIT
-from workbench.record.columns import RecordColumns
+
+Mask = npt.NDArray[np.bool_]
 
 NONE: Final = -1  # of a column: no producer, no delete horizon
 
@@ -55,62 +66,52 @@ class Rules:
     retains_old_tombstones: bool = True
 
 
-class BatchRetention(NamedTuple):
-    """What is decided about a batch before its records are looked at.
+def decide_about_batches(rules: Rules, chunk: Chunk, outcomes: Any) -> Mask | None:
+    """Decide about batches before their records are looked at; called once for each chunk.
 
-    Attributes:
-        keeping: whether it stays without records, and why.
-        discards_records: whether all of its records go.
-        is_marker_of_nothing: whether it ends a transaction of which nothing is left.
-        control_type: of a control batch with records.
+    Args:
+        rules: of the round.
+        chunk: the next one in the log.
+        outcomes: BATCH_OUTCOME[m], the first half of each is filled.
 
-    Kafka: MemoryRecords.RecordFilter.BatchRetentionResult (4.2)
-    """
-
-    keeping: Keeping
-    discards_records: bool
-    is_marker_of_nothing: bool
-    control_type: int | None
-
-    @property
-    def is_removed_unread(self) -> bool:
-        """Whether the batch goes without a look at its records."""
-        return self.discards_records and self.keeping == Keeping.NOTHING
-
-
-def retention_of_batch(rules: Rules, chunk: Chunk, index: int) -> BatchRetention:
-    """Decide about a batch; called once for each, in the order of the log.
+    Returns:
+        bool[m]: which are looked at; the others go unread. None: all are.
 
     Raises:
         CorruptRecordError: a control record cannot be read.
 
     Kafka: MemoryRecords.RecordFilter.checkBatchRetention as in Cleaner.cleanInto (4.2)
     """
-    row = chunk.rows[index]
-    last_offset, producer_id = int(row["last_offset"]), int(row["producer_id"])
-    control_type = None
-    is_control = bool(row["is_control"])
-    if is_control:
-        control_type = chunk.control_type(index)
-        can_go = rules.transactions.on_control_batch(last_offset, producer_id, control_type)
-        horizon = int(row["delete_horizon"])
-        discards = can_go and horizon != NONE and horizon <= rules.now
-    else:
-        can_go = discards = rules.transactions.on_batch(
-            last_offset, producer_id, is_transactional=bool(row["is_transactional"])
-        )
-    if _is_last_of_producer(rules, row):
-        keeping = Keeping.LAST_OF_PRODUCER
-    elif last_offset + 1 == rules.upper_bound:
-        keeping = Keeping.LAST_OF_ROUND
-    else:
-        keeping = Keeping.NOTHING
-    return BatchRetention(keeping, discards, can_go and is_control, control_type)
+    rows, survey = chunk.rows, chunk.survey
+    outcomes["keeping"] = Keeping.NOTHING
+    outcomes["sets_horizon"] = False
+    outcomes["rule"] = Reason.TOMBSTONE_HORIZON_SET
+    if survey.found & (HAS_OTHERS | HAS_HORIZONS):
+        outcomes["rule"] = _rules_of_data(rules, rows)
+    if survey.last_offset + 1 >= rules.upper_bound:
+        is_last = rows["last_offset"] + 1 == rules.upper_bound
+        outcomes["keeping"][is_last] = Keeping.LAST_OF_ROUND
+    if survey.found & HAS_PRODUCERS and rules.last_records:
+        for index in np.flatnonzero(rows["producer_id"] != NONE).tolist():
+            if _is_last_of_producer(rules, rows[index]):
+                outcomes["keeping"][index] = Keeping.LAST_OF_PRODUCER
+    wanted = None
+    for index, control_type, can_go in rules.transactions.follow(chunk):
+        discards = can_go
+        if rows["is_control"][index]:
+            reason = _reason_of_control(rules, rows[index], control_type, can_go=can_go)
+            discards = reason == Reason.MARKER_HORIZON_PASSED
+            outcomes["sets_horizon"][index] = can_go
+            outcomes["rule"][index] = reason
+        elif can_go:
+            outcomes["rule"][index] = Reason.ABORTED
+        if discards and outcomes["keeping"][index] == Keeping.NOTHING:
+            wanted = np.ones(len(rows), np.bool_) if wanted is None else wanted
+            wanted[index] = False
+    return wanted
 
 
 def _is_last_of_producer(rules: Rules, row: Any) -> bool:
-    if row["producer_id"] == NONE:
-        return False
     last = rules.last_records.get(int(row["producer_id"]))
     if last is None:
         return False
@@ -119,74 +120,63 @@ def _is_last_of_producer(rules: Rules, row: Any) -> bool:
     return bool(row["is_control"]) and int(row["producer_epoch"]) == last.producer_epoch
 
 
-def decide_records(
-    rules: Rules, row: Any, retention: BatchRetention, columns: RecordColumns
-) -> RecordDecisions:
-    """Decide about the records of one batch.
+def _reason_of_control(rules: Rules, row: Any, control_type: int | None, *, can_go: bool) -> Reason:
+    """Return why a control batch stays or goes."""
+    horizon = int(row["delete_horizon"])
+    if not can_go:
+        ends_transaction = control_type in (ABORT, COMMIT)
+        return Reason.MARKER_NEEDED if ends_transaction else Reason.CONTROL
+    if horizon == NONE:
+        return Reason.MARKER_HORIZON_SET
+    has_passed = horizon <= rules.now
+    return Reason.MARKER_HORIZON_PASSED if has_passed else Reason.MARKER_HORIZON_AHEAD
 
-    Args:
-        rules: of the round.
-        row: of BATCH_ROW.
-        retention: what was decided about the batch.
-        columns: its records, with keys and values unless all of them have one fate.
+
+def _rules_of_data(rules: Rules, rows: Any) -> npt.NDArray[np.uint8]:
+    """Return for each batch why a tombstone in it that is the newest of its key stays or goes."""
+    horizons = rows["delete_horizon"]
+    found = np.where(
+        horizons == NONE,
+        np.uint8(Reason.TOMBSTONE_HORIZON_SET),
+        np.where(
+            rules.now < horizons,
+            np.uint8(Reason.TOMBSTONE_HORIZON_AHEAD),
+            np.uint8(Reason.TOMBSTONE_HORIZON_PASSED),
+        ),
+    )
+    is_old = rows["magic"] < 2
+    if is_old.any():
+        stays = rules.retains_old_tombstones
+        found[is_old] = (
+            Reason.TOMBSTONE_OF_OLD_FORMAT if stays else Reason.TOMBSTONE_OF_OLD_FORMAT_EXPIRED
+        )
+    return found
+
+
+def _reason_table() -> npt.NDArray[np.uint8]:
+    """Return uint8[k, FACTS]: why a record stays or goes, by its batch's rule and its own facts.
+
+    The rule is a `Reason`: that of every record, or, of data, that of a tombstone that is the
+    newest of its key.
 
     Kafka: Cleaner.shouldRetainRecord (4.2)
     """
-    newer = np.full(len(columns), NOT_FOUND, np.int64)
-    if row["is_control"]:
-        reasons = _all(columns, _reason_of_control(retention, row))
-    elif retention.discards_records:
-        reasons = _all(columns, Reason.ABORTED)
-    else:
-        reasons, newer = _decide_data(rules, row, columns)
-    return RecordDecisions(columns.offsets, reasons, newer)
+    table = np.repeat(np.arange(max(Reason) + 1, dtype=np.uint8)[:, None], FACTS, axis=1)
+    facts = np.arange(FACTS)
+    for rule in _DATA:
+        # The last choice that fits counts.
+        table[rule, facts & TOMBSTONE == 0] = Reason.NEWEST
+        table[rule, facts & SUPERSEDED != 0] = Reason.SUPERSEDED
+        table[rule, facts & NO_KEY != 0] = Reason.NO_KEY
+        table[rule, facts & BEYOND != 0] = Reason.BEYOND_MAP
+    return table
 
 
-def _all(columns: RecordColumns, reason: Reason) -> npt.NDArray[np.uint8]:
-    return np.full(len(columns), reason, np.uint8)
-
-
-def _reason_of_control(retention: BatchRetention, row: Any) -> Reason:
-    if retention.discards_records:
-        return Reason.MARKER_HORIZON_PASSED
-    if retention.is_marker_of_nothing:
-        has_horizon = row["delete_horizon"] != NONE
-        return Reason.MARKER_HORIZON_AHEAD if has_horizon else Reason.MARKER_HORIZON_SET
-    ends_transaction = retention.control_type in (ABORT, COMMIT)
-    return Reason.MARKER_NEEDED if ends_transaction else Reason.CONTROL
-
-
-def _decide_data(
-    rules: Rules, row: Any, columns: RecordColumns
-) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    assert columns.keys is not None
-    assert columns.values is not None
-    offsets = columns.offsets
-    newer = np.full(len(columns), NOT_FOUND, np.int64)
-    is_mapped = offsets <= rules.offset_map.latest_offset
-    has_key = ~columns.keys.is_null()
-    asked = np.flatnonzero(is_mapped & has_key)
-    newest = rules.offset_map.lookup(present_values(columns.keys, asked))
-    is_old = newest > offsets[asked]
-    newer[asked[is_old]] = newest[is_old]
-    # The last choice that fits counts.
-    reasons = _all(columns, Reason.NEWEST)
-    reasons[columns.values.is_null()] = _reason_of_tombstone(rules, row)
-    reasons[newer != NOT_FOUND] = Reason.SUPERSEDED
-    reasons[~has_key] = Reason.NO_KEY
-    reasons[~is_mapped] = Reason.BEYOND_MAP
-    return reasons, newer
-
-
-def _reason_of_tombstone(rules: Rules, row: Any) -> Reason:
-    """Return why a tombstone that is the newest of its key stays or goes."""
-    if row["magic"] < 2:
-        if rules.retains_old_tombstones:
-            return Reason.TOMBSTONE_OF_OLD_FORMAT
-        return Reason.TOMBSTONE_OF_OLD_FORMAT_EXPIRED
-    horizon = int(row["delete_horizon"])
-    if horizon == NONE:
-        return Reason.TOMBSTONE_HORIZON_SET
-    if rules.now < horizon:
-        return Reason.TOMBSTONE_HORIZON_AHEAD
-    return Reason.TOMBSTONE_HORIZON_PASSED
+_DATA: Final = (
+    Reason.TOMBSTONE_HORIZON_SET,
+    Reason.TOMBSTONE_HORIZON_AHEAD,
+    Reason.TOMBSTONE_HORIZON_PASSED,
+    Reason.TOMBSTONE_OF_OLD_FORMAT,
+    Reason.TOMBSTONE_OF_OLD_FORMAT_EXPIRED,
+)
+REASONS: Final = _reason_table()

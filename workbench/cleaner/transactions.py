@@ -4,11 +4,16 @@ Kafka: CleanedTransactionMetadata (4.2)
 """
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
+
+from workbench.cleaner.chunks import Chunk
 from workbench.files.transaction_index import AbortedTransaction
 from workbench.files.writable_transaction_index import WritableTransactionIndex
+from workbench.layout.compaction import HAS_TRANSACTIONS
 from workbench.layout.control_records import ABORT, COMMIT
 
 
@@ -18,6 +23,20 @@ class _Aborted:
 
     transaction: AbortedTransaction
     was_seen: bool = False  # whether a batch of it was
+
+
+class Followed(NamedTuple):
+    """A control batch, or one of a transaction.
+
+    Attributes:
+        row: its place among the batches of the chunk.
+        control_type: of a control batch with records.
+        can_go: whether it tells of nothing that is left, or its transaction was aborted.
+    """
+
+    row: int
+    control_type: int | None
+    can_go: bool
 
 
 class CleanedTransactions:
@@ -44,6 +63,33 @@ class CleanedTransactions:
         for transaction in transactions:
             heapq.heappush(self._coming, (transaction.first_offset, self._added, transaction))
             self._added += 1
+
+    def follow(self, chunk: Chunk) -> Iterator[Followed]:
+        """Yield the control and transactional batches of a chunk; called once for each chunk.
+
+        Raises:
+            CorruptRecordError: a control record cannot be read.
+            InvalidOffsetError: as `on_control_batch`.
+
+        Kafka: Cleaner.shouldDiscardBatch (4.2)
+        """
+        rows = chunk.rows
+        if not self._coming and not chunk.survey.found & HAS_TRANSACTIONS:
+            return
+        is_special = rows["is_control"] | rows["is_transactional"]
+        highest = np.maximum.accumulate(rows["last_offset"])
+        for index in np.flatnonzero(is_special).tolist():
+            self._come_to(int(highest[index]))
+            last_offset = int(rows["last_offset"][index])
+            producer_id = int(rows["producer_id"][index])
+            control_type = None
+            if rows["is_control"][index]:
+                control_type = chunk.control_type(index)
+                can_go = self.on_control_batch(last_offset, producer_id, control_type)
+            else:
+                can_go = self.on_batch(last_offset, producer_id)
+            yield Followed(index, control_type, can_go)
+        self._come_to(int(highest[-1]))
 
     def on_control_batch(
         self, last_offset: int, producer_id: int, control_type: int | None
@@ -75,14 +121,12 @@ class CleanedTransactions:
             return not had_batches
         return False
 
-    def on_batch(self, last_offset: int, producer_id: int, *, is_transactional: bool) -> bool:
-        """Return whether a batch of data belongs to an aborted transaction.
+    def on_batch(self, last_offset: int, producer_id: int) -> bool:
+        """Return whether a batch of data within a transaction belongs to an aborted one.
 
         Kafka: CleanedTransactionMetadata.onBatchRead (4.2)
         """
         self._come_to(last_offset)
-        if not is_transactional:
-            return False
         aborted = self._aborted.get(producer_id)
         if aborted is None:
             self._committed.add(producer_id)

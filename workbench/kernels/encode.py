@@ -75,7 +75,7 @@ def _zigzag(value: int) -> np.uint64:
 
 
 @kernel
-def _varint_size(value: int) -> int:
+def varint_size(value: int) -> int:
     """Return how many bytes the varint of ``value`` takes."""
     raw = _zigzag(value)
     size = 1
@@ -86,7 +86,7 @@ def _varint_size(value: int) -> int:
 
 
 @kernel
-def _write_varint(at: int, value: int) -> int:
+def write_varint(at: int, value: int) -> int:
     """Write the varint of ``value`` at an address; return the address behind it."""
     raw = _zigzag(value)
     while raw > np.uint64(0x7F):
@@ -110,14 +110,14 @@ def _length(column: _Column, item: int) -> int:
 def _field_size(column: _Column, item: int) -> int:
     """Return the bytes of a field with its size."""
     length = _length(column, item)
-    return _varint_size(length) + max(length, 0)  # type: ignore[no-any-return]
+    return varint_size(length) + max(length, 0)  # type: ignore[no-any-return]
 
 
 @kernel
 def _write_field(at: int, column: _Column, item: int) -> int:
     """Write one field with its size; return the address behind it."""
     length = _length(column, item)
-    at = _write_varint(at, length)
+    at = write_varint(at, length)
     if length > 0:
         copy(at, column.data + read_word(column.offsets + 8 * item), length)
         at += length
@@ -129,14 +129,14 @@ def _body_size(
     of: _Sources, item: int, offset_delta: int, timestamp_delta: int, options: int
 ) -> int:
     """Return the bytes of a record behind its length."""
-    size = 1 + _varint_size(timestamp_delta) + _varint_size(offset_delta)
+    size = 1 + varint_size(timestamp_delta) + varint_size(offset_delta)
     size += _field_size(of.keys, item) if options & KEYS else 1
     size += _field_size(of.values, item) if options & VALUES else 1
     if options & HEADERS == 0:
         return size + 1  # type: ignore[no-any-return]
     first = read_half_word(of.header_offsets + 4 * item)
     last = read_half_word(of.header_offsets + 4 * item + 4)
-    size += _varint_size(last - first)
+    size += varint_size(last - first)
     for header in range(first, last):
         size += _field_size(of.header_keys, header) + _field_size(of.header_values, header)
     return size  # type: ignore[no-any-return]
@@ -157,7 +157,7 @@ def measure_records(
         offset_delta = read_word(of.offsets + 8 * item) - base_offset
         timestamp_delta = read_word(of.timestamps + 8 * item) - base_timestamp
         size = _body_size(of, item, offset_delta, timestamp_delta, options)
-        total += size + _varint_size(size)
+        total += size + varint_size(size)
     return total
 
 
@@ -194,20 +194,20 @@ def encode_records(
         offset_delta = read_word(of.offsets + 8 * item) - base_offset
         timestamp_delta = read_word(of.timestamps + 8 * item) - base_timestamp
         size = _body_size(of, item, offset_delta, timestamp_delta, options)
-        if size + _varint_size(size) > end - at:
+        if size + varint_size(size) > end - at:
             return -1
-        at = _write_varint(at, size)
+        at = write_varint(at, size)
         write_u8(at, 0)
-        at = _write_varint(at + 1, timestamp_delta)
-        at = _write_varint(at, offset_delta)
-        at = _write_field(at, of.keys, item) if options & KEYS else _write_varint(at, _NULL)
-        at = _write_field(at, of.values, item) if options & VALUES else _write_varint(at, _NULL)
+        at = write_varint(at + 1, timestamp_delta)
+        at = write_varint(at, offset_delta)
+        at = _write_field(at, of.keys, item) if options & KEYS else write_varint(at, _NULL)
+        at = _write_field(at, of.values, item) if options & VALUES else write_varint(at, _NULL)
         first = 0
         last = 0
         if options & HEADERS:
             first = read_half_word(of.header_offsets + 4 * item)
             last = read_half_word(of.header_offsets + 4 * item + 4)
-        at = _write_varint(at, last - first)
+        at = write_varint(at, last - first)
         for header in range(first, last):
             at = _write_field(at, of.header_keys, header)
             at = _write_field(at, of.header_values, header)

@@ -54,13 +54,15 @@ read_word = _reader(_I64, big_endian=False, signed=True)  # 8 bytes as they lie
 read_half_word = _reader(_I32, big_endian=False, signed=True)  # 4 bytes as they lie
 
 
-def _writer(kind: Any) -> Any:
-    """Make an intrinsic that stores the low bits of an int64 at an address, in native order."""
+def _writer(kind: Any, *, big_endian: bool) -> Any:
+    """Make an intrinsic that stores the low bits of an int64 at an address."""
 
     @intrinsic  # type: ignore[untyped-decorator]
     def write(_typing_context: Any, _address: Any, _value: Any) -> Any:
         def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             value = arguments[1] if kind.width == 64 else builder.trunc(arguments[1], kind)
+            if big_endian:
+                value = builder.bswap(value)
             builder.store(value, _pointer(builder, arguments[0], kind)).align = 1
             return context.get_dummy_value()
 
@@ -69,9 +71,12 @@ def _writer(kind: Any) -> Any:
     return write
 
 
-write_u8 = _writer(_I8)
-write_i32 = _writer(_I32)
-write_i64 = _writer(_I64)
+write_u8 = _writer(_I8, big_endian=False)
+write_i32 = _writer(_I32, big_endian=False)  # as they lie in memory
+write_i64 = _writer(_I64, big_endian=False)
+put_i16 = _writer(_I16, big_endian=True)  # as they stand in files
+put_i32 = _writer(_I32, big_endian=True)
+put_i64 = _writer(_I64, big_endian=True)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

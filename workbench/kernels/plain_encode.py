@@ -15,7 +15,7 @@ __all__ = ["are_verbatim", "encode_records", "measure_records"]
 Bytes = npt.NDArray[np.uint8]
 
 
-def _encode_varint(value: int) -> bytes:
+def encode_varint(value: int) -> bytes:
     raw = (value << 1 ^ value >> 63) % 2**64
     out = bytearray()
     while raw > 0x7F:
@@ -26,25 +26,25 @@ def _encode_varint(value: int) -> bytes:
 
 def _encode_field(offsets: npt.NDArray[np.int64], data: Bytes, validity: Bytes, item: int) -> bytes:
     if len(validity) and not validity[item >> 3] >> (item & 7) & 1:
-        return _encode_varint(-1)
+        return encode_varint(-1)
     content = data[offsets[item] : offsets[item + 1]].tobytes()
-    return _encode_varint(len(content)) + content
+    return encode_varint(len(content)) + content
 
 
 def _encode_record(
     columns: RecordOutputs, item: int, base_offset: int, base_timestamp: int, options: int
 ) -> bytes:
-    body = b"\0" + _encode_varint(wrap64(int(columns.timestamps[item]) - base_timestamp))
-    body += _encode_varint(int(columns.offsets[item]) - base_offset)
+    body = b"\0" + encode_varint(wrap64(int(columns.timestamps[item]) - base_timestamp))
+    body += encode_varint(int(columns.offsets[item]) - base_offset)
     for kind, offsets, data, validity in (
         (KEYS, columns.key_offsets, columns.key_data, columns.key_validity),
         (VALUES, columns.value_offsets, columns.value_data, columns.value_validity),
     ):
         has_column = options & kind
-        body += _encode_field(offsets, data, validity, item) if has_column else _encode_varint(-1)
+        body += _encode_field(offsets, data, validity, item) if has_column else encode_varint(-1)
     if options & HEADERS:
         first, last = (int(place) for place in columns.header_offsets[item : item + 2])
-        body += _encode_varint(last - first)
+        body += encode_varint(last - first)
         always = np.empty(0, np.uint8)
         for header in range(first, last):
             names, values = columns.header_key_offsets, columns.header_value_offsets
@@ -52,8 +52,8 @@ def _encode_record(
             body += _encode_field(names, columns.header_key_data, always, header)
             body += _encode_field(values, columns.header_value_data, validity, header)
     else:
-        body += _encode_varint(0)
-    return _encode_varint(len(body)) + body
+        body += encode_varint(0)
+    return encode_varint(len(body)) + body
 
 
 def measure_records(
@@ -98,7 +98,7 @@ def _verbatim_record(data: bytes, at: int, end: int, offset_delta: int, least: i
 
     def shortest(at: int, bits: int = 32) -> tuple[int, int]:
         value, behind = decode_varint(data, at, end, bits)
-        if _encode_varint(value) != data[at:behind]:
+        if encode_varint(value) != data[at:behind]:
             raise BadRecordError(problems.BAD_VARINT, at)
         return value, behind
 

@@ -15,7 +15,7 @@ _NO_TIMESTAMP = -1
 
 
 @kernel
-def _is_shortest(at: int, behind: int, most: int, highest: int) -> bool:
+def is_shortest(at: int, behind: int, most: int, highest: int) -> bool:
     """Return whether the varint of [at, behind) is as short as can be, without bits too many.
 
     Args:
@@ -30,7 +30,7 @@ def _is_shortest(at: int, behind: int, most: int, highest: int) -> bool:
 def _shortest_varint(at: int, end: int) -> tuple[int, int]:
     """Return (value, address behind it) of a varint; address 0 if it is not the shortest."""
     value, behind = read_varint(at, end)
-    if behind == 0 or not _is_shortest(at, behind, 5, 0x0F):
+    if behind == 0 or not is_shortest(at, behind, 5, 0x0F):
         return 0, 0
     return value, behind
 
@@ -66,7 +66,7 @@ def are_verbatim(
             return False
         record_end = body + length
         delta, at = read_varlong(body + 1, record_end)
-        if at == 0 or not _is_shortest(body + 1, at, 10, 1):
+        if at == 0 or not is_shortest(body + 1, at, 10, 1):
             return False
         if base_timestamp + delta < _NO_TIMESTAMP or (index == 0 and delta != 0):
             return False

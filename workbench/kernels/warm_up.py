@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import time
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,9 @@ import numpy.typing as npt
 from workbench.kernels import dispatch
 from workbench.kernels.checks import COLUMNS
 from workbench.kernels.outputs import no_outputs
+from workbench.layout.batch_header import BATCH_HEADER_SIZE
 from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.compaction import BATCH_OUTCOME, FACTS, RECORD_PLACE
 
 
 def compile_kernels() -> None:
@@ -44,8 +47,24 @@ def compile_kernels() -> None:
     dispatch.measure_records(out, spans[0, :0], 0, 0, 0)
     dispatch.murmur2_many(spans[0, :1], data, spans[0, :0])
     dispatch.encode_records(out, spans[0, :0], 0, 0, 0, data, 0)
+    _compile_compaction(data, rows, spans)
     if dispatch.COMPILED:
         _compile_codecs(data, spans)
+
+
+def _compile_compaction(
+    data: npt.NDArray[np.uint8], rows: npt.NDArray[Any], spans: npt.NDArray[np.int64]
+) -> None:
+    places, outcomes = np.zeros(1, RECORD_PLACE), np.zeros(1, BATCH_OUTCOME)
+    numbers, reasons = np.zeros(6, np.int64), np.zeros((1, FACTS), np.uint8)
+    dispatch.survey_batches(rows[:0])
+    dispatch.locate_records(data, spans, rows, 0, 0, places, 0)
+    dispatch.put_keys(data, places, 0, 0, numbers, 0, 0, 0)
+    dispatch.find_keys(data, places, 0, 0, numbers, 0, 0, numbers)
+    decided = (data, numbers)
+    dispatch.decide_batches(rows, places, numbers, 0, reasons, 0, 0, outcomes, 0, 0, *decided)
+    dispatch.write_batches(data, data, rows, places, 0, data, 0, outcomes, 0, 0, data, 0)
+    dispatch.seal_batch(np.zeros(BATCH_HEADER_SIZE, np.uint8), 0, BATCH_HEADER_SIZE)
 
 
 def _compile_codecs(target: npt.NDArray[np.uint8], places: npt.NDArray[np.int64]) -> None:

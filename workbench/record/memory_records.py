@@ -104,15 +104,18 @@ class MemoryRecords:
         """Return the bytes [start, stop) as records that share the memory."""
         return MemoryRecords(self.buffer[start:stop])
 
-    def batches(self) -> BatchTable:
+    def batches(self, rows: npt.NDArray[Any] | None = None) -> BatchTable:
         """Return the whole batches; what is behind the last one is told by `BatchTable.stop`.
+
+        Args:
+            rows: BATCH_ROW[m], memory that is used for the table if it has room.
 
         Raises:
             CorruptRecordError: a size is below the smallest, or the magic is not 0, 1 or 2.
 
         Kafka: MemoryRecords.batches, ByteBufferLogInputStream.nextBatch (4.2)
         """
-        rows = np.zeros(_FIRST_ROWS, BATCH_ROW)
+        rows = np.zeros(_FIRST_ROWS, BATCH_ROW) if rows is None else rows
         count, position, size = 0, 0, len(self.buffer)
         while True:
             done, position, code = dispatch.scan_window(
@@ -123,8 +126,9 @@ class MemoryRecords:
                 break
             rows = np.concatenate([rows[:count], np.zeros(count, BATCH_ROW)])
         position, code, rows = int(position), int(code), rows[:count]
-        for row in rows[(rows["magic"] < 0) | (rows["magic"] > 2)]:
-            raise _unknown_magic(int(row["position"]), int(row["magic"]))
+        if rows["problem"].any():
+            for row in rows[(rows["magic"] < 0) | (rows["magic"] > 2)]:
+                raise _unknown_magic(int(row["position"]), int(row["magic"]))
         _check_rest(self.buffer, position, code)
         return BatchTable(rows, ScanStop(code, position))
 

@@ -1,0 +1,165 @@
+"""Numbers by keys in one block of memory, compiled: what the cleaner knows of each key.
+
+A key is known by its 128-bit sum under a secret. A table is int64[3 * slots]: of each slot the two
+halves of a sum, and the number + 1; 0 there means that the slot is empty. A sum stands in the first
+slot that was free from its own on. Keys are hashed ahead, so that their slots are on the way from
+memory when they are looked at.
+
+Kafka: SkimpyOffsetMap (4.2)
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels._jit import kernel
+from workbench.kernels.intrinsics import address_of, prefetch, read_word, write_i64
+from workbench.kernels.siphash import LANES, WORKING_MEMORY, hash_places
+
+_ENTRY = 24  # bytes
+_AHEAD = 32  # keys
+_SUMS = 16 * _AHEAD  # bytes
+_NOT_FOUND = -1
+
+
+@kernel
+def _slot_of(sum_start: int, slots: int) -> int:
+    """Return the slot where a sum belongs, from its first half: the upper 32 bits, scaled."""
+    scaled = (np.uint64(sum_start) >> np.uint64(32)) * np.uint64(slots)
+    return np.int64(scaled >> np.uint64(32))  # type: ignore[return-value]
+
+
+@kernel
+def _sum_at(sums: int, index: int) -> tuple[int, int]:
+    """Return the sum of one of the keys that were hashed ahead."""
+    at = sums + (index // LANES) * 16 * LANES + (index % LANES) * 8
+    return read_word(at), read_word(at + 8 * LANES)
+
+
+@kernel
+def _hash_ahead(
+    start: int,
+    places: Any,
+    first: int,
+    last: int,
+    secret: tuple[int, int],
+    table: tuple[int, int],
+    memory: int,
+) -> None:
+    """Hash some keys to the start of ``memory``, and ask for their slots of the table."""
+    address, slots = table
+    for lane in range(first, last, LANES):
+        sums = memory + 16 * (lane - first)
+        hash_places(start, places, lane, min(lane + LANES, last), secret, memory + _SUMS, sums)
+        for index in range(LANES):
+            slot = address + _ENTRY * _slot_of(read_word(sums + 8 * index), slots)
+            prefetch(slot)
+            prefetch(slot + _ENTRY - 8)
+
+
+@kernel
+def _find(table: tuple[int, int], first_half: int, second_half: int) -> tuple[int, int]:
+    """Return the address of a sum's slot and its number + 1, or of the free one where it would be.
+
+    The address is 0 when it is not there and no slot is free.
+    """
+    address, slots = table
+    slot = _slot_of(first_half, slots)
+    for _ in range(slots):
+        at = address + _ENTRY * slot
+        number = read_word(at + 16)
+        if number == 0 or (read_word(at) == first_half and read_word(at + 8) == second_half):
+            return at, number
+        slot += 1
+        if slot == slots:
+            slot = 0
+    return 0, 0
+
+
+@kernel
+def put_keys(
+    data: npt.NDArray[np.uint8],
+    places: Any,
+    count: int,
+    start_offset: int,
+    table: npt.NDArray[np.int64],
+    room: int,
+    secret_low: int,
+    secret_high: int,
+) -> tuple[int, int]:
+    """Put the offsets of records under their keys, one after the other, in place of earlier ones.
+
+    The first key that comes when there is no more room ends it, even if it is known.
+
+    Args:
+        data: uint8[n], C-contiguous: what the keys lie in.
+        places: RECORD_PLACE[m]; records without a key, or before ``start_offset``, are passed over.
+        count: of the records.
+        start_offset: see ``places``.
+        table: int64[3 * slots].
+        room: how many keys more may be put that are not there.
+        secret_low, secret_high: of the table.
+
+    Returns:
+        (records passed, keys that are new): fewer than ``count`` when there was no more room.
+    """
+    start = address_of(data)
+    where = (address_of(table), len(table) // 3)
+    secret = (secret_low, secret_high)
+    working = np.empty(_SUMS + WORKING_MEMORY, np.uint8)
+    memory = address_of(working)
+    new = 0
+    for first in range(0, count, _AHEAD):
+        last = min(first + _AHEAD, count)
+        _hash_ahead(start, places, first, last, secret, where, memory)
+        for index in range(first, last):
+            place = places[index]
+            if place.key_size < 0 or place.offset < start_offset:
+                continue
+            if new >= room:
+                return index, new
+            first_half, second_half = _sum_at(memory, index - first)
+            at, number = _find(where, first_half, second_half)
+            if number == 0:
+                write_i64(at, first_half)
+                write_i64(at + 8, second_half)
+                new += 1
+            write_i64(at + 16, place.offset + 1)
+    return count, new
+
+
+@kernel
+def find_keys(
+    data: npt.NDArray[np.uint8],
+    places: Any,
+    count: int,
+    end_offset: int,
+    table: npt.NDArray[np.int64],
+    secret_low: int,
+    secret_high: int,
+    found: npt.NDArray[np.int64],
+) -> None:
+    """Look up the keys of records.
+
+    Args:
+        data, places, count, table, secret_low, secret_high: as of `put_keys`.
+        end_offset: records from there on are not looked up.
+        found: int64[m], filled: the offset under the key; -1 where it is not known, there is no key
+            or nothing is looked up.
+    """
+    start = address_of(data)
+    where = (address_of(table), len(table) // 3)
+    secret = (secret_low, secret_high)
+    working = np.empty(_SUMS + WORKING_MEMORY, np.uint8)
+    memory = address_of(working)
+    for first in range(0, count, _AHEAD):
+        last = min(first + _AHEAD, count)
+        _hash_ahead(start, places, first, last, secret, where, memory)
+        for index in range(first, last):
+            place = places[index]
+            if place.key_size < 0 or place.offset >= end_offset:
+                found[index] = _NOT_FOUND
+                continue
+            first_half, second_half = _sum_at(memory, index - first)
+            found[index] = _find(where, first_half, second_half)[1] - 1

@@ -1,0 +1,93 @@
+"""Numbers by keys, in memory of a fixed size.
+
+A key is known by its SipHash-2-4 of 128 bits under a secret of the table, so that no two keys are
+ever taken for one, not even keys that were made for it.
+
+Kafka: SkimpyOffsetMap (4.2)
+"""
+
+import secrets
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels import dispatch
+from workbench.layout.compaction import RECORD_PLACE
+
+ENTRY_SIZE: Final = 24  # bytes: a sum of 16 and a number
+
+_WORD: Final = 64  # bits
+
+Bytes = npt.NDArray[np.uint8]
+Longs = npt.NDArray[np.int64]
+Places = npt.NDArray[Any]  # of RECORD_PLACE
+
+
+class KeyTable:
+    """Offsets by key. The memory is taken at the first use, and used again. Not thread-safe.
+
+    Args:
+        slots: most keys that it can hold.
+    """
+
+    def __init__(self, slots: int) -> None:
+        self.slots = slots
+        self._memory: Longs | None = None
+        self._secret = tuple(secrets.randbits(_WORD) - (1 << _WORD - 1) for _ in range(2))
+
+    def clear(self) -> None:
+        """Forget every key."""
+        if self._memory is not None:
+            self._memory.fill(0)
+
+    @property
+    def _table(self) -> Longs:
+        if self._memory is None:
+            # Not np.zeros: what is filled at once comes in large pages, where the system has such.
+            self._memory = np.empty(self.slots * (ENTRY_SIZE // 8), np.int64)
+            self._memory.fill(0)
+        return self._memory
+
+    def put(self, data: Bytes, places: Places, start_offset: int, room: int) -> tuple[int, int]:
+        """Put the offsets of records under their keys, each in the place of an earlier one.
+
+        The first key that comes when there is no more room ends it, even if it is known.
+
+        Args:
+            data: what the keys lie in.
+            places: RECORD_PLACE[n]; records without a key, or before ``start_offset``, are passed.
+            start_offset: see there.
+            room: how many keys more may be put that are not there.
+
+        Returns:
+            How many records were passed, fewer than n when there was no more room, and how many of
+            the keys are new.
+        """
+        passed, new = dispatch.put_keys(
+            data, places, len(places), start_offset, self._table, room, *self._secret
+        )
+        return int(passed), int(new)
+
+    def find(self, data: Bytes, places: Places, end_offset: int, found: Longs) -> None:
+        """Look up the keys of records.
+
+        Args:
+            data: what the keys lie in.
+            places: RECORD_PLACE[n]; records from ``end_offset`` on are not looked up.
+            end_offset: see there.
+            found: int64[n], filled: the offset of each key; -1 where it is not known, there is no
+                key or it is not looked up.
+        """
+        dispatch.find_keys(data, places, len(places), end_offset, self._table, *self._secret, found)
+
+
+def places_of_keys(keys: Sequence[bytes], offsets: Longs) -> tuple[Bytes, Places]:
+    """Return keys one behind the other, and RECORD_PLACE[n] of records that have them."""
+    places = np.zeros(len(keys), RECORD_PLACE)
+    sizes = np.fromiter(map(len, keys), np.int64, len(keys))
+    places["key_start"] = np.cumsum(sizes) - sizes
+    places["key_size"] = sizes
+    places["offset"] = offsets
+    return np.frombuffer(b"".join(keys) or b"\0", np.uint8), places

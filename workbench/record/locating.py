@@ -1,0 +1,210 @@
+"""Where the records of many batches lie: what compaction works on, without a copy of each record.
+
+Compressed batches are decompressed, a run of them at a time, into memory that is used again.
+
+Kafka: DefaultRecordBatch.streamingIterator (4.2)
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import CorruptRecordError
+from workbench.kernels import dispatch
+from workbench.kernels.outputs import KEYS, OUT_OF_ROOM, VALUES
+from workbench.layout import problems
+from workbench.layout.attributes import NONE
+from workbench.layout.batch_header import BATCH_HEADER_SIZE
+from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.compaction import HAS_OTHERS, RECORD_PLACE
+from workbench.record.arena import Arena
+from workbench.record.batch_records import columns_of
+from workbench.record.compression import DEFAULT_LIMIT, decompress_run
+from workbench.record.memory_records import MemoryRecords
+
+_ARENA_RUN: Final = 1 << 20  # decompressed bytes that are located at a time
+_USUAL_RECORDS: Final = 1 << 13  # there is room for them from the start
+_USUAL_BATCHES: Final = 1 << 8
+_BEHIND_HEADERS: Final = np.empty((0, 2), np.int64)  # where uncompressed records stand
+
+Bytes = npt.NDArray[np.uint8]
+Rows = npt.NDArray[Any]
+
+
+class Located(NamedTuple):
+    """The records of some batches that follow each other; valid until the next are located.
+
+    Attributes:
+        first, last: rows of the batches; the last excluded.
+        data: uint8[n], where the records lie, decompressed.
+        places: RECORD_PLACE[m]; of magic 0 and 1 only offsets, times and keys are known.
+    """
+
+    first: int
+    last: int
+    data: Bytes
+    places: npt.NDArray[Any]
+
+
+class Survey(NamedTuple):
+    """Batches that follow each other; valid until the next are surveyed.
+
+    Attributes:
+        rows: BATCH_ROW[m].
+        found: what there is among them: bits of `layout.compaction`.
+        last_offset: the largest; -1 without batches.
+    """
+
+    rows: Rows
+    found: int
+    last_offset: int
+
+
+class BatchSurveyor:
+    """Walks over the batches of buffers. Memory is used again."""
+
+    def __init__(self) -> None:
+        self._rows = np.zeros(_USUAL_BATCHES, BATCH_ROW)
+
+    def survey(self, records: MemoryRecords) -> Survey:
+        """Return the whole batches of a buffer.
+
+        Raises:
+            CorruptRecordError: as `MemoryRecords.batches`.
+        """
+        rows = records.batches(self._rows).rows
+        if len(rows) > len(self._rows):
+            self._rows = np.zeros(len(rows), BATCH_ROW)
+        found, last_offset = dispatch.survey_batches(rows)
+        return Survey(rows, int(found), int(last_offset))
+
+
+class RecordLocator:
+    """Finds the records of batches. Not thread-safe; memory is used again."""
+
+    def __init__(self) -> None:
+        self._arena = Arena()
+        self._places = np.empty(_USUAL_RECORDS, RECORD_PLACE)
+
+    def locate(
+        self, buffer: Bytes, survey: Survey, wanted: npt.NDArray[np.bool_] | None = None
+    ) -> Iterator[Located]:
+        """Yield the records of batches, in their order; batches that are not wanted end a run.
+
+        Args:
+            buffer: uint8[n]; the positions of the batches count from its start.
+            survey: m batches.
+            wanted: bool[m], which of them; None for all.
+
+        Raises:
+            CorruptRecordError: a batch cannot be read. CRCs are not checked.
+        """
+        rows = survey.rows
+        if wanted is None and not survey.found & HAS_OTHERS:
+            yield self._located(buffer, rows, _BEHIND_HEADERS, 0, len(rows))
+            return
+        kinds = rows["magic"] * np.int8(8) + rows["codec"]
+        if wanted is not None:
+            kinds[~wanted] = -1
+        edges = (np.flatnonzero(kinds[1:] != kinds[:-1]) + 1).tolist()
+        for first, last in zip([0, *edges], [*edges, len(rows)], strict=True):
+            kind = int(kinds[first])
+            if kind < 0:
+                continue
+            if kind < 2 * 8:
+                for index in range(first, last):
+                    yield self._old(buffer, rows, index)
+            elif kind == 2 * 8 + NONE:
+                _check_rows(rows[first:last])
+                yield self._located(buffer, rows, _BEHIND_HEADERS, first, last)
+            else:
+                yield from self._compressed(buffer, rows, first, last)
+
+    def _compressed(self, buffer: Bytes, rows: Rows, first: int, last: int) -> Iterator[Located]:
+        """Yield the records of batches of one codec, as many as the arena takes at a time."""
+        _check_rows(rows[first:last])
+        starts = rows["position"] + BATCH_HEADER_SIZE
+        places = np.stack([starts, rows["position"] + rows["size"]], axis=1)
+        filled = np.flatnonzero(rows["record_count"][first:last] != 0) + first
+        done = 0
+        while done < len(filled):
+            taken = filled[done:]
+            self._arena.clear()
+            spans = np.full((len(rows), 2), -1, np.int64)
+            found = np.empty((len(taken), 2), np.int64)
+            count, failures = decompress_run(
+                int(rows[first]["codec"]),
+                buffer,
+                places[taken],
+                self._arena,
+                found,
+                magic=2,
+                limit=DEFAULT_LIMIT,
+                enough=_ARENA_RUN,
+            )
+            for index, error in failures:
+                words = problems.WORDS[problems.BAD_COMPRESSION]
+                position = int(rows[taken[index]]["position"])
+                raise CorruptRecordError(None, position, f"{words}: {error}") from error
+            spans[taken[:count]] = found[:count]
+            done += count
+            end = int(filled[done]) if done < len(filled) else last
+            yield self._located(self._arena.data, rows, spans, first, end)
+            first = end
+        if first < last:
+            yield Located(first, last, buffer, self._places[:0])
+
+    def _located(
+        self, data: Bytes, rows: Rows, spans: npt.NDArray[np.int64], first: int, last: int
+    ) -> Located:
+        used, index = 0, first
+        while True:
+            used, index, code, position = map(
+                int, dispatch.locate_records(data, spans, rows, index, last, self._places, used)
+            )
+            if code != OUT_OF_ROOM:
+                break
+            count = used + max(int(rows[index]["record_count"]), len(self._places))
+            grown = np.empty(count, RECORD_PLACE)
+            grown[:used] = self._places[:used]
+            self._places = grown
+        if code != problems.OK:
+            inside = position - self._start(rows, spans, index)
+            problem = f"{problems.WORDS[code]}, byte {inside} of the records"
+            raise CorruptRecordError(None, int(rows[index]["position"]), problem)
+        return Located(first, last, data, self._places[:used])
+
+    @staticmethod
+    def _start(rows: Rows, spans: npt.NDArray[np.int64], index: int) -> int:
+        behind = int(rows["position"][index]) + BATCH_HEADER_SIZE
+        return int(spans[index, 0]) if len(spans) else behind
+
+    def _old(self, buffer: Bytes, rows: Rows, index: int) -> Located:
+        """Return the records of a batch of magic 0 or 1; its row is completed."""
+        columns = columns_of(buffer, rows[index : index + 1], KEYS | VALUES)
+        keys, values = columns.keys, columns.values
+        assert keys is not None
+        assert values is not None
+        places = np.zeros(len(columns), RECORD_PLACE)
+        places["offset"], places["timestamp"] = columns.offsets, columns.timestamps
+        places["key_start"] = keys.offsets[:-1]
+        places["key_size"] = np.where(keys.is_null(), -1, keys.sizes())
+        places["batch"] = index
+        places["is_tombstone"] = values.is_null()
+        return Located(index, index + 1, keys.data, places)
+
+
+def _check_rows(rows: Rows) -> None:
+    """Refuse batches whose header is wrong.
+
+    That the last offset is below the first is no reason to leave the records: so does Kafka.
+
+    Raises:
+        CorruptRecordError: one is.
+    """
+    is_odd = (rows["problem"] == problems.BAD_COUNT) & (rows["record_count"] >= 0)
+    for row in rows[(rows["problem"] != problems.OK) & ~is_odd]:
+        words = problems.WORDS[int(row["problem"])]
+        raise CorruptRecordError(None, int(row["position"]), words)

@@ -1,0 +1,195 @@
+"""What stays of batches when some of their records go: decided and written, many batches at a time.
+
+Who decides gives the reasons as a table; this module applies it to each record, and writes what
+stays as Kafka's builder would.
+
+Kafka: MemoryRecords.filterTo, MemoryRecords.buildRetainedRecordsInto (4.2)
+"""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.kernels import dispatch
+from workbench.kernels.outputs import OUT_OF_ROOM
+from workbench.layout.attributes import NONE
+from workbench.layout.batch_header import BATCH_HEADER_SIZE
+from workbench.layout.compaction import REBUILT
+from workbench.record.compression import compress
+from workbench.record.locating import Located
+
+_MOST_GROWTH: Final = 16  # bytes that a record may take more: a longer timestamp delta and length
+
+Bytes = npt.NDArray[np.uint8]
+Longs = npt.NDArray[np.int64]
+Rows = npt.NDArray[Any]
+
+
+class Decided(NamedTuple):
+    """What was decided about records.
+
+    Attributes:
+        reasons: uint8[n].
+        newer_offsets: int64[n], of the record that supersedes each; -1 where none does.
+        kept: how many stay.
+        max_offset: last that stays, or of a batch that stays whole; -1: none.
+    """
+
+    reasons: Bytes
+    newer_offsets: Longs
+    kept: int
+    max_offset: int
+
+
+class Retainer:
+    """Decides about records by a table, and writes what stays. Memory is used again.
+
+    Args:
+        reasons: uint8[k, FACTS], by the rule of a batch and the facts of a record.
+        superseded: the reason of records that a later one supersedes. They and those with a larger
+            reason go, the others stay.
+    """
+
+    def __init__(self, reasons: Bytes, superseded: int) -> None:
+        self._reasons = reasons
+        self._superseded = superseded
+        self._chosen = np.empty(0, np.uint8)
+        self._newer = np.empty(0, np.int64)
+        self._out = np.empty(0, np.uint8)
+        self._filled = 0
+        self._plain = np.empty(0, np.uint8)  # what is compressed next
+
+    def decide(
+        self,
+        rows: Rows,
+        located: Located,
+        newest: Longs,
+        end_offset: int,
+        new_horizon: int,
+        outcomes: Rows,
+    ) -> Decided:
+        """Decide about records and their batches; the answer is valid until the next.
+
+        Args:
+            rows: BATCH_ROW[m].
+            located: the records of some of them.
+            newest: int64[n], newest offset of the key of each record; -1: not known.
+            end_offset: what is known of keys ends there.
+            new_horizon: ms, for a batch that gets a delete horizon now.
+            outcomes: BATCH_OUTCOME[m], filled for the batches that are located.
+        """
+        count = len(located.places)
+        if count > len(self._chosen):
+            self._chosen, self._newer = np.empty(count, np.uint8), np.empty(count, np.int64)
+        chosen, newer = self._chosen[:count], self._newer[:count]
+        kept, max_offset = dispatch.decide_batches(
+            rows,
+            located.places,
+            newest,
+            end_offset,
+            self._reasons,
+            self._superseded,
+            new_horizon,
+            outcomes,
+            located.first,
+            located.last,
+            chosen,
+            newer,
+        )
+        return Decided(chosen, newer, int(kept), int(max_offset))
+
+    @property
+    def size(self) -> int:
+        """Bytes that were written since the last `take`."""
+        return self._filled
+
+    def take(self) -> Bytes:
+        """Return what was written since the last call; valid until something is written."""
+        taken, self._filled = self._out[: self._filled], 0
+        return taken
+
+    def write(
+        self,
+        buffer: Bytes,
+        rows: Rows,
+        located: Located,
+        decided: Decided,
+        outcomes: Rows,
+        progress: tuple[int, int],
+    ) -> tuple[int, int]:
+        """Write what stays of the batches that are located.
+
+        Args:
+            buffer: uint8[b], where ``rows`` have their places.
+            rows: BATCH_ROW[m].
+            located, decided: of the same batches.
+            outcomes: BATCH_OUTCOME[m]; the sizes of what is rebuilt are filled in.
+            progress: (row, record) to begin at.
+
+        Returns:
+            (row, record) where it stopped: behind the last batch, or at one that is not usual and
+            that the caller has to write by `append`.
+        """
+        first, used = progress
+        is_compressed = bool(rows[first]["codec"] != NONE)
+        size = _MOST_GROWTH * len(located.places) + BATCH_HEADER_SIZE * (located.last - first)
+        size += len(buffer) + (len(located.data) if is_compressed else 0)
+        if is_compressed:
+            self._plain = _with_room(self._plain, 0, size)
+        self._out = _with_room(self._out, self._filled, size)
+        filled, used, row, code = dispatch.write_batches(
+            buffer,
+            located.data,
+            rows,
+            located.places,
+            used,
+            decided.reasons,
+            self._superseded,
+            outcomes,
+            first,
+            located.last,
+            self._plain if is_compressed else self._out,
+            0 if is_compressed else self._filled,
+        )
+        if code == OUT_OF_ROOM:
+            raise RuntimeError(f"the output is too small for row {row} of {len(rows)}")
+        if is_compressed:
+            self._compress(rows, outcomes, first, int(row))
+        else:
+            self._filled = int(filled)
+        return int(row), int(used)
+
+    def append(self, part: Bytes) -> None:
+        """Write a batch that was made elsewhere."""
+        self._out = _with_room(self._out, self._filled, len(part))
+        self._out[self._filled : self._filled + len(part)] = part
+        self._filled += len(part)
+
+    def _compress(self, rows: Rows, outcomes: Rows, first: int, last: int) -> None:
+        """Write batches whose records are to be compressed, or were copied compressed."""
+        codec, at = int(rows[first]["codec"]), 0
+        view = memoryview(self._plain)
+        sizes = outcomes["new_size"][first:last]
+        verdicts = outcomes["verdict"][first:last].tolist()
+        for index, (size, verdict) in enumerate(zip(sizes.tolist(), verdicts, strict=True)):
+            behind = at + size
+            if verdict == REBUILT:
+                head = at + BATCH_HEADER_SIZE
+                start = self._filled
+                self.append(self._plain[at:head])
+                self.append(np.frombuffer(compress(codec, view[head:behind], 2), np.uint8))
+                dispatch.seal_batch(self._out, start, self._filled)
+                sizes[index] = self._filled - start
+            elif size:
+                self.append(self._plain[at:behind])
+            at = behind
+
+
+def _with_room(memory: Bytes, filled: int, size: int) -> Bytes:
+    """Return memory that begins with the same bytes and has room for ``size`` more."""
+    if filled + size <= len(memory):
+        return memory
+    grown = np.empty(max(filled + size, 2 * len(memory)), np.uint8)
+    grown[:filled] = memory[:filled]
+    return grown
