@@ -18,7 +18,7 @@ from widgets.view.text import size_text
 _CLEAN, _DIRTY, _ACTIVE = "#009E73", "#E69F00", "#8b949e"
 _EDGES: Final = {"clean": _CLEAN, "dirty": _DIRTY, "waiting": _DIRTY, "active": _ACTIVE}
 _FILLS: Final = {"clean": "#b3e2d5", "dirty": "#f7dfa8", "waiting": "white", "active": HAIR}
-_INCHES, _DPI = 10.0, 120
+_INCHES, _DPI = 10.0, 100
 _LEAST_WIDTH = 0.014
 _RULE_LINE = 0.19
 
@@ -49,7 +49,7 @@ def cleaner_picture(sent: dict[str, Any]) -> bytes:
                     **small)  # fmt: skip
         figure.text(0.35, y, value[:18], color=DIM, ha="right", **small)
         figure.text(0.43, y, threshold[:18], color=DIM, ha="right", **small)
-        figure.text(0.445, y, textwrap.shorten(reason, 105, placeholder="…"), color=DIM, **small)
+        figure.text(0.445, y, textwrap.shorten(reason, 98, placeholder="…"), color=DIM, **small)
     out = io.BytesIO()
     figure.savefig(out, format="png", metadata={"Software": None})
     return out.getvalue()

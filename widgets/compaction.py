@@ -101,20 +101,16 @@ class CompactionPlayer(Player):
             self._played = sent(self.rehearsal, self.layouts, self.touches, self.names)
             self.at = at
 
-    def why(self, offset: int) -> list[Reason]:
-        """Return why the record at an offset stayed or went, for each round that decided about it.
+    def why(self, offset: int) -> list[Reason | None]:
+        """Return why the record at an offset stayed or went, for each round.
 
-        Raises:
-            LookupError: none did: the record is not there, or nothing was cleaned up to it.
+        None stands for a round that did not come to it, or found it gone.
         """
-        cleanings = [each.cleaning for each in self.rehearsal.rounds]
-        found = [
-            each.decisions.reason_of(offset)
-            for each in cleanings
-            if each is not None and offset in each.decisions.offsets
-        ]
-        if not found:
-            raise LookupError(f"no round decided about offset {offset}")
+        found: list[Reason | None] = []
+        for each in self.rehearsal.rounds:
+            decisions = None if each.cleaning is None else each.cleaning.decisions
+            is_there = decisions is not None and offset in decisions.offsets
+            found.append(decisions.reason_of(offset) if decisions and is_there else None)
         return found
 
     def go_to(self, target: int | bytes) -> None:
@@ -197,9 +193,10 @@ def _result(rehearsal: CleaningRehearsal) -> str:
     done = [each.cleaning.stats for each in rehearsal.rounds if each.cleaning is not None]
     if not done:
         return "nothing may be cleaned"
-    read, left = done[0].bytes_read, done[-1].bytes_written
+    before = sum(segment.size for segment in rehearsal.rounds[0].segments)
+    after = before - sum(each.bytes_read - each.bytes_written for each in done)
     rounds = "" if len(rehearsal.rounds) == 1 else f" in {plural(len(done), 'round')}"
     return (
-        f"{size_text(read)} become {size_text(left)}{rounds}; "
+        f"{size_text(before)} become {size_text(after)}{rounds}; "
         f"clean up to offset {done[-1].end_offset:,}"
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _NOW, _KEPT, _MAPPED, _CONTROL, _CELL = "#E69F00", "#009E73", "#0072B2", "#333b45", "#d5dae0"
 _REGIONS: Final = {"clean": _KEPT, "dirty": _NOW}
 _WORDS: Final = {"waiting": "not cleaned yet", "deleted": "renamed .deleted"}
-_LEFT, _WIDE, _INCHES, _DPI = 0.07, 0.914, 10.0, 120
+_LEFT, _WIDE, _INCHES, _DPI = 0.07, 0.914, 10.0, 100
 _HEIGHT, _STAGE = 3.35, 2.1
 _BEFORE, _AFTER, _TALL = 1.35, 0.15, 0.75
 
@@ -140,10 +140,10 @@ def _record(
         name = "commit" if control == 1 else "abort"
     else:
         name = "none" if key < 0 else player.names.rows()[key][0]
-        name += " †" if records.is_tombstone[record] else ""
     ink = INK if state == "dropped" else DIM if state == "" and control < 0 else "white"
     room = states.view[1] - states.view[0]
-    text = (name[: max(2, int(150 / room))], f"{int(records.offsets[record]):,}")
+    mark = "† " if records.is_tombstone[record] else ""
+    text = (name[: max(2, int(150 / room))], f"{mark}{int(records.offsets[record]):,}")
     _label(axes, start + 0.5, _BEFORE, text, ink)
     if state == "kept":
         _cell(axes, (start + 0.05, _AFTER + 0.06, 0.9, _TALL - 0.12), _KEPT, None, 1.0)

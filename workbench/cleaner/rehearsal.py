@@ -137,8 +137,11 @@ def rehearse_cleaning(
     Kafka: LogCleaner.CleanerThread.cleanFilthiestLog (4.2)
     """
     start = None if everything else last_clean_offset
-    detail = detail or _detail_of(log, start, times[0])
-    found = CleaningRehearsal(str(log.topic_partition), detail, [], [], [], None)
+    found = CleaningRehearsal(str(log.topic_partition), detail or "segments", [], [], [], None)
+    try:
+        found = found._replace(detail=detail or _detail_of(log, start, times[0]))
+    except WorkbenchError as error:
+        return found._replace(error=error)
     log.context.observer = _observer(found)
     keys: dict[bytes, int] = {}
     for moment in times:
