@@ -116,10 +116,6 @@ def _go_on(_size: int = 0) -> None:
     """Let the cleaning go on."""
 
 
-def _let_pass(_size: int) -> None:
-    """Read and write as fast as it goes."""
-
-
 class _Round:
     """One round of cleaning."""
 

@@ -139,6 +139,7 @@ class CleanerThread:
                 self._config,
                 check=check,
                 throttle=self._throttler.maybe_throttle,
+                collects=False,
             ).stats
             end_offset = stats.end_offset
         except (CleaningAbortedError, StorageError):
