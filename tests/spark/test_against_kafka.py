@@ -18,7 +18,12 @@ from tests.golden.cases import open_case
 from tests.kafka_broker import Broker
 from tests.spark import connector
 
-pytestmark = [pytest.mark.spark, pytest.mark.broker, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.broker,
+    pytest.mark.slow,
+    pytest.mark.timeout(900),  # the first test waits for the broker and for Spark
+]
 
 CASES: Final = (
     ("4.2.0-plain-java", "data", {"java-none": 2, "java-gzip": 2, "java-lz4": 2, "java-snappy": 2,

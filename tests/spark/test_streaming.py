@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql.datasource import DataSourceStreamReader
 
 import workbench as wb
 from tests.spark.tasks import rows
@@ -141,7 +142,8 @@ def test_a_stream_goes_on_where_its_checkpoint_ends(spark: Any, tmp_path: Path) 
         assert query.awaitTermination(200)
         return sum(1 for progress in query.recentProgress if progress["numInputRows"])
 
-    assert run() == 3
+    knows_limits = hasattr(DataSourceStreamReader, "getDefaultReadLimit")  # since Spark 4.2
+    assert run() == (3 if knows_limits else 1)
     append(logs, 20)
     assert run() == 1
     expected = Scan(wb.open_log_directory(logs).listing).to_arrow()

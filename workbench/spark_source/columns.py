@@ -30,7 +30,6 @@ from workbench.loaders import arrow
 
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _MOST_MS: Final = (2**63 - 1) // 1000
-_TYPE_NUMBERS: Final = {"CreateTime": 0, "LogAppendTime": 1}
 _HEADERS: Final = pa.list_(
     pa.field("element", pa.struct([("key", pa.string()), ("value", pa.binary())]))
 )
@@ -66,11 +65,7 @@ def _timestamp(column: pa.Array) -> pa.Array:
 
 def _timestamp_type(words: pa.Array) -> pa.Array:
     """Return 0 for CreateTime, 1 for LogAppendTime, -1 for none, as Kafka numbers them."""
-    encoded = words.dictionary_encode()
-    numbers = [_TYPE_NUMBERS[word.as_py()] for word in encoded.dictionary]
-    table = np.array([*numbers, -1], np.int32)
-    indices = np.asarray(encoded.indices.fill_null(len(numbers)))
-    return arrow.integers(table[indices], pa.int32(), arrow.NO_ABSENT)
+    return pc.equal(words, "LogAppendTime").cast(pa.int32()).fill_null(-1)
 
 
 def _headers(lists: Any) -> pa.Array:
