@@ -122,7 +122,7 @@ class Assembly:
         return folder
 
     def _complete(self, folder: str, epoch: EpochEntry, ends: Sequence[int]) -> None:
-        """Write what a new partition has besides segments: its epoch, and that no producer is known.
+        """Write what a new partition has besides segments: its epoch, and that it has no producers.
 
         Args:
             folder: of the partition.
