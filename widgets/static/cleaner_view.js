@@ -22,7 +22,7 @@ function render({ model, el, signal: outer }) {
   const facts = h("div", { class: "klw-now" });
   const rules = dataGrid({
     label: "Rules", signal, rowHeight: 26, emptyText: "No rule was asked.", onPick: (i) => { live.textContent = `${held().rules[i][0]}: ${held().rules[i][1]}. ${held().rules[i][4]}.`; showRule(i); },
-    columns: [{ name: "Rule", width: "minmax(170px, 1.2fr)" }, { name: "Verdict", width: "72px" }, { name: "Value", width: "minmax(64px, .55fr)", number: true }, { name: "Threshold", width: "minmax(64px, .55fr)", number: true }, { name: "Why", width: "minmax(180px, 3fr)" }],
+    columns: [{ name: "Rule", width: "minmax(170px, 1.2fr)" }, { name: "Verdict", width: "72px" }, { name: "Value", width: "minmax(76px, .6fr)", number: true }, { name: "Threshold", width: "minmax(76px, .6fr)", number: true }, { name: "Why", width: "minmax(180px, 3fr)" }],
     cellsOf(i) {
       const [rule, verdict, value, threshold, reason, kafka] = held().rules[i];
       return [{ text: rule, title: kafka }, { text: verdict, kind: `verdict ${verdict}` }, value, { text: threshold, kind: "quiet" }, { text: reason, title: reason }];

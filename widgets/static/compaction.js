@@ -41,11 +41,12 @@ function cleaningViews({ root, pick, signal, stats, model, data, at, steps }) {
     const round = stage.round, i = stepAbout(round, round.batchOfRecord(record), record, at());
     if (i >= 0) pick(i);
   } });
+  const legend = h("div", { class: "klw-legend" });
   let roundChoice = null;
 
   return {
     top: [h("span", { class: "klw-go" }, goBox)],
-    panel: [h("div", { class: "klw-phead" }, title, about, rounds, extent.el), stage.el],
+    panel: [h("div", { class: "klw-phead" }, title, about, rounds, extent.el), stage.el, legend],
     above: [errorBar],
     beside: [map.el, zoom.el, steps],
     setData(next) {
@@ -56,6 +57,7 @@ function cleaningViews({ root, pick, signal, stats, model, data, at, steps }) {
       map.el.hidden = next.detail !== "records";
       zoom.el.hidden = next.detail === "records";
       zoom.reset();
+      legend.replaceChildren(...legendOf(next).map(([text, look]) => h("span", {}, h("i", { "data-look": look }), text)));
       root.classList.add("klw-cleaning");
     },
     show(i, isSmooth) {
@@ -71,6 +73,18 @@ function cleaningViews({ root, pick, signal, stats, model, data, at, steps }) {
     },
     repaint: stage.repaint,
   };
+}
+
+// What the shapes and colours mean: only those that this log has.
+function legendOf({ detail, rounds }) {
+  const has = (test) => rounds.some((round) => test(round));
+  const flags = (bit) => has(({ batches }) => batches.flags.some((each) => each & bit));
+  const entries = detail === "records" ? [["in the map", "mapped"]] : [];
+  entries.push(["stays", "kept"], ["goes", "dropped"]);
+  if (has(({ records }) => records?.tombstone.some(Boolean))) entries.push(["tombstone", "tombstone"]);
+  if (detail === "records" && flags(2)) entries.push(["marker", "marker"]);
+  if (flags(1)) entries.push(["in a transaction", "transactional"]);
+  return [...entries, ["clean", "clean"], ["dirty", "dirty"], ["not cleaned", "waiting"]];
 }
 
 // The step about a record or batch that belongs to what is shown: where it is mapped, until it is decided.

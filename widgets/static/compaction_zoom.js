@@ -18,7 +18,7 @@ export function recordZoom({ signal, ask, data }) {
   });
   const grid = dataGrid({
     label: "Records of the batch", signal, emptyText: "Reading…",
-    columns: [{ name: "Offset", width: "72px", number: true }, { name: "Key", width: "minmax(50px,.7fr)" }, { name: "", width: "64px" }, { name: "Why", width: "minmax(110px,1.6fr)" }],
+    columns: [{ name: "Offset", width: "72px", number: true }, { name: "Key", width: "minmax(50px,.5fr)" }, { name: "", width: "56px" }, { name: "Why", width: "minmax(120px,2fr)" }],
     cellsOf(i) {
       const row = store.row(i);
       if (!row) return null;

@@ -169,14 +169,14 @@ def _tell_batch(context: LogContext, path: str, row: Any, kept: int) -> None:
         name: int(row[name])
         for name in ("position", "size", "new_size", "base_offset", "last_offset")
     }
-    stays = f"{kept} of {count} records stay"
+    all_stay = "its record stays" if count == 1 else f"all {count} records stay"
     if verdict == Verdict.COPIED:
-        all_stay = "its record stays" if count == 1 else f"all {count} records stay"
         context.tell("batch copied", all_stay, path, **numbers)
     elif verdict == Verdict.REBUILT:
         horizon = int(row["delete_horizon"])
         if horizon >= 0:
             numbers["delete_horizon"] = horizon
+        stays = f"{kept} of {count} records stay" if kept < count else all_stay
         context.tell("batch rebuilt", stays, path, **numbers)
     elif verdict == Verdict.EMPTIED:
         keeping = _KEEPINGS[Keeping(int(row["keeping"]))]
