@@ -104,6 +104,11 @@ def explain_cleaning(
     ]  # fmt: skip
 
 
+def explain_uncleanable(broker: BrokerConfig, policy: Policy, problem: str) -> list[RuleVerdict]:
+    """Return what can be said of a log of which not even can be told how dirty it is."""
+    return [_cleaner(broker), _policy(policy), _uncleanable(problem)]
+
+
 def _cleaner(broker: BrokerConfig) -> RuleVerdict:
     is_on = broker.log_cleaner_enable
     reason = f"{broker.log_cleaner_threads} cleaner threads" if is_on else "there is no cleaner"

@@ -43,7 +43,8 @@ def cleaning_rows(
             for name, log in dry.logs.items()
             if dry.is_compacted(name)
         }
-        order = [one.topic_partition for one in cleaning_order(dirt.values())]
+        measured = [one for one in dirt.values() if isinstance(one, LogToClean)]
+        order = [one.topic_partition for one in cleaning_order(measured)]
         for partition in served:
             yield _row(dry, partition, dirt, order, moment, tries=tries)
 
@@ -51,7 +52,7 @@ def cleaning_rows(
 def _row(
     dry: DryLogs,
     partition: Partition,
-    dirt: dict[TopicPartition, LogToClean],
+    dirt: dict[TopicPartition, LogToClean | str],
     order: list[TopicPartition],
     now: int,
     *,
@@ -61,8 +62,8 @@ def _row(
     policy, checkpoint = policy_of(dry, name), dry.cleaner_offsets.get(name)
     start = (*name, policy.is_compacted, policy.source, checkpoint)
     found = dirt.get(name)
-    if found is None:
-        error = dry.problems.get(name)
+    if not isinstance(found, LogToClean):
+        error = found or dry.problems.get(name)
         return (*start, *[None] * 12, None if error is None else str(error))
     is_due = name in order
     return (

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
-from workbench.cleaner.explanation import Policy, explain_cleaning
+from workbench.cleaner.explanation import Policy, explain_cleaning, explain_uncleanable
 from workbench.cleaner.log_to_clean import LogToClean, log_to_clean
 from workbench.cleaner.rounds import clean_rounds
 from workbench.errors import LogDirectoryError, WorkbenchError
@@ -41,9 +41,10 @@ class Explainer:
         """How dirty all compacted logs are."""
         dry = self._dry
         dry.load(lambda folder: dry.is_compacted(folder.topic_partition))
-        return [
+        found = (
             dirt_of(dry, log, self._now) for name, log in dry.logs.items() if dry.is_compacted(name)
-        ]
+        )
+        return [one for one in found if isinstance(one, LogToClean)]
 
     def cleaning(self, partition: Partition) -> Explanation:
         """Return why a partition is cleaned, or is not; see `Partition.explain_cleaning`."""
@@ -51,15 +52,18 @@ class Explainer:
         log = load_one(dry, partition)
         name = log.topic_partition
         policy, found = policy_of(dry, name), dirt_of(dry, log, now)
-        rows = explain_cleaning(
-            found,
-            dry.cleaner_offsets.get(name),
-            now,
-            broker=dry.settings.broker,
-            policy=policy,
-            others=self._compacted,
-            problem=cleaning_problem(found, now, dry) if policy.is_compacted else None,
-        )
+        if isinstance(found, str):
+            rows = explain_uncleanable(dry.settings.broker, policy, found)
+        else:
+            rows = explain_cleaning(
+                found,
+                dry.cleaner_offsets.get(name),
+                now,
+                broker=dry.settings.broker,
+                policy=policy,
+                others=self._compacted,
+                problem=cleaning_problem(found, now, dry) if policy.is_compacted else None,
+            )
         return Explanation(partition.name, now, cleaning_conclusion(rows), tuple(rows))
 
     def retention(self, partition: Partition) -> Explanation:
@@ -128,9 +132,12 @@ def policy_of(dry: DryLogs, name: TopicPartition) -> Policy:
     return Policy(is_compacted, None, "Kafka's default; no configuration is known")
 
 
-def dirt_of(dry: DryLogs, log: Log, now: int) -> LogToClean:
-    """Return how dirty a log is."""
-    return log_to_clean(log, dry.cleaner_offsets.get(log.topic_partition), now)
+def dirt_of(dry: DryLogs, log: Log, now: int) -> LogToClean | str:
+    """Return how dirty a log is; or why that cannot be told: for a broker it is uncleanable."""
+    try:
+        return log_to_clean(log, dry.cleaner_offsets.get(log.topic_partition), now)
+    except (WorkbenchError, OSError) as error:
+        return str(error)
 
 
 def cleaning_problem(found: LogToClean, now: int, dry: DryLogs) -> str | None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
-from workbench.cleaner.explanation import Policy, explain_cleaning
+from workbench.cleaner.explanation import Policy, explain_cleaning, explain_uncleanable
 from workbench.cleaner.log_to_clean import cleaning_order
 from workbench.errors import WorkbenchError
 from workbench.files.names import TopicPartition
@@ -232,6 +232,8 @@ def _fate(dry: DryLogs, log: Log, now: int) -> tuple[PartitionFate, list[RuleVer
 def _clean(dry: DryLogs, log: Log, policy: Policy, now: int) -> tuple[int, int, str]:
     """Return the bytes that cleaning saves, the records that it drops, and why it does or not."""
     found = dirt_of(dry, log, now)
+    if isinstance(found, str):
+        return 0, 0, cleaning_conclusion(explain_uncleanable(dry.settings.broker, policy, found))
     saved, dropped = 0, 0
     problem: str | None = None
     if cleaning_order([found]):

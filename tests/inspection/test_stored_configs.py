@@ -1,0 +1,70 @@
+"""What `__cluster_metadata` tells of configurations, record by record."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench
+from workbench.inspection import stored_configs
+from workbench.inspection.stored_configs import METADATA_LOG, StoredConfigs, read_stored_configs
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+
+
+def test_the_last_value_of_each_name_counts() -> None:
+    found = read_stored_configs(workbench.open_log_directory(SAMPLES / "shop-4.3.1")[METADATA_LOG])
+    assert found.topics["customers"] == {
+        "cleanup.policy": "compact",
+        "min.cleanable.dirty.ratio": "1.0",
+        "index.interval.bytes": "512",
+        "internal.segment.bytes": "32768",
+    }
+    assert found.topics["returns"] == {}
+    assert found.of_broker(1) == {"min.insync.replicas": "1"}
+
+
+def _record(kind: str, **data: Any) -> dict[str, Any]:
+    return {"type": kind, "data": data}
+
+
+def _config(topic: str, name: str, value: str | None, kind: int = 2) -> dict[str, Any]:
+    data = {"resourceType": kind, "resourceName": topic, "name": name, "value": value}
+    return _record("ConfigRecord", **data)
+
+
+@pytest.fixture(name="state")
+def state_() -> Any:
+    return stored_configs._Image()  # noqa: SLF001 - its records come from a cluster else
+
+
+def test_what_is_deleted_is_gone(state: Any) -> None:
+    state.take(
+        [
+            _record("TopicRecord", name="a", topicId="1"),
+            _record("TopicRecord", name="b", topicId="2"),
+            _config("a", "retention.ms", "1"),
+            _config("b", "retention.ms", "2"),
+            _config("b", "retention.ms", None),
+            _record("RemoveTopicRecord", topicId="1"),
+            {"error": "no record", "bytes": ""},
+        ]
+    )
+    assert state.configs == StoredConfigs({"b": {}}, {})
+
+
+def test_a_transaction_counts_when_it_ends(state: Any) -> None:
+    state.take(
+        [
+            _record("BeginTransactionRecord"),
+            _config("a", "retention.ms", "1"),
+            _record("AbortTransactionRecord"),
+            _record("BeginTransactionRecord"),
+            _config("", "log.retention.ms", "2", kind=4),
+            _config("7", "log.retention.ms", "3", kind=4),
+        ]
+    )
+    assert state.configs == StoredConfigs()
+    state.take([_record("EndTransactionRecord")])
+    assert state.configs.of_broker(7) == {"log.retention.ms": "3"}
+    assert state.configs.of_broker(None) == {"log.retention.ms": "2"}
