@@ -88,14 +88,11 @@ class MapTeller:
             key = located.data[at : at + size].tobytes()
             previous = newest.get(key, before)
             newest[key] = offset
-            is_new = previous == NOT_FOUND
-            self._context.tell(
-                "key mapped",
-                "its key is new" if is_new else f"offset {offset} takes the place of {previous}",
-                path,
-                offset=offset,
-                previous=None if is_new else previous,
-            )
+            numbers = {"offset": offset}
+            reason = "its key is new"
+            if previous != NOT_FOUND:
+                reason, numbers["previous"] = f"it takes the place of offset {previous}", previous
+            self._context.tell("key mapped", reason, path, **numbers)
 
     def skipped(self, chunk: Chunk, first: int, last: int) -> None:
         """Tell that the keys of batches do not count."""
