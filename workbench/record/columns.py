@@ -224,8 +224,9 @@ class ColumnBuilder:
     @property
     def byte_count(self) -> int:
         """Bytes of keys, values and headers so far."""
-        places = (KEY_BYTES, VALUE_BYTES, HEADER_KEY_BYTES, HEADER_VALUE_BYTES)
-        return int(self._used[list(places)].sum())
+        used: list[int] = self._used.tolist()
+        headers = used[HEADER_KEY_BYTES] + used[HEADER_VALUE_BYTES]
+        return used[KEY_BYTES] + used[VALUE_BYTES] + headers
 
     def _binary(self, kind: str, count: int, size: int, nulls: int) -> BinaryColumn:
         out = self._out

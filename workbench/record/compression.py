@@ -8,6 +8,7 @@ Kafka: org.apache.kafka.common.compress (4.2)
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final, NoReturn
 
 import numpy as np
@@ -40,8 +41,6 @@ _READ_SMALL: Final[dict[int, Callable[[memoryview], bytes | None]]] = {
     GZIP: gzip_stream.read_small,
     ZSTD: zstd_frame.read_small,
 }
-# What reads usual batches in one call of compiled code, and stops at one that is not.
-_COMPILED_RUNS: Final = {LZ4: lz4_frame.decompress_run, SNAPPY: xerial_snappy.decompress_run}
 _AT_ONCE: Final = 64  # batches whose places become Python integers at once
 
 
@@ -110,10 +109,11 @@ def decompress_run(
     Args:
         codec: their id in the attributes.
         data: uint8[n], C-contiguous; what the compressed records lie in.
-        places: int64[m, 2]; where the compressed records of each batch start and end in ``data``.
+        places: int64[m, 2]; where the compressed records of each batch start and end in ``data``;
+            one that starts below 0 is passed over.
         arena: not cleared; take views of its ``data`` only afterwards.
         spans: int64[m, 2], C-contiguous; filled for each batch taken: where its bytes start and end
-            in the arena, with nothing between for one that failed.
+            in the arena, with nothing between for one that failed, below 0 for one passed over.
         magic: of the batches.
         limit: bytes that one batch may expand to.
         enough: bytes in the arena after which no further batch is begun; the first always is.
@@ -123,23 +123,73 @@ def decompress_run(
     """
     failures: list[tuple[int, DecompressionError]] = []
     view, ends = memoryview(data), memoryview(spans.reshape(-1))
-    compiled = _COMPILED_RUNS.get(codec)
+    usual = _USUAL_RUNS.get(codec)
     index = 0
     while index < len(places) and (index == 0 or arena.used < enough):
-        if compiled:
-            index += compiled(data, places[index:], arena, spans[index:], (magic, limit, enough))
-        # Compiled code has left one batch alone; without it these are a few.
-        for start, end in places[index : index + (1 if compiled else _AT_ONCE)].tolist():
-            if index and arena.used >= enough:
-                break
+        if usual:
+            index += usual(data, places[index:], arena, spans[index:], (magic, limit, enough))
+        if index == len(places) or (index and arena.used >= enough):
+            break
+        start, end = places[index].tolist()
+        if start < 0:
+            ends[2 * index] = ends[2 * index + 1] = start
+        else:
             ends[2 * index] = arena.used
             try:
                 decompress_into(codec, view[start:end], arena, magic, limit)
             except DecompressionError as error:
                 failures.append((index, error))
             ends[2 * index + 1] = arena.used
-            index += 1
+        index += 1
     return index, failures
+
+
+def _read_small_run(
+    codec: int,
+    data: npt.NDArray[np.uint8],
+    places: npt.NDArray[np.int64],
+    arena: Arena,
+    spans: npt.NDArray[np.int64],
+    limits: tuple[int, int, int],
+) -> int:
+    """Append usual batches, one call of a library each, with little else between them.
+
+    Args:
+        codec: one of `_READ_SMALL`.
+        data, places, arena, spans, limits: as of `lz4_frame.decompress_run`.
+
+    Returns:
+        How many were read; the next one may need a larger arena, or more than `_READ_SMALL` knows.
+    """
+    _, limit, enough = limits
+    read_small = _READ_SMALL[codec]
+    view, target, ends = memoryview(data), arena.view, memoryview(spans.reshape(-1))
+    used, room = arena.used, len(target)
+    count = 0
+    for start, end in places[:_AT_ONCE].tolist():
+        if used >= enough:
+            break
+        content = read_small(view[start:end])
+        if content is None or len(content) > min(limit, room - used):
+            break
+        ends[2 * count] = used
+        behind = used + len(content)
+        target[used:behind] = content
+        used = behind
+        del content  # its memory serves for the next one while it is still in the cache
+        ends[2 * count + 1] = used
+        count += 1
+    arena.used = used
+    return count
+
+
+# What reads usual batches one after the other, and stops at one that is not: for `decompress_into`.
+_USUAL_RUNS: Final[dict[int, Callable[..., int]]] = {
+    GZIP: partial(_read_small_run, GZIP),
+    LZ4: lz4_frame.decompress_run,
+    SNAPPY: xerial_snappy.decompress_run,
+    ZSTD: partial(_read_small_run, ZSTD),
+}
 
 
 def decompress(

@@ -30,7 +30,7 @@ from workbench.layout.message_header import (
 )
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import ColumnBuilder, RecordColumns
-from workbench.record.compression import Arena, decompress_run
+from workbench.record.compression import Arena, DecompressionError, decompress_run
 from workbench.record.source import FileSource
 from workbench.record.windows import BatchWindows, Problem, Window
 
@@ -53,7 +53,7 @@ _ARENA_RUN: Final = 1 << 20  # decompressed bytes that are decoded while they ar
 _USUAL_RATIO: Final = 4  # of decompressed to compressed bytes; more makes outputs grow on the way
 _UNREADABLE: Final = (-1, -1)  # span of a batch that was left out
 _LARGE_RECORD: Final = 256  # bytes from which it pays to move values within the window
-_CHUNK_BYTES: Final = 8 << 20  # decompressed bytes after which a chunk is handed on
+_CHUNK_BYTES: Final = 6 << 20  # decompressed bytes after which a chunk is handed on
 
 Rows = npt.NDArray[Any]
 Select = Callable[[Rows], npt.NDArray[np.bool_]]
@@ -234,37 +234,30 @@ class RecordReader:
         rows = window.rows[first:last]
         magic, codec = int(rows[0]["magic"]), int(rows[0]["codec"])
         places = self._payloads(window, rows)
-        readable = np.flatnonzero(places[:, 0] >= 0)
-        chunk.builder.expect(*_guess(rows))
+        spans = np.empty((len(rows), 2), np.int64)
         done = 0
-        while done < len(readable):
-            taken = readable[done:]
+        while done < len(rows):
+            if not chunk.builder.record_count:
+                chunk.builder.expect(*_guess(rows[done:]))
             self._arena.clear()
-            spans = np.empty((len(taken), 2), np.int64)
             count, failures = decompress_run(
                 codec,
                 window.data,
-                places[taken],
+                places[done:],
                 self._arena,
-                spans,
+                spans[done:],
                 magic=magic,
                 limit=LARGEST_EXPANSION,
                 enough=_ARENA_RUN,
             )
             for index, error in failures:
-                row = rows[taken[index]]
-                self._note(row, problems.BAD_COMPRESSION, f"{codec_name(codec)}: {error}")
-            # Rows between those taken have no place in the arena.
-            end = int(taken[count - 1]) + 1
-            start = int(taken[0])
-            all_spans = np.full((end - start, 2), _UNREADABLE, np.int64)
-            all_spans[taken[:count] - start] = spans[:count]
-            for index, _ in failures:
-                all_spans[int(taken[index]) - start] = _UNREADABLE
-            shift = first + start - chunk.first_row
-            self._decode_arena(all_spans, rows[start:end], shift, chunk.builder)
+                self._note(rows[done + index], problems.BAD_COMPRESSION, _in_words(codec, error))
+                spans[done + index] = _UNREADABLE
+            shift = first - chunk.first_row
+            task = _Task(self._arena.data, spans, rows, self._options, shift)
+            self._decode_arena(task, (done, done + count), chunk.builder)
             done += count
-            yield first + end
+            yield first + done
 
     def _payloads(self, window: Window, rows: Rows) -> npt.NDArray[np.int64]:
         """Return int64[m, 2]: where the compressed bytes of each batch lie in the window.
@@ -298,29 +291,23 @@ class RecordReader:
         places[~matches] = _UNREADABLE
         return places
 
-    def _decode_arena(
-        self, spans: npt.NDArray[np.int64], rows: Rows, shift: int, builder: ColumnBuilder
-    ) -> None:
-        """Decode what was decompressed.
-
-        Args:
-            spans: int64[k, 2], places in the arena; those of `_UNREADABLE` are passed over.
-            rows: BATCH_ROW[k].
-            shift: number of the first row in its chunk.
-        """
-        task = _Task(self._arena.data, spans, rows, self._options, shift)
-        readable = spans[:, 0] >= 0
-        edges = [0, *(np.flatnonzero(readable[1:] != readable[:-1]) + 1).tolist(), len(spans)]
+    def _decode_arena(self, task: "_Task", run: tuple[int, int], builder: ColumnBuilder) -> None:
+        """Decode the rows of ``run``, which fill the arena; those of `_UNREADABLE` have no part."""
+        first, last = run
+        size = self._arena.used
+        if task.rows[first]["magic"] < 2:
+            count = size // SMALLEST_ENTRY + last - first
+        else:  # a count that the bytes cannot hold is refused by the kernel
+            counts = task.rows["record_count"][first:last]
+            count = min(int(np.add.reduce(counts)), size // SMALLEST_RECORD)
+        readable = task.spans[first:last, 0] >= 0
+        if np.count_nonzero(readable) == len(readable):
+            self._run_kernel(task, run, builder, (count, size))
+            return
+        edges = [0, *(np.flatnonzero(readable[1:] != readable[:-1]) + 1).tolist(), len(readable)]
         for start, end in pairwise(edges):
-            if not readable[start]:
-                continue
-            sizes = spans[start:end, 1] - spans[start:end, 0]
-            if rows[0]["magic"] < 2:
-                count = int((sizes // SMALLEST_ENTRY + 1).sum())
-            else:  # a count that the bytes cannot hold is refused by the kernel
-                counts = rows["record_count"][start:end]
-                count = int(np.minimum(counts, sizes // SMALLEST_RECORD).sum())
-            self._run_kernel(task, (start, end), builder, (count, int(sizes.sum())))
+            if readable[start]:
+                self._run_kernel(task, (first + start, first + end), builder, (count, size))
 
     def _note_crc(self, row: Any, entry: npt.NDArray[np.uint8]) -> None:
         """Remember that a batch was left out for its CRC."""
@@ -359,10 +346,14 @@ class _Task(NamedTuple):
 
 
 def _guess(rows: Rows) -> tuple[int, int]:
-    """Return how many records and bytes compressed batches may hold: a guess, never a huge one."""
+    """Return how many records and bytes compressed batches may bring to a chunk: a guess."""
     size = int(rows["size"].sum())
-    counts = np.maximum(rows["record_count"], 0).sum()
-    return min(int(counts), size), _USUAL_RATIO * size
+    counts = int(np.maximum(rows["record_count"], 0).sum())
+    return min(counts, size), min(_USUAL_RATIO * size, _CHUNK_BYTES + 2 * _ARENA_RUN)
+
+
+def _in_words(codec: int, error: DecompressionError) -> str:
+    return f"{codec_name(codec)}: {error}"
 
 
 class WrapperError(ValueError):

@@ -9,6 +9,7 @@ Kafka: ZstdCompression (4.2), com.github.luben.zstd.ZstdInputStreamNoFinalizer
 
 import importlib
 import importlib.util
+import struct
 import threading
 from functools import cache
 from typing import Any, Final
@@ -23,6 +24,8 @@ DEFAULT_LEVEL: Final = 3
 _HAS_ZSTANDARD: Final = importlib.util.find_spec("zstandard") is not None
 _MAGIC: Final = bytes.fromhex("28b52ffd")
 _PLAIN_START: Final = int.from_bytes(_MAGIC, "little")  # then a descriptor of 0: nothing optional
+# Magic, descriptor 0, the window, and the header of the first block.
+_PLAIN_HEADER: Final = struct.Struct("<IBxHB")
 _EMPTY_LAST_BLOCK: Final = b"\1\0\0"
 _SKIPPABLE: Final = bytes.fromhex("2a4d18")  # after a byte 50 to 5f
 _LARGEST_BLOCK: Final = 128 * 1024
@@ -70,15 +73,16 @@ def read_small(data: memoryview) -> bytes | None:
     Returns:
         None when the bytes are anything else, or corrupt: `decompress` tells.
     """
-    # Magic and descriptor 0, the window, then the block's header: bits for last, type 2, the size.
-    start = int.from_bytes(data[:9], "little")
-    block = start >> 48
-    behind = len(data) - 9 - (block >> 3)
-    if block & 7 == 4 and behind == 3:  # zstd-jni ends a stream with an empty block
-        is_whole = data[-3:].tobytes() == _EMPTY_LAST_BLOCK
+    if len(data) < _PLAIN_HEADER.size or not _HAS_ZSTANDARD:
+        return None
+    magic, descriptor, low, high = _PLAIN_HEADER.unpack_from(data)
+    # Of the block's header: bits for last, type 2, the size.
+    behind = len(data) - _PLAIN_HEADER.size - (low >> 3 | high << 13)
+    if low & 7 == 4 and behind == 3:  # zstd-jni ends a stream with an empty block
+        is_whole = bytes(data[-3:]) == _EMPTY_LAST_BLOCK
     else:
-        is_whole = block & 7 == 5 and behind == 0
-    if not is_whole or start & 0xFFFFFFFFFF != _PLAIN_START or not _HAS_ZSTANDARD:
+        is_whole = low & 7 == 5 and behind == 0
+    if not is_whole or descriptor or magic != _PLAIN_START:
         return None
     try:
         content: bytes = _decompressor().decompress(data, _LARGEST_BLOCK)
