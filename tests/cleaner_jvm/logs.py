@@ -79,7 +79,7 @@ class Case:
         self._next = choose.choice((0, 0, 0, 17, 2**31 + 5))
         self._epoch = 0
         self._keys = [b"%d" % number for number in range(choose.choice((2, 6, 20, 60)))]
-        self._keys += [b"", b"\0\0\0\0"]
+        self._keys += [b"", b"\0\0\0\0", b"long" * 70]
         self._tombstones = choose.choice((0, 0.15, 0.15, 0.6))
         self._producers = [Producer(100 + number) for number in range(choose.choice((1, 3, 6)))]
         self._write_segments()
@@ -173,13 +173,18 @@ class Case:
             key = None if choose.random() < 0.04 else choose.choice(self._keys)
             value = None
             if choose.random() >= self._tombstones:
-                value = choose.randbytes(choose.randint(0, 8)) * choose.choice((0, 1, 4, 30))
+                times = 3000 if choose.random() < 0.01 else choose.choice((0, 1, 4, 30))
+                value = choose.randbytes(choose.randint(0, 8)) * times
             headers = ((b"h", b"v"), (b"", None)) if choose.random() < 0.1 else ()
-            time = -1 if choose.random() < 0.02 else self._time + choose.randint(-HOUR, 500)
+            time = self._time + choose.randint(-HOUR, 500)
+            if choose.random() < 0.03:
+                time = choose.choice((-1, -1, 0, 2**62))
             found.append(Record(offset, time, key, value, headers if has_headers else ()))
         return found
 
     def _size(self) -> int:
+        if self._random.random() < 0.01:
+            return 150
         return self._random.choice((1, 1, 2, 3, 7))
 
     def _plain(self, **fields: int) -> bytes:
@@ -189,6 +194,7 @@ class Case:
         return batch(records, self._codec(), **fields)
 
     def _of(self, producer: Producer, attributes: int, **fields: int) -> bytes:
+        attributes |= LOG_APPEND_TIME if self._random.random() < 0.1 else 0
         records = self._records(self._size())
         sequence = producer.sequence
         producer.sequence += len(records)
@@ -226,19 +232,23 @@ class Case:
         kind = choose.choice((b"\0\1", b"\0\0"))
         record = Record(self._next, self._now, b"\0\0" + kind, b"\0\0\0\0\0\0")
         self._next += 1
-        return batch(
-            [record],
-            producer_id=producer.identity,
-            producer_epoch=producer.epoch,
-            attributes=TRANSACTIONAL | CONTROL,
-            leader_epoch=self._epoch,
-        )
+        fields = {"producer_id": producer.identity, "producer_epoch": producer.epoch}
+        fields |= {"attributes": TRANSACTIONAL | CONTROL, "leader_epoch": self._epoch}
+        if choose.random() < 0.05:
+            fields |= {"base_timestamp": self._horizon()}
+            fields["attributes"] |= HORIZON
+        return batch([record], **fields)
+
+    def _horizon(self) -> int:
+        return self._now + self._random.choice((-HOUR, 0, HOUR, RETENTION))
 
     def _old(self) -> bytes:
         choose = self._random
         magic = choose.choice((0, 1))
         count = self._size()
         records = self._records(count, has_headers=False)
+        if choose.random() < 0.2:  # cleaned by an old broker
+            records = [record for record in records if choose.random() < 0.6] or records[-1:]
         codec = self._codec(most=3)
         if codec:
             is_append_time = magic == 1 and choose.random() < 0.2
@@ -253,10 +263,12 @@ class Case:
         first = self._next
         records = self._records(6)
         kept = [record for record in records if choose.random() < 0.5] or records[2:3]
+        if choose.random() < 0.1:
+            self._next += 20_000
+            kept += self._records(1)
         fields = {"base_offset": first, "last_offset": self._next - 1, "leader_epoch": self._epoch}
         if choose.random() < 0.5:
-            horizon = self._now + choose.choice((-HOUR, 0, HOUR, RETENTION))
-            fields |= {"base_timestamp": horizon, "attributes": HORIZON}
+            fields |= {"base_timestamp": self._horizon(), "attributes": HORIZON}
         return batch(kept, self._codec(), **fields)
 
     def _emptied(self) -> bytes:
