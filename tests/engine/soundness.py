@@ -122,6 +122,7 @@ def assert_indexes_sound(segment: LogSegment, *, is_loaded: bool) -> None:
     rows = segment.log.batches().rows
     base = segment.base_offset
     index, time_index = segment.offset_index, segment.time_index
+    segment.write_out()
     path, size = index.path, None if is_loaded else index.size_in_bytes
     offsets = OffsetIndex.decode(_bytes_of(path, size), base, path)
     by_position = {int(row["position"]): int(row["last_offset"]) for row in rows}

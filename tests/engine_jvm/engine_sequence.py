@@ -268,6 +268,8 @@ class Sequence:
     def _files(self) -> str:
         if not self.directory.exists():
             return "no files"
+        for segment in [] if self.log is None else self.log.segments:
+            segment.write_out()  # as a mapped file shows what is appended at once
         names = []
         for path in sorted(self.directory.iterdir()):
             data = path.read_bytes()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.engine.file_systems import FailingFileSystem
 from workbench.file_system.local import LOCAL
 from workbench.files import entry_file
+from workbench.files.offset_index import OffsetIndex
 from workbench.files.time_index import TimeIndex
 from workbench.files.writable_index import WritableOffsetIndex, WritableTimeIndex
 
@@ -71,6 +72,7 @@ def test_cut_entries_stay_in_the_file_until_it_is_trimmed(path: str) -> None:
     index = WritableOffsetIndex(LOCAL, path, BASE, MAX)
     for n in range(1, 4):
         index.append(BASE + n, n)
+    index.write_out()
     index.truncate_to(BASE + 2)
     data = Path(path).read_bytes()
     assert struct.unpack_from(">6i", data) == (1, 1, 2, 2, 3, 3)
@@ -105,23 +107,44 @@ def test_a_used_index_that_is_gone_is_not_renamed(path: str, offsets: WritableOf
     assert offsets.path == path + ".deleted"
 
 
-def test_a_failed_write_adds_no_entry(path: str) -> None:
-    fs = FailingFileSystem(3, errno.ENOSPC, only=lambda operation: operation.kind == "write")
+def test_entries_that_could_not_be_written_are_written_the_next_time(path: str) -> None:
+    fs = FailingFileSystem(1, errno.ENOSPC, only=lambda operation: operation.kind == "write")
     index = WritableOffsetIndex(fs, path, BASE, MAX)
-    times = WritableTimeIndex(fs, path + "t", BASE, MAX)
-    index.append(BASE + 1, 1)
-    times.maybe_append(1, BASE + 1)
-    index.append(BASE + 2, 2)
+    for n in range(1, 4):
+        index.append(BASE + n, n)
+        if n == 2:
+            index.write_out()
     with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
-        times.maybe_append(2, BASE + 2)
-    assert (times.entries, times.last_entry) == (1, (1, BASE + 1))
-    times.maybe_append(2, BASE + 3)
-    assert (index.entries, times.last_entry) == (2, (2, BASE + 3))
+        index.flush()
+    assert (index.entries, index.last_offset, index.lookup(BASE + 9)) == (
+        3,
+        BASE + 3,
+        (BASE + 3, 3),
+    )
+    assert struct.unpack_from(">6i", Path(path).read_bytes()) == (1, 1, 2, 2, 0, 0)
+    index.close_handler()
+    assert index.lookup(BASE + 9) == (BASE + 3, 3)
+    index.flush()
+    assert struct.unpack_from(">6i", Path(path).read_bytes()) == (1, 1, 2, 2, 3, 3)
+
+
+def test_no_more_than_a_few_entries_wait_to_be_written(path: str) -> None:
+    many = 3 * entry_file.MOST_BEHIND
+    index = WritableOffsetIndex(LOCAL, path, -1, 8 * many)
+    times = WritableTimeIndex(LOCAL, path + "t", -1, 12 * (many + 1))
+    for n in range(many):
+        index.append(n, n + 1)
+        times.maybe_append(n, n)
+        if (n + 1) % entry_file.MOST_BEHIND == 0:
+            offsets, timestamps = OffsetIndex.read(path, -1), TimeIndex.read(path + "t", -1)
+            assert offsets[n] == index.entry_at(n) == (n, n + 1)
+            assert timestamps[n] == times.entry_at(n) == (n, n)
 
 
 def test_an_index_that_is_done_takes_neither_memory_nor_a_descriptor(path: str) -> None:
     index = WritableOffsetIndex(LOCAL, path, BASE, MAX)
     index.append(BASE + 1, 1)
+    index.write_out()
     held = set(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else set()
     index.trim_to_valid_size()
     if held:
@@ -152,6 +175,12 @@ def test_indexes_that_were_looked_into_are_forgotten_when_they_are_too_many(
             assert index.lookup(200) == (number, number)
 
 
+def write_and_forget(index: WritableOffsetIndex, done: threading.Event) -> None:
+    while not done.is_set():
+        index.write_out()
+        index.forget()
+
+
 def test_lookups_while_entries_are_appended_find_sound_entries(path: str) -> None:
     index = WritableOffsetIndex(LOCAL, path, 0, 8 * 20_000)
     wrong: list[object] = []
@@ -169,6 +198,7 @@ def test_lookups_while_entries_are_appended_find_sound_entries(path: str) -> Non
                     wrong.append((offset, position))
 
     readers = [threading.Thread(target=look) for _ in range(2)]
+    readers.append(threading.Thread(target=write_and_forget, args=[index, done]))
     for reader in readers:
         reader.start()
     for _ in range(3):
@@ -187,6 +217,7 @@ class Model:
 
     def __init__(self, room: int) -> None:
         self.entries: list[tuple[int, int]] = []
+        self.written = 0
         self.data = bytearray(8 * room)
 
     @property
@@ -194,21 +225,30 @@ class Model:
         return self.entries[-1][0] if self.entries else BASE
 
     def append(self, offset: int, position: int) -> None:
-        at = 8 * len(self.entries)
-        self.data[at : at + 8] = struct.pack(">ii", offset - BASE, position)
         self.entries.append((offset, position))
+
+    def write_out(self) -> None:
+        for slot in range(self.written, len(self.entries)):
+            offset, position = self.entries[slot]
+            self.data[8 * slot : 8 * slot + 8] = struct.pack(">ii", offset - BASE, position)
+        self.written = len(self.entries)
 
     def append_many(self, offsets: Sequence[int], positions: Sequence[int]) -> None:
         for offset, position in zip(offsets, positions, strict=True):
             self.append(int(offset), int(position))
+        if len(offsets):
+            self.write_out()
 
     def truncate_to(self, offset: int) -> None:
         self.entries = [entry for entry in self.entries if entry[0] < offset]
+        self.written = min(self.written, len(self.entries))
 
     def truncate(self) -> None:
         self.entries = []
+        self.written = 0
 
     def resize(self, size: int = MAX) -> bool:
+        self.write_out()
         changes = size != len(self.data)
         del self.data[size:]
         self.data.extend(bytes(size - len(self.data)))
@@ -226,6 +266,7 @@ class Model:
     def reopen(self) -> None:
         numbers = struct.iter_unpack(">ii", bytes(self.data))
         self.entries = [(BASE + relative, position) for relative, position in numbers]
+        self.written = len(self.entries)
 
     def arguments(self, kind: str, number: int) -> tuple[object, ...] | None:
         """Return what a step is done with; None if it may not be done now."""
@@ -254,6 +295,7 @@ STEPS = st.lists(
         st.tuples(st.just("append_many"), st.integers(0, 5)),
         st.tuples(st.just("truncate_to"), st.integers(-5, 60)),
         st.tuples(st.sampled_from(["truncate", "reset", "trim_to_valid_size"]), st.just(0)),
+        st.tuples(st.just("write_out"), st.just(0)),
         st.tuples(st.sampled_from(["close", "crash"]), st.just(0)),
         st.tuples(st.just("resize"), st.integers(0, 25)),
     ),

@@ -58,6 +58,11 @@ class EntryColumns:
             self.keys_ascend = bool((keys[1:count] > keys[: count - 1]).all())
             self.values_ascend = bool((values[1:count] > values[: count - 1]).all())
 
+    @property
+    def both(self) -> tuple[Integers, Integers]:
+        """Keys and values."""
+        return self.keys, self.values
+
     def grown(self, count: int, room: int) -> "EntryColumns":
         """Return columns with the first ``count`` entries and room for ``room`` in all."""
         keys, values = np.empty(room, self.keys.dtype), np.empty(room, self.values.dtype)

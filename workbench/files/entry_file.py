@@ -4,8 +4,10 @@ A new file is allocated in full, so that its size says nothing of the entries in
 them when its segment is done. A file that is there is believed: all of it counts as entries, and
 what a crash left of the allocated zeros does too.
 
-Kafka maps the file into memory. Here entries are written to it and kept in memory besides, from the
-first look-up or append until the file is cut to its entries.
+Kafka maps the file into memory. Here entries are kept in memory, from the first look-up or append
+until the file is cut to its entries, and single ones are written behind, many at a time. That is as
+safe: what is not flushed a crash may take from a mapped file too, and an index that was not flushed
+belongs to a segment that will be recovered, which builds it anew.
 
 Kafka: AbstractIndex, LazyIndex (4.2)
 """
@@ -26,6 +28,7 @@ from workbench.files.entry_columns import EntryColumns
 from workbench.files.entry_run import MAX_RELATIVE_OFFSET
 
 _FIRST_ROOM: Final = 64  # entries
+MOST_BEHIND: Final = 64  # entries that are not written yet
 _MOST_KEPT: Final = 256 << 20  # bytes of entries of all indexes of the process
 
 
@@ -78,8 +81,10 @@ class EntryFile:
         self._file: File = fs.open(path)
         self._file_size = -1  # bytes; -1: not looked at yet
         self._count = 0
+        self._written = 0  # the first so many stand in the file; what is behind in `_appended`
         self._max_entries = 0
         self._columns: EntryColumns | None = None
+        self._appended: EntryColumns | None = None  # the same, once entries are appended to them
         self._lock = threading.RLock()  # of the file and the columns being opened and dropped
 
     # --- size --------------------------------------------------------------------------------
@@ -102,7 +107,8 @@ class EntryFile:
 
         Kafka: AbstractIndex.isFull (4.2)
         """
-        self._open()
+        if self._file_size < 0:
+            self._open()
         return self._count >= self._max_entries
 
     @property
@@ -129,7 +135,8 @@ class EntryFile:
 
         Kafka: AbstractIndex.canAppendOffset (4.2)
         """
-        self._open()
+        if self._file_size < 0:
+            self._open()
         return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
 
     def sanity_check(self) -> None:
@@ -153,7 +160,7 @@ class EntryFile:
         """
         with self._lock:
             self._open()
-            self._columns = None
+            self._columns = self._appended = None
             self._cut(0)
 
     def truncate_to(self, offset: int) -> None:
@@ -176,6 +183,7 @@ class EntryFile:
         """
         with self._lock:
             self._open()
+            self.write_out()
             wanted = self._whole(self.max_size if size is None else size)
             if wanted == self._file_size:
                 return False
@@ -196,7 +204,7 @@ class EntryFile:
         with self._lock:
             self._open()
             self.resize(self._count * self.entry.itemsize)
-            self._columns = None
+            self._columns = self._appended = None
 
     def reset(self) -> None:
         """Remove all entries and allocate the file in full.
@@ -208,6 +216,22 @@ class EntryFile:
 
     # --- the file ----------------------------------------------------------------------------
 
+    def write_out(self) -> None:
+        """Write the entries that are in memory only; they need not be on the disk then.
+
+        Raises:
+            OSError: the disk refuses; they are written the next time.
+        """
+        with self._lock:
+            start, end, columns = self._written, self._count, self._appended
+            if columns is None or start == end:
+                return
+            entries = np.empty(end - start, self.entry)
+            for name, column in zip(self.entry.names or (), columns.both, strict=True):
+                entries[name] = column[start:end]
+            self._file.write(entries.view(np.uint8), start * self.entry.itemsize)
+            self._written = end
+
     def flush(self) -> None:
         """Return when the entries are on the disk.
 
@@ -215,6 +239,7 @@ class EntryFile:
         """
         with self._lock:
             self._open()
+            self.write_out()
             self._file.sync()
 
     def close(self) -> None:
@@ -231,17 +256,24 @@ class EntryFile:
             self.close_handler()
 
     def forget(self) -> None:
-        """Drop the entries from memory; who needs them reads them again."""
-        self._columns = None
+        """Drop the entries from memory unless others are appended; who needs them reads them again.
+
+        Does nothing while another thread is at work on the file.
+        """
+        if self._lock.acquire(blocking=False):
+            if self._appended is None:
+                self._columns = None
+            self._lock.release()
 
     def close_handler(self) -> None:
-        """Close the file as it is.
+        """Close the file as it is; entries that are not written yet stay in memory.
 
         Kafka: AbstractIndex.closeHandler (4.2)
         """
         with self._lock:
             self._file.close()
-            self._columns = None
+            if self._written == self._count:
+                self._columns = self._appended = None
 
     def rename_to(self, path: str) -> None:
         """Rename the file; one that was not used yet need not be there.
@@ -281,7 +313,9 @@ class EntryFile:
                 self._fs.remove(self.path)
             except FileNotFoundError:
                 return False
-            self._count = self._max_entries = self._file_size = 0  # for who reads on, it is empty
+            self._columns = self._appended = None
+            self._count = self._written = 0  # for who reads on, it is empty
+            self._max_entries = self._file_size = 0
             self._note_last()
             return True
 
@@ -305,6 +339,7 @@ class EntryFile:
                 size = self._whole(self.max_size)
                 self._fs.create(self.path).truncate(size)
                 self._count = 0
+            self._written = self._count
             self._max_entries = size // entry_size
             self._note_last()
             self._file_size = size  # at last: other threads look at it
@@ -318,6 +353,7 @@ class EntryFile:
     def _cut(self, count: int) -> None:
         """Use only the first ``count`` entries from now on."""
         self._count = count
+        self._written = min(self._written, count)
         if self._columns is None and count == 0:
             self._columns = self._columns_of(b"", _FIRST_ROOM)
         self._note_last()
@@ -361,13 +397,19 @@ class EntryFile:
             columns.append(column)
         return EntryColumns(columns[0], columns[1], len(entries), self.entry.itemsize)
 
+    def _to_append(self) -> EntryColumns:
+        """Return the entries, which stay in memory from now on."""
+        with self._lock:
+            self._appended = self._load()
+            return self._appended
+
     def _room_for(self, columns: EntryColumns, count: int) -> EntryColumns:
         """Return columns with room for ``count`` entries in all."""
         if count <= len(columns.keys):
             return columns
         room = max(count, min(2 * len(columns.keys), self._max_entries), _FIRST_ROOM)
-        self._columns = columns.grown(self._count, room)
-        return self._columns
+        self._columns = self._appended = grown = columns.grown(self._count, room)
+        return grown
 
     def _relative(self, offset: int) -> int:
         relative = offset - self.base_offset

@@ -12,15 +12,12 @@ import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, InvalidOffsetError
 from workbench.files.entry_columns import taken
-from workbench.files.entry_file import EntryFile
+from workbench.files.entry_file import MOST_BEHIND, EntryFile
 from workbench.files.index_search import largest_lower_bound
 from workbench.files.offset_index import OffsetPosition
 from workbench.files.time_index import NO_TIMESTAMP, TimestampOffset
 from workbench.layout.index_entries import OFFSET_ENTRY, TIME_ENTRY
-from workbench.layout.structure import as_struct
 
-_PACK_OFFSET: Final = as_struct(OFFSET_ENTRY).pack
-_PACK_TIME: Final = as_struct(TIME_ENTRY).pack
 _OFFSET_SIZE: Final = OFFSET_ENTRY.itemsize
 _TIME_SIZE: Final = TIME_ENTRY.itemsize
 
@@ -66,7 +63,7 @@ class WritableOffsetIndex(EntryFile):
 
         Kafka: OffsetIndex.append (4.2)
         """
-        columns = self._columns or self._load()
+        columns = self._appended or self._to_append()
         count = self._count
         if count >= self._max_entries:
             raise ValueError(f"{self.path}: the index is full, it has {count} entries")
@@ -75,7 +72,6 @@ class WritableOffsetIndex(EntryFile):
                 f"{self.path}: offset {offset} is not above the last one, {self._last_offset}"
             )
         relative = self._relative(offset)
-        self._file.write(_PACK_OFFSET(relative, position), count * _OFFSET_SIZE)
         if count == len(columns.keys):
             columns = self._room_for(columns, count + 1)
         columns.key_view[count] = relative
@@ -83,18 +79,19 @@ class WritableOffsetIndex(EntryFile):
         if count and position <= columns.value_view[count - 1]:
             columns.values_ascend = False
         self._last_offset = offset
-        self._columns = columns  # may have been forgotten meanwhile
         self._count = count + 1
+        if count + 1 - self._written >= MOST_BEHIND:
+            self.write_out()
 
     def append_many(self, offsets: npt.NDArray[np.int64], positions: npt.NDArray[np.int64]) -> None:
-        """Append entries, int64[n] each, with one write: as `append` one after the other does.
+        """Append entries, int64[n] each, written at once: as `append` one after the other does.
 
         Raises:
             ValueError, InvalidOffsetError, OffsetOverflowError: see `append`; no entry is added.
         """
         if not len(offsets):
             return
-        columns = self._load()
+        columns = self._appended or self._to_append()
         count, end = self._count, self._count + len(offsets)
         if end > self._max_entries:
             msg = f"{self.path}: the index is full, {self._max_entries} entries have room"
@@ -105,19 +102,15 @@ class WritableOffsetIndex(EntryFile):
             )
         self._relative(int(offsets[0]))
         self._relative(int(offsets[-1]))
-        entries = np.empty(len(offsets), OFFSET_ENTRY)
-        entries["relative_offset"] = offsets - self.base_offset
-        entries["position"] = positions
-        self._file.write(entries.view(np.uint8), count * _OFFSET_SIZE)
         columns = self._room_for(columns, end)
-        columns.keys[count:end] = entries["relative_offset"]
+        columns.keys[count:end] = offsets - self.base_offset
         columns.values[count:end] = positions
         start = max(count - 1, 0)
         if (columns.values[start + 1 : end] <= columns.values[start : end - 1]).any():
             columns.values_ascend = False
         self._last_offset = int(offsets[-1])
-        self._columns = columns
         self._count = end
+        self.write_out()
 
     def lookup(self, target_offset: int) -> OffsetPosition:
         """Return the last entry at or before ``target_offset``; the segment's start if none is.
@@ -210,7 +203,8 @@ class WritableTimeIndex(EntryFile):
 
         Kafka: TimeIndex.isFull (4.2)
         """
-        self._open()
+        if self._file_size < 0:
+            self._open()
         return self._count >= self._max_entries - 1
 
     @property
@@ -250,7 +244,7 @@ class WritableTimeIndex(EntryFile):
 
         Kafka: TimeIndex.maybeAppend (4.2)
         """
-        columns = self._columns or self._load()
+        columns = self._appended or self._to_append()
         count = self._count
         last_timestamp, last_offset = self._last
         if not skip_full_check and count >= self._max_entries - 1:
@@ -267,19 +261,19 @@ class WritableTimeIndex(EntryFile):
         if count >= self._max_entries:
             raise ValueError(f"{self.path}: there is no room behind {count} entries")
         relative = self._relative(offset)
-        self._file.write(_PACK_TIME(timestamp, relative), count * _TIME_SIZE)
         if count == len(columns.keys):
             columns = self._room_for(columns, count + 1)
         columns.key_view[count] = timestamp
         columns.value_view[count] = relative
         self._last = TimestampOffset(timestamp, offset)
-        self._columns = columns  # may have been forgotten meanwhile
         self._count = count + 1
+        if count + 1 - self._written >= MOST_BEHIND:
+            self.write_out()
 
     def append_many(
         self, timestamps: npt.NDArray[np.int64], offsets: npt.NDArray[np.int64]
     ) -> None:
-        """Append entries, int64[n] each, with one write: as `maybe_append` one by one does.
+        """Append entries, int64[n] each, written at once: as `maybe_append` one by one does.
 
         Entries whose timestamp is that of the entry before are left out.
 
@@ -289,7 +283,7 @@ class WritableTimeIndex(EntryFile):
         """
         if not len(timestamps):
             return
-        columns = self._load()
+        columns = self._appended or self._to_append()
         count = self._count
         last_timestamp, last_offset = self._last
         if not count:
@@ -303,25 +297,21 @@ class WritableTimeIndex(EntryFile):
             msg = f"{self.path}: timestamps fall behind the last one, {last_timestamp}"
             raise ValueError(msg)
         added = timestamps > before
-        entries = np.empty(int(added.sum()), TIME_ENTRY)
-        end = count + len(entries)
+        end = count + int(added.sum())
         if end - int(added[-1]) >= self._max_entries - 1:  # before the last of them
             msg = f"{self.path}: the index is full, {self._max_entries - 1} entries have room"
             raise ValueError(msg)
-        if not len(entries):
+        if end == count:
             return
         kept = offsets[added]
         self._relative(int(kept[0]))
         self._relative(int(kept[-1]))
-        entries["timestamp"] = timestamps[added]
-        entries["relative_offset"] = kept - self.base_offset
-        self._file.write(entries.view(np.uint8), count * _TIME_SIZE)
         columns = self._room_for(columns, end)
-        columns.keys[count:end] = entries["timestamp"]
-        columns.values[count:end] = entries["relative_offset"]
-        self._last = TimestampOffset(int(entries["timestamp"][-1]), int(kept[-1]))
-        self._columns = columns
+        columns.keys[count:end] = timestamps[added]
+        columns.values[count:end] = kept - self.base_offset
+        self._last = TimestampOffset(int(timestamps[-1]), int(kept[-1]))
         self._count = end
+        self.write_out()
 
     def lookup(self, target_timestamp: int) -> TimestampOffset:
         """Return the last entry at or before ``target_timestamp`` (ms).

@@ -70,6 +70,11 @@ class SegmentParts:
         for part in (self.log, self.offset_index, self.time_index):
             self.log.fs.set_modified(part.path, modified_ms)
 
+    def write_out(self) -> None:
+        """Write the index entries that are in memory only."""
+        self.offset_index.write_out()
+        self.time_index.write_out()
+
     def flush(self) -> None:
         """Return when all that was written is on the disk.
 
