@@ -10,7 +10,8 @@ import pytest
 from tests.log.folder import Folder
 from workbench.errors import OffsetOverflowError
 from workbench.files.file_records import FileRecords
-from workbench.log.roll import RollParams, why_roll
+from workbench.log.config import LogConfig
+from workbench.log.roll import why_roll
 from workbench.log.segment import LogSegment
 from workbench.log.segment_reading import fits
 from workbench.record.memory_records import MemoryRecords
@@ -148,9 +149,9 @@ def test_what_is_truncated_is_gone_time_and_again(tmp_path: Path) -> None:
         offset += 1
 
 
-def roll_params(segment: LogSegment, max_offset: int, max_ms: int = 300_000) -> RollParams:
-    now = segment.context.clock.now()
-    return RollParams(max_ms, LARGEST, -1, max_offset, 1024, now)
+def why_full(segment: LogSegment, max_offset: int) -> str | None:
+    config = LogConfig.of({"segment.ms": 300_000, "segment.bytes": LARGEST})
+    return why_roll(segment, config, 1024, -1, max_offset, segment.context.clock.now())
 
 
 def test_truncating_an_empty_segment_makes_no_index_full(tmp_path: Path) -> None:
@@ -166,12 +167,12 @@ def test_truncating_an_empty_segment_makes_no_index_full(tmp_path: Path) -> None
     assert reopened.time_waited_for_roll(folder.clock.now(), -1) == 0
     assert not reopened.offset_index.is_full
     assert not reopened.time_index.is_full
-    assert why_roll(reopened, roll_params(reopened, 100)) is None
+    assert why_full(reopened, 100) is None
     folder.clock.advance(300_001)
     assert reopened.time_waited_for_roll(folder.clock.now(), -1) == 300_001
-    assert why_roll(reopened, roll_params(reopened, 100)) is None
+    assert why_full(reopened, 100) is None
     too_far = LARGEST + 200
-    assert str(too_far) in (why_roll(reopened, roll_params(reopened, too_far)) or "")
+    assert str(too_far) in (why_full(reopened, too_far) or "")
 
 
 def test_an_empty_index_file_is_full_until_it_is_resized(tmp_path: Path) -> None:
@@ -179,9 +180,9 @@ def test_an_empty_index_file_is_full_until_it_is_resized(tmp_path: Path) -> None
     folder = Folder(tmp_path)
     folder.write_raw(0)
     segment = LogSegment.open(folder.context, 0, file_exists=True)
-    assert "index is full" in (why_roll(segment, roll_params(segment, 100)) or "")
+    assert "index is full" in (why_full(segment, 100) or "")
     segment.resize_indexes()
-    assert why_roll(segment, roll_params(segment, 100)) is None
+    assert why_full(segment, 100) is None
 
 
 def test_truncating_reads_the_largest_timestamp_again(tmp_path: Path) -> None:

@@ -134,15 +134,15 @@ class FileRecords:
         Kafka: FileRecords.append (4.2)
         """
         data = records.buffer if isinstance(records, MemoryRecords) else records
-        written = memoryview(data).nbytes
-        size = self.size
-        if written > MAX_SIZE - size:
-            msg = f"{self.path}: {written} bytes more than {size} are too much for a segment"
+        added, size = len(data), self.size
+        if added > MAX_SIZE - size:
+            msg = f"{self.path}: {added} bytes more than {size} are too much for a segment"
             raise ValueError(msg)
         self.file.write(data, size)
-        self.size = size + written
-        self._file_size = max(self._file_size, self.size)
-        return written
+        size += added
+        self.size = size
+        self._file_size = max(self._file_size, size)
+        return added
 
     def truncate_to(self, size: int) -> int:
         """Cut the file to ``size`` bytes; return how many bytes of batches that takes away.

@@ -42,8 +42,3 @@ REFUSED_COUNT: Final = 25
 IS_IN_ORDER: Final = 26
 IS_READY: Final = 27
 COLUMNS: Final = 28
-
-# Values of `IS_READY`.
-NOT_READY: Final = 0
-READY: Final = 1
-READY_BUT_FOR_TIME: Final = 2

@@ -126,7 +126,7 @@ def _check_records(data: bytes, at: int, end: int, shift: int, row: Row, rules: 
     row[checks.LARGEST_TIMESTAMP] = newest
     row[checks.REFUSED_COUNT] = refused
     row[checks.IS_IN_ORDER] = in_order
-    is_ready = (
+    row[checks.IS_READY] = (
         code == problems.OK
         and refused == 0
         and in_order
@@ -136,10 +136,9 @@ def _check_records(data: bytes, at: int, end: int, shift: int, row: Row, rules: 
         and not row[checks.IS_CONTROL]
         and (row[checks.PRODUCER_ID] < 0 or row[checks.BASE_SEQUENCE] >= 0)
         and row[checks.TIMESTAMP_TYPE] == attributes.CREATE_TIME
+        and not rules.options & checks.APPEND_TIME
+        and largest == newest
     )
-    has_its_time = not rules.options & checks.APPEND_TIME and largest == newest
-    ready = checks.READY if has_its_time else checks.READY_BUT_FOR_TIME
-    row[checks.IS_READY] = ready if is_ready else checks.NOT_READY
 
 
 def _problem(crc: int, computed: int, codec: int) -> int:

@@ -30,7 +30,6 @@ from workbench.kernels.checks import (
     LEADER_EPOCH,
     MAGIC,
     MAX_TIMESTAMP,
-    NOT_READY,
     POSITION,
     PROBLEM,
     PRODUCER_EPOCH,
@@ -240,7 +239,7 @@ def check_batches(
         row[LARGEST_TIMESTAMP] = -1
         row[REFUSED_COUNT] = 0
         row[IS_IN_ORDER] = 1
-        row[IS_READY] = NOT_READY
+        row[IS_READY] = 0
         smallest = SMALLEST_ENTRY
         if magic == 2:
             smallest = BATCH_HEADER_SIZE

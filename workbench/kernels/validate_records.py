@@ -21,10 +21,7 @@ from workbench.kernels.checks import (
     LAST_OFFSET,
     MAX_TIMESTAMP,
     NEEDS_KEYS,
-    NOT_READY,
     PRODUCER_ID,
-    READY,
-    READY_BUT_FOR_TIME,
     RECORD_COUNT,
     RECORD_PROBLEM,
     RECORD_PROBLEM_AT,
@@ -186,8 +183,7 @@ def fill_records(
     row[LARGEST_TIMESTAMP] = largest
     row[REFUSED_COUNT] = refused
     row[IS_IN_ORDER] = in_order
-    row[IS_READY] = NOT_READY
-    if (
+    row[IS_READY] = (
         code == OK
         and refused == 0
         and in_order
@@ -197,9 +193,9 @@ def fill_records(
         and row[IS_CONTROL] == 0
         and (row[PRODUCER_ID] < 0 or row[BASE_SEQUENCE] >= 0)
         and row[TIMESTAMP_TYPE] == CREATE_TIME
-    ):
-        has_its_time = options & APPEND_TIME == 0 and row[MAX_TIMESTAMP] == largest
-        row[IS_READY] = READY if has_its_time else READY_BUT_FOR_TIME
+        and options & APPEND_TIME == 0
+        and row[MAX_TIMESTAMP] == largest
+    )
 
 
 @kernel

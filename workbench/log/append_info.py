@@ -12,12 +12,12 @@ from workbench.errors import (
     OffsetsOutOfOrderError,
     RecordTooLargeError,
 )
+from workbench.layout import problems
 from workbench.layout.attributes import NO_PARTITION_LEADER_EPOCH, NONE
 from workbench.log.append_origin import AppendOrigin
 from workbench.log.context import LogContext
-from workbench.log.record_rules import rules_of
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.validation import CheckedBatch, check_batches
+from workbench.record.validation import CheckedBatch, RecordRules, check_batches
 
 UNKNOWN_OFFSET: Final = -1
 NO_TIMESTAMP: Final = -1
@@ -77,7 +77,8 @@ def analyze(
     leader_epoch: int,
     *,
     log_start_offset: int,
-    keeps_offsets: bool,
+    rules: RecordRules | None,
+    now: int,
 ) -> tuple[LogAppendInfo, list[CheckedBatch]]:
     """Check the batches of an append, and sum them up.
 
@@ -89,8 +90,10 @@ def analyze(
         origin: where they come from.
         leader_epoch: of the partition now.
         log_start_offset: of the log.
-        keeps_offsets: they have their offsets, which must ascend. From a leader sizes are not
-            checked, and batches of a later leader epoch are left for the next fetch.
+        rules: what a leader asks of the records that it numbers. None: they have their offsets,
+            which must ascend; from a leader sizes are not checked, and batches of a later leader
+            epoch are left for the next fetch.
+        now: ms; what the times of records are held against.
 
     Returns:
         The sum, and the batches that are to be appended.
@@ -104,20 +107,19 @@ def analyze(
     Kafka: UnifiedLog.analyzeAndValidateRecords (4.2)
     """
     where = context.topic_partition
+    is_client, is_controller = origin is AppendOrigin.CLIENT, origin is AppendOrigin.RAFT_LEADER
+    keeps_offsets = rules is None
     is_follower = keeps_offsets and origin is AppendOrigin.REPLICATION
     largest_batch = context.config.max_message_bytes
     first_offset, last_offset, last_of_first = UNKNOWN_OFFSET, -1, -1
     last_epoch, max_timestamp, source_codec, valid_bytes = -1, NO_TIMESTAMP, NONE, 0
     has_producers = False
     taken = 0
-    if keeps_offsets:
-        batches = check_batches(records)
-    else:
-        batches = check_batches(records, rules_of(context.config), context.clock.now())
+    batches = check_batches(records, rules, now)
     for batch in batches:
         epoch = batch.partition_leader_epoch
-        if (origin is AppendOrigin.CLIENT and batch.base_offset != 0 and batch.magic >= 2) or (
-            origin is AppendOrigin.RAFT_LEADER and epoch != leader_epoch
+        if (is_client and batch.base_offset != 0 and batch.magic >= 2) or (
+            is_controller and epoch != leader_epoch
         ):
             raise _refused(where, batch, origin, leader_epoch)
         if is_follower and epoch > leader_epoch and epoch != NO_PARTITION_LEADER_EPOCH:
@@ -134,7 +136,7 @@ def analyze(
             raise RecordTooLargeError(
                 f"{where}: a batch of {batch.size} bytes, max.message.bytes is {largest_batch}"
             )
-        if not batch.is_valid:
+        if batch.problem != problems.OK and not batch.is_valid:
             raise CorruptRecordError(
                 str(where),
                 batch.position,

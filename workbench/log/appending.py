@@ -3,11 +3,13 @@
 Kafka: UnifiedLog.append (4.2)
 """
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from workbench.errors import (
     RecordBatchTooLargeError,
     RecordTooLargeError,
+    StorageError,
     UnexpectedAppendOffsetError,
 )
 from workbench.log.append_info import UNKNOWN_OFFSET, LogAppendInfo, analyze
@@ -16,12 +18,13 @@ from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.log_base import LogBase
 from workbench.log.producer_append import ProducerAppendInfo, producer_batches
 from workbench.log.producer_entry import BatchMetadata, CompletedTransaction
-from workbench.log.roll import RollParams, why_roll
+from workbench.log.record_rules import rules_of
+from workbench.log.roll import why_roll
 from workbench.log.segment import LogSegment
 from workbench.log.segment_recovery import read_marker
-from workbench.log.validator import LogValidator
+from workbench.log.validator import LogValidator, number_ready
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.validation import CheckedBatch
+from workbench.record.validation import CheckedBatch, LogBatch, RecordRules
 
 _FARTHEST: Final = 2**31 - 1  # the first offset of an old wrapper is at most so far before its last
 
@@ -69,44 +72,44 @@ def append(
     Kafka: UnifiedLog.append (4.2)
     """
     context = log.context
-    info, batches = analyze(
-        context,
-        records,
-        origin,
-        leader_epoch,
-        log_start_offset=log.log_start_offset,
-        keeps_offsets=keeps_offsets,
+    failures, now = context.failures, context.clock.now()
+    rules = None if keeps_offsets else rules_of(context.config)
+    start = log.watermarks.log_start_offset
+    info, checked = analyze(
+        context, records, origin, leader_epoch, log_start_offset=start, rules=rules, now=now
     )
     if info.valid_bytes <= 0:
         return info
-    if info.valid_bytes < records.size:
+    if info.valid_bytes < len(records.buffer):
         records = records.part(0, info.valid_bytes)
-    with log.lock, context.guard("append to"):
-        log.local.check_open()
-        now = context.clock.now()
-        if keeps_offsets:
-            _check_next_offset(log, records, info)
-        else:
-            validator = LogValidator(
-                context.topic_partition, context.config, origin, leader_epoch, now
-            )
-            records, batches = _number(log, records, batches, info, validator)
-        _assign_epochs(log, batches)
-        if records.size > context.config.segment_bytes:
-            raise RecordBatchTooLargeError(
-                f"{context.topic_partition}: an append of {records.size} bytes, segment.bytes is "
-                f"{context.config.segment_bytes}"
-            )
-        segment = _maybe_roll(log, records.size, info, now)
-        update = _NO_PRODUCERS
-        if info.has_producers:
-            update = _check_producers(log, records, segment, origin, transaction_version)
-        if update.duplicate is not None:
-            _answer_duplicate(log, info, update.duplicate)
-            return info
-        _write(log, records, batches, info, update, segment)
-        if log.local.unflushed_messages >= context.config.flush_messages:
-            log.flush()
+    with log.lock:
+        if failures.any_offline:
+            failures.check(context.log_directory)
+        try:
+            log.local.check_open()
+            batches: Sequence[LogBatch] = checked
+            if rules is None:
+                _check_next_offset(log, records, info)
+            else:
+                records, batches = _number(
+                    log, records, checked, info, rules, (origin, leader_epoch)
+                )
+            _assign_epochs(log, batches)
+            segment = _maybe_roll(log, len(records.buffer), info, now)
+            update = _NO_PRODUCERS
+            if info.has_producers:
+                update = _check_producers(log, records, segment, origin, transaction_version)
+                if update.duplicate is not None:
+                    _answer_duplicate(log, info, update.duplicate)
+                    return info
+            _write(log, records, batches, info, update, segment)
+            if log.local.unflushed_messages >= context.config.flush_messages:
+                log.flush()
+        except StorageError:
+            raise
+        except OSError as error:
+            where = context.log_directory
+            raise failures.failed(where, "append to", context.topic_partition, error) from error
     return info
 
 
@@ -132,13 +135,27 @@ def _number(
     records: MemoryRecords,
     batches: list[CheckedBatch],
     info: LogAppendInfo,
-    validator: LogValidator,
-) -> tuple[MemoryRecords, list[CheckedBatch]]:
-    """Give the records offsets, epoch, time, and the topic's codec and format."""
-    context = log.context
-    config = context.config
-    info.first_offset = log.log_end_offset
-    result = validator.validate_and_assign(records, batches, info.first_offset)
+    rules: RecordRules,
+    by: tuple[AppendOrigin, int],
+) -> tuple[MemoryRecords, Sequence[LogBatch]]:
+    """Give the records offsets, epoch, time, and the topic's codec and format.
+
+    Args:
+        log: at whose end they come.
+        records: changed in place where they stay as they are but for that.
+        batches: what was found of them.
+        info: of the append; changed.
+        rules: of the topic.
+        by: whom: origin and leader epoch.
+    """
+    context, config = log.context, log.context.config
+    info.first_offset = offset = log.local.end.offset
+    ready = number_ready(records, batches, rules, offset, by[1])
+    if ready is not None:
+        info.last_offset = ready.last_offset
+        return records, [ready]
+    validator = LogValidator(context.topic_partition, config, *by, context.clock.now())
+    result = validator.validate_and_assign(records, batches, offset)
     info.max_timestamp = result.max_timestamp
     info.last_offset = result.next_offset - 1
     if config.message_timestamp_type == "LogAppendTime":
@@ -153,7 +170,7 @@ def _number(
     return result.records, result.batches
 
 
-def _assign_epochs(log: LogBase, batches: list[CheckedBatch]) -> None:
+def _assign_epochs(log: LogBase, batches: Sequence[LogBatch]) -> None:
     epochs = log.leader_epochs
     latest = epochs.latest
     for batch in batches:
@@ -173,15 +190,12 @@ def _maybe_roll(log: LogBase, size: int, info: LogAppendInfo, now: int) -> LogSe
     Kafka: UnifiedLog.maybeRoll (4.2)
     """
     config, segment = log.context.config, log.local.segments.active
-    params = RollParams(
-        config.max_segment_ms,
-        config.segment_bytes,
-        info.max_timestamp,
-        info.last_offset,
-        size,
-        now,
-    )
-    reason = why_roll(segment, params)
+    if size > config.segment_bytes:
+        raise RecordBatchTooLargeError(
+            f"{log.context.topic_partition}: an append of {size} bytes, segment.bytes is "
+            f"{config.segment_bytes}"
+        )
+    reason = why_roll(segment, config, size, info.max_timestamp, info.last_offset, now)
     if reason is None:
         return segment
     base_offset = info.first_offset
@@ -247,7 +261,7 @@ def _answer_duplicate(log: LogBase, info: LogAppendInfo, duplicate: BatchMetadat
 def _write(
     log: LogBase,
     records: MemoryRecords,
-    batches: list[CheckedBatch],
+    batches: Sequence[LogBatch],
     info: LogAppendInfo,
     update: ProducerUpdate,
     segment: LogSegment,
@@ -255,12 +269,13 @@ def _write(
     state = log.producer_state
     log.local.append(info.last_offset, records, batches)
     log.watermarks.follow_end()
-    for producer in update.producers:
-        state.update(producer)
-    for done in update.completed:
-        segment.update_transaction_index(done, state.last_stable_offset(done))
-        state.complete_transaction(done)
-    state.update_map_end_offset(info.last_offset + 1)
+    if info.has_producers:
+        for producer in update.producers:
+            state.update(producer)
+        for done in update.completed:
+            segment.update_transaction_index(done, state.last_stable_offset(done))
+            state.complete_transaction(done)
+    state.map_end_offset = info.last_offset + 1
     log.watermarks.update_first_unstable()
     if log.context.observer is not None:
         log.context.tell(

@@ -16,17 +16,16 @@ class LogDirFailures:
     """The offline log directories of one log manager, and who wants to know of a new one.
 
     Threads may share it. `listeners` are called once a directory, by the thread that failed.
+
+    Attributes:
+        any_offline: whether any directory has failed.
     """
 
     def __init__(self) -> None:
         self.listeners: list[FailureListener] = []
+        self.any_offline = False
         self._offline: dict[str, OSError] = {}
         self._lock = threading.Lock()
-
-    @property
-    def any_offline(self) -> bool:
-        """Whether any directory has failed."""
-        return bool(self._offline)
 
     @property
     def offline(self) -> tuple[str, ...]:
@@ -49,8 +48,15 @@ class LogDirFailures:
             if directory in self._offline:
                 return
             self._offline[directory] = error
+            self.any_offline = True
         for listener in self.listeners:
             listener(directory, error)
+
+    def failed(self, directory: str, doing: str, of: object, error: OSError) -> StorageError:
+        """Take a directory offline for an error; return what to raise. Arguments as of `guard`."""
+        self.add(directory, error)
+        problem = f"could not {doing} {of}".rstrip()
+        return StorageError(directory, f"{problem}: {error}")
 
     def guard(self, directory: str, doing: str, of: object = "") -> "FailureGuard":
         """Turn an error of the operating system into `StorageError` and the directory offline.
@@ -69,7 +75,7 @@ class LogDirFailures:
 
 
 class FailureGuard:
-    """For a ``with`` statement; see `LogDirFailures.guard`. No generator: every append has one."""
+    """For a ``with`` statement; see `LogDirFailures.guard`."""
 
     __slots__ = ("_directory", "_doing", "_failures", "_of")
 
@@ -90,6 +96,4 @@ class FailureGuard:
         _trace: TracebackType | None,
     ) -> None:
         if isinstance(error, OSError) and not isinstance(error, StorageError):
-            self._failures.add(self._directory, error)
-            problem = f"could not {self._doing} {self._of}".rstrip()
-            raise StorageError(self._directory, f"{problem}: {error}") from error
+            raise self._failures.failed(self._directory, self._doing, self._of, error) from error

@@ -19,7 +19,7 @@ from workbench.log.segment import LogSegment
 from workbench.log.segment_files import create_and_delete_segment, remove_and_delete_segments
 from workbench.log.segments import LogSegments
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.validation import CheckedBatch
+from workbench.record.validation import LogBatch
 
 
 class FlushedState(NamedTuple):
@@ -102,15 +102,16 @@ class LocalLog:
         self,
         last_offset: int,
         records: MemoryRecords,
-        batches: Sequence[CheckedBatch] | None = None,
+        batches: Sequence[LogBatch] | None = None,
     ) -> None:
         """Append batches that have their offsets to the active segment.
 
         Raises:
             OffsetOverflowError, OSError: see `LogSegment.append`.
         """
-        self.segments.active.append(last_offset, records, batches)
-        self.update_end_offset(last_offset + 1)
+        active = self.segments.active
+        active.append(last_offset, records, batches)
+        self.end = LogOffsetMetadata(last_offset + 1, active.base_offset, active.log.size)
 
     # --- reading -----------------------------------------------------------------------------
 

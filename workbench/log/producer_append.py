@@ -90,6 +90,8 @@ def producer_batches(rows: npt.NDArray[Any]) -> Sequence[ProducerBatch]:
         found = zip(range(len(rows)), producer_ids, rows.tolist(), strict=True)
         return [ProducerBatch(row, *_PICK(one)) for row, number, one in found if number != _NONE]
     chosen = np.flatnonzero(rows["producer_id"] != _NONE)
+    if not len(chosen):
+        return ()
     columns = (rows[name][chosen].tolist() for name in _COLUMNS)
     return list(map(ProducerBatch, chosen.tolist(), *columns))
 

@@ -4,7 +4,7 @@ Kafka: LogSegment (4.2)
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -19,17 +19,9 @@ from workbench.log.context import LogContext
 from workbench.log.producer_entry import CompletedTransaction
 from workbench.log.segment_reading import SegmentReading, all_fit
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.validation import CheckedBatch
+from workbench.record.validation import AppendedBatch, LogBatch
 
 _COPY_SIZE: Final = 1 << 20  # bytes that `append_from_file` moves at a time
-
-
-class AppendedBatch(NamedTuple):
-    """What the indexes need to know of a batch; a `CheckedBatch` tells it too."""
-
-    size: int
-    last_offset: int
-    max_timestamp: int
 
 
 class LogSegment(SegmentReading):
@@ -102,7 +94,7 @@ class LogSegment(SegmentReading):
         self,
         largest_offset: int,
         records: MemoryRecords,
-        batches: Sequence[AppendedBatch | CheckedBatch] | None = None,
+        batches: Sequence[LogBatch] | None = None,
     ) -> None:
         """Append batches that have their offsets, and index entries where they are due.
 
@@ -120,12 +112,13 @@ class LogSegment(SegmentReading):
 
         Kafka: LogSegment.append (4.2)
         """
-        if records.size == 0:
+        if not len(records.buffer):
             return
-        position = self.log.size
+        log = self.log
+        position = log.size
         if not self.offset_index.can_append_offset(largest_offset):
-            raise OffsetOverflowError(largest_offset, self.base_offset, self.log.path)
-        self.log.append(records)
+            raise OffsetOverflowError(largest_offset, self.base_offset, log.path)
+        log.append(records)
         if batches is None:
             rows = records.batches().rows
             columns = (rows[name].tolist() for name in AppendedBatch._fields)
@@ -147,16 +140,19 @@ class LogSegment(SegmentReading):
             position += size
             since += size
         self._max_timestamp = largest
-        self._append_entries(due)
+        if due:
+            self._append_entries(due)
+            if observer is not None:  # who is told of an entry finds it in the file
+                self.write_out()
         self._bytes_since_entry = since
 
     def _append_entries(self, due: list[tuple[int, int, TimestampOffset]]) -> None:
         """Append index entries: (last offset, position, largest timestamp so far) of batches."""
         if len(due) == 1:
-            ((offset, position, largest),) = due
+            offset, position, largest = due[0]
             self.offset_index.append(offset, position)
             self.time_index.maybe_append(largest.timestamp, largest.offset)
-        elif due:
+        else:
             offsets, positions, times = zip(*due, strict=True)
             timestamps, time_offsets = zip(*times, strict=True)
             self.offset_index.append_many(np.array(offsets), np.array(positions))
@@ -230,7 +226,9 @@ class LogSegment(SegmentReading):
 
         Kafka: LogSegment.timeWaitedForRoll (4.2)
         """
-        first = self._first_timestamp()
+        first = self._rolling_timestamp
+        if first is None:
+            first = self._first_timestamp()
         return max_timestamp - first if first is not None and first >= 0 else now - self._created
 
     @property

@@ -6,6 +6,7 @@ in its header alone. Only what is converted or compressed anew is built anew.
 Kafka: LogValidator (4.2)
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -33,7 +34,14 @@ from workbench.record.batch_fields import (
 from workbench.record.batch_records import columns_of
 from workbench.record.builder import RecordsBuilder
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.validation import CheckedBatch, check_batches, verbatim_records
+from workbench.record.validation import (
+    AppendedBatch,
+    CheckedBatch,
+    LogBatch,
+    RecordRules,
+    check_batches,
+    verbatim_records,
+)
 
 _NO_OFFSET = -1
 
@@ -54,12 +62,36 @@ class ValidationResult(NamedTuple):
     """
 
     records: MemoryRecords
-    batches: list[CheckedBatch]
+    batches: Sequence[LogBatch]
     next_offset: int
     max_timestamp: int
     offset_of_max_timestamp: int
     log_append_time: int
     message_size_maybe_changed: bool = False
+
+
+def number_ready(
+    records: MemoryRecords,
+    batches: list[CheckedBatch],
+    rules: RecordRules,
+    offset: int,
+    leader_epoch: int,
+) -> AppendedBatch | None:
+    """Number the one batch of an append if that is all it needs, as nearly all do; else None.
+
+    Args:
+        records: changed in place.
+        batches: what was found of them, of their records too.
+        rules: of the topic, whose log has magic 2.
+        offset: of the first record.
+        leader_epoch: that the batch gets.
+    """
+    batch = batches[0]
+    if not batch.is_ready or len(batches) > 1 or not rules.keeps(batch.codec):
+        return None
+    size, last_offset = batch.size, offset + batch.last_offset
+    set_offset_and_epoch(records.buffer, 0, size, offset, leader_epoch)
+    return AppendedBatch(2, size, offset, last_offset, batch.max_timestamp, leader_epoch)
 
 
 class LogValidator:
@@ -112,24 +144,27 @@ class LogValidator:
 
         Kafka: LogValidator.validateMessagesAndAssignOffsets (4.2)
         """
+        if not batches:
+            raise InvalidRecordError(f"{self._where}: there is no batch")
         rules = self._rules
         for batch in batches:
             if batch.checked_count < 0 and (batch.magic == 2 or batch.codec == NONE):
                 batches = check_batches(records, rules, self._now)
                 break
-        if len(batches) == 1 and self._magic == 2:
-            batch = batches[0]
-            if batch.is_ready and (rules.codec is None or rules.codec == batch.codec):
-                return self._number_one(records, batch, offset)
-        return self._number_any(records, batches, offset)
+        ready = None
+        if self._magic == 2:
+            ready = number_ready(records, batches, rules, offset, self._epoch)
+        if ready is None:
+            return self._number_any(records, batches, offset)
+        largest, last = ready.max_timestamp, ready.last_offset
+        where = _NO_OFFSET if largest == NO_TIMESTAMP else last
+        return ValidationResult(records, [ready], last + 1, largest, where, self._now)
 
     def _number_any(
         self, records: MemoryRecords, batches: list[CheckedBatch], offset: int
     ) -> ValidationResult:
         """Check and number what is not as nearly all appends are."""
         rules = self._rules
-        if not batches:
-            raise InvalidRecordError(f"{self._where}: there is no batch")
         source = NONE
         for batch in batches:
             source = batch.codec or source
@@ -152,21 +187,6 @@ class LogValidator:
 
     def _checks(self) -> BatchChecks:
         return BatchChecks(str(self._where), self._rules, self._origin, self._now, self._magic)
-
-    def _number_one(
-        self, records: MemoryRecords, batch: CheckedBatch, offset: int
-    ) -> ValidationResult:
-        """Number the batch of a producer that is as it should be, as nearly all are."""
-        next_offset = offset + batch.record_count
-        last_offset, epoch, largest = next_offset - 1, self._epoch, batch.largest_timestamp
-        if batch.is_ready == 1:
-            set_offset_and_epoch(records.buffer, batch.position, batch.size, offset, epoch)
-            numbered = [batch.numbered(offset, last_offset, epoch)]
-        else:
-            largest = self._now if self._rules.has_append_time else largest
-            numbered = [self._set_header(records, batch, last_offset, largest)]
-        where = _NO_OFFSET if largest == NO_TIMESTAMP else last_offset
-        return ValidationResult(records, numbered, next_offset, largest, where, self._now)
 
     def _number_plain(
         self, records: MemoryRecords, batches: list[CheckedBatch], offset: int
@@ -222,7 +242,7 @@ class LogValidator:
 
     def _set_header(
         self, records: MemoryRecords, batch: CheckedBatch, last_offset: int, largest: int
-    ) -> CheckedBatch:
+    ) -> AppendedBatch:
         """Set offsets, epoch and time in a header, and return what stands there now."""
         base_offset, epoch = batch.base_offset, -1
         if batch.magic == 2:
@@ -233,22 +253,13 @@ class LogValidator:
             set_last_offset(records.buffer, batch.position, last_offset)
             if base_offset >= 0:
                 base_offset = last_offset
-        bits, timestamp_type, crc = batch.attributes, batch.timestamp_type, batch.crc
         if batch.magic > 0:
             timestamp_type = CREATE_TIME
             if self._rules.has_append_time:
                 timestamp_type, largest = LOG_APPEND_TIME, self._now
             if timestamp_type != batch.timestamp_type or largest != batch.max_timestamp:
-                bits, crc = set_max_timestamp(
-                    records.buffer, batch.position, timestamp_type, largest
-                )
-        return batch.numbered(base_offset, last_offset, epoch)._replace(
-            max_timestamp=largest,
-            attributes=bits,
-            timestamp_type=timestamp_type,
-            crc=crc,
-            computed_crc=crc,
-        )
+                set_max_timestamp(records.buffer, batch.position, timestamp_type, largest)
+        return AppendedBatch(batch.magic, batch.size, base_offset, last_offset, largest, epoch)
 
     def _build(
         self, records: MemoryRecords, batches: list[CheckedBatch], offset: int, codec: int

@@ -18,13 +18,9 @@ from workbench.errors import CorruptRecordError
 from workbench.kernels import dispatch
 from workbench.kernels.checks import (
     APPEND_TIME,
-    BASE_OFFSET,
-    BASE_TIMESTAMP,
     CHECK_RECORDS,
     COLUMNS,
     HEADS_ONLY,
-    MAGIC,
-    MAX_TIMESTAMP,
     NEEDS_KEYS,
 )
 from workbench.layout import problems
@@ -61,7 +57,7 @@ class CheckedBatch(NamedTuple):
         refused_count: records without a key where one is needed, or with a wrong time.
         is_in_order: 1 if the records' offsets go 0, 1, 2 …, as a producer numbers them.
         is_ready: 1 for a batch of magic 2 from a producer that breaks no rule, and in which a
-            leader need set nothing but offset and epoch; 2: and its time.
+            leader need set nothing but offset and epoch.
     """
 
     position: int
@@ -101,21 +97,19 @@ class CheckedBatch(NamedTuple):
         """
         return self.problem not in _NOT_VALID
 
-    def numbered(self, base_offset: int, last_offset: int, leader_epoch: int) -> "CheckedBatch":
-        """Return what is told of the batch when a leader has given it offsets and epoch."""
-        return _checked(
-            (
-                *self[:BASE_OFFSET],
-                base_offset,
-                last_offset,
-                self[BASE_TIMESTAMP],
-                self[MAX_TIMESTAMP],
-                leader_epoch,
-                *self[MAGIC:],
-            )
-        )
+
+class AppendedBatch(NamedTuple):
+    """What a log needs to know of a batch with its offsets; a `CheckedBatch` of it tells it too."""
+
+    magic: int
+    size: int
+    base_offset: int
+    last_offset: int
+    max_timestamp: int
+    partition_leader_epoch: int
 
 
+LogBatch = AppendedBatch | CheckedBatch
 _NOT_VALID: Final = {problems.SHORT_BATCH, problems.CRC_MISMATCH}
 
 
@@ -138,6 +132,10 @@ class RecordRules:
     after_ms: int = 2**63 - 1
     codec: int | None = None
     options: int = field(init=False)
+
+    def keeps(self, codec: int) -> bool:
+        """Return whether records that came in a codec are stored in it."""
+        return self.codec is None or self.codec == codec
 
     def __post_init__(self) -> None:
         bits = NEEDS_KEYS if self.needs_keys else 0
@@ -182,10 +180,13 @@ def check_batches(
             buffer, position, memory.rows, options, now, before, after
         )
         if count == 1:  # as nearly always: without a list of lists
-            found = [_checked(memory.first.tolist())]
+            batch = _checked(memory.first.tolist())
+            found = [batch]
+            is_any_compressed = batch.codec != NONE
         else:
             found = [_checked(row) for row in memory.rows[:count].tolist()]
-        if rules is not None:
+            is_any_compressed = True
+        if is_any_compressed and rules is not None:
             for index, batch in enumerate(found):
                 if batch.codec != NONE and batch.magic == 2 and batch.problem == problems.OK:
                     row = memory.rows[index]
@@ -239,7 +240,7 @@ def _check_compressed(
     except DecompressionError:
         return batch._replace(record_problem=problems.BAD_COMPRESSION, checked_count=0)
     options = rules.options
-    if rules.codec is None or rules.codec == batch.codec:
+    if rules.keeps(batch.codec):
         options |= HEADS_ONLY
     dispatch.check_records(
         arena.data, first, last, row, options, now, rules.before_ms, rules.after_ms
