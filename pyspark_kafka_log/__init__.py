@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 
 if TYPE_CHECKING:
-    from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader
+    from pyspark.sql.datasource import (
+        DataSourceArrowWriter,
+        DataSourceReader,
+        DataSourceStreamReader,
+    )
     from pyspark.sql.types import StructType
 
 
@@ -37,3 +41,7 @@ class DefaultSource(DataSource):
     def streamReader(self, schema: "StructType") -> "DataSourceStreamReader":  # noqa: N802
         """Return what plans and reads a stream."""
         return self._source().streamReader(schema)
+
+    def writer(self, schema: "StructType", overwrite: bool) -> "DataSourceArrowWriter":  # noqa: FBT001
+        """Return what writes one ``save``."""
+        return self._source().writer(schema, overwrite)  # type: ignore[return-value]

@@ -23,7 +23,10 @@ _SETTINGS: Final = {
 
 
 def register(spark: Any) -> None:
-    """Make ``format("kafka-log")`` known to a session, classic or Connect.
+    """Make ``format("kafka-log")`` and its tables known to a session, classic or Connect.
+
+    The tables are "kafka-log-batches", "kafka-log-segments", "kafka-log-indexes" and
+    "kafka-log-findings".
 
     Args:
         spark: a `pyspark.sql.SparkSession`.
@@ -33,9 +36,11 @@ def register(spark: Any) -> None:
     """
     try:
         from workbench.spark_source.source import KafkaLogSource
+        from workbench.spark_source.tables import TABLES
     except ImportError as error:
         raise MissingDependencyError("pyspark", _INSTALL) from error
-    spark.dataSource.register(KafkaLogSource)
+    for source in (KafkaLogSource, *TABLES):
+        spark.dataSource.register(source)
 
 
 def session(cores: int = 2, **conf: str) -> Any:

@@ -68,13 +68,18 @@ def verify_partitions(
     *,
     topics: Collection[str] | None = None,
     partitions: Collection[int] | None = None,
+    folders: Collection[str] | None = None,
     deep: bool = True,
 ) -> Iterator[tuple[Partition | Root, list[Finding]]]:
     """Do what `verify_listing` does step by step: yield what was checked, and its findings.
 
     Sum up `Partition.size` to tell how far it is. A `Root` comes behind its partitions.
+
+    Args:
+        listing, topics, partitions, deep: as of `verify_listing`.
+        folders: paths of partitions; as ``topics``.
     """
-    is_filtered = topics is not None or partitions is not None
+    is_filtered = not (topics is None and partitions is None and folders is None)
     for root in listing.roots:
         situation, era, checkpoints = situation_of(root), era_of(root), checkpoints_of(root)
         cleaned = checkpoints.get(names.CLEANER_OFFSETS)
@@ -82,6 +87,7 @@ def verify_partitions(
         for partition in root.partitions:
             is_wanted = topics is None or partition.topic in topics
             is_wanted &= partitions is None or partition.partition in partitions
+            is_wanted &= folders is None or partition.path in folders
             if not is_wanted or partition.kind == "delete":
                 continue
             if partition.only is not None:

@@ -7,7 +7,6 @@ damaged give the rows that can be read; `LogDirectory.verify` tells what is wron
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from workbench.files import names
@@ -15,8 +14,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify import verify_listing
-from workbench.layout import problems
-from workbench.loaders import arrow, schemas
+from workbench.loaders import schemas, segment_tables
 from workbench.loaders.disk_usage import file_kind, usage_of_partition, usage_of_root
 from workbench.loaders.key_table import key_table
 from workbench.loaders.plan import choose_partitions
@@ -24,39 +22,6 @@ from workbench.loaders.rows import table_of
 
 Topics = Iterable[str] | str | None
 Partitions = Iterable[int | str] | int | str | None
-
-
-def _join(schema: pa.Schema, parts: Iterable[list[pa.Array]]) -> pa.Table:
-    """Return batches of columns as a table."""
-    batches = [pa.RecordBatch.from_arrays(arrays, schema=schema) for arrays in parts]
-    return pa.Table.from_batches(batches, schema=schema)
-
-
-def batch_columns(rows: Any, topic: str, partition: int, segment: int) -> list[pa.Array]:
-    """Return BATCH_ROW[n] as the columns of `schemas.BATCHES`."""
-    count = len(rows)
-    arrays: list[pa.Array] = []
-    constants: dict[str, str | int] = {"topic": topic, "partition": partition, "segment": segment}
-    words = [problems.WORDS.get(code) for code in rows["problem"].tolist()]
-    for field in schemas.BATCHES:
-        name, kind = field.name, field.type
-        if name in constants:
-            arrays.append(arrow.repeated(constants[name], kind, count))
-        elif name == "codec":
-            arrays.append(arrow.codecs(rows["codec"]))
-        elif name == "timestamp_type":
-            arrays.append(arrow.timestamp_types(rows["timestamp_type"]))
-        elif name == "problem":
-            arrays.append(arrow.strings(words))
-        elif kind == pa.bool_():
-            arrays.append(arrow.booleans(rows[name]))
-        elif name == "base_timestamp":
-            shown = np.where(rows["delete_horizon"] == -1, rows[name], -1)
-            arrays.append(arrow.integers(shown, kind))
-        else:
-            absent = -1 if field.nullable else arrow.NO_ABSENT
-            arrays.append(arrow.integers(rows[name], kind, absent))
-    return arrays
 
 
 class Inspect:
@@ -74,101 +39,25 @@ class Inspect:
 
     def segments(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return one row a segment in use (`schemas.SEGMENTS`), from names and sizes alone."""
-
-        def size(segment: Segment, kind: Any) -> int | None:
-            return segment.files[kind].size if kind in segment.files else None
-
-        return table_of(
-            schemas.SEGMENTS,
-            (
-                (
-                    p.topic,
-                    p.partition,
-                    p.name,
-                    s.base_offset,
-                    s.size,
-                    size(s, "index"),
-                    size(s, "timeindex"),
-                    size(s, "txnindex"),
-                    s.modified_ms,
-                    s.is_active,
-                    s.path,
-                )
-                for p, s in self._segments(topics, partitions)
-            ),
-        )
+        return segment_tables.segments(self._segments(topics, partitions))
 
     def batches(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return one row a batch (`schemas.BATCHES`), from the headers alone."""
-        return _join(
-            schemas.BATCHES,
-            (
-                batch_columns(s.batches.rows, p.topic, p.partition, s.base_offset)
-                for p, s in self._segments(topics, partitions)
-            ),
-        )
-
-    def _entries(
-        self, schema: pa.Schema, found: Iterable[tuple[Partition, Segment, list[Any]]]
-    ) -> pa.Table:
-        """Join index entries, given as two int64 columns a segment."""
-
-        def columns(p: Partition, s: Segment, values: list[Any]) -> list[pa.Array]:
-            count = len(values[0])
-            where = zip((p.topic, p.partition, s.base_offset), list(schema)[:3], strict=True)
-            return [
-                *(arrow.repeated(value, field.type, count) for value, field in where),  # type: ignore[arg-type]
-                arrow.integers(np.arange(count, dtype=np.int32), pa.int32(), arrow.NO_ABSENT),
-                *(
-                    arrow.integers(numbers, field.type, arrow.NO_ABSENT)
-                    for numbers, field in zip(values, list(schema)[4:], strict=True)
-                ),
-            ]
-
-        return _join(schema, (columns(*each) for each in found))
+        return segment_tables.batches(self._segments(topics, partitions))
 
     def offset_index(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return one row an entry of the `.index` files (`schemas.OFFSET_INDEX`)."""
-        return self._entries(
-            schemas.OFFSET_INDEX,
-            (
-                (p, s, [index.offsets, index.positions])
-                for p, s in self._segments(topics, partitions)
-                if (index := s.offset_index) is not None
-            ),
-        )
+        return segment_tables.offset_index(self._segments(topics, partitions))
 
     def time_index(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return one row an entry of the `.timeindex` files (`schemas.TIME_INDEX`)."""
-        return self._entries(
-            schemas.TIME_INDEX,
-            (
-                (p, s, [index.timestamps, index.offsets])
-                for p, s in self._segments(topics, partitions)
-                if (index := s.time_index) is not None
-            ),
-        )
+        return segment_tables.time_index(self._segments(topics, partitions))
 
     def aborted_transactions(
         self, topics: Topics = None, partitions: Partitions = None
     ) -> pa.Table:
         """Return one row an entry of the `.txnindex` files (`schemas.ABORTED_TRANSACTIONS`)."""
-        return table_of(
-            schemas.ABORTED_TRANSACTIONS,
-            (
-                (
-                    p.topic,
-                    p.partition,
-                    s.base_offset,
-                    entry.producer_id,
-                    entry.first_offset,
-                    entry.last_offset,
-                    entry.last_stable_offset,
-                )
-                for p, s in self._segments(topics, partitions)
-                for entry in s.transaction_index or ()
-            ),
-        )
+        return segment_tables.aborted_transactions(self._segments(topics, partitions))
 
     def producers(
         self, topics: Topics = None, partitions: Partitions = None, *, every: bool = False

@@ -55,6 +55,11 @@ class Plan:
             )
         self.ends = LogEnds(self._partitions, self._end_of)
 
+    @property
+    def partitions(self) -> list[Partition]:
+        """The partitions that are chosen, sorted by topic and number."""
+        return list(self._partitions.values())
+
     def _fits(self, partition: Partition) -> bool:
         pattern = self._options.pattern or ""
         return partition.topic not in _INTERNAL and bool(re.search(pattern, partition.topic))

@@ -1,0 +1,228 @@
+"""Formats "kafka-log-batches", "-segments", "-indexes" and "-findings": what lies there, by SQL.
+
+The tables are those of `logs.inspect`, made in tasks of segments or, for findings, of partitions.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import ClassVar, Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from workbench.inspection.findings import without_info
+from workbench.inspection.listing import Root, list_log_directories
+from workbench.inspection.partition import Partition
+from workbench.inspection.segment import Segment
+from workbench.inspection.verify import verify_partitions
+from workbench.loaders import arrow, schemas, segment_tables
+from workbench.loaders.remote import all_mounted
+from workbench.loaders.splits import OPEN_COST
+from workbench.spark_source.option_values import flag, small_names
+from workbench.spark_source.options import SourceOptions, parse_options
+from workbench.spark_source.planning import Plan
+
+Found = Sequence[tuple[Partition, Segment]]
+
+_INDEX_ENTRIES: Final = pa.schema(
+    [
+        *list(schemas.OFFSET_INDEX)[:3],
+        pa.field("index", pa.string(), nullable=False),  # offset or time
+        pa.field("entry", pa.int32(), nullable=False),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("position", pa.int64()),  # of the offset index
+        pa.field("timestamp", schemas.TIMESTAMP),  # of the time index
+    ]
+)
+_WIDER: Final = {pa.uint32(): pa.int64(), schemas.TIMESTAMP: pa.timestamp("us", tz="UTC")}
+"""What Spark has instead of a type that it does not have."""
+
+
+def _index_entries(found: Found) -> pa.Table:
+    parts = [
+        table.append_column("index", arrow.repeated(name, pa.string(), len(table)))
+        for name, table in (
+            ("offset", segment_tables.offset_index(found)),
+            ("time", segment_tables.time_index(found)),
+        )
+    ]
+    joined = pa.concat_tables(parts, promote_options="default")
+    return joined.select(_INDEX_ENTRIES.names)
+
+
+def _for_spark(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([(field.name, _WIDER.get(field.type, field.type)) for field in schema])
+
+
+class SegmentsTask(InputPartition):
+    """What one task makes rows of.
+
+    Attributes:
+        found: segments, each with its partition.
+    """
+
+    def __init__(self, found: Found) -> None:
+        self.found = found
+
+
+class FindingsTask(InputPartition):
+    """What one task checks.
+
+    Attributes:
+        folders: paths of partitions; None: what lies beside partitions.
+    """
+
+    def __init__(self, folders: frozenset[str] | None) -> None:
+        self.folders = folders
+
+
+def _grouped(sizes: Iterable[int], limit: int) -> Iterator[slice]:
+    """Yield slices of a list, each of items of ``limit`` bytes together, about."""
+    start = end = total = 0
+    for end, size in enumerate(sizes):
+        if total and total + size > limit:
+            yield slice(start, end)
+            start, total = end, 0
+        total += size + OPEN_COST
+    if total:
+        yield slice(start, end + 1)
+
+
+class SegmentsReader(DataSourceReader):
+    """Reads a table of segments.
+
+    Args:
+        options: of the ``load``.
+        make: the table.
+        schema: of its rows, as Spark takes them.
+    """
+
+    def __init__(
+        self, options: SourceOptions, make: Callable[[Found], pa.Table], schema: pa.Schema
+    ) -> None:
+        self._options = options
+        self._make = make
+        self._schema = schema
+
+    def partitions(self) -> list[InputPartition]:
+        """Return the tasks."""
+        chosen = Plan(self._options).partitions
+        found = [(each, segment) for each in chosen for segment in each.segments]
+        sizes = (segment.size for _, segment in found)
+        groups = _grouped(sizes, self._options.max_partition_bytes)
+        return [SegmentsTask(found[group]) for group in groups] or [SegmentsTask(())]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield a task's rows."""
+        assert isinstance(partition, SegmentsTask)
+        all_mounted(self._options.paths)
+        for one in partition.found:
+            yield from self._make([one]).cast(self._schema).to_batches()
+
+
+class FindingsReader(DataSourceReader):
+    """Checks log directories.
+
+    Args:
+        options: of the ``load``.
+        deep: as of `LogDirectory.verify`.
+    """
+
+    def __init__(self, options: SourceOptions, *, deep: bool) -> None:
+        self._options = options
+        self._deep = deep
+
+    def partitions(self) -> list[InputPartition]:
+        """Return the tasks; what lies beside partitions is checked where none are chosen."""
+        found = Plan(self._options).partitions
+        groups = _grouped((each.size for each in found), self._options.max_partition_bytes)
+        tasks = [FindingsTask(frozenset(each.path for each in found[group])) for group in groups]
+        is_chosen = self._options.topics or self._options.partitions or self._options.pattern
+        return [*tasks, *([] if is_chosen else [FindingsTask(None)])]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield a task's findings."""
+        assert isinstance(partition, FindingsTask)
+        folders = partition.folders
+        listing = list_log_directories(all_mounted(self._options.paths))
+        deep = self._deep and folders is not None
+        rows = [
+            finding.as_dict()
+            for checked, findings in verify_partitions(listing, folders=folders, deep=deep)
+            if isinstance(checked, Root) == (folders is None)
+            for finding in without_info(findings)
+        ]
+        yield from pa.Table.from_pylist(rows, schemas.FINDINGS).to_batches()
+
+
+class _TableSource(DataSource):
+    """A table that is read as a format of its own."""
+
+    table: ClassVar[str]
+    rows: ClassVar[pa.Schema]
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return f"kafka-log-{cls.table}"
+
+    def schema(self) -> StructType:
+        """Return the columns."""
+        return from_arrow_schema(_for_spark(self.rows), prefer_timestamp_ntz=False)
+
+    def _options(self) -> SourceOptions:
+        """Return what is to be read; columns are all of the table's."""
+        return parse_options({k: v for k, v in self.options.items() if k.lower() != "deep"})
+
+
+class BatchesSource(_TableSource):
+    """``format("kafka-log-batches")``: one row a batch, from the headers (`schemas.BATCHES`)."""
+
+    table = "batches"
+    rows = schemas.BATCHES
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
+        """Return what reads it."""
+        return SegmentsReader(self._options(), segment_tables.batches, _for_spark(self.rows))
+
+
+class SegmentsSource(_TableSource):
+    """``format("kafka-log-segments")``: one row a segment (`schemas.SEGMENTS`)."""
+
+    table = "segments"
+    rows = schemas.SEGMENTS
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
+        """Return what reads it."""
+        return SegmentsReader(self._options(), segment_tables.segments, _for_spark(self.rows))
+
+
+class IndexesSource(_TableSource):
+    """``format("kafka-log-indexes")``: one row an entry of an offset or time index."""
+
+    table = "indexes"
+    rows = _INDEX_ENTRIES
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
+        """Return what reads it."""
+        return SegmentsReader(self._options(), _index_entries, _for_spark(self.rows))
+
+
+class FindingsSource(_TableSource):
+    """``format("kafka-log-findings")``: one row a finding of `LogDirectory.verify`.
+
+    Option ``deep`` is as there, true unless it is given.
+    """
+
+    table = "findings"
+    rows = schemas.FINDINGS
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
+        """Return what reads it."""
+        deep = flag(small_names(self.options), "deep", default=True)
+        return FindingsReader(self._options(), deep=deep)
+
+
+TABLES: Final = (BatchesSource, SegmentsSource, IndexesSource, FindingsSource)
+"""Every format of a table."""
