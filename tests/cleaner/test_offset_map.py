@@ -86,3 +86,23 @@ def test_the_map_does_what_a_dictionary_with_a_limit_does() -> None:
         every = [b"%d" % number for number in range(400)]
         assert offset_map.lookup(every).tolist() == [known.get(key, -1) for key in every]
         assert offset_map.size == len(known)
+
+
+def test_less_memory_is_taken_where_few_keys_can_come() -> None:
+    """A log of a few records is cleaned without the memory of a large one being emptied."""
+    offset_map = OffsetMap(1 << 40, keys=5)
+    for number in range(5):
+        assert put(offset_map, b"%d" % number, number) == 1
+    assert [offset_map.get(b"%d" % number) for number in range(6)] == [0, 1, 2, 3, 4, -1]
+    assert offset_map.utilization == 5 / offset_map.slots
+    offset_map.clear()
+    assert offset_map.get(b"1") == -1
+
+
+def test_more_keys_than_were_said_find_the_map_full() -> None:
+    offset_map = OffsetMap(100 * ENTRY_SIZE, keys=3)
+    keys = [b"%d" % number for number in range(50)]
+    taken = offset_map.put(keys, np.arange(50))
+    assert 3 <= taken < 50
+    assert offset_map.lookup(keys[:taken]).tolist() == list(range(taken))
+    assert offset_map.lookup(keys[taken:]).tolist() == [-1] * (50 - taken)

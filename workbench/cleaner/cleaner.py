@@ -156,7 +156,8 @@ class _Round:
         clean = log.local.segments.values(0, self._first_dirty)
         self._old_horizon = clean[-1].last_modified - log.config.delete_retention_ms if clean else 0
         if offset_map is None:
-            offset_map = OffsetMap(config.map_memory, config.load_factor)
+            dirty = self._upper_bound - self._first_dirty  # offsets: each has one key at most
+            offset_map = OffsetMap(config.map_memory, config.load_factor, keys=dirty)
         builder = MapBuilder(offset_map, config.buffer_size, stats, self._check, self._throttle)
         builder.build(log, self._first_dirty, self._upper_bound)
         stats.end_offset = offset_map.latest_offset + 1

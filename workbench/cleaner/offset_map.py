@@ -19,6 +19,7 @@ __all__ = ["ENTRY_SIZE", "MOST_OFFSET", "NOT_FOUND", "OffsetMap"]
 
 NOT_FOUND: Final = -1
 MOST_OFFSET: Final = 2**63 - 1
+_SLOTS_PER_KEY: Final = 2  # half of them stay free: a key is found at its first or second slot
 
 Longs = npt.NDArray[np.int64]
 
@@ -29,6 +30,7 @@ class OffsetMap:
     Args:
         memory: bytes; taken at the first use, and used again after `clear`.
         load_factor: share of the slots that may be taken.
+        keys: as many may come at most, so that less memory may be enough; None: as many as fit.
 
     Attributes:
         slots: entries that the memory holds.
@@ -42,7 +44,7 @@ class OffsetMap:
     Kafka: SkimpyOffsetMap (4.2)
     """
 
-    def __init__(self, memory: int, load_factor: float = 0.9) -> None:
+    def __init__(self, memory: int, load_factor: float = 0.9, *, keys: int | None = None) -> None:
         self.slots = memory // ENTRY_SIZE
         if self.slots * load_factor <= 1:
             raise ValueError(
@@ -50,7 +52,9 @@ class OffsetMap:
                 f"{ENTRY_SIZE / load_factor:.0f} are needed"
             )
         self.most = int(self.slots * load_factor)
-        self._table = KeyTable(self.slots)
+        slots = self.slots if keys is None else min(self.slots, _SLOTS_PER_KEY * keys + 1)
+        self._table = KeyTable(slots)
+        self._room = min(self.most, slots)
         self.clear()
 
     def clear(self) -> None:
@@ -99,7 +103,7 @@ class OffsetMap:
         Kafka: SkimpyOffsetMap.put, Cleaner.buildOffsetMapForSegment (4.2)
         """
         data, places = places_of_keys(keys, offsets)
-        passed, new = self._table.put(data, places, 0, self.most - self.size)
+        passed, new = self._table.put(data, places, 0, self._room - self.size)
         self.size += new
         if passed:
             self.latest_offset = int(offsets[passed - 1])
@@ -113,7 +117,7 @@ class OffsetMap:
             is as before.
         """
         data, places = located.data, located.places
-        passed, new = self._table.put(data, places, start, self.most - self.size)
+        passed, new = self._table.put(data, places, start, self._room - self.size)
         self.size += new
         return passed
 
