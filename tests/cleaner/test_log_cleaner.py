@@ -372,6 +372,14 @@ def test_buffers_rate_and_backoff_are_changed_while_it_works(tmp_path: Path) -> 
     assert log.keys == [2, 0, 1]
 
 
+def test_with_buffers_of_nothing_a_log_is_read_batch_by_batch(tmp_path: Path) -> None:
+    """CI-7: where Kafka cleans nothing until they are made larger."""
+    logs = CleanedLogs(tmp_path, {"log.cleaner.io.buffer.size": 1})
+    log = logs.dirty("orders-1", 0, 5)
+    assert cleaned(logs.cleaner.clean_filthiest()) == "orders-1"
+    assert log.keys == [2, 0, 1]
+
+
 def test_metrics_tell_of_the_last_round(logs: CleanedLogs) -> None:
     assert logs.cleaner.metrics()["max-clean-time-secs"] == 0
     logs.dirty("orders-1", 0, 6, max_compaction_lag_ms=1000)
