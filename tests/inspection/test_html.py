@@ -28,6 +28,13 @@ def test_a_column_of_mixed_cells_stands_left() -> None:
     assert "<td>12</td>" in table_html("", ["what"], [[12], ["twelve"]])
 
 
+def test_sentences_may_take_more_than_one_line() -> None:
+    html = table_html("", ["what", "why"], [["a", "<b>"], ["c", None]], sentences=["why"])
+    assert '<td class="words">&lt;b&gt;</td>' in html
+    assert "<td>a</td>" in html
+    assert '<td class="none">–</td>' in html
+
+
 def test_a_row_of_another_length_is_refused() -> None:
     with pytest.raises(ValueError, match="row 0 has 1 cells, there are 2 columns"):
         table_html("", ["a", "b"], [["only one"]])

@@ -111,7 +111,8 @@ def explain_uncleanable(broker: BrokerConfig, policy: Policy, problem: str) -> l
 
 def _cleaner(broker: BrokerConfig) -> RuleVerdict:
     is_on = broker.log_cleaner_enable
-    reason = f"{broker.log_cleaner_threads} cleaner threads" if is_on else "there is no cleaner"
+    count = broker.log_cleaner_threads
+    reason = f"{count} thread{'s' * (count > 1)} of the cleaner" if is_on else "there is no cleaner"
     verdict: Word = "allows" if is_on else "blocks"
     value = str(is_on).lower()
     return RuleVerdict(

@@ -6,7 +6,7 @@ fallbacks that read well on light and dark pages. It does not sort, cut or page:
 rows they want seen and say in ``note`` what was left out.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 
 Cell = str | int | float | None
@@ -27,13 +27,19 @@ border-bottom:1px solid var(--jp-border-color1,rgba(128,128,128,.5));padding:4px
 border-bottom:1px solid var(--jp-border-color3,rgba(128,128,128,.2));padding:4px 18px 4px 0}
 .kafka-log-workbench tr{background:none!important}
 .kafka-log-workbench table .number{text-align:right}
+.kafka-log-workbench table .words{white-space:normal;min-width:24em}
 .kafka-log-workbench .none{color:var(--jp-content-font-color3,rgba(128,128,128,.9))}
 .kafka-log-workbench p{margin:6px 0 0;font-size:12px;color:var(--jp-content-font-color2,inherit)}
 </style>"""
 
 
 def table_html(
-    title: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], note: str | None = None
+    title: str,
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    note: str | None = None,
+    *,
+    sentences: Collection[str] = (),
 ) -> str:
     """Return one table as HTML for ``_repr_html_``.
 
@@ -45,6 +51,7 @@ def table_html(
         columns: headings, in order.
         rows: as many cells each as there are headings.
         note: one line below the table, for example how many rows were left out.
+        sentences: headings of columns that hold sentences, which may take more than one line.
 
     Raises:
         ValueError: a row has another number of cells than there are columns.
@@ -60,7 +67,10 @@ def table_html(
     )
     lines = [
         "<tr>"
-        + "".join(_cell(cell, numeric) for cell, numeric in zip(row, is_numeric, strict=True))
+        + "".join(
+            _cell(cell, numeric, name in sentences)
+            for cell, numeric, name in zip(row, is_numeric, columns, strict=True)
+        )
         + "</tr>"
         for row in body
     ]
@@ -87,7 +97,9 @@ def _class_of(numeric: bool) -> str:  # noqa: FBT001 - one flag, one meaning
     return ' class="number"' if numeric else ""
 
 
-def _cell(cell: Cell, numeric: bool) -> str:  # noqa: FBT001 - one flag, one meaning
+def _cell(cell: Cell, numeric: bool, is_sentence: bool) -> str:  # noqa: FBT001 - of the column
+    if is_sentence and cell is not None:
+        return f'<td class="words">{escape(str(cell))}</td>'
     if cell is None:
         return f'<td class="{"number none" if numeric else "none"}">–</td>'
     if isinstance(cell, bool):

@@ -199,7 +199,9 @@ class CleaningPlan:
             for number, reason, count in self.counts()
         ]
         note = "; ".join(self.round_texts()) or None
-        return table_html(self.summary, ["round", "fate", "records", "why"], rows, note)
+        return table_html(
+            self.summary, ["round", "fate", "records", "why"], rows, note, sentences=["why"]
+        )
 
 
 def _verdict_counts(decisions: Decisions) -> dict[str, int]:

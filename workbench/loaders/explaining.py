@@ -184,11 +184,21 @@ def retention_conclusion(rows: Sequence[RuleVerdict], sizes: Mapping[int, int]) 
     gone = {row.segment for row in rows if row.verdict == "deleted"}
     size = sum(sizes[base] for base in gone if base is not None)
     text = f"{len(gone)} of {len(sizes)} segments go, {size:,} of {sum(sizes.values()):,} bytes"
+    reason = why_retained(rows, sizes)
+    return f"{text}; {reason}" if reason else text
+
+
+def why_retained(rows: Sequence[RuleVerdict], sizes: Mapping[int, int]) -> str:
+    """Return why the first segment that stays does; empty if none stays.
+
+    Args:
+        rows, sizes: as of `retention_conclusion`.
+    """
+    gone = {row.segment for row in rows if row.verdict == "deleted"}
     left = [base for base in sizes if base not in gone]
     decisive = [row for row in rows if left and row.segment == left[0]]
-    if decisive:
-        row = decisive[-1]
-        text += f"; segment {row.segment} stays: {row.reason}"
-        if row.due is not None:
-            text += f"; it goes at {time_text(row.due)} at the earliest"
-    return text
+    if not decisive:
+        return ""
+    row = decisive[-1]
+    text = f"segment {row.segment} stays: {row.reason}"
+    return text if row.due is None else f"{text}; it goes at {time_text(row.due)} at the earliest"

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from workbench.files.text import INT64_MAX
 from workbench.inspection.field_list import time_text
 from workbench.inspection.html import Cell, table_html
 from workbench.loaders import schemas
@@ -111,7 +112,9 @@ class Explanation:
         left = len(self.rows) - _SHOWN
         title = f"{self.partition} at {time_text(self.now)}: {self.conclusion}"
         note = f"{left} more rows" if left > 0 else None
-        return table_html(title, self.columns, self.cells(self.rows[:_SHOWN]), note)
+        return table_html(
+            title, self.columns, self.cells(self.rows[:_SHOWN]), note, sentences=["why"]
+        )
 
 
 _FIRST: Final = ("rule", "verdict")
@@ -122,4 +125,6 @@ def value_text(value: Value) -> str | None:
     """Return a value as text, whole numbers with thousands separators; None for none."""
     if value is None or isinstance(value, str):
         return value
+    if value == INT64_MAX:
+        return "unlimited"
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"

@@ -25,7 +25,7 @@ from workbench.loaders.explaining import (
     cleaning_conclusion,
     dirt_of,
     policy_of,
-    retention_conclusion,
+    why_retained,
 )
 from workbench.loaders.rows import table_of
 from workbench.log.log import Log
@@ -50,7 +50,8 @@ class PartitionFate:
         deleted_segments: how many of them retention deletes.
         dropped_records: that cleaning drops.
         log_start_offset: where the log begins afterwards.
-        retention: why segments go, or stay.
+        retention: why the first segment that stays does; empty where none does, or segments never
+            go by age or size.
         cleaning: why the log is cleaned, or is not.
         problem: why the log could not be loaded; empty if it was.
     """
@@ -169,7 +170,7 @@ class WhatIf:
         left = len(self) - _SHOWN
         columns = ["partition", "policy", "bytes", "deleted", "compacted", "bytes after", "why"]
         note = f"{left} more partitions" if left > 0 else None
-        return table_html(self.summary, columns, rows, note)
+        return table_html(self.summary, columns, rows, note, sentences=["why"])
 
 
 def what_would_be(
@@ -223,7 +224,7 @@ def _fate(dry: DryLogs, log: Log, now: int) -> tuple[PartitionFate, list[RuleVer
         deleted_segments=len(gone),
         dropped_records=dropped,
         log_start_offset=log.log_start_offset,
-        retention=retention_conclusion(rows, sizes),
+        retention=why_retained(rows, sizes) if log.config.delete or gone else "",
         cleaning=cleaning,
     )
     return fate, rows
