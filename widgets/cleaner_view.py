@@ -10,9 +10,9 @@ from widgets._widget import KafkaWidget
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.cleaner import SegmentState, marker_rows, rule_rows, segment_rows, segment_states
 from widgets.view.text import time_text
-from workbench.cleaner.log_to_clean import LogToClean
+from workbench.cleaner.log_to_clean import LogToClean, log_to_clean
 from workbench.loaders.dry_listing import open_dry, time_or_now
-from workbench.loaders.explaining import dirt_of, load_one
+from workbench.loaders.explaining import load_one
 from workbench.loaders.explanation import Explanation
 from workbench.loaders.partition import Config
 
@@ -34,6 +34,7 @@ class CleanerView(KafkaWidget):
     Raises:
         ConfigError: a configuration's name or value is wrong.
         LogDirectoryError: the path is no partition's folder, or one that no broker would serve.
+        CorruptRecordError: not even how dirty it is can be told.
 
     Kafka: LogCleanerManager.cleanableOffsets, LogToClean (4.2)
     """
@@ -60,7 +61,7 @@ class CleanerView(KafkaWidget):
         with open_dry(directories_of(partition), config, moment) as dry:
             log = load_one(dry, partition)
             checkpoint = dry.cleaner_offsets.get(log.topic_partition)
-            self.to_clean: LogToClean = dirt_of(dry, log, moment)
+            self.to_clean: LogToClean = log_to_clean(log, checkpoint, moment)
             threshold = log.config.min_cleanable_dirty_ratio
         self.explanation: Explanation = partition.explain_cleaning(config, now=moment)
         self.states: list[SegmentState] = segment_states(partition, self.to_clean)
