@@ -65,7 +65,7 @@ axes.invert_yaxis()
 axes.spines[["top", "right", "left"]].set_visible(False)
 
 # %% [markdown]
-# Five days later the first segments are old enough. Move the clock.
+# Six days later the first segments are old enough. Move the clock: these are hours from now.
 
 
 # %%
@@ -134,7 +134,7 @@ opened = {name: manager.get_or_create_log(f"{name}-0") for name in topics}
 
 
 def fill(name: str, ages: list[int]) -> None:
-    """Write a segment for each age in hours: three records, the last of that age."""
+    """Write a segment for each age in hours: two records, the last of that age."""
     log = opened[name]
     for number, age in enumerate(ages):
         if number:
@@ -213,12 +213,9 @@ told = {
 def show(name: str) -> None:
     """Play what was done to a log."""
     gone = sum(step.kind == "segment files removed" for step in told[name])
-    player.show(
-        told[name],
-        os.path.join(before, f"{name}-0"),
-        about=f"{name}: {gone} segments are gone",
-        at=0,
-    )
+    decided = [number for number, step in enumerate(told[name]) if step.numbers.get("rule")]
+    about = f"{name}: {gone} gone, by now"
+    player.show(told[name], os.path.join(before, f"{name}-0"), about=about, at=decided[-1])
 
 
 player = StepPlayer(title="Retention")

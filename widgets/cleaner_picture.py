@@ -36,7 +36,7 @@ def cleaner_picture(sent: dict[str, Any]) -> bytes:
                 size=10.5)  # fmt: skip
     figure.text(0.984, level(0.17), f"as of {sent['now']} UTC", color=DIM, ha="right", **text)
     figure.add_artist(Line2D([0, 1], [level(0.34)] * 2, color=LINE, lw=0.8))
-    conclusion = textwrap.shorten(sent["conclusion"], 160, placeholder="…")
+    conclusion = textwrap.shorten(sent["conclusion"], 142, placeholder="…")
     figure.text(0.016, level(0.52), conclusion[:1].upper() + conclusion[1:], color=INK, **text)
     _strip(figure.add_axes((0.016, level(1.5), 0.968, 0.85 / height)), sent)
     _gauge(figure, sent, level(1.72), height)
@@ -90,7 +90,7 @@ def _markers(axes: Axes, sent: dict[str, Any], bases: list[int], starts: list[fl
         span = max(1, bases[number + 1] - bases[number])
         share = max(0.0, min(1.0, (offset - bases[number]) / span))
         x = starts[number] + share * (starts[number + 1] - starts[number])
-        level = 1.85 - 0.3 * (line % 3)
+        level = 1.9 - 0.26 * (line % 4)
         colour = ACCENT if name == "checkpoint" else INK
         axes.plot([x, x], [0, level], color=colour, lw=1.2, clip_on=False)
         side = "right" if x > 0.7 else "left"
