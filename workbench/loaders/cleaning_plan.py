@@ -217,7 +217,9 @@ def _joined(schema: pa.Schema, parts: list[list[pa.Array]]) -> pa.Table:
 def _record_columns(numbered: tuple[int, CleaningRound]) -> list[pa.Array]:
     number, each = numbered
     decisions = each.decisions
-    batches = decisions.batches[decisions.batch]
+    segments, positions = (
+        decisions.batches[name][decisions.batch] for name in ("segment", "position")
+    )
     places = np.searchsorted(_CODES, decisions.reasons).astype(np.int8)
     reasons = pa.DictionaryArray.from_arrays(
         arrow.integers(places, pa.int8(), arrow.NO_ABSENT),
@@ -225,8 +227,8 @@ def _record_columns(numbered: tuple[int, CleaningRound]) -> list[pa.Array]:
     )
     return [
         arrow.repeated(number, pa.int32(), len(decisions)),
-        arrow.integers(batches["segment"], pa.int64(), arrow.NO_ABSENT),
-        arrow.integers(batches["position"], pa.int64(), arrow.NO_ABSENT),
+        arrow.integers(segments, pa.int64(), arrow.NO_ABSENT),
+        arrow.integers(positions, pa.int64(), arrow.NO_ABSENT),
         arrow.integers(decisions.offsets, pa.int64(), arrow.NO_ABSENT),
         arrow.booleans(decisions.is_kept),
         reasons,
