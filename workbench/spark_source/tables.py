@@ -153,7 +153,7 @@ class FindingsReader(DataSourceReader):
             if isinstance(checked, Root) == (folders is None)
             for finding in without_info(findings)
         ]
-        yield from pa.Table.from_pylist(rows, schemas.FINDINGS).to_batches()
+        yield from pa.Table.from_pylist(rows, _for_spark(schemas.FINDINGS)).to_batches()
 
 
 class _TableSource(DataSource):
