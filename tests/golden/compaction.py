@@ -32,7 +32,8 @@ from workbench.log_manager.manager import LogManager
 
 CHECKPOINT: Final = "cleaner-offset-checkpoint"
 DAY_MS: Final = 86_400_000  # delete.retention.ms
-A_MOMENT_MS: Final = 20
+A_MOMENT_MS: Final = 20  # that the line in a broker's log is late
+A_ROUND_MS: Final = 5000  # that the checkpoint is written after a round has begun
 SOON_MS: Final = 1000  # files with a file.delete.delay.ms of 0 are gone when a broker stops
 
 
@@ -69,17 +70,18 @@ def compactions_of(case: Case) -> Iterator[Compaction]:
             start, end = before.get(name, 0), after.get(name, 0)
             if not (pair.before / name).is_dir() or (end == start and name not in times):
                 continue
-            nows = [_ms(text) for text in times.get(name, [])] or [written]
+            told = [_ms(text) for text in times.get(name, [])]
             retention = int(pair.config_of(name[:-2]).get("delete.retention.ms", DAY_MS))
-            nows = [_exact(now, pair.after / name, retention) for now in nows]
+            latest = [(now, A_MOMENT_MS) for now in told] or [(written, A_ROUND_MS)]
+            nows = [_exact(*each, pair.after / name, retention) for each in latest]
             rounds[name] = [Round(start, end if end > start else None, now) for now in nows]
         yield Compaction(pair, rounds)
 
 
-def _exact(now: int, folder: Path, retention: int) -> int:
-    """Return the time that delete horizons were made from; the log's may be a moment later."""
+def _exact(now: int, before: int, folder: Path, retention: int) -> int:
+    """Return the time that delete horizons were made from, at most ``before`` ms before ``now``."""
     close = (horizon - retention for horizon in horizons_in(folder))
-    return next((time for time in close if 0 <= now - time <= A_MOMENT_MS), now)
+    return next((time for time in close if 0 <= now - time <= before), now)
 
 
 def offsets_in(directory: Path) -> dict[str, int]:

@@ -17,8 +17,9 @@ Golden = Callable[[str], Case]
 ROUND_ENDS_SINCE = (4, 0)
 """Before, no batch stayed for being the last of its round (KAFKA-17076)."""
 
-OLDER = (*names("compaction|message-format|mixed-wrapper|offsets"), *names("groups"))
-"""Cases of the brokers up to 2.3, and of the topic of offsets."""
+CLEANED = "compact-|groups"
+OLDER = tuple(names("compaction|message-format|mixed-wrapper|offsets"))
+"""Cases of the brokers up to 2.3."""
 
 UNCLEANED = {
     "k0.10.0-message-format": "the cleaner died of messages of another magic than their wrapper",
@@ -31,7 +32,7 @@ def _copy(compaction: Compaction, into: Path) -> Path:
     return Path(shutil.copytree(compaction.pair.before, into, ignore=ignored))
 
 
-@pytest.mark.parametrize("name", names("compact-", version="4.") + names("compact-", version="3."))
+@pytest.mark.parametrize("name", [*names(CLEANED, version="4."), *names(CLEANED, version="3.")])
 def test_the_cleaner_leaves_what_the_broker_left(
     name: str, golden: Golden, workplace: Path
 ) -> None:
@@ -43,7 +44,7 @@ def test_the_cleaner_leaves_what_the_broker_left(
         assert compaction_differences(directory, pair.after, extra) == [], pair.name
 
 
-@pytest.mark.parametrize("name", [*OLDER, *names("compact-", version="2.")])
+@pytest.mark.parametrize("name", [*OLDER, *names(CLEANED, version="2.")])
 def test_what_older_brokers_kept_is_kept_but_for_what_was_changed_since(
     name: str, golden: Golden, workplace: Path
 ) -> None:
@@ -69,7 +70,7 @@ def test_what_4_2_cannot_clean_we_cannot(golden: Golden, workplace: Path) -> Non
 
 
 def test_something_was_cleaned(golden: Golden) -> None:
-    for name in (*names("compact-"), *OLDER):
+    for name in (*names(CLEANED), *OLDER):
         passes = list(compactions_of(golden(name)))
         assert any(compaction.rounds for compaction in passes) != (name in UNCLEANED), name
     full = next(iter(compactions_of(golden("4.2.0-compact-manykeys"))))
