@@ -7,13 +7,14 @@ import numpy as np
 
 from widgets._link import link
 from widgets._player import Place, Player, directories_of, find_partition
-from widgets.view.compaction import KeyNames, Layout, Touched, layout_of, round_of, sent, touched_by
+from widgets.view.compaction import Layout, Touched, layout_of, round_of, sent, touched_by
 from widgets.view.compaction_records import (
     batches_of,
     offsets_of,
     record_count,
     record_rows,
 )
+from widgets.view.key_names import KeyNames
 from widgets.view.records import Lens, Mask
 from widgets.view.steps import MOST_STEPS
 from widgets.view.text import plural, size_text

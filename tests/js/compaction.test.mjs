@@ -19,7 +19,7 @@ function sent(steps, { firstSteps = [0], detail = "records" } = {}) {
     records: detail === "records" ? { offset: column([0, 1, 2, 3]), key: column([0, 1, 0, 2]), tombstone: column([0, 0, 0, 1]), control: column([-1, -1, -1, -1]), reason: column([20, 1, 1, 3]), newer: column([2, -1, -1, -1]) } : null,
   };
   return {
-    detail, steps, kinds: KINDS, left_out: 0, keys: [["a", "tea-a"], ["b", "tea-b"], ["c", "tea-c"]], prefix: "tea-",
+    detail, steps, kinds: KINDS, left_out: 0, keys: [["a", "tea-a"], ["b", "tea-b"], ["c", "tea-c"]],
     reasons: { 1: [true, "newest"], 3: [true, "tombstone"], 20: [false, "superseded"] }, rounds: firstSteps.map((first_step) => ({ ...round, first_step })),
   };
 }

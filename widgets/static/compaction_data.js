@@ -17,7 +17,6 @@ export class CompactionData extends StepRows {
     super(sent);
     this.detail = sent.detail ?? "records";
     this.keys = sent.keys ?? [];
-    this.prefix = sent.prefix ?? "";
     this.reasons = sent.reasons ?? {};
     this.rounds = (sent.rounds ?? []).map((each) => new Round(each, this.detail));
     this.steps.forEach((_, i) => this.rounds[this.roundOf(i)]?.add(this, i));

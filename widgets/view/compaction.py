@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from widgets.view.key_names import KeyNames
 from widgets.view.packing import pack
-from widgets.view.records import Lens
 from widgets.view.steps import MOST_STEPS, kind_rows, kinds_of, numbers_of
 from widgets.view.text import time_text
 from workbench.cleaner.decisions import Reason
@@ -45,7 +45,6 @@ ROLES: Final = {
 """Kinds of steps that change the picture, and how."""
 
 _FILE = re.compile(r"(?:.*[/\\])?(\d{20})\.log(?:\.\w+)?$")
-_LONGEST_SHORT_KEY = 14
 
 TRANSACTIONAL: Final = 1
 CONTROL: Final = 2
@@ -138,54 +137,6 @@ def round_of(rounds: Sequence[Round], at: int) -> int:
     return max(0, sum(each.first_step <= at for each in rounds) - 1)
 
 
-def _common_start(texts: Sequence[str]) -> str:
-    """What all of them begin with, up to a mark between words; "" for a single one."""
-    if len(texts) < 2:
-        return ""
-    first, last = min(texts), max(texts)
-    same = next(
-        (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other),
-        min(len(first), len(last)),
-    )
-    return first[: max(first.rfind(mark, 0, same) + 1 for mark in "-_:/. ")]
-
-
-class KeyNames:
-    """What a key is called in the picture.
-
-    Attributes:
-        prefix: what all keys begin with, which is left out of the short names.
-    """
-
-    def __init__(self, keys: Sequence[bytes], lens: Lens) -> None:
-        self._lens = lens
-        self._full = [self._text(number, key) for number, key in enumerate(keys)]
-        self.prefix = _common_start(self._full) if lens.show_values else ""
-
-    def _text(self, number: int, key: bytes) -> str:
-        return self._lens.cell("key", key)[0] if self._lens.show_values else f"key {number + 1}"
-
-    def full(self, number: int) -> str:
-        """The key, or its number where keys are not shown; "no key" for -1."""
-        return self._full[number] if number >= 0 else "no key"
-
-    def rows(self) -> list[list[str]]:
-        """Short and full name of every key."""
-        return [[self._short(text), text] for text in self._full]
-
-    def _short(self, text: str) -> str:
-        short = text.removeprefix("key ").removeprefix(self.prefix)
-        return short if len(short) <= _LONGEST_SHORT_KEY else f"{short[: _LONGEST_SHORT_KEY - 1]}…"
-
-    def find(self, text: str) -> int:
-        """The number of the key of that name, short or full; -1 if there is none."""
-        wanted = text.strip()
-        for number, name in enumerate(self._full):
-            if wanted in {name, name.removeprefix(self.prefix)}:
-                return number
-        return -1
-
-
 def sent(
     found: CleaningRehearsal, layouts: Sequence[Layout], touches: Sequence[Touched], names: KeyNames
 ) -> dict[str, Any]:
@@ -198,7 +149,6 @@ def sent(
         "steps": _step_rows(steps, layouts, touches, names, found.rounds),
         "rounds": [_round(each) for each in layouts],
         "keys": names.rows(),
-        "prefix": names.prefix,
         "reasons": {str(int(reason)): [reason.is_kept, reason.text] for reason in Reason},
     }
 
