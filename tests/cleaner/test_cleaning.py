@@ -1,6 +1,7 @@
 """What a round keeps, and where it ends."""
 
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -258,3 +259,33 @@ def test_there_has_to_be_something_to_clean(tmp_path: Path) -> None:
     log = Cleanable(tmp_path)
     with pytest.raises(ValueError, match="nothing to clean"):
         log.clean(0, upper=0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_without_collecting_decisions_the_same_is_left(seed: int, tmp_path: Path) -> None:
+    """What the map's building showed to be superseded is what a look-up would tell."""
+    left = []
+    for collects in (True, False):
+        chance = Random(seed)
+        root = tmp_path / str(collects)
+        root.mkdir()
+        log = Cleanable(root)
+        log.log.context.observer = None
+        for _ in range(60):
+            keys = [chance.randrange(12) for _ in range(chance.randint(1, 6))]
+            producer = chance.randrange(2)
+            if chance.random() < 0.3:
+                log.within(producer, *keys)
+                (log.commit if chance.random() < 0.5 else log.abort)(producer)
+            else:
+                log.append(*keys, value=chance.choice([b"v", b"w", None]))
+            if chance.random() < 0.1:
+                log.roll()
+        log.roll()
+        start = 0
+        for now in (NOW, LATER):
+            cleaning = log.clean(start, now, offset_map=map_of(13, 0.7), collects=collects)
+            start = cleaning.stats.end_offset // 2
+            assert (len(cleaning.decisions) > 0) == collects
+        left.append([bytes(segment.log.read(0, segment.size)) for segment in log.log.segments])
+    assert left[0] == left[1]

@@ -94,7 +94,7 @@ def read_places(array: Bytes, rows: Rows) -> None:
         if rows["magic"][first] == 2:
             run = rows[first:last]
             used, *_ = locate_records(array, spans_of(run), run, 0, len(run), places, 0)
-            key_table.put_keys(array, places, used, 0, table, 64, 1, 2)
+            key_table.put_keys(array, places, used, 0, table, 64, 1, 2, array[:0], 0, -1)
 
 
 def read_codecs(edge: EdgeOfMemory, size: int, randomly: random.Random) -> None:

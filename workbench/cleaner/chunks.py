@@ -88,24 +88,25 @@ def read_chunks(log: FileRecords, start: int, buffer_size: int) -> Iterator[Chun
         CorruptRecordError: a size or magic cannot be right, or the last batch is not whole.
     """
     position, surveyor = start, BatchSurveyor()
+    buffer = thread_pool().take(np.uint8, min(buffer_size, log.size))
     while position < log.size:
-        records = _read(log, position, buffer_size)
+        records = _read(log, position, buffer[:buffer_size])
         survey = _survey(surveyor, records, log.path, position)
         if not len(survey.rows):
-            records = _read(log, position, _size_of_batch(log, position))
+            size = _size_of_batch(log, position)
+            records = _read(log, position, thread_pool().take(np.uint8, size)[:size])
             survey = _survey(surveyor, records, log.path, position)
         if not len(survey.rows):
             raise CorruptRecordError(log.path, position, problems.WORDS[problems.UNFINISHED])
         last = survey.rows[-1]
-        size = int(last["position"] + last["size"])
+        size = int(last["position"]) + int(last["size"])
         yield Chunk(log.path, position, records.buffer, survey, size)
         position += size
 
 
-def _read(log: FileRecords, position: int, size: int) -> MemoryRecords:
-    """Return bytes of a file in memory that is used again when nobody holds it any more."""
-    size = min(size, log.size - position)
-    buffer = thread_pool().take(np.uint8, size)[:size]
+def _read(log: FileRecords, position: int, buffer: npt.NDArray[np.uint8]) -> MemoryRecords:
+    """Fill a buffer from a position on; fewer bytes at the end of the batches."""
+    buffer = buffer[: log.size - position]
     return MemoryRecords(buffer[: log.file.read_into(buffer, position)])
 
 

@@ -68,7 +68,8 @@ def clean_log(
         offset_map: used instead of one of ``config``'s memory; it can be used again.
         check: called between reads; ends the cleaning by raising `CleaningAbortedError`.
         throttle: told the bytes of each read and write; may sleep.
-        collects: whether `Cleaning.decisions` are wanted, 25 bytes a record; else there are none.
+        collects: whether `Cleaning.decisions` are wanted, at 25 bytes a record; else there are none
+            unless somebody watches single batches.
 
     Raises:
         ValueError: there is nothing between the two offsets.

@@ -108,7 +108,7 @@ class Filter:
             self._newest = np.empty(count, np.int64)
         newest = self._newest[:count]
         end = offset_map.latest_offset + 1
-        offset_map.newest_of(located, newest, end)
+        offset_map.newest_of(located, newest, end, exact=self._decisions is not None)
         decided = self._retainer.decide(
             chunk.rows,
             located,

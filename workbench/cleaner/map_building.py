@@ -56,6 +56,7 @@ class MapBuilder:
         Kafka: Cleaner.buildOffsetMap (4.2)
         """
         self._map.clear()
+        self._map.mark(start, end)
         self._teller = MapTeller(log.context, self._map)
         dirty = log.local.segments.values(start, end)
         self._transactions.add_aborted(log.collect_aborted_transactions(start, end))

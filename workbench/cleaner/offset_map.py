@@ -121,7 +121,13 @@ class OffsetMap:
         self.size += new
         return passed
 
-    def newest_of(self, located: Located, newest: Longs, end: int = MOST_OFFSET) -> None:
+    def mark(self, start: int, end: int) -> None:
+        """Remember which of the offsets in [start, end) are superseded; see `newest_of`."""
+        self._table.mark(start, end)
+
+    def newest_of(
+        self, located: Located, newest: Longs, end: int = MOST_OFFSET, *, exact: bool = True
+    ) -> None:
         """Look up the keys of records.
 
         Args:
@@ -129,5 +135,6 @@ class OffsetMap:
             newest: int64[n], filled: the newest offset of each key; -1 where it is not known, there
                 is no key, or the record is at or behind ``end``.
             end: see there.
+            exact: False: of a record that is superseded, any larger offset will do.
         """
-        self._table.find(located.data, located.places, end, newest)
+        self._table.find(located.data, located.places, end, newest, exact=exact)

@@ -5,6 +5,9 @@ halves of a sum, and the number + 1; 0 there means that the slot is empty. A sum
 slot that was free from its own on. Keys are hashed ahead, so that their slots are on the way from
 memory when they are looked at.
 
+Marks are uint8[n], two bits an offset from an origin on: that it was put, and that a later one took
+its place. Who asks only whether a record is superseded needs no look at the table then.
+
 Kafka: SkimpyOffsetMap (4.2)
 """
 
@@ -14,13 +17,38 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
-from workbench.kernels.intrinsics import address_of, prefetch, read_word, write_i64
+from workbench.kernels.intrinsics import (
+    address_of,
+    prefetch,
+    read_u8,
+    read_word,
+    write_i64,
+    write_u8,
+)
 from workbench.kernels.siphash import LANES, WORKING_MEMORY, hash_places
 
 _ENTRY = 24  # bytes
 _AHEAD = 32  # keys
 _SUMS = 16 * _AHEAD  # bytes
 _NOT_FOUND = -1
+_WAS_PUT = 1
+_IS_SUPERSEDED = 2
+
+
+@kernel
+def _mark(marks: int, count: int, offset: int, bit: int) -> None:
+    """Set a bit of an offset, counted from the origin; ``count`` bytes are there."""
+    if 0 <= offset < 4 * count:
+        at = marks + (offset >> 2)
+        write_u8(at, read_u8(at) | bit << 2 * (offset & 3))
+
+
+@kernel
+def _marks_of(marks: int, count: int, offset: int) -> int:
+    """Return the bits of an offset, counted from the origin."""
+    if 0 <= offset < 4 * count:
+        return read_u8(marks + (offset >> 2)) >> 2 * (offset & 3) & 3  # type: ignore[no-any-return]
+    return 0
 
 
 @kernel
@@ -87,7 +115,10 @@ def put_keys(
     room: int,
     secret_low: int,
     secret_high: int,
-) -> tuple[int, int]:
+    marks: npt.NDArray[np.uint8],
+    origin: int,
+    before: int,
+) -> tuple[int, int, int]:
     """Put the offsets of records under their keys, one after the other, in place of earlier ones.
 
     The first key that comes when there is no more room ends it, even if it is known.
@@ -100,9 +131,13 @@ def put_keys(
         table: int64[3 * slots].
         room: how many keys more may be put that are not there.
         secret_low, secret_high: of the table.
+        marks: uint8[n], bits are set; none may be there.
+        origin: the offset that marks begin at.
+        before: the offset that was put last.
 
     Returns:
-        (records passed, keys that are new): fewer than ``count`` when there was no more room.
+        (records passed, keys that are new, last offset that was put): fewer than ``count`` when
+        there was no more room. The offset is -2 when they do not ascend, and marks are wrong.
     """
     start = address_of(data)
     where = (address_of(table), len(table) // 3)
@@ -110,6 +145,8 @@ def put_keys(
     working = np.empty(_SUMS + WORKING_MEMORY, np.uint8)
     memory = address_of(working)
     new = 0
+    mark_at = address_of(marks)
+    ascends = True
     for first in range(0, count, _AHEAD):
         last = min(first + _AHEAD, count)
         _hash_ahead(start, places, first, last, secret, where, memory)
@@ -118,15 +155,20 @@ def put_keys(
             if place.key_size < 0 or place.offset < start_offset:
                 continue
             if new >= room:
-                return index, new
+                return index, new, before if ascends else -2
             first_half, second_half = _sum_at(memory, index - first)
             at, number = _find(where, first_half, second_half)
             if number == 0:
                 write_i64(at, first_half)
                 write_i64(at + 8, second_half)
                 new += 1
+            else:
+                _mark(mark_at, len(marks), number - 1 - origin, _IS_SUPERSEDED)
+            _mark(mark_at, len(marks), place.offset - origin, _WAS_PUT)
             write_i64(at + 16, place.offset + 1)
-    return count, new
+            ascends &= place.offset > before
+            before = place.offset
+    return count, new, before if ascends else -2
 
 
 @kernel
@@ -138,6 +180,8 @@ def find_keys(
     table: npt.NDArray[np.int64],
     secret_low: int,
     secret_high: int,
+    marks: npt.NDArray[np.uint8],
+    origin: int,
     found: npt.NDArray[np.int64],
 ) -> None:
     """Look up the keys of records.
@@ -145,9 +189,12 @@ def find_keys(
     Args:
         data, places, count, table, secret_low, secret_high: as of `put_keys`.
         end_offset: records from there on are not looked up.
+        marks, origin: as of `put_keys`. Where they tell of a record, the offset under its key is
+            its own, or for one that is superseded 1 more, whatever it may be.
         found: int64[m], filled: the offset under the key; -1 where it is not known, there is no key
             or nothing is looked up.
     """
+    mark_at = address_of(marks)
     start = address_of(data)
     where = (address_of(table), len(table) // 3)
     secret = (secret_low, secret_high)
@@ -155,11 +202,22 @@ def find_keys(
     memory = address_of(working)
     for first in range(0, count, _AHEAD):
         last = min(first + _AHEAD, count)
+        open_ones = 0
+        for index in range(first, last):
+            place = places[index]
+            found[index] = _NOT_FOUND
+            if place.key_size >= 0 and place.offset < end_offset:
+                bits = _marks_of(mark_at, len(marks), place.offset - origin)
+                if bits & _WAS_PUT:
+                    found[index] = place.offset + (bits >> 1)
+                else:
+                    open_ones += 1
+        if open_ones == 0:
+            continue
         _hash_ahead(start, places, first, last, secret, where, memory)
         for index in range(first, last):
             place = places[index]
-            if place.key_size < 0 or place.offset >= end_offset:
-                found[index] = _NOT_FOUND
+            if found[index] != _NOT_FOUND or place.key_size < 0 or place.offset >= end_offset:
                 continue
             first_half, second_half = _sum_at(memory, index - first)
             found[index] = _find(where, first_half, second_half)[1] - 1

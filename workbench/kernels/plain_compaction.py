@@ -201,21 +201,29 @@ def put_keys(
     room: int,
     secret_low: int,
     secret_high: int,
-) -> tuple[int, int]:
+    marks: Bytes,
+    origin: int,
+    before: int,
+) -> tuple[int, int, int]:
     """Put offsets under keys: see `key_table.put_keys`."""
-    new = 0
+    new, ascends = 0, True
     for index, record in enumerate(places[:count]):
-        if record["key_size"] < 0 or record["offset"] < start_offset:
+        offset = int(record["offset"])
+        if record["key_size"] < 0 or offset < start_offset:
             continue
         if new >= room:
-            return index, new
+            return index, new, before if ascends else -2
         sums = siphash(_key(data, record), (secret_low, secret_high))
         at, number = _find(table, sums)
         if number == 0:
             table[at : at + 2] = [wrap64(half) for half in sums]
             new += 1
-        table[at + 2] = record["offset"] + 1
-    return count, new
+        for marked, bit in ((number - 1 if number else origin - 1, 2), (offset, 1)):
+            if 0 <= marked - origin < 4 * len(marks):
+                marks[(marked - origin) // 4] |= bit << 2 * ((marked - origin) % 4)
+        table[at + 2] = offset + 1
+        ascends, before = ascends and offset > before, offset
+    return count, new, before if ascends else -2
 
 
 def find_keys(
@@ -226,12 +234,20 @@ def find_keys(
     table: Longs,
     secret_low: int,
     secret_high: int,
+    marks: Bytes,
+    origin: int,
     found: Longs,
 ) -> None:
     """Look up keys: see `key_table.find_keys`."""
     for index, record in enumerate(places[:count]):
-        is_asked = record["key_size"] >= 0 and record["offset"] < end_offset
+        offset = int(record["offset"])
+        is_asked = record["key_size"] >= 0 and offset < end_offset
+        bits = 0
+        if 0 <= offset - origin < 4 * len(marks):
+            bits = int(marks[(offset - origin) // 4]) >> 2 * ((offset - origin) % 4) & 3
         found[index] = _NONE
-        if is_asked:
+        if is_asked and bits & 1:
+            found[index] = offset + (bits >> 1)
+        elif is_asked:
             sums = siphash(_key(data, record), (secret_low, secret_high))
             found[index] = _find(table, sums)[1] - 1

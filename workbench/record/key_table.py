@@ -19,6 +19,10 @@ from workbench.layout.compaction import RECORD_PLACE
 ENTRY_SIZE: Final = 24  # bytes: a sum of 16 and a number
 
 _WORD: Final = 64  # bits
+_OFFSETS_A_BYTE: Final = 4
+_LEAST_SHARE: Final = 16  # of the table that marks may take
+_NOT_ASCENDING: Final = -2
+_NO_MARKS: Final = np.zeros(0, np.uint8)
 
 Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
@@ -36,11 +40,23 @@ class KeyTable:
         self.slots = slots
         self._memory: Longs | None = None
         self._secret = tuple(secrets.randbits(_WORD) - (1 << _WORD - 1) for _ in range(2))
+        self.clear()
 
     def clear(self) -> None:
-        """Forget every key."""
+        """Forget every key, and keep no marks."""
         if self._memory is not None:
             self._memory.fill(0)
+        self._marks, self._origin = _NO_MARKS, 0
+        self._last = -1  # offset that was put
+
+    def mark(self, start: int, end: int) -> None:
+        """Keep marks of the offsets in [start, end) that are put and superseded from now on.
+
+        It takes a quarter of a byte an offset; not done where that is much beside the table.
+        """
+        size = (end - start) // _OFFSETS_A_BYTE + 1
+        if size <= self.slots * ENTRY_SIZE // _LEAST_SHARE:
+            self._marks, self._origin = np.zeros(size, np.uint8), start
 
     @property
     def _table(self) -> Longs:
@@ -65,12 +81,25 @@ class KeyTable:
             How many records were passed, fewer than n when there was no more room, and how many of
             the keys are new.
         """
-        passed, new = dispatch.put_keys(
-            data, places, len(places), start_offset, self._table, room, *self._secret
+        passed, new, self._last = dispatch.put_keys(
+            data,
+            places,
+            len(places),
+            start_offset,
+            self._table,
+            room,
+            *self._secret,
+            self._marks,
+            self._origin,
+            self._last,
         )
-        return int(passed), int(new)
+        if self._last == _NOT_ASCENDING:
+            self._marks = _NO_MARKS
+        return passed, new
 
-    def find(self, data: Bytes, places: Places, end_offset: int, found: Longs) -> None:
+    def find(
+        self, data: Bytes, places: Places, end_offset: int, found: Longs, *, exact: bool = True
+    ) -> None:
         """Look up the keys of records.
 
         Args:
@@ -79,8 +108,20 @@ class KeyTable:
             end_offset: see there.
             found: int64[n], filled: the offset of each key; -1 where it is not known, there is no
                 key or it is not looked up.
+            exact: False: where marks tell that a record is superseded, any larger offset will do.
         """
-        dispatch.find_keys(data, places, len(places), end_offset, self._table, *self._secret, found)
+        marks = _NO_MARKS if exact else self._marks
+        dispatch.find_keys(
+            data,
+            places,
+            len(places),
+            end_offset,
+            self._table,
+            *self._secret,
+            marks,
+            self._origin,
+            found,
+        )
 
 
 def places_of_keys(keys: Sequence[bytes], offsets: Longs) -> tuple[Bytes, Places]:

@@ -16,7 +16,7 @@ from workbench.kernels import dispatch
 from workbench.kernels.outputs import KEYS, OUT_OF_ROOM, VALUES
 from workbench.layout import problems
 from workbench.layout.attributes import NONE
-from workbench.layout.batch_header import BATCH_HEADER_SIZE
+from workbench.layout.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.compaction import HAS_OTHERS, RECORD_PLACE
 from workbench.record.arena import Arena
@@ -74,11 +74,18 @@ class BatchSurveyor:
         Raises:
             CorruptRecordError: as `MemoryRecords.batches`.
         """
-        rows = records.batches(self._rows).rows
-        if len(rows) > len(self._rows):
-            self._rows = np.zeros(len(rows), BATCH_ROW)
+        buffer = records.buffer
+        count, position, code = dispatch.scan_window(buffer, 0, len(buffer), self._rows)
+        rows = self._rows[:count]
         found, last_offset = dispatch.survey_batches(rows)
-        return Survey(rows, int(found), int(last_offset))
+        rest = len(buffer) - position
+        is_cut = code == problems.UNFINISHED and rest > MAGIC_AT and buffer[position + MAGIC_AT] < 3
+        if found & HAS_OTHERS or not (code == problems.END or is_cut):
+            rows = records.batches(self._rows).rows  # looks closer
+            if len(rows) > len(self._rows):
+                self._rows = np.zeros(len(rows), BATCH_ROW)
+            found, last_offset = dispatch.survey_batches(rows)
+        return Survey(rows, found, last_offset)
 
 
 class RecordLocator:

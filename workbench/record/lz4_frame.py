@@ -56,6 +56,10 @@ _WRITTEN_HEADER: Final = MAGIC + bytes((_WRITTEN_FLAGS, _WRITTEN_DESCRIPTOR, 0x8
 
 def compress(data: bytes | memoryview, magic: int, level: int = FAST_LEVEL) -> bytes:
     """Return ``data`` as one frame; magic 0 gets the wrong header checksum that it needs."""
+    if 0 < len(data) <= BLOCK_SIZE and magic > 0:  # as a batch mostly is
+        packed = _compress_block(data, level)
+        if len(packed) < len(data):
+            return b"".join((_WRITTEN_HEADER, _UINT32.pack(len(packed)), packed, END_MARK))
     descriptor = bytes((_WRITTEN_FLAGS, _WRITTEN_DESCRIPTOR))
     hashed = MAGIC + descriptor if magic == 0 else descriptor
     parts = [MAGIC, descriptor, bytes((header_checksum(hashed),))]
@@ -180,7 +184,7 @@ def header_checksum(header: bytes) -> int:
     return (value ^ value >> 16) >> 8 & 0xFF
 
 
-def _compress_block(block: memoryview, level: int) -> bytes:
+def _compress_block(block: bytes | memoryview, level: int) -> bytes:
     if level == FAST_LEVEL:
         return bytes(cramjam.lz4.compress_block(block, store_size=False))
     return bytes(

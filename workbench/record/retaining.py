@@ -168,22 +168,28 @@ class Retainer:
 
     def _compress(self, rows: Rows, outcomes: Rows, first: int, last: int) -> None:
         """Write batches whose records are to be compressed, or were copied compressed."""
-        codec, at = int(rows[first]["codec"]), 0
-        view = memoryview(self._plain)
+        codec, at, filled = int(rows[first]["codec"]), 0, self._filled
+        plain, out = memoryview(self._plain), memoryview(self._out)
         sizes = outcomes["new_size"][first:last]
         verdicts = outcomes["verdict"][first:last].tolist()
         for index, (size, verdict) in enumerate(zip(sizes.tolist(), verdicts, strict=True)):
-            behind = at + size
+            if not size:
+                continue
+            start, head = filled, at + BATCH_HEADER_SIZE
+            records = plain[head : at + size]
             if verdict == REBUILT:
-                head = at + BATCH_HEADER_SIZE
-                start = self._filled
-                self.append(self._plain[at:head])
-                self.append(np.frombuffer(compress(codec, view[head:behind], 2), np.uint8))
-                dispatch.seal_batch(self._out, start, self._filled)
-                sizes[index] = self._filled - start
-            elif size:
-                self.append(self._plain[at:behind])
-            at = behind
+                records = memoryview(compress(codec, records, 2))
+            filled += BATCH_HEADER_SIZE + len(records)
+            if filled > len(out):  # what does not compress grows a little
+                self._out = _with_room(self._out, start, filled - start)
+                out = memoryview(self._out)
+            out[start : start + BATCH_HEADER_SIZE] = plain[at:head]
+            out[start + BATCH_HEADER_SIZE : filled] = records
+            if verdict == REBUILT:
+                dispatch.seal_batch(self._out, start, filled)
+                sizes[index] = filled - start
+            at += size
+        self._filled = filled
 
 
 def _with_room(memory: Bytes, filled: int, size: int) -> Bytes:
