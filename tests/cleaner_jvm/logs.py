@@ -62,12 +62,14 @@ class Case:
         segments: base offset to bytes; the last is the active one.
         script: lines for `tests.engine_jvm`.
         has_codecs: whether a batch is compressed; two compressors seldom write the same bytes.
+        is_damaged: whether `damage` was done.
     """
 
     seed: int
     segments: dict[int, bytes] = field(default_factory=dict)
     script: list[str] = field(default_factory=list)
     has_codecs: bool = False
+    is_damaged: bool = False
 
     def __post_init__(self) -> None:
         self._random = random.Random(self.seed)
@@ -84,6 +86,23 @@ class Case:
         self._producers = [Producer(100 + number) for number in range(choose.choice((1, 3, 6)))]
         self._write_segments()
         self.script += self._lines()
+
+    def damage(self) -> None:
+        """Flip a bit of a batch, behind its length, and load the log as after a clean stop."""
+        choose = self._random
+        bases = [base for base, data in self.segments.items() if len(data) > 80][:-1]
+        if not bases:
+            return
+        base = choose.choice(bases)
+        data, places, at = bytearray(self.segments[base]), [], 0
+        while at < len(data):
+            size = 12 + int.from_bytes(data[at + 8 : at + 12])
+            places.append((at + 21, at + size))
+            at += size
+        data[choose.randrange(*choose.choice(places))] ^= 1 << choose.randrange(8)
+        self.segments[base] = bytes(data)
+        self.script = [line.replace("open crash", "open clean") for line in self.script]
+        self.is_damaged = True
 
     def write_to(self, folder: Path) -> None:
         """Write the segments, each an hour younger than the one before it."""

@@ -14,6 +14,7 @@ from tests.cleaner_jvm.logs import Case
 from tests.naive import Record, batch
 
 CASES = 240
+DAMAGED = 60  # of the cases
 PARTS = 8
 
 
@@ -21,6 +22,8 @@ PARTS = 8
 def cases(common_workplace: Path) -> list[Case]:
     """Return the cases, which Kafka has run."""
     made = [Case(seed) for seed in range(CASES)]
+    for case in made[-DAMAGED:]:
+        case.damage()
     clean_by_kafka(made, common_workplace)
     return made
 
@@ -51,6 +54,7 @@ def test_the_cases_come_to_everything(cases: list[Case], common_workplace: Path)
     assert sum(int(line[line.index("invalid") + 1]) > 0 for line in done) > CASES / 10
     assert any(int(line[line.index("end") + 1]) < int(line[3]) for line in done)  # the map was full
     assert {case.has_codecs for case in cases} == {False, True}
+    assert sum(case.is_damaged for case in cases) > DAMAGED / 2
 
 
 # The judge can say no.
