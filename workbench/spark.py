@@ -35,12 +35,19 @@ def register(spark: Any) -> None:
         MissingDependencyError: pyspark is not installed.
     """
     try:
+        from pyspark.errors import AnalysisException
+
         from workbench.spark_source.source import KafkaLogSource
         from workbench.spark_source.tables import TABLES
     except ImportError as error:
         raise MissingDependencyError("pyspark", _INSTALL) from error
     for source in (KafkaLogSource, *TABLES):
-        spark.dataSource.register(source)
+        try:
+            spark.dataSource.register(source)
+        except AnalysisException as error:
+            # Spark 4.0 refuses what it has found by itself; later ones replace it.
+            if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+                raise
 
 
 def session(cores: int = 2, **conf: str) -> Any:

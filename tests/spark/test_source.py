@@ -91,6 +91,10 @@ def test_one_frame_with_two_filters_answers_both(spark: Any, logs: Path) -> None
         spark.conf.unset("spark.sql.python.filterPushdown.enabled")
 
 
+def test_an_active_session_is_taken(spark: Any) -> None:
+    assert wb.spark.session().sparkContext is spark.sparkContext
+
+
 def test_spark_finds_the_format_without_registration(spark: Any, logs: Path) -> None:
     other = spark.newSession()
     assert other.read.format("kafka-log").option("subscribe", "java-none").load(str(logs)).count()
