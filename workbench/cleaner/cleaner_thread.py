@@ -140,7 +140,6 @@ class CleanerThread:
                 check=check,
                 throttle=self._throttler.maybe_throttle,
                 collects=False,
-                collects=False,
             ).stats
             end_offset = stats.end_offset
         except (CleaningAbortedError, StorageError):
