@@ -4,8 +4,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-# What `make test` runs; `make test TESTS=tests/files` runs a part.
+# What `make test` runs; `make test TESTS=tests/files` runs a part. So many processes share the tests, each
+# file in one of them; what measures time comes last, when nothing else runs.
 TESTS ?= tests
+WORKERS ?= 2
 
 # A Python of another environment must not lend its packages to this one.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
@@ -21,7 +23,9 @@ lab: env ## open JupyterLab on the tour over sample_data
 
 test: env system ## run every test: units, real brokers, browser, notebooks, Spark; print the coverage
 	@mkdir -p build/coverage
-	@$(BIN)/python -m pytest --cov --cov-report=term --durations=10 $(TESTS)
+	@$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile -m "not alone" \
+	  --cov --cov-report= --durations=20 $(TESTS)
+	@$(BIN)/python -m pytest -m alone --cov --cov-append --cov-report=term $(TESTS) || [ $$? -eq 5 ]
 
 test-spark-versions: env system ## run the tests of the Spark source on the oldest and newest Spark
 	@$(BIN)/python .ci/spark_versions.py

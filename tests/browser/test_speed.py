@@ -18,7 +18,7 @@ from tests.golden.cases import Case
 from tests.widgets.many_batches import pool_of, write_segment
 from widgets import LogExplorer
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.alone]
 
 BATCHES = 100_000
 APPEARS_S = 0.3

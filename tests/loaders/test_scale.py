@@ -74,6 +74,7 @@ def test_a_large_log_streams_in_bounded_memory(codec: int, size: int, roomy: Pat
 
 
 @pytest.mark.slow
+@pytest.mark.alone
 def test_ten_thousand_partitions_open_in_about_a_second(roomy: Path) -> None:
     """Listing alone; then the log end offsets, which look into every last segment."""
     folder = roomy / "many"
