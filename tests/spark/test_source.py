@@ -155,7 +155,7 @@ def test_every_golden_case_gives_the_rows_of_a_scan(
                 (tmp_path / name).symlink_to(partition.path)
     columns = ("key", "value", "timestamp", "headers")
     reader = spark.read.format("kafka-log").option("includeHeaders", "true")
-    reader = reader.option("failOnDataLoss", "false").option("maxPartitionBytes", "64k")
+    reader = reader.option("failOnDataLoss", "false").option("maxPartitionBytes", "1g")
     logs = wb.open_log_directory(tmp_path)
     for level in ("read_uncommitted", "read_committed"):
         frame = reader.option("kafka.isolation.level", level).load(str(tmp_path))

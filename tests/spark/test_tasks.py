@@ -1,12 +1,15 @@
 """Tasks over logs that are damaged, or change between planning and reading; without Spark."""
 
 import shutil
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import workbench as wb
+from tests.golden.cases import CASES, Case
 from tests.spark.tasks import Load, rows
 from workbench.errors import CorruptRecordError, LogDirectoryError, OffsetOutOfRangeError
 from workbench.loaders.scan import CorruptDataWarning
@@ -152,6 +155,18 @@ def test_batches_have_no_more_rows_than_was_asked_for(logs: Path) -> None:
 def test_a_partition_in_two_of_the_paths_is_refused(made: Path, logs: Path) -> None:
     with pytest.raises(ValueError, match="lies in two of"):
         Load(f"{made},{logs}")
+
+
+@pytest.mark.parametrize("name", [case.name for case in CASES[::6]])
+def test_small_tasks_give_the_rows_of_a_scan(golden: Callable[[str], Case], name: str) -> None:
+    case = golden(name)
+    data = case.directory(case.labels[-1])
+    for level in ("read_uncommitted", "read_committed"):
+        with warnings.catch_warnings(action="ignore", category=CorruptDataWarning):
+            options = {"kafka.isolation.level": level, "onCorrupt": "skip"}
+            found = Load(data, maxPartitionBytes="2k", **options).table()
+            expected = wb.open_log_directory(data).scan(isolation_level=level).to_arrow()  # type: ignore[arg-type]
+        assert rows(found, "key", "value") == rows(expected, "key", "value")
 
 
 def test_an_empty_directory_has_one_task_that_reads_nothing(tmp_path: Path) -> None:
