@@ -24,7 +24,7 @@ from tests.spark import connector
 
 TOPIC = "bench"
 PARTITIONS = 4
-ROUNDS = 3
+ROUNDS = 5  # the first are slow: the JVM compiles as it goes
 DATA = (
     ("none", 100, 96 << 20),
     ("lz4", 100, 24 << 20),
