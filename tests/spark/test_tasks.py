@@ -165,7 +165,7 @@ def test_small_tasks_give_the_rows_of_a_scan(golden: Callable[[str], Case], name
         with warnings.catch_warnings(action="ignore", category=CorruptDataWarning):
             options = {"kafka.isolation.level": level, "onCorrupt": "skip"}
             found = Load(data, maxPartitionBytes="2k", **options).table()
-            expected = wb.open_log_directory(data).scan(isolation_level=level).to_arrow()  # type: ignore[arg-type]
+            expected = wb.open_log_directory(data).scan(isolation_level=level).to_arrow()
         assert rows(found, "key", "value") == rows(expected, "key", "value")
 
 
