@@ -3,6 +3,7 @@
 Nothing is written or locked, bad bytes raise nothing, and nothing is read before it is asked for.
 """
 
+import copy
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -131,6 +132,26 @@ class LogDirectory(Mapping[str, Partition]):
             ValueError: an option has no meaning.
         """
         return Scan(self.listing, **options)
+
+    def to_duckdb(self, connection: Any = None, **options: Unpack[ScanOptions]) -> Any:
+        """Make every topic a view of its name and return the `duckdb` connection.
+
+        Args:
+            connection: a connection to use; default a new one in memory.
+            options: of the scans, as `Scan` describes them; ``topics`` leaves out the others.
+                Queries read as `Scan.to_duckdb` says.
+
+        Raises:
+            LookupError: a topic, partition or column is not there.
+            MissingDependencyError: duckdb is not installed.
+            ValueError: an option has no meaning.
+        """
+        every = self.scan(**options)
+        for topic in sorted({partition.topic for partition in every.partitions}):
+            scan = copy.copy(every)
+            scan.partitions = [p for p in every.partitions if p.topic == topic]
+            connection = scan.to_duckdb(topic, connection)
+        return connection
 
     def verify(
         self,

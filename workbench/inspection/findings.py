@@ -22,6 +22,7 @@ KINDS: Final[dict[str, str]] = {
     "record-count": "a number of records that cannot be",
     "compression": "compressed records that cannot be decompressed",
     "record": "the fields of a record do not fit together",
+    "undecoded": "keys or values that a scan cannot decode as it was told to",
     "record-offset": "a record's offset does not ascend, or is outside its batch",
     "offset-order": "a batch does not begin behind the one before it",
     "offset-range": "offsets that belong to another segment",

@@ -1,8 +1,8 @@
 """A scan: records of any partitions as Arrow batches, read when a verb asks for them.
 
-`Scan.to_arrow_batch_reader` and `Scan.__arrow_c_stream__` stream in bounded memory; the verbs that
-return a whole table hold it whole. Damaged batches are left out, warned of, and listed in
-`Scan.findings`.
+`Scan.to_arrow_batch_reader`, `Scan.__arrow_c_stream__`, `Scan.to_duckdb` and `Scan.to_parquet`
+stream in bounded memory; the verbs that return a whole table hold it whole. Damaged batches are
+left out, and values that cannot be decoded are null: both are warned of and in `Scan.findings`.
 """
 
 import copy
@@ -10,13 +10,21 @@ import dataclasses
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Literal, TypedDict, Unpack
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack
 
 import pyarrow as pa
 
 from workbench.errors import CorruptRecordError, MissingDependencyError
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
+from workbench.loaders.column_engines import (
+    ROW_GROUP,
+    DtypeBackend,
+    data_frame,
+    register_view,
+    write_parquet,
+)
 from workbench.loaders.plan import (
     HIGHEST,
     LOWEST,
@@ -33,6 +41,9 @@ from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.loaders.segment_batches import ReadOptions, read_segment
 from workbench.record.buffers import thread_pool
 
+if TYPE_CHECKING:  # imported when something is to be decoded
+    from workbench.loaders.decoding import ColumnDecoder, Decoding
+
 OnCorrupt = Literal["report", "raise"]
 
 _SHOWN: Final = 20  # records that `head` gives
@@ -40,7 +51,7 @@ KEPT_MEMORY: Final = 64 << 20  # bytes that a thread keeps for its next scan
 
 
 class CorruptDataWarning(UserWarning):
-    """A scan left out batches that cannot be read; `Scan.findings` lists them."""
+    """A scan left out batches, or made values null, that it cannot read; see `Scan.findings`."""
 
 
 class ScanOptions(TypedDict, total=False):
@@ -51,6 +62,7 @@ class ScanOptions(TypedDict, total=False):
     offsets: OffsetRange | Mapping[str, OffsetRange] | None
     timestamps: TimeRange | None
     columns: Iterable[str] | None
+    decode: "Mapping[str, Decoding] | None"
     isolation_level: IsolationLevel
     limit: int | None
     include_control: bool
@@ -71,12 +83,17 @@ class Scan:
             excluded; records without a timestamp never match.
         columns: names out of `schemas.SCAN_FIELDS`; default `schemas.RECORD_FIELDS`. What is not
             asked for is not decoded.
+        decode: how to read bytes, by column: ``{"key": "utf8", "value": "json"}``. ``utf8`` gives
+            text; ``json`` a struct whose type 1000 records tell, the first of all partitions; an
+            Arrow schema or struct type is the type of the JSON: fields it does not name are passed
+            over, those that are not there null. What cannot be read so is null.
         isolation_level: ``read_committed`` leaves out aborted records and stops at the last stable
             offset, as a consumer would.
         limit: records at the most.
         include_control: give control records too.
         check_crc: leave out batches whose CRC is wrong.
-        on_corrupt: ``report`` goes on and warns; ``raise`` stops at the first damaged batch.
+        on_corrupt: ``report`` goes on and warns; ``raise`` stops at the first damaged batch, or
+            value that cannot be decoded.
 
     Raises:
         LookupError: a topic, partition or column is not there.
@@ -96,6 +113,10 @@ class Scan:
         for name in names:
             if name not in SCAN_FIELDS:
                 raise LookupError(f"there is no column {name}; there are {', '.join(SCAN_FIELDS)}")
+        self.decode = dict(options.get("decode") or {})
+        for name in self.decode:
+            if name not in {"key", "value"} or name not in names:
+                raise LookupError(f"there is no column {name} to decode")
         self.isolation_level: IsolationLevel = options.get("isolation_level", "read_uncommitted")
         if self.isolation_level not in {"read_uncommitted", "read_committed"}:
             levels = "read_uncommitted or read_committed"
@@ -121,8 +142,39 @@ class Scan:
 
     @property
     def schema(self) -> pa.Schema:
-        """Names, types and nullability of the columns."""
-        return self.options.schema
+        """Names, types and nullability of the columns; records are read to infer JSON's type."""
+        fields = (
+            field.with_type(self.decoders[field.name].kind) if field.name in self.decode else field
+            for field in self.options.schema
+        )
+        return pa.schema(list(fields))
+
+    @cached_property
+    def decoders(self) -> "dict[str, ColumnDecoder]":
+        """What decodes the columns of ``decode``.
+
+        Raises:
+            ValueError: a decoding has no meaning, or the JSON no one type.
+        """
+        from workbench.loaders.decoding import column_decoder
+
+        return {
+            name: column_decoder(how, lambda name=name: self._first_values(name))  # type: ignore[misc]
+            for name, how in self.decode.items()
+        }
+
+    def _first_values(self, name: str) -> pa.Array:
+        """Return the bytes of a column in the first records of each partition."""
+        from workbench.loaders.decoding import SAMPLE
+
+        first = copy.copy(self)
+        first.decode = {}
+        first.options = dataclasses.replace(self.options, columns=(name,))
+        tables = [first.schema.empty_table()]
+        for partition in self.partitions:
+            first.partitions = [partition]
+            tables.append(first.head(max(SAMPLE // len(self.partitions), 1)))
+        return pa.concat_tables(tables)[name].combine_chunks()
 
     @property
     def columns(self) -> list[str]:
@@ -148,8 +200,9 @@ class Scan:
         Memory is used again for the next batch once a batch is dropped, and never before.
 
         Raises:
-            CorruptRecordError: with ``on_corrupt="raise"``, at the first damaged batch.
+            CorruptRecordError: with ``on_corrupt="raise"``, at the first damage or bad value.
         """
+        schema = self.schema
         self.findings = []
         left = HIGHEST if self.limit is None else self.limit
         pool = thread_pool()
@@ -159,7 +212,7 @@ class Scan:
                 taken = batch if batch.num_rows <= left else batch.slice(0, left)
                 left -= taken.num_rows
                 if taken.num_rows:
-                    yield taken
+                    yield self._decoded(taken, schema, read) if self.decode else taken
                 if not left:
                     break
             if not left:
@@ -167,10 +220,27 @@ class Scan:
         pool.trim(KEPT_MEMORY)
         if self.findings:
             warnings.warn(
-                f"{len(self.findings)} damaged places were left out; the first: {self.findings[0]}",
+                f"{len(self.findings)} damaged places were left out or are null; the first: "
+                f"{self.findings[0]}",
                 CorruptDataWarning,
                 stacklevel=2,
             )
+
+    def _decoded(
+        self, batch: pa.RecordBatch, schema: pa.Schema, read: SegmentRead
+    ) -> pa.RecordBatch:
+        """Return a batch with the columns of ``decode`` decoded; bad values are null and noted."""
+        from workbench.loaders.decoding import undecoded
+
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        for name in self.decode:
+            raw, decoder = columns[name], self.decoders[name]
+            columns[name] = decoder.decode(raw)
+            if bad := undecoded(raw, columns[name]):
+                offset = columns["offset"][bad[0]].as_py() if "offset" in columns else None
+                found = f"{len(bad)} of {len(raw)} {name}s cannot be decoded"
+                self._note([_undecoded(read.segment.path, offset, found, decoder)])
+        return pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
 
     def _note(self, findings: list[Finding]) -> None:
         """Keep what was left out, or raise the first of it."""
@@ -183,6 +253,10 @@ class Scan:
         """Return a reader that streams the records; memory stays bounded whatever the size."""
         return pa.RecordBatchReader.from_batches(self.schema, self.batches())
 
+    def __arrow_c_schema__(self) -> object:
+        """Tell the schema to any library that asks before it reads."""
+        return self.schema.__arrow_c_schema__()
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Stream to any library that speaks the Arrow C stream interface; each call reads anew."""
         return self.to_arrow_batch_reader().__arrow_c_stream__(requested_schema)
@@ -191,7 +265,7 @@ class Scan:
         """Return all records as a table. They are all in memory at once."""
         return pa.Table.from_batches(self.batches(), schema=self.schema)
 
-    def to_pandas(self, dtype_backend: Literal["numpy_nullable", "pyarrow"] | None = None) -> Any:
+    def to_pandas(self, dtype_backend: DtypeBackend | None = None) -> Any:
         """Return all records as a `pandas.DataFrame`. They are all in memory at once.
 
         Integers never become floats: columns without nulls get numpy's integers, others pandas'
@@ -201,35 +275,11 @@ class Scan:
         Args:
             dtype_backend: "pyarrow": Arrow types throughout; "numpy_nullable": pandas' own nullable
                 types for numbers, booleans and text; default: as above.
+
+        Raises:
+            ValueError: there is no such backend.
         """
-        import pandas as pd
-
-        table = self.to_arrow()
-        kept = {pa.large_binary(), SCAN_FIELDS["headers"].type, pa.string()}
-        nullable = {
-            pa.int16(): pd.Int16Dtype(),
-            pa.int32(): pd.Int32Dtype(),
-            pa.int64(): pd.Int64Dtype(),
-        }
-        has_nulls = {field.type for field in table.schema if table[field.name].null_count}
-
-        def dtype_of(kind: pa.DataType) -> Any:
-            if dtype_backend == "pyarrow" or kind in kept:
-                if dtype_backend == "numpy_nullable" and kind == pa.string():
-                    return pd.StringDtype()
-                return pd.ArrowDtype(kind)
-            if dtype_backend == "numpy_nullable":
-                own = {pa.int8(): pd.Int8Dtype(), pa.bool_(): pd.BooleanDtype(), **nullable}
-                return own.get(kind)
-            return nullable.get(kind) if kind in has_nulls else None
-
-        frame = table.to_pandas(types_mapper=dtype_of)
-        for field in table.schema if dtype_backend is None else ():
-            # Types are mapped for all columns alike: those without nulls need no nullable one.
-            if field.type in nullable and not table[field.name].null_count:
-                plain = field.type.to_pandas_dtype()
-                frame[field.name] = frame[field.name].astype(plain, copy=False)
-        return frame
+        return data_frame(self.to_arrow(), dtype_backend)
 
     def to_polars(self) -> Any:
         """Return all records as a `polars.DataFrame`.
@@ -244,7 +294,10 @@ class Scan:
         return pl.from_arrow(self.to_arrow())
 
     def to_duckdb(self, table_name: str = "records", connection: Any = None) -> Any:
-        """Register all records as a table and return the `duckdb` connection.
+        """Make this scan a view and return the `duckdb` connection.
+
+        Every query reads the records anew, as a stream in bounded memory, and all columns of the
+        scan: name those you need in ``columns``. ``create table t as from records`` keeps them.
 
         Args:
             table_name: name of the view; queries on the connection can use it at once.
@@ -253,41 +306,32 @@ class Scan:
         Raises:
             MissingDependencyError: duckdb is not installed.
         """
-        try:
-            import duckdb
-        except ImportError as error:
-            raise MissingDependencyError("duckdb", "pip install duckdb") from error
-        connection = connection or duckdb.connect()
-        connection.register(table_name, self.to_arrow())
-        return connection
+        return register_view(self, table_name, connection)
 
-    def to_parquet(self, path: str | os.PathLike[str], *, compression: str = "zstd") -> int:
+    def to_parquet(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        compression: str = "zstd",
+        row_group_bytes: int = ROW_GROUP,
+    ) -> int:
         """Write the records to a Parquet file and return how many there were.
 
-        Memory stays bounded. The file appears under its name only when it is complete.
+        Memory stays bounded, by a row group. The file appears under its name only when it is
+        complete.
 
         Args:
             path: of the file; an existing one is replaced.
             compression: a codec that pyarrow knows.
+            row_group_bytes: of a row group in memory, before encoding; it ends with the batch of
+                some MiB that reaches this.
         """
-        import pyarrow.parquet as pq
-
-        unfinished = f"{os.fspath(path)}.unfinished"
-        count = 0
-        try:
-            with pq.ParquetWriter(unfinished, self.schema, compression=compression) as writer:
-                for batch in self.batches():
-                    writer.write_batch(batch)
-                    count += batch.num_rows
-            os.replace(unfinished, path)
-        finally:
-            if os.path.exists(unfinished):
-                os.unlink(unfinished)
-        return count
+        return write_parquet(self.batches(), self.schema, path, compression, row_group_bytes)
 
     def count(self) -> int:
         """Return how many records there are; keys, values and headers are not decoded."""
         narrow = copy.copy(self)
+        narrow.decode = {}
         narrow.options = dataclasses.replace(self.options, columns=("offset",))
         total: int = sum(batch.num_rows for batch in narrow.batches())
         self.findings = narrow.findings
@@ -312,6 +356,19 @@ class Scan:
                 yield from batch.to_pylist()
             except OverflowError:
                 yield from _with_plain_times(batch)
+
+
+def _undecoded(path: str, offset: int | None, found: str, decoder: "ColumnDecoder") -> Finding:
+    return Finding(
+        kind="undecoded",
+        severity="warning",
+        path=path,
+        position=None,
+        offset=offset,
+        found=found,
+        expected=str(decoder.kind),
+        broker="Keys and values mean nothing to it: consumers get them as they are.",
+    )
 
 
 def _with_plain_times(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
