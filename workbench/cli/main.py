@@ -5,7 +5,7 @@ Data go to stdout, everything else to stderr. Exit codes, of every command:
     0    done; `verify`: nothing wrong; `search`: found
     1    `verify`: warnings; `search`: nothing found; `doctor`: something is slow or missing;
          `predict`: a log is changed, or damage goes unnoticed; `explain`, `plan`, `what-if`: a log
-         cannot be loaded, or cleaning it fails
+         cannot be loaded, or cleaning it fails; `spark`: replicas differ, damage was left out
     2    `verify`: errors; `doctor`: the installation does not work; --strict: data were left out;
          `predict`: the broker does not start, or not with all directories
     3    not done: an argument makes no sense, or a path, topic or file cannot be read
@@ -45,6 +45,7 @@ COMMANDS: Final = {
     "recover": "recover",
     "retention": "retention",
     "compact": "compact",
+    "spark": "spark_jobs",
     "lab": "open_lab",
     "doctor": "doctor",
 }
@@ -55,7 +56,7 @@ Exit codes:
   0    done (verify: nothing wrong; search: found)
   1    verify: warnings; search: nothing found; doctor: something is slow or missing;
        predict: a log is changed, or damage goes unnoticed; explain, plan, what-if: a log
-       cannot be loaded, or cleaning it fails
+       cannot be loaded, or cleaning it fails; spark: replicas differ, damage was left out
   2    verify: errors; doctor: the installation does not work; --strict: data were left out;
        predict: the broker does not start, or not with all directories
   3    not done: an argument makes no sense, or a path, topic or file cannot be read

@@ -1,0 +1,1 @@
+"""Spark jobs over log directories: each a function of a session and a path; Spark distributes."""

@@ -1,0 +1,50 @@
+"""Cluster verify: what is damaged on the disks of many brokers, checked in as many tasks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import DataFrame, SparkSession
+
+from workbench.pipelines.frames import Paths, load
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was found.
+
+    Attributes:
+        findings: one row a finding, as format "kafka-log-findings" gives them; kept by Spark until
+            its ``unpersist``.
+        summary: (severity, kind, how many), errors first.
+    """
+
+    findings: DataFrame
+    summary: tuple[tuple[str, str, int], ...]
+
+    @property
+    def worst(self) -> str:
+        """Return error, warning, or info where nothing is wrong."""
+        return self.summary[0][0] if self.summary else "info"
+
+
+def cluster_verify(
+    spark: SparkSession, brokers: Sequence[Paths], topics: Sequence[str] = (), *, deep: bool = True
+) -> Verification:
+    """Check log directories as `LogDirectory.verify` does; a task takes some partitions.
+
+    Args:
+        spark: a session that knows the formats.
+        brokers: of each the log directories, or folders of partitions.
+        topics: names, that every broker has; none: all, and what lies beside partitions.
+        deep: decode every record; else look at headers, indexes and checkpoints.
+
+    Raises:
+        LogDirectoryError: a path does not exist.
+        LookupError: a topic is not there.
+    """
+    told = [load(spark, each, topics, "findings", deep=str(deep).lower()) for each in brokers]
+    findings = reduce(DataFrame.union, told).persist()
+    counts = findings.groupBy("severity", "kind").count().orderBy("severity", "kind")
+    rows = [(row[0], row[1], row[2]) for row in counts.collect()]
+    return Verification(findings, tuple(rows))

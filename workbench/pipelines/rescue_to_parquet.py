@@ -1,0 +1,132 @@
+"""Rescue to Parquet: every record that can still be read, with a receipt for each partition.
+
+A partition is written beside the result, counted, and only then moved into place: a folder that is
+there is whole. So a job that was stopped goes on with the partitions that are missing.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
+
+from workbench.errors import LogDirectoryError
+from workbench.inspection.partition import Partition
+from workbench.pipelines.frames import LOG, Path, Paths, load, source_options
+from workbench.spark_source.options import parse_options
+from workbench.spark_source.planning import Plan
+
+RECEIPT: Final = "_rescued.json"
+"""In the folder of each partition; Spark passes over names that begin so."""
+
+_UNFINISHED: Final = "_unfinished"
+
+
+@dataclass(frozen=True)
+class Rescued:
+    """What became of one partition.
+
+    Attributes:
+        topic, partition: whose.
+        records: that were written.
+        missing: records that headers of batches promise and that could not be read.
+        damage: one dict a damaged place, as column ``damage`` tells it.
+        was_done: an earlier run wrote it.
+    """
+
+    topic: str
+    partition: int
+    records: int
+    missing: int
+    damage: tuple[dict[str, Any], ...]
+    was_done: bool = False
+
+
+def rescue_to_parquet(
+    spark: SparkSession, paths: Paths, out: Path, topics: Sequence[str] = ()
+) -> Iterator[Rescued]:
+    """Write the records of each partition to ``out/topic=T/partition=N``; yield it when it is done.
+
+    The columns are those of format "kafka-log" with headers and metadata, in the order of offsets
+    within a file. Damage is left out and told. The records of every batch are counted and compared
+    with its header: where nothing was damaged they are as many. What is done is not done again.
+
+    Args:
+        spark: a session that knows the formats.
+        paths: log directories of one broker, or folders of partitions.
+        out: a folder that driver and executors share; made if it is missing.
+        topics: names; none: all.
+
+    Raises:
+        LogDirectoryError: a path does not exist; or a batch came out with more records, or without
+            damage with fewer, than its header says: the partition is not there then.
+        LookupError: a topic is not there.
+    """
+    base = os.path.abspath(os.fspath(out))
+    for partition in Plan(parse_options(source_options(paths, topics))).partitions:
+        folder = os.path.join(f"topic={partition.topic}", f"partition={partition.partition}")
+        final = os.path.join(base, folder)
+        if os.path.exists(final):
+            yield _done_before(final)
+            continue
+        unfinished = os.path.join(base, _UNFINISHED, folder)
+        done = _rescue(spark, paths, partition, unfinished)
+        with open(os.path.join(unfinished, RECEIPT), "w", encoding="utf-8") as file:
+            json.dump(asdict(done), file, indent=2)
+        os.makedirs(os.path.dirname(final), exist_ok=True)
+        os.rename(unfinished, final)
+        yield done
+    shutil.rmtree(os.path.join(base, _UNFINISHED), ignore_errors=True)
+
+
+def _done_before(final: str) -> Rescued:
+    with open(os.path.join(final, RECEIPT), encoding="utf-8") as file:
+        told = json.load(file)
+    return replace(Rescued(**{**told, "damage": tuple(told["damage"])}), was_done=True)
+
+
+def _rescue(spark: SparkSession, paths: Paths, partition: Partition, folder: str) -> Rescued:
+    """Write one partition to a folder and count it."""
+    only = {"assign": json.dumps({partition.topic: [partition.partition]})}
+    seen = Observation()
+    found = load(
+        spark, paths, onCorrupt="rows", includeHeaders="true", includeMetadata="true", **only
+    ).observe(seen, F.count("damage").alias("places"))
+    whole = found.where(F.col("damage").isNull()).drop(*LOG, "isControl", "damage")
+    whole.write.mode("overwrite").parquet(folder)
+    damage: tuple[dict[str, Any], ...] = ()
+    if seen.get["places"]:
+        places = load(spark, paths, onCorrupt="rows", columns="damage", **only)
+        places = places.where(F.col("damage").isNotNull())
+        rows = places.orderBy("damage.path", "damage.position").collect()
+        damage = tuple(row["damage"].asDict() for row in rows)
+    written = spark.read.schema(whole.schema).parquet(folder)
+    promised = load(spark, paths, table="batches", **only)
+    records, missing, surplus = _counted(written, promised, partition.log_start_offset)
+    if surplus or (missing and not damage):
+        what = f"{surplus} records too many" if surplus else f"{missing} records too few"
+        raise LogDirectoryError(partition.path, f"{what} were read: headers of batches tell others")
+    return Rescued(partition.topic, partition.partition, records, missing, damage)
+
+
+def _counted(written: DataFrame, promised: DataFrame, start: int) -> tuple[int, int, int]:
+    """Return how many records were written, and are missing and too many by their batches' headers.
+
+    Batches that do not tell are not compared: wrappers of magic 0 and 1, and one that begins below
+    the log's start.
+    """
+    counts = written.groupBy("segment", F.col("batchPosition").alias("position")).count()
+    tells = F.col("problem").isNull() & ~F.col("is_control") & (F.col("base_offset") >= start)
+    headers = promised.where(tells).select("segment", "position", "record_count")
+    lost = F.col("record_count") - F.coalesce("count", F.lit(0))
+    row = (
+        headers.join(counts, ["segment", "position"], "full")
+        .agg(F.sum("count"), F.sum(F.greatest(lost, F.lit(0))), F.sum(-F.least(lost, F.lit(0))))
+        .first()
+    )
+    assert row is not None
+    return row[0] or 0, row[1] or 0, row[2] or 0
