@@ -106,18 +106,25 @@ def _rescue(spark: SparkSession, paths: Paths, partition: Partition, folder: str
         damage = tuple(row["damage"].asDict() for row in rows)
     written = spark.read.schema(whole.schema).parquet(folder)
     promised = load(spark, paths, table="batches", **only)
-    records, missing, surplus = _counted(written, promised, partition.log_start_offset)
+    records, missing, surplus = count_against_batches(written, promised, partition.log_start_offset)
     if surplus or (missing and not damage):
         what = f"{surplus} records too many" if surplus else f"{missing} records too few"
         raise LogDirectoryError(partition.path, f"{what} were read: headers of batches tell others")
     return Rescued(partition.topic, partition.partition, records, missing, damage)
 
 
-def _counted(written: DataFrame, promised: DataFrame, start: int) -> tuple[int, int, int]:
+def count_against_batches(
+    written: DataFrame, promised: DataFrame, start: int
+) -> tuple[int, int, int]:
     """Return how many records were written, and are missing and too many by their batches' headers.
 
     Batches that do not tell are not compared: wrappers of magic 0 and 1, and one that begins below
     the log's start.
+
+    Args:
+        written: the records of one partition.
+        promised: its batches, as format "kafka-log-batches" gives them.
+        start: log start offset.
     """
     counts = written.groupBy("segment", F.col("batchPosition").alias("position")).count()
     tells = F.col("problem").isNull() & ~F.col("is_control") & (F.col("base_offset") >= start)

@@ -1,0 +1,48 @@
+"""`kafka-workbench spark` on the session of the tests; the jobs have tests of their own."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import run
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+
+DAMAGED = Path(__file__).parents[2] / "sample_data" / "damaged"
+
+
+def test_a_job_prints_a_table_or_json_and_its_code_tells(tmp_path: Path) -> None:
+    chosen = (DAMAGED, "-t", "flipped-byte")
+    outcome = run("spark", "cluster-verify", *chosen)
+    assert outcome.code == run("verify", *chosen).code == 2
+    assert outcome.out.splitlines()[0].startswith("severity  kind")
+    found = run("spark", "cluster-verify", *chosen, "--json").json
+    assert found == run("verify", *chosen, "--json").json
+
+    out = tmp_path / "out"
+    rescued = run("spark", "rescue-to-parquet", *chosen, "--to", out, "--json")
+    assert rescued.code == 1
+    (row,) = rescued.json
+    assert (row["topic"], row["records"], row["missing"], row["was_done"]) == (
+        "flipped-byte", 69, 3, False,
+    )  # fmt: skip
+    assert row["damage"][0]["kind"] == "crc"
+
+    failed = run("spark", "compaction-savings", *chosen)
+    assert failed.code == 3
+    assert failed.err.endswith("at byte 768: the CRC does not match: CRC ebc1fd13 stored\n")
+
+
+def test_times_are_texts() -> None:
+    rows = run("spark", "topic-profile", DAMAGED / "healthy-0", "--json").json
+    assert sum(row["records"] for row in rows) == 72
+    assert rows[0]["hour"].endswith(":00:00.000Z")
+
+
+def test_replicas_that_differ_end_with_a_code_of_their_own() -> None:
+    same = DAMAGED / "healthy-0"
+    outcome = run("spark", "replica-diff", same, same)
+    assert (outcome.code, outcome.out) == (0, "")
+    other = run("spark", "replica-diff", same, DAMAGED / "torn-tail-0", "--json")
+    assert other.code == 1
+    assert {row["difference"] for row in other.json} == {"missing", "extra"}
