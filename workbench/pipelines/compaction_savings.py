@@ -18,13 +18,12 @@ from workbench.spark_source.planning import Plan
 
 NEWEST: Final = "newest of its key"
 TOMBSTONE: Final = "tombstone, delete horizon not passed"
-BEYOND: Final = "behind what may be cleaned"
 SUPERSEDED: Final = "superseded"
 NO_KEY: Final = "no key"
 ABORTED: Final = "aborted"
 EXPIRED: Final = "tombstone, delete horizon passed"
 
-KEPT: Final = (NEWEST, TOMBSTONE, BEYOND)
+KEPT: Final = (NEWEST, TOMBSTONE)
 """The fates of records that stay."""
 
 _NEWEST_FATES: Final = (NEWEST, TOMBSTONE, EXPIRED)
@@ -45,8 +44,8 @@ def compaction_savings(
     Columns: topic, partition, fate (one of the texts above), is_kept, records, bytes (keys, values
     and headers before compression). The logs are cleaned once from their start, with a map of
     offsets that holds every key, as if every topic were compacted without `min.compaction.lag.ms`.
-    Segments that begin where cleaning ends are not counted: the active one, and those behind the
-    first open transaction. Control records have no key and are not counted either.
+    Segments that would not be cleaned are not counted: the active one, and those from the first
+    open transaction on. Control records and what lies below the log's start do not count either.
 
     Args:
         spark: a session that knows the formats.
@@ -81,8 +80,7 @@ def compaction_savings(
         "key",
         "offset",
         "bytes",
-        F.when(F.col("offset") >= F.col("end"), BEYOND)
-        .when(F.col("marker").isNotNull(), ABORTED)
+        F.when(F.col("marker").isNotNull(), ABORTED)
         .when(F.col("key").isNull(), NO_KEY)
         .alias("rule"),
         _fate_of_newest().alias("newest_fate"),
@@ -95,11 +93,12 @@ def _log(partition: Partition) -> tuple[str, int]:
 
 
 def _end(partition: Partition, transactions: Transactions) -> int:
-    """Return where cleaning ends: at the active segment, or at the first open transaction.
+    """Return the base of the first segment not cleaned: active, or with an open transaction.
 
-    Kafka: LogCleanerManager.cleanableOffsets (4.2)
+    Kafka: LogCleanerManager.cleanableOffsets, calculateCleanableBytes (4.2)
     """
-    return min(partition.segments[-1].base_offset, transactions.last_stable_offset)
+    bases = [segment.base_offset for segment in partition.segments]
+    return max([base for base in bases if base <= transactions.last_stable_offset] or bases[:1])
 
 
 def _aborts(

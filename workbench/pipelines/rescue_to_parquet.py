@@ -17,6 +17,7 @@ from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 from workbench.errors import LogDirectoryError
 from workbench.inspection.partition import Partition
 from workbench.pipelines.frames import LOG, Path, Paths, load, source_options
+from workbench.spark_source.option_values import plain_path
 from workbench.spark_source.options import parse_options
 from workbench.spark_source.planning import Plan
 
@@ -65,8 +66,12 @@ def rescue_to_parquet(
         LogDirectoryError: a path does not exist; or a batch came out with more records, or without
             damage with fewer, than its header says: the partition is not there then.
         LookupError: a topic is not there.
+        ValueError: ``out`` is a URI.
     """
-    base = os.path.abspath(os.fspath(out))
+    base = plain_path(os.fspath(out))
+    if "://" in base:
+        raise ValueError(f"{base}: folders are renamed when they are whole, and a bucket has none")
+    base = os.path.abspath(base)
     for partition in Plan(parse_options(source_options(paths, topics))).partitions:
         folder = os.path.join(f"topic={partition.topic}", f"partition={partition.partition}")
         final = os.path.join(base, folder)
