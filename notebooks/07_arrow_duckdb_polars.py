@@ -1,0 +1,215 @@
+# %% [markdown]
+# # Arrow, DuckDB, Polars, pandas
+#
+# A scan turns segments into Arrow columns: not record by record, and without a broker. Everything
+# else is made of this one stream, so a count is the same wherever you count.
+#
+# The sample is the tea shop's week of Black Friday.
+
+# %%
+import os
+import tempfile
+import warnings
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+import workbench as wb
+
+DATA = "../sample_data/shop-4.3.1"  # or a log directory of yours
+
+logs = wb.open_log_directory(DATA)
+
+# %% [markdown]
+# ## Arrow
+#
+# A scan has read nothing yet. `columns` names what is wanted: the rest is not decoded. As a reader
+# it streams batches of some MiB and uses their memory again, so the log may be larger than this
+# machine's memory.
+
+# %%
+clicks = logs.scan(topics="clicks", columns=["partition", "offset", "timestamp", "value"])
+
+records = size = 0
+for batch in clicks.to_arrow_batch_reader():
+    records += batch.num_rows
+    size += batch.nbytes
+print(f"{records:,} records, {size / 2**20:.1f} MiB of columns, one batch at a time")
+
+# %% [markdown]
+# `to_arrow()` holds them all. Whatever speaks the Arrow C stream interface takes the scan itself:
+# `pl.DataFrame(clicks)`, `pa.RecordBatchReader.from_stream(clicks)`.
+
+# %%
+pl.DataFrame(clicks).group_by("partition").agg(pl.len(), pl.col("offset").max()).sort("partition")
+
+# %% [markdown]
+# ## Values as columns
+#
+# To Kafka a value is bytes. `decode` says what it is to you: `utf8`, or `json`, which becomes a
+# struct. The first records of each partition tell its type; it can be given, too.
+
+# %%
+decode = {"key": "utf8", "value": "json"}
+orders = logs.scan(topics="orders", columns=["offset", "timestamp", "key", "value"], decode=decode)
+orders.schema.field("value").type
+
+# %% [markdown]
+# ## pandas
+#
+# Offsets, producer ids and amounts of money are whole numbers and stay so: where one may be
+# missing, the column is a nullable integer and never a float. `dtype_backend` asks for pandas' own
+# nullable types, or for Arrow's throughout.
+
+# %%
+columns = ["topic", "offset", "timestamp", "producer_id", "sequence"]
+everyone = logs.scan(columns=columns)
+backends = {"by default": None, "numpy_nullable": "numpy_nullable", "pyarrow": "pyarrow"}
+pd.DataFrame({name: everyone.to_pandas(backend).dtypes for name, backend in backends.items()})
+
+# %% [markdown]
+# ## Polars
+#
+# What sells? Each order has a list of items; Polars takes structs and lists apart.
+
+# %%
+sold = (
+    orders.to_polars()
+    .select(pl.col("value").struct.field("items"))
+    .explode("items")
+    .unnest("items")
+    .group_by("sku", "name")
+    .agg(pl.col("quantity").sum(), (pl.col("quantity") * pl.col("cents")).sum().alias("cents"))
+    .sort("cents", descending=True)
+)
+sold.head(5)
+
+# %%
+COLORS = {"TEA": "#009E73", "POT": "#0072B2", "KIT": "#E69F00", "": "#9ca3af"}
+KINDS = {"TEA": "tea", "POT": "pots", "KIT": "kitchen", "": "other"}
+top = sold.head(12).reverse()
+axes = plt.figure(figsize=(10, 3.8)).gca()
+axes.barh(
+    top["name"],
+    top["cents"] / 100,
+    color=[COLORS.get(sku[:3], COLORS[""]) for sku in top["sku"]],
+    height=0.72,
+)
+axes.set_title("Turnover by article, EUR", loc="left", size=10)
+axes.xaxis.set_major_formatter("{x:,.0f}")
+axes.tick_params(left=False)
+handles = [plt.Rectangle((0, 0), 1, 1, color=COLORS[kind]) for kind in KINDS]
+axes.legend(handles, KINDS.values(), frameon=False, loc="lower right")
+axes.spines[["top", "right", "left"]].set_visible(False)
+
+# %% [markdown]
+# ## DuckDB
+#
+# `logs.to_duckdb()` makes every topic a view. A query reads the segments anew, as a stream; to ask
+# often, keep the records: `CREATE TABLE o AS FROM orders`. Here: when do people buy, how do they
+# pay, and is every order paid in full?
+
+# %%
+connection = logs.to_duckdb(topics=["orders", "payments", "customers"], decode=decode)
+connection.sql("SET TimeZone = 'UTC'")
+
+paid = connection.sql(
+    """
+    SELECT hour(o.timestamp) AS hour, p.value.method AS method, count(*) AS orders,
+           sum(p.value.cents) AS cents, bool_and(o.value.total_cents = p.value.cents) AS in_full
+    FROM payments p JOIN orders o ON p.value.order_id = o.key
+    GROUP BY ALL ORDER BY hour
+    """
+).pl()
+paid.group_by("method").agg(
+    pl.col("orders").sum(), pl.col("cents").sum(), pl.col("in_full").all()
+).sort("cents", descending=True)
+
+# %% [markdown]
+# DuckDB sees frames of this notebook, too.
+
+# %%
+methods = ["card", "paypal", "invoice"]
+hours = connection.sql("PIVOT paid ON method USING sum(cents) GROUP BY hour ORDER BY hour").pl()
+hours = hours.fill_null(0)
+axes = plt.figure(figsize=(10, 2.8)).gca()
+axes.stackplot(
+    hours["hour"],
+    [hours[method] / 100 for method in methods],
+    labels=methods,
+    colors=["#0072B2", "#56B4E9", "#E69F00"],
+)
+axes.set_title(
+    "Turnover by the hour of the day (UTC) and how it was paid, EUR", loc="left", size=10
+)
+axes.set(xlim=(0, 23), xticks=range(0, 24, 3))
+axes.set_xticklabels([f"{hour}:00" for hour in range(0, 24, 3)])
+axes.yaxis.set_major_formatter("{x:,.0f}")
+axes.legend(frameon=False, loc="upper left", reverse=True)
+axes.spines[["top", "right", "left"]].set_visible(False)
+
+# %% [markdown]
+# A compacted topic is a table whose newest record counts. DuckDB's `QUALIFY` takes it.
+
+# %%
+connection.sql(
+    """
+    WITH customer AS (
+        SELECT key AS customer_id, value FROM customers
+        QUALIFY row_number() OVER (PARTITION BY key ORDER BY "offset" DESC) = 1
+    )
+    SELECT c.value.country AS country, count(*) AS orders,
+           count(DISTINCT c.customer_id) AS customers,
+           round(sum(o.value.total_cents) / 100.0, 2) AS eur
+    FROM orders o JOIN customer c ON o.value.customer_id = c.customer_id
+    GROUP BY country ORDER BY eur DESC LIMIT 6
+    """
+).pl()
+
+# %% [markdown]
+# ## What cannot be decoded
+#
+# Topics hold what producers wrote, also by mistake. A value that is no JSON of the type is null,
+# never an error in the middle of a scan; the scan warns, and its findings say how many and where.
+# Here a type is given that is too narrow: milliseconds in eight bits.
+
+# %%
+narrow = pa.schema([("page", pa.string()), ("ms", pa.int8())])
+scan = logs.scan(topics="clicks", columns=["offset", "value"], decode={"value": narrow}, limit=1000)
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", wb.CorruptDataWarning)
+    table = scan.to_arrow()
+for finding in scan.findings:
+    print(f"{finding.kind}: {finding.found}, the first at offset {finding.offset}")
+pl.from_arrow(table).head(5).unnest("value")
+
+# %% [markdown]
+# With `on_corrupt="raise"` the scan stops there instead. The bytes are a scan without `decode`
+# away.
+
+# %% [markdown]
+# ## Parquet
+#
+# `to_parquet` streams, too: a row group is written when it has 64 MiB. Here they are smaller, to
+# have some. What was decoded stays so, and any tool reads it.
+
+# %%
+home = tempfile.TemporaryDirectory()
+path = os.path.join(home.name, "clicks.parquet")
+
+everything = logs.scan(topics="clicks", decode=decode)
+count = everything.to_parquet(path, row_group_bytes=4 << 20)
+on_disk = sum(partition.size for partition in logs.values() if partition.topic == "clicks")
+print(f"{count:,} records: {on_disk:,} bytes of segments, {os.path.getsize(path):,} of Parquet")
+
+connection.read_parquet(path).aggregate(
+    "value.action AS action, count(*) AS clicks, round(avg(value.ms), 1) AS mean_ms"
+).order("clicks DESC").pl()
+
+# %% [markdown]
+# ## Next
+#
+# - More data than one machine reads: `06_spark_on_segments`.
+# - `kafka-workbench export DIR FILE` writes Parquet or CSV from the command line.
