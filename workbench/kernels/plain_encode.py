@@ -16,6 +16,7 @@ Bytes = npt.NDArray[np.uint8]
 
 
 def encode_varint(value: int) -> bytes:
+    """Return a 64-bit number as Kafka writes it: zigzag, seven bits a byte, low ones first."""
     raw = (value << 1 ^ value >> 63) % 2**64
     out = bytearray()
     while raw > 0x7F:
