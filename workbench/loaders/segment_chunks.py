@@ -83,9 +83,10 @@ def read_wanted(
             if len(chunk.rows) and chunk.rows["base_offset"][-1] >= read.high:
                 return
         # The last batch of the segment that is written to may only not be finished yet.
-        stop = source.size if read.stop is None else read.stop
-        is_growing = read.segment.is_active and stop >= read.segment.size
+        is_tail = read.stop is None or read.stop >= read.segment.size
+        is_growing = read.segment.is_active and is_tail
         if reader.stop_code == problems.UNFINISHED and not is_growing:
+            stop = source.size if read.stop is None else read.stop
             finding = _torn_tail(path, reader.stop_position, stop)
             yield WantedRecords(empty_chunk(options, pool), np.zeros(0, np.bool_), [finding])
 
