@@ -192,7 +192,7 @@ pl.from_arrow(table).head(5).unnest("value")
 # %% [markdown]
 # ## Parquet
 #
-# `to_parquet` streams, too: a row group is written when it has 64 MiB. Here they are smaller, to
+# `to_parquet` streams, too: a row group is written when it has 16 MiB. Here they are smaller, to
 # have some. What was decoded stays so, and any tool reads it.
 
 # %%

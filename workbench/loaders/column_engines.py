@@ -10,7 +10,7 @@ from workbench.errors import MissingDependencyError
 
 DtypeBackend = Literal["numpy_nullable", "pyarrow"]
 
-ROW_GROUP: Final = 64 << 20  # bytes in memory of a row group that is written to Parquet
+ROW_GROUP: Final = 16 << 20  # bytes in memory of a row group that is written to Parquet
 _INTEGERS: Final = {pa.int16(): "Int16", pa.int32(): "Int32", pa.int64(): "Int64"}
 _NULLABLE: Final = {pa.int8(): "Int8", pa.bool_(): "boolean", **_INTEGERS}
 _TEXTS: Final = (pa.string(), pa.large_string())
@@ -87,6 +87,7 @@ def write_parquet(
             for group in _row_groups(batches, row_group_bytes):
                 writer.write_table(pa.Table.from_batches(group), sum(map(len, group)))
                 count += sum(map(len, group))
+                group.clear()  # before the next one is read
         os.replace(unfinished, path)
     finally:
         if os.path.exists(unfinished):
