@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.engine.file_systems import FailingFileSystem
 from workbench.file_system.local import LOCAL
 from workbench.files import entry_file
+from workbench.files.kept_indexes import KeptIndexes
 from workbench.files.offset_index import OffsetIndex
 from workbench.files.time_index import TimeIndex
 from workbench.files.writable_index import WritableOffsetIndex, WritableTimeIndex
@@ -156,7 +157,7 @@ def test_an_index_that_is_done_takes_neither_memory_nor_a_descriptor(path: str) 
 def test_indexes_that_were_looked_into_are_forgotten_when_they_are_too_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(entry_file, "KEPT", entry_file._Kept(2000))  # noqa: SLF001
+    monkeypatch.setattr(entry_file, "KEPT", KeptIndexes(2000))
     indexes = []
     for number in range(5):
         index = WritableOffsetIndex(LOCAL, str(tmp_path / str(number)), 0, 1600)

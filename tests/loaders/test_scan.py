@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -193,12 +195,10 @@ def test_pandas_keeps_integers_and_tells_null_from_empty(orders: LogDirectory) -
 
 
 def test_polars_and_duckdb_take_the_same_records(orders: LogDirectory) -> None:
-    pl = pytest.importorskip("polars")
-    duckdb = pytest.importorskip("duckdb")
     scan = orders.scan()
     offsets = scan.to_arrow()["offset"].to_pylist()
     assert scan.to_polars()["offset"].to_list() == offsets
-    assert pl.from_arrow(scan.to_arrow()).height == 7
+    assert pl.DataFrame(scan.to_arrow()).height == 7
     connection = scan.to_duckdb("orders")
     assert isinstance(connection, duckdb.DuckDBPyConnection)
     query = "select count(*), count(value), min(octet_length(value)) from orders"

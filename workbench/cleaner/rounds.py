@@ -4,11 +4,11 @@ Kafka: Cleaner.doClean (4.2)
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from workbench.cleaner.cleaner import Cleaning, clean_log, plan_cleaning
 from workbench.cleaner.config import CleanerConfig
-from workbench.cleaner.decisions import Decisions
+from workbench.cleaner.decisions import Decisions, Verdict
 from workbench.cleaner.log_to_clean import log_to_clean
 from workbench.log.clock import ManualClock
 from workbench.log.log import Log
@@ -55,6 +55,27 @@ class CleaningRound(NamedTuple):
     def dropped(self) -> int:
         """Records that go."""
         return int((~self.decisions.is_kept).sum())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the totals as plain values, for JSON."""
+        verdicts = self.decisions.batches["verdict"]
+        return {
+            "now": self.now,
+            "first_dirty_offset": self.first_dirty_offset,
+            "first_uncleanable_offset": self.first_uncleanable_offset,
+            "end_offset": self.end_offset,
+            "is_due": self.is_due,
+            "ratio": self.ratio,
+            "size": self.size,
+            "size_after": self.size - self.saved,
+            "map_utilization": self.cleaning.stats.map_utilization,
+            "records": {
+                reason.name.lower(): count for reason, count in self.decisions.counts().items()
+            },
+            "batches": {
+                verdict.name.lower(): int((verdicts == verdict).sum()) for verdict in Verdict
+            },
+        }
 
 
 class Rounds(NamedTuple):

@@ -4,24 +4,21 @@ from typing import Any
 
 import click
 
+from workbench.cli.changing import chosen_target, folder_count, loading, takes_target
 from workbench.cli.command import Command, as_json
 from workbench.cli.explaining import chosen_times, takes_rounds
 from workbench.cli.output import Size, plural, print_json, print_table
-from workbench.cli.progress import progress
-from workbench.cli.recover import chosen_target, folder_count
 from workbench.cli.settings import named_values, takes_settings
 from workbench.inspection.listing import list_log_directories
 from workbench.loaders.dry_listing import settings_of
 from workbench.loaders.plan import choose_partitions
 from workbench.log_manager.compacting import Compaction, compact_directory
 from workbench.log_manager.copying import copy_log_directory
-from workbench.log_manager.loading import LoadProgress
 
 
 @click.command("compact", cls=Command, short_help="Compact logs, in a copy.")
 @click.argument("path", metavar="DIR", type=click.Path())
-@click.option("--to", "target", metavar="OUT", type=click.Path(), help="Where the copy goes.")
-@click.option("--in-place", is_flag=True, help="Change DIR itself; there is no way back.")
+@takes_target
 @click.option(
     "--topic",
     "-t",
@@ -62,11 +59,7 @@ def command(
     found = settings_of(listing, named_values(settings))
     if not in_place:
         copy_log_directory(path, where)
-    with progress("loading", folder_count(where), unit="logs") as meter:
-
-        def advance(_: LoadProgress) -> None:
-            meter.advance(1)
-
+    with loading("loading", folder_count(where)) as advance:
         done = compact_directory(
             where, moments, found, topics=topics, everything=everything, progress=advance
         )
@@ -86,19 +79,7 @@ def _as_dict(done: Compaction) -> dict[str, Any]:
         "segments_after": list(done.segments_after),
         "clean_offset": done.clean_offset,
         "problem": done.rounds.problem,
-        "rounds": [
-            {
-                "now": each.now,
-                "first_dirty_offset": each.first_dirty_offset,
-                "first_uncleanable_offset": each.first_uncleanable_offset,
-                "end_offset": each.end_offset,
-                "is_due": each.is_due,
-                "records": {
-                    reason.name.lower(): count for reason, count in each.decisions.counts().items()
-                },
-            }
-            for each in done.rounds.rounds
-        ],
+        "rounds": [each.as_dict() for each in done.rounds.rounds],
     }
 
 

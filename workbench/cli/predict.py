@@ -4,12 +4,11 @@ from typing import Any, Final
 
 import click
 
+from workbench.cli.changing import loading
 from workbench.cli.command import Command, as_json
 from workbench.cli.output import cell, console, plural, print_json, print_table
-from workbench.cli.progress import progress
 from workbench.cli.settings import read_settings, takes_settings
 from workbench.log_directory import open_log_directory
-from workbench.log_manager.loading import LoadProgress
 from workbench.log_manager.prediction import PartitionStart, StartupPrediction
 
 _LOADS: Final = 0
@@ -64,11 +63,7 @@ def predict(
     """
     config, topic_configs = read_settings(settings)
     logs = open_log_directory(paths)
-    with progress("loading", len(logs), unit="logs") as meter:
-
-        def advance(_: LoadProgress) -> None:
-            meter.advance(1)
-
+    with loading("loading", len(logs)) as advance:
         return logs.predict_startup(
             config,
             topic_configs=topic_configs,

@@ -1,23 +1,20 @@
 """`kafka-workbench recover`: do what a starting broker does with a log directory, on a copy."""
 
-import os
 from typing import Any
 
 import click
 
+from workbench.cli.changing import chosen_target, folder_count, loading, takes_target
 from workbench.cli.command import Command, as_json
 from workbench.cli.output import cell, console, note, plural, print_json
-from workbench.cli.progress import progress
 from workbench.cli.settings import read_settings, takes_settings
 from workbench.log_manager.copying import copy_log_directory
-from workbench.log_manager.loading import LoadProgress
 from workbench.log_manager.repair import Recovery, recover_directory
 
 
 @click.command("recover", cls=Command, short_help="Recover a log directory, into a copy.")
 @click.argument("path", metavar="DIR", type=click.Path())
-@click.option("--to", "target", metavar="OUT", type=click.Path(), help="Where the copy goes.")
-@click.option("--in-place", is_flag=True, help="Change DIR itself; there is no way back.")
+@takes_target
 @click.option(
     "--full", is_flag=True, help="Read every segment, whatever marker and checkpoint say."
 )
@@ -47,11 +44,7 @@ def command(
     config, topic_configs = read_settings(settings)
     if not in_place:
         copy_log_directory(path, where)
-    with progress("recovering", folder_count(where), unit="logs") as meter:
-
-        def advance(_: LoadProgress) -> None:
-            meter.advance(1)
-
+    with loading("recovering", folder_count(where)) as advance:
         recovery = recover_directory(
             where, config, topic_configs=topic_configs, everything=full, progress=advance
         )
@@ -60,27 +53,6 @@ def command(
     else:
         _print(recovery)
     return 0
-
-
-def chosen_target(path: str, target: str | None, *, in_place: bool) -> str:
-    """Return the path of the directory to be changed.
-
-    Raises:
-        UsageError: neither a copy nor the directory itself was asked for, or both.
-    """
-    if (target is None) != in_place:
-        raise click.UsageError("either --to OUT or --in-place, to say what is to be changed")
-    return path if target is None else target
-
-
-def folder_count(path: str) -> int:
-    """Return how many folders a directory has, to show how far loading is.
-
-    Raises:
-        OSError: it cannot be listed.
-    """
-    with os.scandir(path) as entries:
-        return sum(entry.is_dir() for entry in entries)
 
 
 def _as_dict(recovery: Recovery) -> dict[str, Any]:

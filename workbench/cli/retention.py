@@ -5,22 +5,19 @@ from typing import Any
 
 import click
 
+from workbench.cli.changing import chosen_target, folder_count, loading, takes_target
 from workbench.cli.command import Command, as_json, read_time
 from workbench.cli.output import Size, plural, print_json, print_table, time_of
-from workbench.cli.progress import progress
-from workbench.cli.recover import chosen_target, folder_count
 from workbench.cli.settings import read_settings, takes_settings
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL
 from workbench.log_manager.copying import copy_log_directory
-from workbench.log_manager.loading import LoadProgress
 from workbench.log_manager.repair import Retention, retain
 
 
 @click.command("retention", cls=Command, short_help="Delete old segments, in a copy.")
 @click.argument("path", metavar="DIR", type=click.Path())
-@click.option("--to", "target", metavar="OUT", type=click.Path(), help="Where the copy goes.")
-@click.option("--in-place", is_flag=True, help="Change DIR itself; there is no way back.")
+@takes_target
 @click.option("--dry-run", is_flag=True, help="Only tell what would go; nothing is written.")
 @click.option(
     "--now", metavar="TIME", required=True, callback=read_time,
@@ -55,11 +52,7 @@ def command(
         where = chosen_target(path, target, in_place=in_place)
         if not in_place:
             copy_log_directory(path, where)
-    with progress("loading", folder_count(where), unit="logs") as meter:
-
-        def advance(_: LoadProgress) -> None:
-            meter.advance(1)
-
+    with loading("loading", folder_count(where)) as advance:
         result = retain(
             where,
             now,

@@ -6,7 +6,7 @@ from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.explaining import FAILURES, takes_now
 from workbench.cli.output import console, print_json, print_table
 from workbench.cli.settings import named_values, takes_settings
-from workbench.loaders.what_if import PartitionFate, WhatIf
+from workbench.loaders.what_if import WhatIf
 from workbench.log_directory import what_if
 
 
@@ -54,26 +54,13 @@ def _print(result: WhatIf, *, why: bool) -> None:
     out = console()
     print_table(
         ["partition", "policy", "before", "deleted", "compacted", "after", "segments deleted"],
-        [_row(fate) for fate in result],
+        [[*fate.totals(), f"{fate.deleted_segments} of {fate.segments}"] for fate in result],
         spare=["segments deleted", "policy"],
     )
     for fate in result:
-        reasons = [fate.retention, fate.cleaning] if why else []
-        told = [text for text in [*reasons, fate.problem] if text]
+        told = fate.reasons if why else [fate.problem] if fate.problem else []
         if told:
-            out.print(Text(f"\n{fate.topic}-{fate.partition}", style="bold"))
+            out.print(Text(f"\n{fate.name}", style="bold"))
         for text in told:
             out.print(Text(f"  {text}", style="red" if text == fate.problem else ""))
     click.echo(result.summary)
-
-
-def _row(fate: PartitionFate) -> list[object]:
-    return [
-        f"{fate.topic}-{fate.partition}",
-        fate.policy,
-        fate.size,
-        fate.deleted_bytes,
-        fate.compacted_bytes,
-        fate.size_after,
-        f"{fate.deleted_segments} of {fate.segments}",
-    ]

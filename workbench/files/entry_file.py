@@ -14,8 +14,6 @@ Kafka: AbstractIndex, LazyIndex (4.2)
 
 import os
 import threading
-import weakref
-from collections import deque
 from contextlib import ExitStack
 from typing import Any, ClassVar, Final
 
@@ -26,35 +24,10 @@ from workbench.errors import CorruptIndexError, OffsetOverflowError
 from workbench.file_system.local import File, FileSystem
 from workbench.files.entry_columns import EntryColumns
 from workbench.files.entry_run import MAX_RELATIVE_OFFSET
+from workbench.files.kept_indexes import KEPT
 
 _FIRST_ROOM: Final = 64  # entries
 MOST_BEHIND: Final = 64  # entries that are not written yet
-_MOST_KEPT: Final = 256 << 20  # bytes of entries of all indexes of the process
-
-
-class _Kept:
-    """The indexes whose entries were read into memory: beyond a limit, the first are forgotten."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._size = 0
-        self._indexes: deque[tuple[weakref.ref[EntryFile], int]] = deque()
-        self._lock = threading.Lock()
-
-    def add(self, index: "EntryFile", size: int) -> None:
-        """Remember that an index takes ``size`` bytes now."""
-        with self._lock:
-            self._indexes.append((weakref.ref(index), size))
-            self._size += size
-            while self._size > self._limit and len(self._indexes) > 1:
-                oldest, its_size = self._indexes.popleft()
-                self._size -= its_size
-                found = oldest()
-                if found is not None and found is not index:
-                    found.forget()
-
-
-KEPT: Final = _Kept(_MOST_KEPT)
 
 
 class EntryFile:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from workbench.cleaner.decisions import Decisions, Keeping, Reason, Verdict
+from workbench.cleaner.decisions import Keeping, Reason, Verdict
 from workbench.cleaner.rounds import CleaningRound
 from workbench.inspection.field_list import time_text
 from workbench.inspection.html import table_html
@@ -134,25 +134,7 @@ class CleaningPlan:
             "size": self.size,
             "size_after": self.size_after,
             "problem": self.problem,
-            "rounds": [
-                {
-                    "now": each.now,
-                    "first_dirty_offset": each.first_dirty_offset,
-                    "first_uncleanable_offset": each.first_uncleanable_offset,
-                    "end_offset": each.end_offset,
-                    "is_due": each.is_due,
-                    "ratio": each.ratio,
-                    "size": each.size,
-                    "size_after": each.size - each.saved,
-                    "map_utilization": each.cleaning.stats.map_utilization,
-                    "records": {
-                        reason.name.lower(): count
-                        for reason, count in each.decisions.counts().items()
-                    },
-                    "batches": _verdict_counts(each.decisions),
-                }
-                for each in self.rounds
-            ],
+            "rounds": [each.as_dict() for each in self.rounds],
         }
 
     @property
@@ -202,11 +184,6 @@ class CleaningPlan:
         return table_html(
             self.summary, ["round", "fate", "records", "why"], rows, note, sentences=["why"]
         )
-
-
-def _verdict_counts(decisions: Decisions) -> dict[str, int]:
-    verdicts = decisions.batches["verdict"]
-    return {verdict.name.lower(): int((verdicts == verdict).sum()) for verdict in Verdict}
 
 
 def _joined(schema: pa.Schema, parts: list[list[pa.Array]]) -> pa.Table:

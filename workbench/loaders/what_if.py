@@ -71,9 +71,24 @@ class PartitionFate:
     problem: str = ""
 
     @property
+    def name(self) -> str:
+        """Topic and number of the partition, as its folder is called."""
+        return f"{self.topic}-{self.partition}"
+
+    @property
     def size_after(self) -> int:
         """Bytes of the log afterwards."""
         return self.size - self.deleted_bytes - self.compacted_bytes
+
+    @property
+    def reasons(self) -> list[str]:
+        """What is to be told of it: sentences."""
+        return [why for why in (self.retention, self.cleaning, self.problem) if why]
+
+    def totals(self) -> list[Cell]:
+        """Return the numbers of a table: name, policy, bytes, deleted, compacted, bytes after."""
+        deleted, compacted = self.deleted_bytes, self.compacted_bytes
+        return [self.name, self.policy, self.size, deleted, compacted, self.size_after]
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""
@@ -109,7 +124,7 @@ class WhatIf:
             KeyError: there is none.
         """
         for fate in self.partitions:
-            if f"{fate.topic}-{fate.partition}" == name:
+            if fate.name == name:
                 return fate
         raise KeyError(name)
 
@@ -150,23 +165,13 @@ class WhatIf:
     def __str__(self) -> str:
         lines = [self.summary]
         for fate in self:
-            lines.append(f"  {fate.topic}-{fate.partition}: {fate.size:,} -> {fate.size_after:,}")
-            lines += [f"    {why}" for why in (fate.retention, fate.cleaning, fate.problem) if why]
+            lines.append(f"  {fate.name}: {fate.size:,} -> {fate.size_after:,}")
+            lines += [f"    {why}" for why in fate.reasons]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows: list[list[Cell]] = [
-            [
-                f"{fate.topic}-{fate.partition}",
-                fate.policy,
-                fate.size,
-                fate.deleted_bytes,
-                fate.compacted_bytes,
-                fate.size_after,
-                "; ".join(why for why in (fate.retention, fate.cleaning, fate.problem) if why),
-            ]
-            for fate in self.partitions[:_SHOWN]
-        ]
+        shown = self.partitions[:_SHOWN]
+        rows = [[*fate.totals(), "; ".join(fate.reasons)] for fate in shown]
         left = len(self) - _SHOWN
         columns = ["partition", "policy", "bytes", "deleted", "compacted", "bytes after", "why"]
         note = f"{left} more partitions" if left > 0 else None
