@@ -59,7 +59,7 @@ def _read_size(at: int, end: int) -> tuple[int, int, bool]:
                 raw = first & 0x7F | second << 7
                 size = (raw >> 1) ^ -(raw & 1)
                 return size, at + 2, size >= _NULL and second != 0
-    return _read_any_size(at, end)
+    return _read_any_size(at, end)  # type: ignore[no-any-return]
 
 
 @kernel

@@ -122,7 +122,11 @@ class LogSegment(SegmentReading):
         log.append(records)
         if batches is None:
             self._add_entries(records, position)
-            return
+        else:
+            self._add_known_entries(batches, position)
+
+    def _add_known_entries(self, batches: Sequence[LogBatch], position: int) -> None:
+        """Append the index entries of a few batches, of which nothing has to be read."""
         largest = self._max_timestamp or self._read_max_timestamp()
         since, interval = self._bytes_since_entry, self.index_interval_bytes
         observer = self.context.observer
@@ -153,7 +157,7 @@ class LogSegment(SegmentReading):
         self._bytes_since_entry = since
 
     def _add_entries(self, records: MemoryRecords, start: int) -> None:
-        """Append the index entries of batches that were appended at a position of the file."""
+        """Append the index entries of batches at a position of the file, all at once."""
         rows = records.batches().rows
         if not len(rows):
             return
