@@ -45,15 +45,27 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Division by zero and overflow behave as in numpy; array bounds are the kernel's own duty.
     """
+    return _compiled(function, inline="never")
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile ``function`` into each kernel that calls it, where a call costs more than its work.
+
+    "Never" leaves the choice to the compiler behind numba, which calls what has a few branches.
+    """
+    return _compiled(function, inline="always")
+
+
+def _compiled(function: Callable[..., Any], *, inline: str) -> Callable[..., Any]:
     # numba reads its cache folder when a function is decorated: set it for that moment only, so
     # that
     # the functions of other packages keep theirs.
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE_FOLDER)
     try:
-        compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")(
-            function
-        )
+        compiled: Callable[..., Any] = numba.njit(
+            cache=True, nogil=True, error_model="numpy", inline=inline
+        )(function)
         return compiled
     finally:
         numba.config.CACHE_DIR = before

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels._jit import kernel
+from workbench.kernels._jit import inlined, kernel
 from workbench.kernels.intrinsics import address_of, read_u8
 from workbench.kernels.outputs import OUT_OF_ROOM, Rows
 from workbench.kernels.varint import read_varint, read_varlong
@@ -39,15 +39,27 @@ _NULL = -1
 
 
 @kernel
+def _read_any_size(at: int, end: int) -> tuple[int, int, bool]:
+    """Return what `_read_size` does, however many bytes there are."""
+    size, behind = read_varint(at, end)
+    return size, behind, size >= _NULL and behind != 0 and is_shortest(at, behind, 5, 0x0F)
+
+
+@inlined
 def _read_size(at: int, end: int) -> tuple[int, int, bool]:
     """Return (value, address behind it, whether a builder writes it so); address 0: cut short."""
     if at < end:
-        byte = read_u8(at)
-        if byte < 0x80:
-            size = (byte >> 1) ^ -(byte & 1)
+        first = read_u8(at)
+        if first < 0x80:
+            size = (first >> 1) ^ -(first & 1)
             return size, at + 1, size >= _NULL
-    size, behind = read_varint(at, end)
-    return size, behind, size >= _NULL and behind != 0 and is_shortest(at, behind, 5, 0x0F)
+        if at + 1 < end:
+            second = read_u8(at + 1)
+            if second < 0x80:
+                raw = first & 0x7F | second << 7
+                size = (raw >> 1) ^ -(raw & 1)
+                return size, at + 2, size >= _NULL and second != 0
+    return _read_any_size(at, end)  # type: ignore[no-any-return]
 
 
 @kernel

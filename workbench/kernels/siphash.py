@@ -13,13 +13,13 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from workbench.kernels._jit import kernel
+from workbench.kernels._jit import inlined, kernel
 from workbench.kernels.intrinsics import read_u8, read_word, write_i64
 
 LANES = 8
 WORKING_MEMORY = 64 + 8 * LANES * 6  # bytes: state, words and mask of each lane, to be aligned
 
-_I64 = ir.IntType(64)
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
 _VECTOR = ir.VectorType(_I64, LANES)
 _VECTOR_SIZE = 8 * LANES
 _START = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)
@@ -62,6 +62,46 @@ def _round(builder: Any, state: list[Any]) -> list[Any]:
     v1 = builder.xor(_rotate(builder, v1, 17), v2)
     v3 = builder.xor(_rotate(builder, v3, 21), v0)
     return [v0, v1, _rotate(builder, v2, 32), v3]
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _begin(_typing_context: Any, _memory: Any, _low: Any, _high: Any) -> Any:
+    """Store the state that a secret of two halves begins with, in every lane."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        memory, low, high = arguments
+        for index, start in enumerate(_START):
+            word = builder.xor(
+                high if index % 2 else low, _I64(start ^ (0xEE if index == 1 else 0))
+            )
+            lanes = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), word, _I32(0))
+            zeros = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
+            _store(builder, memory, index, builder.shuffle_vector(lanes, lanes, zeros))
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _take_all(_typing_context: Any, _memory: Any, words: Any) -> Any:
+    """Take one word of each key in."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        memory, words = arguments
+        taken = ir.Constant(_VECTOR, ir.Undefined)
+        for lane in range(LANES):
+            word = builder.extract_value(words, lane)
+            taken = builder.insert_element(taken, word, _I32(lane))
+        state = [_load(builder, memory, index) for index in range(4)]
+        state[3] = builder.xor(state[3], taken)
+        for _ in range(2):
+            state = _round(builder, state)
+        state[0] = builder.xor(state[0], taken)
+        for index in range(4):
+            _store(builder, memory, index, state[index])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, words), codegen
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -122,6 +162,16 @@ def _last_word(key: int, size: int, start: int) -> int:
     return word  # type: ignore[return-value]
 
 
+@inlined
+def _word(start: int, place: Any, block: int) -> int:
+    """Return a word of the key of a record."""
+    size = max(place.key_size, 0)
+    key = start + place.key_start
+    if block < size >> 3:
+        return read_word(key + 8 * block)  # type: ignore[no-any-return]
+    return _last_word(key, size, start)  # type: ignore[no-any-return]
+
+
 @kernel
 def hash_places(
     start: int,
@@ -143,15 +193,28 @@ def hash_places(
         sums: address of 16 * LANES bytes: the first halves of all, then the second halves.
     """
     memory = (memory + 63) & ~63
-    for lane in range(LANES):
-        at = memory + 8 * lane
-        write_i64(at, secret[0] ^ np.int64(_START[0]))
-        write_i64(at + _VECTOR_SIZE, secret[1] ^ np.int64(_START[1]) ^ 0xEE)
-        write_i64(at + 2 * _VECTOR_SIZE, secret[0] ^ np.int64(_START[2]))
-        write_i64(at + 3 * _VECTOR_SIZE, secret[1] ^ np.int64(_START[3]))
-    most = 0
+    _begin(memory, secret[0], secret[1])
+    most = least = max(places[first].key_size, 0)
     for index in range(first, last):
-        most = max(most, places[index].key_size)
+        size = max(places[index].key_size, 0)
+        most, least = max(most, size), min(least, size)
+    if last - first == LANES and most >> 3 == least >> 3:
+        for block in range((most >> 3) + 1):
+            _take_all(
+                memory,
+                (
+                    _word(start, places[first], block),
+                    _word(start, places[first + 1], block),
+                    _word(start, places[first + 2], block),
+                    _word(start, places[first + 3], block),
+                    _word(start, places[first + 4], block),
+                    _word(start, places[first + 5], block),
+                    _word(start, places[first + 6], block),
+                    _word(start, places[first + 7], block),
+                ),
+            )
+        _finish(memory, sums)
+        return
     for block in range((most >> 3) + 1):
         for index in range(first, last):
             at = memory + 8 * (index - first)

@@ -5,16 +5,13 @@ Kafka: ByteUtils.readVarint, readVarlong (4.2)
 
 import numpy as np
 
-from workbench.kernels._jit import kernel
+from workbench.kernels._jit import inlined, kernel
 from workbench.kernels.intrinsics import read_u8
 
 
 @kernel
-def read_varint(at: int, end: int) -> tuple[int, int]:
-    """Return (value, address behind it) of a zigzag varint; address 0 when cut short or too long.
-
-    As the JVM's, the value wraps to 32 bits: bits of the fifth byte beyond them are dropped.
-    """
+def _read_any_varint(at: int, end: int) -> tuple[int, int]:
+    """Return what `read_varint` does, however many bytes there are."""
     raw = 0
     shift = 0
     while at < end and shift <= 28:
@@ -29,8 +26,8 @@ def read_varint(at: int, end: int) -> tuple[int, int]:
 
 
 @kernel
-def read_varlong(at: int, end: int) -> tuple[int, int]:
-    """Return (value, address behind it) of a zigzag varlong, as `read_varint`; all 64 bits."""
+def _read_any_varlong(at: int, end: int) -> tuple[int, int]:
+    """Return what `read_varlong` does, however many bytes there are."""
     raw = np.uint64(0)
     shift = 0
     while at < end and shift <= 63:
@@ -42,3 +39,36 @@ def read_varlong(at: int, end: int) -> tuple[int, int]:
             return half ^ -np.int64(raw & np.uint64(1)), at  # type: ignore[return-value]
         shift += 7
     return np.int64(0), 0  # type: ignore[return-value]
+
+
+@inlined
+def read_varint(at: int, end: int) -> tuple[int, int]:
+    """Return (value, address behind it) of a zigzag varint; address 0 when cut short or too long.
+
+    As the JVM's, the value wraps to 32 bits: bits of the fifth byte beyond them are dropped.
+    """
+    if at < end:
+        first = read_u8(at)
+        if first < 0x80:
+            return (first >> 1) ^ -(first & 1), at + 1
+        if at + 1 < end:
+            second = read_u8(at + 1)
+            if second < 0x80:
+                raw = first & 0x7F | second << 7
+                return (raw >> 1) ^ -(raw & 1), at + 2
+    return _read_any_varint(at, end)  # type: ignore[no-any-return]
+
+
+@inlined
+def read_varlong(at: int, end: int) -> tuple[int, int]:
+    """Return (value, address behind it) of a zigzag varlong, as `read_varint`; all 64 bits."""
+    if at < end:
+        first = read_u8(at)
+        if first < 0x80:
+            return (first >> 1) ^ -(first & 1), at + 1
+        if at + 1 < end:
+            second = read_u8(at + 1)
+            if second < 0x80:
+                raw = first & 0x7F | second << 7
+                return (raw >> 1) ^ -(raw & 1), at + 2
+    return _read_any_varlong(at, end)  # type: ignore[no-any-return]

@@ -16,10 +16,11 @@ from workbench.files.transaction_index import AbortedTransaction
 from workbench.files.writable_index import WritableOffsetIndex, WritableTimeIndex
 from workbench.files.writable_transaction_index import WritableTransactionIndex
 from workbench.log.context import LogContext
+from workbench.log.due_entries import DueEntries, due_entries
 from workbench.log.producer_entry import CompletedTransaction
 from workbench.log.segment_reading import SegmentReading, all_fit
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.validation import AppendedBatch, LogBatch
+from workbench.record.validation import LogBatch
 
 _COPY_SIZE: Final = 1 << 20  # bytes that `append_from_file` moves at a time
 
@@ -120,9 +121,12 @@ class LogSegment(SegmentReading):
             raise OffsetOverflowError(largest_offset, self.base_offset, log.path)
         log.append(records)
         if batches is None:
-            rows = records.batches().rows
-            columns = (rows[name].tolist() for name in AppendedBatch._fields)
-            batches = [AppendedBatch(*values) for values in zip(*columns, strict=True)]
+            self._add_entries(records, position)
+        else:
+            self._add_known_entries(batches, position)
+
+    def _add_known_entries(self, batches: Sequence[LogBatch], position: int) -> None:
+        """Append the index entries of a few batches, of which nothing has to be read."""
         largest = self._max_timestamp or self._read_max_timestamp()
         since, interval = self._bytes_since_entry, self.index_interval_bytes
         observer = self.context.observer
@@ -140,23 +144,42 @@ class LogSegment(SegmentReading):
             position += size
             since += size
         self._max_timestamp = largest
-        if due:
-            self._append_entries(due)
-            if observer is not None:  # who is told of an entry finds it in the file
-                self.write_out()
+        if len(due) == 1:
+            offset, position, at = due[0]
+            self.offset_index.append(offset, position)
+            self.time_index.maybe_append(at.timestamp, at.offset)
+        elif due:
+            offsets, positions, times = (np.array(column) for column in zip(*due, strict=True))
+            self.offset_index.append_many(offsets, positions)
+            self.time_index.append_many(times[:, 0], times[:, 1])
+        if due and observer is not None:  # who is told of an entry finds it in the file
+            self.write_out()
         self._bytes_since_entry = since
 
-    def _append_entries(self, due: list[tuple[int, int, TimestampOffset]]) -> None:
-        """Append index entries: (last offset, position, largest timestamp so far) of batches."""
-        if len(due) == 1:
-            offset, position, largest = due[0]
-            self.offset_index.append(offset, position)
-            self.time_index.maybe_append(largest.timestamp, largest.offset)
-        else:
-            offsets, positions, times = zip(*due, strict=True)
-            timestamps, time_offsets = zip(*times, strict=True)
-            self.offset_index.append_many(np.array(offsets), np.array(positions))
-            self.time_index.append_many(np.array(timestamps), np.array(time_offsets))
+    def _add_entries(self, records: MemoryRecords, start: int) -> None:
+        """Append the index entries of batches at a position of the file, all at once."""
+        rows = records.batches().rows
+        if not len(rows):
+            return
+        rows["position"] += start
+        last_entry = start - self._bytes_since_entry
+        largest = self._max_timestamp or self._read_max_timestamp()
+        due = due_entries(rows, last_entry, self.index_interval_bytes, largest)
+        if self.context.observer is not None:
+            chosen = set(due.chosen.tolist())
+            for slot, row in enumerate(rows):
+                position = int(row["position"])
+                is_due = slot in chosen
+                self.tell_entry(int(row["last_offset"]), position, position - last_entry, is_due)
+                last_entry = position if is_due else last_entry
+        self._max_timestamp = due.largest
+        self.append_entries(due)
+        self._bytes_since_entry = int(rows[-1]["position"] + rows[-1]["size"]) - due.last_entry
+
+    def append_entries(self, due: DueEntries) -> None:
+        """Append index entries of batches."""
+        self.offset_index.append_many(due.offsets, due.positions)
+        self.time_index.append_many(due.timestamps, due.time_offsets)
 
     def append_from_file(self, source: FileRecords, start: int) -> int:
         """Append batches of another file until its end or one that does not fit; return bytes.

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from workbench.errors import CorruptRecordError, OffsetOverflowError
 from workbench.files.time_index import TimestampOffset
 from workbench.log.append_origin import AppendOrigin
+from workbench.log.due_entries import due_entries
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.producer_append import TransactionMarker, producer_batches
 from workbench.log.producer_state import ProducerStateManager
@@ -18,7 +19,7 @@ from workbench.log.segment import LogSegment
 from workbench.log.segment_reading import all_fit
 from workbench.log.steps import wants_details
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.recovery import WholeBatches, choose_index_entries, whole_batches
+from workbench.record.recovery import WholeBatches, whole_batches
 
 Rows = npt.NDArray[Any]
 
@@ -99,18 +100,12 @@ class _Recovery:
         """Append the index entries that are due, as one append after the other would."""
         if not len(rows):
             return
-        timestamps, offsets = _running_largest(rows, self.largest)
-        chosen = choose_index_entries(rows, self._last_entry, self._segment.index_interval_bytes)
-        if len(chosen):
-            self._segment.offset_index.append_many(
-                rows["last_offset"][chosen], rows["position"][chosen]
-            )
-            self._segment.time_index.append_many(timestamps[chosen], offsets[chosen])
-        if wants_details(self._segment.context.observer):
-            self._tell_batches(rows, set(chosen.tolist()))
-        if len(chosen):
-            self._last_entry = int(rows["position"][chosen[-1]])
-        self.largest = TimestampOffset(int(timestamps[-1]), int(offsets[-1]))
+        segment = self._segment
+        due = due_entries(rows, self._last_entry, segment.index_interval_bytes, self.largest)
+        segment.append_entries(due)
+        if wants_details(segment.context.observer):
+            self._tell_batches(rows, set(due.chosen.tolist()))
+        self._last_entry, self.largest = due.last_entry, due.largest
 
     def _tell_batches(self, rows: Rows, chosen: set[int]) -> None:
         """Tell the observer of each whole batch, and why it got an index entry or did not."""
@@ -178,14 +173,3 @@ def read_marker(entry: npt.NDArray[np.uint8]) -> TransactionMarker:
     record = MemoryRecords(entry).records()[0]
     timestamp = -1 if record.timestamp is None else record.timestamp
     return TransactionMarker.decode(record.key, record.value, timestamp)
-
-
-def _running_largest(
-    rows: Rows, before: TimestampOffset
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the largest timestamp up to each row, and the last offset of the first row with it."""
-    timestamps = np.maximum(np.maximum.accumulate(rows["max_timestamp"]), before.timestamp)
-    earlier = np.concatenate([[before.timestamp], timestamps[:-1]])
-    slots = np.maximum.accumulate(np.where(timestamps > earlier, np.arange(len(rows)), -1))
-    offsets = np.where(slots >= 0, rows["last_offset"][slots], before.offset)
-    return timestamps, offsets

@@ -39,11 +39,13 @@ _THREAD: Final = threading.local()
 
 
 def compress(data: bytes | memoryview, level: int = DEFAULT_LEVEL) -> bytes:
-    """Return ``data`` as one frame without a content size, like the stream that Kafka writes."""
+    """Return ``data`` as one frame without a content size, like the stream that Kafka writes.
+
+    In one call: a compressor that knows how much there is takes no larger tables than it needs.
+    """
     if not _HAS_ZSTANDARD:
         return bytes(cramjam.zstd.compress(data, level))
-    stream = _compressor(level).compressobj()
-    return bytes(stream.compress(data) + stream.flush())
+    return bytes(_compressor(level).compress(data))
 
 
 def _compressor(level: int) -> Any:
