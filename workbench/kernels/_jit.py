@@ -45,15 +45,24 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Division by zero and overflow behave as in numpy; array bounds are the kernel's own duty.
     """
+    return _compiled(function, is_part=False)
+
+
+def part_of_kernels(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `kernel`, for what is so short and frequent that a call would cost more than its work."""
+    return _compiled(function, is_part=True)
+
+
+def _compiled(function: Callable[..., Any], *, is_part: bool) -> Callable[..., Any]:
     # numba reads its cache folder when a function is decorated: set it for that moment only, so
     # that
     # the functions of other packages keep theirs.
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE_FOLDER)
     try:
-        compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")(
-            function
-        )
+        compiled: Callable[..., Any] = numba.njit(
+            cache=True, nogil=True, error_model="numpy", forceinline=is_part
+        )(function)
         return compiled
     finally:
         numba.config.CACHE_DIR = before
