@@ -34,7 +34,7 @@ from workbench.kernels.outputs import CHECK_CRC, HEADERS, KEYS, VALUES
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.record.compression import DecompressionError, decompress
-from workbench.record.reader import WrapperError, wrapper_value
+from workbench.record.wrapper import WrapperError, wrapper_value
 
 Golden = Callable[[str], Case]
 

@@ -20,7 +20,7 @@ from workbench.record.builder import (
 )
 from workbench.record.compression import decompress
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.reader import wrapper_value
+from workbench.record.wrapper import wrapper_value
 
 pytestmark = pytest.mark.broker
 

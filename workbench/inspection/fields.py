@@ -38,8 +38,8 @@ from workbench.layout.batch_header import (
 from workbench.layout.message_header import MESSAGE_V0, MESSAGE_V1, SMALLEST_MESSAGE
 from workbench.layout.structure import place
 from workbench.record.arena import DecompressionError
+from workbench.record.batch_validity import entry_crc
 from workbench.record.compression import decompress
-from workbench.record.reader import entry_crc
 from workbench.record.source import FileSource
 from workbench.record.windows import LARGEST_BATCH
 

@@ -15,8 +15,9 @@ from workbench.layout.batch_header import LENGTH_END, MAGIC_AT
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.record.batch_table import scan_batches
+from workbench.record.batch_validity import entry_crc
 from workbench.record.buffers import BufferPool
-from workbench.record.reader import Chunk, Problem, RecordReader, entry_crc
+from workbench.record.reader import Chunk, Problem, RecordReader
 from workbench.record.source import FileSource
 from workbench.record.windows import BatchWindows
 

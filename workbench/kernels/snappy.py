@@ -52,9 +52,10 @@ _ELEMENTS: Final = _describe_elements()
 def decode_streams(
     source: npt.NDArray[np.uint8],
     places: npt.NDArray[np.int64],
+    first: int,
     target: npt.NDArray[np.uint8],
     used: int,
-    limits: tuple[int, int],
+    limits: tuple[int, int, int],
     spans: npt.NDArray[np.int64],
 ) -> tuple[int, int]:
     """Decode streams with the header that Kafka writes, one after the other.
@@ -62,18 +63,20 @@ def decode_streams(
     Args:
         source: uint8[n], C-contiguous; what the streams lie in.
         places: int64[m, 2]; where each stream starts and ends in ``source``, within its length.
+        first: stream to start with.
         target: uint8[capacity], C-contiguous; filled from ``used`` on.
         used: position in ``target`` to fill from.
-        limits: bytes that one stream may expand to; position in ``target`` after which to stop.
+        limits: bytes that one stream may expand to; position in ``target`` after which to stop;
+            what other codecs need.
         spans: int64[m, 2]; filled for each stream decoded: where it starts and ends in ``target``.
 
     Returns:
-        (count, used): how many were decoded, and the position after them. The next one, if any, is
-        beyond the position to stop after, has another header, does not fit or cannot be decoded.
+        (index, used): the first stream that was not decoded, and the position after the others. It
+        is beyond the position to stop after, has another header, does not fit or is corrupt.
     """
     base, start = address_of(source), address_of(target)
-    largest, enough = limits
-    for index in range(len(places)):
+    largest, enough, _ = limits
+    for index in range(first, len(places)):
         if used >= enough:
             return index, used
         at, end = base + places[index, 0], base + places[index, 1]

@@ -50,6 +50,9 @@ def compile_kernels() -> None:
     _compile_compaction(data, rows, spans)
     if dispatch.COMPILED:
         _compile_codecs(data, spans)
+        from workbench.kernels.packed import decode_packed
+
+        decode_packed(data, spans[:0], (0, 0, 0, 0), (0, 0), data, spans, rows, out)
 
 
 def _compile_compaction(
@@ -74,7 +77,7 @@ def _compile_codecs(target: npt.NDArray[np.uint8], places: npt.NDArray[np.int64]
     source = np.frombuffer(bytes(8), np.uint8)
     decode_blocks(source, 0, 0, target, 0, 0)
     decode_frames(source, places[:0], 0, target, 0, (0, 0, 0), places[:0])
-    decode_streams(source, places[:0], target, 0, (0, 0), places[:0])
+    decode_streams(source, places[:0], 0, target, 0, (0, 0, 0), places[:0])
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from workbench.record.buffers import thread_pool
 from workbench.record.columns import BinaryColumn, ColumnBuilder, HeaderColumn, RecordColumns
 from workbench.record.compression import decompress_into
 from workbench.record.message_encoding import entry_size
-from workbench.record.reader import WrapperError, wrapper_value
+from workbench.record.wrapper import WrapperError, wrapper_value
 
 ALL_COLUMNS: Final = KEYS | VALUES | HEADERS
 _MOST_SEQUENCE: Final = 2**31 - 1

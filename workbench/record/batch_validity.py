@@ -1,4 +1,4 @@
-"""Which batches in memory are whole: their sizes fit and their CRCs are right.
+"""Which batches in memory are whole, by their sizes and CRCs, and which CRC one ought to have.
 
 Kafka: RecordBatch.ensureValid (4.2)
 """
@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels import dispatch
+from workbench.layout.batch_header import CRC_FROM, MAGIC_AT
+from workbench.layout.message_header import MESSAGE_CRC_FROM
 
 
 def count_valid(buffer: npt.NDArray[np.uint8], rows: npt.NDArray[Any]) -> int:
@@ -19,3 +21,10 @@ def count_valid(buffer: npt.NDArray[np.uint8], rows: npt.NDArray[Any]) -> int:
         rows: BATCH_ROW[m], whole batches one behind the other.
     """
     return int(dispatch.first_invalid(buffer, 0, rows))
+
+
+def entry_crc(entry: npt.NDArray[np.uint8]) -> int:
+    """Return the CRC that a whole entry, uint8[n], ought to have stored."""
+    if entry[MAGIC_AT] < 2:
+        return int(dispatch.crc32(entry[MESSAGE_CRC_FROM:]))
+    return int(dispatch.crc32c(entry[CRC_FROM:]))

@@ -202,9 +202,12 @@ class ColumnBuilder:
         self._out = self._out._replace(used=self._used, **new)
 
     def _moved(self, name: str, used: int, room: int) -> npt.NDArray[Any]:
-        """Return a larger array that starts with the first ``used`` items of the old one."""
+        """Return an array of ``room`` items that starts with the first ``used`` of the old one.
+
+        No more than these: kernels see by the lengths what there is room for.
+        """
         old: npt.NDArray[Any] = getattr(self._out, name)
-        new = self._pool.take(old.dtype, room)
+        new = self._pool.take(old.dtype, room)[:room]
         if used:
             new[:used] = old[:used]
         return new

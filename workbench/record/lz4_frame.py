@@ -51,7 +51,8 @@ class FrameHeader(NamedTuple):
 
 # What Kafka writes needs no second look.
 _WRITTEN: Final = FrameHeader(_WRITTEN_FLAGS, BLOCK_SIZE, 7)
-_WRITTEN_HEADER: Final = MAGIC + bytes((_WRITTEN_FLAGS, _WRITTEN_DESCRIPTOR, 0x82))
+WRITTEN_CHECKSUM: Final = 0x82
+_WRITTEN_HEADER: Final = MAGIC + bytes((_WRITTEN_FLAGS, _WRITTEN_DESCRIPTOR, WRITTEN_CHECKSUM))
 
 
 def compress(data: bytes | memoryview, magic: int, level: int = FAST_LEVEL) -> bytes:
@@ -117,7 +118,7 @@ def decompress_run(
     from workbench.kernels.lz4 import decode_frames
 
     magic, largest, enough = limits
-    checksum = -1 if magic == 0 else _WRITTEN_HEADER[-1]
+    checksum = -1 if magic == 0 else WRITTEN_CHECKSUM
     source = _as_source(data.view())
     _, count, arena.used = decode_frames(
         source, places, 0, arena.data, arena.used, (largest, enough, checksum), spans

@@ -19,20 +19,18 @@ import numpy.typing as npt
 from workbench.kernels import dispatch
 from workbench.kernels.outputs import CHECK_CRC, HEADERS, KEYS, OUT_OF_ROOM, VALUES
 from workbench.layout import problems
-from workbench.layout.attributes import NONE, codec_name
-from workbench.layout.batch_header import BATCH_HEADER_SIZE, CRC_FROM, MAGIC_AT, SMALLEST_RECORD
+from workbench.layout.attributes import LZ4, NONE, SNAPPY, codec_name
+from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
 from workbench.layout.batch_row import BATCH_ROW
-from workbench.layout.message_header import (
-    MESSAGE_CRC_FROM,
-    MESSAGE_V0,
-    MESSAGE_V1,
-    SMALLEST_ENTRY,
-)
+from workbench.layout.message_header import SMALLEST_ENTRY
+from workbench.record.batch_validity import entry_crc
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import ColumnBuilder, RecordColumns
 from workbench.record.compression import Arena, DecompressionError, decompress_run
+from workbench.record.lz4_frame import WRITTEN_CHECKSUM
 from workbench.record.source import FileSource
 from workbench.record.windows import BatchWindows, Problem, Window
+from workbench.record.wrapper import WrapperError, wrapper_value
 
 __all__ = [
     "ALL_COLUMNS",
@@ -44,13 +42,14 @@ __all__ = [
     "RecordReader",
     "Select",
     "empty_chunk",
-    "entry_crc",
 ]
 
 ALL_COLUMNS: Final = KEYS | VALUES | HEADERS
 LARGEST_EXPANSION: Final = 512 << 20  # bytes that one batch may decompress to
 _ARENA_RUN: Final = 1 << 20  # decompressed bytes that are decoded while they are in the cache
 _USUAL_RATIO: Final = 4  # of decompressed to compressed bytes; more makes outputs grow on the way
+# Codecs whose usual batches compiled code decompresses and decodes in one go.
+_COMPILED: Final = frozenset({LZ4, SNAPPY} if dispatch.COMPILED else ())
 _UNREADABLE: Final = (-1, -1)  # span of a batch that was left out
 _LARGE_RECORD: Final = 256  # bytes from which it pays to move values within the window
 _CHUNK_BYTES: Final = 6 << 20  # decompressed bytes after which a chunk is handed on
@@ -239,6 +238,13 @@ class RecordReader:
         while done < len(rows):
             if not chunk.builder.record_count:
                 chunk.builder.expect(*_guess(rows[done:]))
+            if magic == 2 and codec in _COMPILED:
+                task = _Task(window.data, spans, rows, self._options, first - chunk.first_row)
+                behind = self._decode_usual(task, places, done, chunk.builder)
+                if behind > done:
+                    done = behind
+                    yield first + done
+                    continue
             self._arena.clear()
             count, failures = decompress_run(
                 codec,
@@ -258,6 +264,43 @@ class RecordReader:
             self._decode_arena(task, (done, done + count), chunk.builder)
             done += count
             yield first + done
+
+    def _decode_usual(
+        self, task: "_Task", places: npt.NDArray[np.int64], first: int, builder: ColumnBuilder
+    ) -> int:
+        """Decompress and decode rows from ``first`` on, in one call of compiled code.
+
+        Returns:
+            The row behind those that were decoded, or noted; ``first`` if it is not such a batch as
+            Kafka writes.
+        """
+        from workbench.kernels.packed import decode_packed
+
+        before, codec = builder.record_count, int(task.rows[0]["codec"])
+        out = builder.reserve(0, 0)
+        while True:
+            first, code, position = decode_packed(
+                task.data,
+                places,
+                (first, codec, WRITTEN_CHECKSUM, task.options),
+                (LARGEST_EXPANSION, max(_CHUNK_BYTES - builder.byte_count, 1)),
+                self._arena.data,
+                task.spans,
+                task.rows,
+                out,
+            )
+            if code != OUT_OF_ROOM:
+                break
+            size = int(task.spans[first, 1] - task.spans[first, 0])
+            count = min(int(task.rows[first]["record_count"]), size // SMALLEST_RECORD)
+            out = builder.reserve(count, size)
+        if code != problems.OK:
+            inside = position - int(task.spans[first, 0])
+            self._note(task.rows[first], code, f"at byte {inside} of the records")
+            first += 1
+        if task.shift:
+            out.batch[before : builder.record_count] += task.shift
+        return first
 
     def _payloads(self, window: Window, rows: Rows) -> npt.NDArray[np.int64]:
         """Return int64[m, 2]: where the compressed bytes of each batch lie in the window.
@@ -354,37 +397,3 @@ def _guess(rows: Rows) -> tuple[int, int]:
 
 def _in_words(codec: int, error: DecompressionError) -> str:
     return f"{codec_name(codec)}: {error}"
-
-
-class WrapperError(ValueError):
-    """A compressed message without a value that could be decompressed."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(problems.WORDS[code])
-        self.code = code
-
-
-def wrapper_value(entry: memoryview) -> tuple[int, int]:
-    """Return where the compressed bytes of a magic 0 or 1 wrapper start and end, given the entry.
-
-    Raises:
-        WrapperError: it is null, or sizes do not fit.
-    """
-    header = MESSAGE_V1.itemsize if entry[MAGIC_AT] == 1 else MESSAGE_V0.itemsize
-    key_size = int.from_bytes(entry[header : header + 4], signed=True)
-    at = header + 4 + max(key_size, 0)
-    if at + 4 > len(entry):
-        raise WrapperError(problems.BAD_KEY)
-    size = int.from_bytes(entry[at : at + 4], signed=True)
-    if size < 0:
-        raise WrapperError(problems.NULL_WRAPPER)
-    if at + 4 + size > len(entry):
-        raise WrapperError(problems.BAD_VALUE)
-    return at + 4, at + 4 + size
-
-
-def entry_crc(entry: npt.NDArray[np.uint8]) -> int:
-    """Return the CRC that a whole entry, uint8[n], ought to have stored."""
-    if entry[MAGIC_AT] < 2:
-        return int(dispatch.crc32(entry[MESSAGE_CRC_FROM:]))
-    return int(dispatch.crc32c(entry[CRC_FROM:]))

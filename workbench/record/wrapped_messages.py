@@ -25,8 +25,8 @@ from workbench.layout.structure import place
 from workbench.record.arena import DecompressionError
 from workbench.record.batch_records import thread_arena
 from workbench.record.compression import decompress_into
-from workbench.record.reader import WrapperError, wrapper_value
 from workbench.record.validation import CheckedBatch
+from workbench.record.wrapper import WrapperError, wrapper_value
 
 _INT: Final = struct.Struct(">i")
 _LONG: Final = struct.Struct(">q")

@@ -98,7 +98,7 @@ def decompress_run(
     source = data.view()
     source.setflags(write=False)  # as in lz4_frame: one compiled version for all sources
     count, arena.used = decode_streams(
-        source, places, arena.data, arena.used, (largest, enough), spans
+        source, places, 0, arena.data, arena.used, (largest, enough, 0), spans
     )
     return int(count)
 
