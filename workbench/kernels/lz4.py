@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
+from workbench.kernels.foreign import call_lz4
 from workbench.kernels.intrinsics import address_of, copy, read_u8, read_word, write_u8
 
 OK: Final = 0
@@ -20,8 +21,6 @@ CUT_SHORT: Final = 1
 BLOCK_TOO_LARGE: Final = 2
 CORRUPT_BLOCK: Final = 3
 NO_ROOM: Final = 4
-OTHER_HEADER: Final = 5
-ENOUGH: Final = 6
 
 _HEADER: Final = 0x4060184D2204  # magic, flags and block descriptor as a little-endian word
 _HEADER_MASK: Final = 0xFFFFFFFFFFFF
@@ -37,6 +36,7 @@ def decode_blocks(
     target: npt.NDArray[np.uint8],
     used: int,
     target_end: int,
+    library: int,
 ) -> tuple[int, int, int]:
     """Decode independent blocks up to the end mark of their frame.
 
@@ -48,6 +48,7 @@ def decode_blocks(
             position and ``target_end`` may be overwritten.
         used: position in ``target`` to fill from.
         target_end: position in ``target`` to stop at, exclusive; at most its length.
+        library: address of `LZ4_decompress_safe`; 0: there is none.
 
     Returns:
         (code, at, used). ``OK``: the positions after the end mark and after the last byte filled.
@@ -56,7 +57,7 @@ def decode_blocks(
     """
     base, start = address_of(source), address_of(target)
     code, source_at, target_at = _decode_blocks(
-        base + at, base + len(source), largest_block, start + used, start + target_end
+        base + at, base + len(source), largest_block, start + used, start + target_end, library
     )
     return code, source_at - base, target_at - start
 
@@ -69,8 +70,9 @@ def decode_frames(
     target: npt.NDArray[np.uint8],
     used: int,
     limits: tuple[int, int, int],
+    library: int,
     spans: npt.NDArray[np.int64],
-) -> tuple[int, int, int]:
+) -> tuple[int, int]:
     """Decode frames with the header that Kafka writes, one after the other.
 
     Args:
@@ -81,40 +83,43 @@ def decode_frames(
         used: position in ``target`` to fill from.
         limits: bytes that one frame may expand to; position in ``target`` after which to stop; the
             header checksum that a frame must have, -1 for any.
+        library: address of `LZ4_decompress_safe`; 0: there is none.
         spans: int64[m, 2]; filled for each frame decoded: where it starts and ends in ``target``.
 
     Returns:
-        (code, index, used). ``OK``: all frames were decoded. ``ENOUGH``: the position to stop after
-        is reached. Otherwise the frame at ``index`` has another header or cannot be decoded; the
-        others before it are.
+        (index, used): the first frame that was not decoded, and the position after the others. It
+        is beyond the position to stop after, has another header, does not fit or is corrupt.
     """
     base, start = address_of(source), address_of(target)
     largest, enough, checksum = limits
     for index in range(first, len(places)):
         if used >= enough:
-            return ENOUGH, index, used
+            return index, used
         at, end = base + places[index, 0], base + places[index, 1]
         if (
             end - at < 11
             or read_word(at) & _HEADER_MASK != _HEADER
             or (checksum >= 0 and read_u8(at + 6) != checksum)
         ):
-            return OTHER_HEADER, index, used
+            return index, used
         room = start + min(len(target), used + largest)
-        code, _, reached = _decode_blocks(at + 7, end, _WRITTEN_BLOCK, start + used, room)
+        code, _, reached = _decode_blocks(at + 7, end, _WRITTEN_BLOCK, start + used, room, library)
         if code != OK:
-            return code, index, used
+            return index, used
         spans[index, 0] = used
         used = reached - start
         spans[index, 1] = used
-    return OK, len(places), used
+    return len(places), used
 
 
 @kernel
 def _decode_blocks(
-    source: int, end: int, largest_block: int, target: int, limit: int
+    source: int, end: int, largest_block: int, target: int, limit: int, library: int
 ) -> tuple[int, int, int]:
-    """Decode blocks between addresses; see `decode_blocks`."""
+    """Decode blocks between addresses; see `decode_blocks`.
+
+    What the library refuses is looked at again, for the reason.
+    """
     while True:
         if end - source < 4:
             return CUT_SHORT, source, target
@@ -140,7 +145,12 @@ def _decode_blocks(
             target += size
         else:
             block_limit = min(limit, target + largest_block)
-            reached = _decode_block(block, block + size, target, block_limit, limit)
+            reached = -1
+            if library != 0:
+                expanded = call_lz4(library, block, target, size, block_limit - target)
+                reached = target + expanded if expanded >= 0 else -1
+            if reached == -1:
+                reached = _decode_block(block, block + size, target, block_limit, limit)
             if reached == -1 or (reached == -2 and block_limit < limit):
                 return CORRUPT_BLOCK, source, target
             if reached == -2:

@@ -1,4 +1,7 @@
-"""Compressed batches into columns, compiled: a few are decompressed, then decoded from the cache.
+"""Compressed batches into columns, compiled: each is decoded as soon as it is decompressed.
+
+The bytes of a batch are decompressed behind the values that are there already, and its own values
+move to their end: no memory but theirs is written to.
 
 Kafka: DefaultRecordBatch.streamingIterator (4.2)
 """
@@ -11,20 +14,22 @@ import numpy.typing as npt
 from workbench.kernels._jit import kernel
 from workbench.kernels.decode import decode_records
 from workbench.kernels.lz4 import decode_frames
-from workbench.kernels.outputs import RecordOutputs, Rows
+from workbench.kernels.outputs import VALUE_BYTES, VALUES, RecordOutputs, Rows
 from workbench.kernels.snappy import decode_streams
-from workbench.layout.attributes import LZ4
+from workbench.kernels.zstd import decode_zstd
+from workbench.layout.attributes import LZ4, SNAPPY
 from workbench.layout.problems import OK
 
-_IN_CACHE: Final = 64 << 10  # decompressed bytes after which they are decoded
+_GAP: Final = 64  # bytes between values and what they are moved from; see `decode.decode_records`
 
 
 @kernel
 def decode_packed(
     source: npt.NDArray[np.uint8],
     places: npt.NDArray[np.int64],
-    task: tuple[int, int, int, int],
-    limits: tuple[int, int],
+    task: tuple[int, int, int],
+    limits: tuple[int, int, int],
+    library: tuple[int, int],
     room: npt.NDArray[np.uint8],
     spans: npt.NDArray[np.int64],
     rows: Rows,
@@ -35,12 +40,13 @@ def decode_packed(
     Args:
         source: uint8[n], C-contiguous; what the compressed records lie in.
         places: int64[m, 2], C-contiguous; where those of each batch start and end in ``source``.
-        task: batch to start with; LZ4 or SNAPPY; the checksum of an lz4 header; sum of KEYS, VALUES
-            and HEADERS.
-        limits: bytes that one batch may expand to; bytes in all after which to stop.
-        room: uint8[capacity], C-contiguous: for decompressed bytes.
-        spans: int64[m, 2]: where the bytes of a batch that was decoded last start and end in
-            ``room``.
+        task: batch to start with; LZ4, SNAPPY or ZSTD; sum of KEYS, VALUES and HEADERS.
+        limits: bytes that one batch may expand to; bytes in all after which to stop; the checksum
+            of an lz4 header.
+        library: addresses of the codec's function and of what it keeps between calls; see
+            `lz4.decode_frames` and `zstd.decode_zstd`.
+        room: uint8[capacity], C-contiguous: for decompressed bytes where values are not wanted.
+        spans: int64[m, 2]: where the bytes of a batch that was decoded last start and end.
         rows: BATCH_ROW[m], the batches' headers.
         out: as of `decode_records`.
 
@@ -49,20 +55,31 @@ def decode_packed(
         `OK` all are decoded, or there are enough bytes, or ``row`` needs more room or has not the
         framing that Kafka writes.
     """
-    first, codec, checksum, options = task
-    largest, enough = limits
-    bounds = (largest, _IN_CACHE, checksum)
+    first, codec, options = task
+    largest, enough, checksum = limits
+    start = 0
     size = 0
+    target = room
     while first < len(places) and size < enough:
+        if options & VALUES:
+            target = out.value_data
+            start = out.used[VALUE_BYTES] + _GAP
+            if start >= len(target):
+                break
+        bounds = (largest, start + 1, checksum)  # one batch
         if codec == LZ4:
-            _, last, used = decode_frames(source, places, first, room, 0, bounds, spans)
+            last, end = decode_frames(
+                source, places, first, target, start, bounds, library[0], spans
+            )
+        elif codec == SNAPPY:
+            last, end = decode_streams(source, places, first, target, start, bounds, spans)
         else:
-            last, used = decode_streams(source, places, first, room, 0, bounds, spans)
+            last, end = decode_zstd(source, places, first, target, start, bounds, library, spans)
         if last == first:
             break
-        row, code, position = decode_records(room, spans, rows, first, last, options, out)
+        row, code, position = decode_records(target, spans, rows, first, last, options, out)
         if code != OK:
             return row, code, position
         first = last
-        size += used
+        size += end - start
     return first, OK, 0

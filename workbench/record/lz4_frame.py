@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from workbench.kernels.dispatch import COMPILED
 from workbench.record.arena import Arena, DecompressionError
+from workbench.record.libraries import lz4_decoder
 
 MAGIC: Final = bytes.fromhex("04224d18")
 END_MARK: Final = bytes(4)
@@ -120,8 +121,9 @@ def decompress_run(
     magic, largest, enough = limits
     checksum = -1 if magic == 0 else WRITTEN_CHECKSUM
     source = _as_source(data.view())
-    _, count, arena.used = decode_frames(
-        source, places, 0, arena.data, arena.used, (largest, enough, checksum), spans
+    limits = largest, enough, checksum
+    count, arena.used = decode_frames(
+        source, places, 0, arena.data, arena.used, limits, lz4_decoder(), spans
     )
     return int(count)
 
@@ -211,6 +213,7 @@ def _decompress_blocks(data: memoryview, arena: Arena, header: FrameHeader) -> i
             arena.data,
             arena.used,
             min(arena.limit, len(arena.data)),
+            lz4_decoder(),
         )
         if code == OK:
             return int(at)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from workbench.kernels import dispatch
 from workbench.kernels.outputs import CHECK_CRC, HEADERS, KEYS, OUT_OF_ROOM, VALUES
 from workbench.layout import problems
-from workbench.layout.attributes import LZ4, NONE, SNAPPY, codec_name
+from workbench.layout.attributes import NONE, codec_name
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import SMALLEST_ENTRY
@@ -27,6 +27,7 @@ from workbench.record.batch_validity import entry_crc
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import ColumnBuilder, RecordColumns
 from workbench.record.compression import Arena, DecompressionError, decompress_run
+from workbench.record.libraries import compiled_decoder
 from workbench.record.lz4_frame import WRITTEN_CHECKSUM
 from workbench.record.source import FileSource
 from workbench.record.windows import BatchWindows, Problem, Window
@@ -48,8 +49,6 @@ ALL_COLUMNS: Final = KEYS | VALUES | HEADERS
 LARGEST_EXPANSION: Final = 512 << 20  # bytes that one batch may decompress to
 _ARENA_RUN: Final = 1 << 20  # decompressed bytes that are decoded while they are in the cache
 _USUAL_RATIO: Final = 4  # of decompressed to compressed bytes; more makes outputs grow on the way
-# Codecs whose usual batches compiled code decompresses and decodes in one go.
-_COMPILED: Final = frozenset({LZ4, SNAPPY} if dispatch.COMPILED else ())
 _UNREADABLE: Final = (-1, -1)  # span of a batch that was left out
 _LARGE_RECORD: Final = 256  # bytes from which it pays to move values within the window
 _CHUNK_BYTES: Final = 6 << 20  # decompressed bytes after which a chunk is handed on
@@ -238,9 +237,10 @@ class RecordReader:
         while done < len(rows):
             if not chunk.builder.record_count:
                 chunk.builder.expect(*_guess(rows[done:]))
-            if magic == 2 and codec in _COMPILED:
+            library = compiled_decoder(codec) if magic == 2 else None
+            if library is not None:
                 task = _Task(window.data, spans, rows, self._options, first - chunk.first_row)
-                behind = self._decode_usual(task, places, done, chunk.builder)
+                behind = self._decode_usual(task, places, done, library, chunk.builder)
                 if behind > done:
                     done = behind
                     yield first + done
@@ -266,7 +266,12 @@ class RecordReader:
             yield first + done
 
     def _decode_usual(
-        self, task: "_Task", places: npt.NDArray[np.int64], first: int, builder: ColumnBuilder
+        self,
+        task: "_Task",
+        places: npt.NDArray[np.int64],
+        first: int,
+        library: tuple[int, int],
+        builder: ColumnBuilder,
     ) -> int:
         """Decompress and decode rows from ``first`` on, in one call of compiled code.
 
@@ -277,13 +282,16 @@ class RecordReader:
         from workbench.kernels.packed import decode_packed
 
         before, codec = builder.record_count, int(task.rows[0]["codec"])
+        source = task.data.view()
+        source.setflags(write=False)  # as in lz4_frame: one compiled version for all sources
         out = builder.reserve(0, 0)
         while True:
             first, code, position = decode_packed(
-                task.data,
+                source,
                 places,
-                (first, codec, WRITTEN_CHECKSUM, task.options),
-                (LARGEST_EXPANSION, max(_CHUNK_BYTES - builder.byte_count, 1)),
+                (first, codec, task.options),
+                (LARGEST_EXPANSION, max(_CHUNK_BYTES - builder.byte_count, 1), WRITTEN_CHECKSUM),
+                library,
                 self._arena.data,
                 task.spans,
                 task.rows,
