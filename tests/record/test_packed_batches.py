@@ -1,4 +1,4 @@
-"""lz4, snappy and zstd batches decoded in one go: as if decompressed first and decoded then."""
+"""Compressed batches decoded in one go: as if decompressed first and decoded then."""
 
 import random
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from tests.naive import Record, batch
 from tests.record.reading import Outcome, read
 from workbench.kernels.dispatch import COMPILED
-from workbench.layout.attributes import LZ4, NONE, SNAPPY, ZSTD
+from workbench.layout.attributes import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from workbench.layout.batch_header import BATCH_HEADER_SIZE
 from workbench.record import reader
 from workbench.record.source import FileSource
@@ -44,10 +44,10 @@ def cut(entry: bytes, rng: random.Random) -> bytes:
 
 
 def some_log(rng: random.Random) -> bytes:
-    main = rng.choice((LZ4, SNAPPY, ZSTD))
+    main = rng.choice((GZIP, LZ4, SNAPPY, ZSTD))
     entries = []
     for at in range(rng.randrange(1, 40)):
-        codec = rng.choices((main, NONE, LZ4, SNAPPY, ZSTD), (12, 1, 1, 1, 1))[0]
+        codec = rng.choices((main, NONE, GZIP, LZ4, SNAPPY, ZSTD), (12, 1, 1, 1, 1, 1))[0]
         entry = some_batch(rng, 100 * at, codec)
         entries.append(cut(entry, rng) if rng.random() < 0.1 else entry)
     return b"".join(entries)
@@ -70,7 +70,7 @@ def test_batches_decoded_in_one_go_give_the_same_records_and_problems(
     assert told(at_once) == told(one_by_one)
 
 
-@pytest.mark.parametrize("codec", [LZ4, SNAPPY, ZSTD])
+@pytest.mark.parametrize("codec", [GZIP, LZ4, SNAPPY, ZSTD])
 def test_batches_that_expand_much_come_in_several_chunks(tmp_path: Path, codec: int) -> None:
     entries = [
         batch([Record(at, 0, None, bytes(400_000), ())], codec, base_offset=at) for at in range(64)

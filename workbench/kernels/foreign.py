@@ -63,3 +63,16 @@ def call_zstd(
         )
 
     return types.int64(*(types.int64,) * 6), codegen
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def call_inflate(_typing_context: Any, _function: Any, _state: Any) -> Any:
+    """Call ``int f(struct inflate_state* state)``."""
+
+    def codegen(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        function, state = arguments
+        kind = ir.FunctionType(_I32, [_POINTER])
+        pointer = builder.inttoptr(function, kind.as_pointer())
+        return builder.sext(builder.call(pointer, [builder.inttoptr(state, _POINTER)]), _I64)
+
+    return types.int64(*(types.int64,) * 2), codegen

@@ -13,11 +13,12 @@ import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
 from workbench.kernels.decode import decode_records
+from workbench.kernels.gzip import decode_members
 from workbench.kernels.lz4 import decode_frames
 from workbench.kernels.outputs import VALUE_BYTES, VALUES, RecordOutputs, Rows
 from workbench.kernels.snappy import decode_streams
 from workbench.kernels.zstd import decode_zstd
-from workbench.layout.attributes import LZ4, SNAPPY
+from workbench.layout.attributes import GZIP, LZ4, SNAPPY
 from workbench.layout.problems import OK
 
 _GAP: Final = 64  # bytes between values and what they are moved from; see `decode.decode_records`
@@ -29,7 +30,7 @@ def decode_packed(
     places: npt.NDArray[np.int64],
     task: tuple[int, int, int],
     limits: tuple[int, int, int],
-    library: tuple[int, int],
+    library: tuple[int, int, int],
     room: npt.NDArray[np.uint8],
     spans: npt.NDArray[np.int64],
     rows: Rows,
@@ -40,11 +41,11 @@ def decode_packed(
     Args:
         source: uint8[n], C-contiguous; what the compressed records lie in.
         places: int64[m, 2], C-contiguous; where those of each batch start and end in ``source``.
-        task: batch to start with; LZ4, SNAPPY or ZSTD; sum of KEYS, VALUES and HEADERS.
+        task: batch to start with; the codec; sum of KEYS, VALUES and HEADERS.
         limits: bytes that one batch may expand to; bytes in all after which to stop; the checksum
             of an lz4 header.
         library: addresses of the codec's function and of what it keeps between calls; see
-            `lz4.decode_frames` and `zstd.decode_zstd`.
+            `gzip.decode_members`, `lz4.decode_frames` and `zstd.decode_zstd`.
         room: uint8[capacity], C-contiguous: for decompressed bytes where values are not wanted.
         spans: int64[m, 2]: where the bytes of a batch that was decoded last start and end.
         rows: BATCH_ROW[m], the batches' headers.
@@ -73,6 +74,8 @@ def decode_packed(
             )
         elif codec == SNAPPY:
             last, end = decode_streams(source, places, first, target, start, bounds, spans)
+        elif codec == GZIP:
+            last, end = decode_members(source, places, first, target, start, bounds, library, spans)
         else:
             last, end = decode_zstd(source, places, first, target, start, bounds, library, spans)
         if last == first:

@@ -54,7 +54,7 @@ def compile_kernels() -> None:
 
         source = np.frombuffer(bytes(8), np.uint8)
         task = (0, 0, 0)
-        decode_packed(source, spans[:0], task, (0, 0, 0), (0, 0), data, spans, rows, out)
+        decode_packed(source, spans[:0], task, task, task, data, spans, rows, out)
 
 
 def _compile_compaction(
@@ -73,6 +73,7 @@ def _compile_compaction(
 
 
 def _compile_codecs(target: npt.NDArray[np.uint8], places: npt.NDArray[np.int64]) -> None:
+    from workbench.kernels.gzip import decode_members
     from workbench.kernels.lz4 import decode_blocks, decode_frames
     from workbench.kernels.snappy import decode_streams
     from workbench.kernels.zstd import decode_zstd
@@ -80,7 +81,8 @@ def _compile_codecs(target: npt.NDArray[np.uint8], places: npt.NDArray[np.int64]
     source = np.frombuffer(bytes(8), np.uint8)
     decode_blocks(source, 0, 0, target, 0, 0, 0)
     decode_frames(source, places[:0], 0, target, 0, (0, 0, 0), 0, places[:0])
-    decode_zstd(source, places[:0], 0, target, 0, (0, 0, 0), (0, 0), places[:0])
+    decode_members(source, places[:0], 0, target, 0, (0, 0, 0), (0, 0, 0), places[:0])
+    decode_zstd(source, places[:0], 0, target, 0, (0, 0, 0), (0, 0, 0), places[:0])
     decode_streams(source, places[:0], 0, target, 0, (0, 0, 0), places[:0])
 
 

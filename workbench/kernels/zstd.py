@@ -19,7 +19,7 @@ def decode_zstd(
     target: npt.NDArray[np.uint8],
     used: int,
     limits: tuple[int, int, int],
-    library: tuple[int, int],
+    library: tuple[int, int, int],
     spans: npt.NDArray[np.int64],
 ) -> tuple[int, int]:
     """Decode what each place holds, frames that end where it does.
@@ -33,7 +33,8 @@ def decode_zstd(
         used: position in ``target`` to fill from.
         limits: bytes that one place may expand to; position in ``target`` after which to stop;
             what other codecs need.
-        library: addresses of `ZSTD_decompressDCtx` and of a context that no other thread uses.
+        library: addresses of `ZSTD_decompressDCtx` and of a context that no other thread uses;
+            what other codecs need.
         spans: int64[m, 2]; filled for each place decoded: where it starts and ends in ``target``.
 
     Returns:
@@ -42,7 +43,7 @@ def decode_zstd(
     """
     base, start = address_of(source), address_of(target)
     largest, enough, _ = limits
-    function, state = library
+    function, state, _ = library
     for index in range(first, len(places)):
         if used >= enough or places[index, 0] < 0:
             return index, used

@@ -1,20 +1,30 @@
 """Addresses of C functions in the codecs' wheels, for kernels that call them without Python.
 
-The wheels of lz4 and zstandard hold their C library, and most builds show its functions. Where one
-does not, the address is 0 and others do the work: our own kernel for lz4, the Python calls of
-zstandard.
+The wheels of isal, lz4 and zstandard hold their C library, and most builds show its functions.
+Where one does not, others do the work: our own kernel for lz4, the Python calls of the wheels.
 """
 
 import ctypes
 import importlib.util
 import threading
 import weakref
+import zlib
+from collections.abc import Callable
 from functools import cache
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
 
 from workbench.kernels.dispatch import COMPILED
-from workbench.layout.attributes import LZ4, SNAPPY, ZSTD
+from workbench.layout.attributes import GZIP, LZ4, SNAPPY, ZSTD
 
+Library = tuple[int, int, int]
+"""A function, what it keeps between calls, and a second function, as a kernel wants them."""
+
+_NOTHING: Final = (0, 0, 0)
+_LZ4: Final = "lz4.block._block"
+_ZSTD: Final = "zstandard._cffi"
+_ISAL: Final = "isal.isal_zlib"
 _THREAD: Final = threading.local()
 
 
@@ -28,7 +38,9 @@ def _library(module: str) -> ctypes.CDLL | None:
         return None
 
 
+@cache
 def _address(module: str, name: str) -> int:
+    """Return the address of a function; 0: there is none."""
     try:
         function = getattr(_library(module), name)
     except AttributeError:
@@ -36,43 +48,74 @@ def _address(module: str, name: str) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-@cache
 def lz4_decoder() -> int:
     """Return the address of `LZ4_decompress_safe`; 0: there is none."""
-    return _address("lz4.block._block", "LZ4_decompress_safe") if COMPILED else 0
+    return _address(_LZ4, "LZ4_decompress_safe")
 
 
-class _State:
+def compiled_decoder(codec: int) -> Library | None:
+    """Return the library that `kernels.packed.decode_packed` takes for a codec, for this thread.
+
+    None: batches of that codec are decompressed one by one.
+    """
+    if not COMPILED:
+        return None
+    if codec == LZ4:
+        return lz4_decoder(), 0, 0
+    if codec == SNAPPY:  # all of it is ours
+        return _NOTHING
+    make = _MAKERS.get(codec)
+    if make is None:
+        return None
+    made: dict[int, tuple[Library | None, Any]] = _THREAD.__dict__.setdefault("decoders", {})
+    if codec not in made:
+        made[codec] = make()
+    return made[codec][0]
+
+
+class _ZstdContext:
     """A context of libzstd; freed with the thread that it belongs to."""
 
-    def __init__(self, library: ctypes.CDLL, kind: str) -> None:
-        make, free = library[f"ZSTD_create{kind}"], library[f"ZSTD_free{kind}"]
+    def __init__(self, library: ctypes.CDLL) -> None:
+        make, free = library.ZSTD_createDCtx, library.ZSTD_freeDCtx
         make.restype, free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
         self.address: int = make() or 0
         weakref.finalize(self, free, self.address)
 
 
-@cache
-def _zstd_decoder() -> int:
-    return _address("zstandard._cffi", "ZSTD_decompressDCtx") if COMPILED else 0
+def _zstd_decoder() -> tuple[Library | None, Any]:
+    """Return libzstd, and what has to live as long as it is used."""
+    library, function = _library(_ZSTD), _address(_ZSTD, "ZSTD_decompressDCtx")
+    if library is None or not function:
+        return None, None
+    context = _ZstdContext(library)
+    return ((function, context.address, 0), context) if context.address else (None, None)
 
 
-def zstd_decoder() -> tuple[int, int]:
-    """Return the addresses of `ZSTD_decompressDCtx` and of this thread's context; 0: none."""
-    function, library = _zstd_decoder(), _library("zstandard._cffi")
-    if not function or library is None:
-        return 0, 0
-    state = getattr(_THREAD, "decoder", None)
-    if state is None:
-        state = _THREAD.decoder = _State(library, "DCtx")
-    return (function, state.address) if state.address else (0, 0)
+def _gzip_decoder() -> tuple[Library | None, Any]:
+    """Return ISA-L, and what has to live as long as it is used.
+
+    Its state is a struct whose places we know of one version: it has to read a member rightly.
+    """
+    from workbench.kernels.gzip import STATE_SIZE, decode_members
+
+    inflate, reset = (_address(_ISAL, f"isal_inflate{name}") for name in ("", "_reset"))
+    if not inflate or not reset:
+        return None, None
+    state = np.zeros(STATE_SIZE, np.uint8)
+    library = (inflate, state.ctypes.data, reset)
+    content = bytes(range(256)) * 4
+    stream = zlib.compressobj(wbits=31)
+    source = np.frombuffer(stream.compress(content) + stream.flush(), np.uint8)
+    target, spans = np.zeros(2 * len(content), np.uint8), np.zeros((1, 2), np.int64)
+    places = np.array([[0, len(source)]])
+    limits = (len(content), len(target), 0)
+    _, used = decode_members(source, places, 0, target, 0, limits, library, spans)
+    is_right = target[:used].tobytes() == content
+    return (library, state) if is_right else (None, None)
 
 
-def compiled_decoder(codec: int) -> tuple[int, int] | None:
-    """Return the library of `kernels.packed.decode_packed` for a codec; None: it knows no such."""
-    if codec == LZ4 and COMPILED:
-        return lz4_decoder(), 0
-    if codec == SNAPPY and COMPILED:
-        return 0, 0
-    library = zstd_decoder() if codec == ZSTD else (0, 0)
-    return library if library[0] else None
+_MAKERS: Final[dict[int, Callable[[], tuple[Library | None, Any]]]] = {
+    GZIP: _gzip_decoder,
+    ZSTD: _zstd_decoder,
+}

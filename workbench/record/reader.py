@@ -270,7 +270,7 @@ class RecordReader:
         task: "_Task",
         places: npt.NDArray[np.int64],
         first: int,
-        library: tuple[int, int],
+        library: tuple[int, int, int],
         builder: ColumnBuilder,
     ) -> int:
         """Decompress and decode rows from ``first`` on, in one call of compiled code.
