@@ -363,7 +363,7 @@ def test_buffers_rate_and_backoff_are_changed_while_it_works(tmp_path: Path) -> 
             "log.cleaner.backoff.ms": 100,
         }
     )
-    assert CleanerConfig.of(logs.cleaner.config) == CleanerConfig(4 << 20, 0.5, 1 << 18)
+    assert CleanerConfig.of(logs.cleaner.config) == CleanerConfig(4 << 20, 0.5, 1 << 19)
     assert logs.cleaner.throttler.desired_rate == 1e9
     logs.clock.advance(1)
     log = logs.dirty("orders-1", 0, 5)

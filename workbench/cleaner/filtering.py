@@ -24,6 +24,7 @@ from workbench.record.retaining import Decided, Retainer
 Bytes = npt.NDArray[np.uint8]
 
 _CREATE_TIME: Final = "CreateTime"
+_NO_KEY: Final = np.uint8(Reason.NO_KEY)  # compared with arrays: a member would make them int64
 
 
 class Filtered(NamedTuple):
@@ -120,7 +121,7 @@ class Filter:
         self._max_offset = max(self._max_offset, decided.max_offset)
         self._stats.messages_read += count
         self._stats.messages_written += decided.kept
-        self._stats.invalid_messages_read += int(np.count_nonzero(decided.reasons == Reason.NO_KEY))
+        self._stats.invalid_messages_read += int(np.count_nonzero(decided.reasons == _NO_KEY))
         if self._decisions is not None:
             offsets = located.places["offset"]
             self._decisions.add_records(offsets, decided.reasons, decided.newer_offsets)

@@ -51,9 +51,11 @@ def compile_kernels() -> None:
     if dispatch.COMPILED:
         _compile_codecs(data, spans)
         from workbench.kernels.packed import decode_packed
+        from workbench.kernels.packing import pack_batches
 
         source = np.frombuffer(bytes(8), np.uint8)
         task = (0, 0, 0)
+        pack_batches(data, 0, 0, task, np.zeros(1, BATCH_OUTCOME), 0, 0, data, 0)
         decode_packed(source, spans[:0], task, task, task, data, spans, rows, out)
 
 

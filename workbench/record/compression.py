@@ -17,6 +17,7 @@ import numpy.typing as npt
 from workbench.layout.attributes import GZIP, LZ4, NONE, SNAPPY, ZSTD, codec_name
 from workbench.record import gzip_stream, lz4_frame, xerial_snappy, zstd_frame
 from workbench.record.arena import Arena, DecompressionError
+from workbench.record.libraries import compiled_decoder
 
 __all__ = [
     "Arena",
@@ -144,6 +145,33 @@ def decompress_run(
     return index, failures
 
 
+def _compiled_run(
+    codec: int,
+    data: npt.NDArray[np.uint8],
+    places: npt.NDArray[np.int64],
+    arena: Arena,
+    spans: npt.NDArray[np.int64],
+    limits: tuple[int, int, int],
+) -> int:
+    """Append usual batches of gzip or zstd, in one call of compiled code where there is a library.
+
+    Arguments and answer are those of `lz4_frame.decompress_run`.
+    """
+    library = compiled_decoder(codec)
+    if library is None:
+        return _read_small_run(codec, data, places, arena, spans, limits)
+    from workbench.kernels.gzip import decode_members
+    from workbench.kernels.zstd import decode_zstd
+
+    _, largest, enough = limits
+    decode = decode_members if codec == GZIP else decode_zstd
+    source = data.view()
+    source.setflags(write=False)  # as in lz4_frame: one compiled version for all sources
+    bounds = (largest, enough, 0)
+    count, arena.used = decode(source, places, 0, arena.data, arena.used, bounds, library, spans)
+    return int(count)
+
+
 def _read_small_run(
     codec: int,
     data: npt.NDArray[np.uint8],
@@ -185,10 +213,10 @@ def _read_small_run(
 
 # What reads usual batches one after the other, and stops at one that is not: for `decompress_into`.
 _USUAL_RUNS: Final[dict[int, Callable[..., int]]] = {
-    GZIP: partial(_read_small_run, GZIP),
+    GZIP: partial(_compiled_run, GZIP),
     LZ4: lz4_frame.decompress_run,
     SNAPPY: xerial_snappy.decompress_run,
-    ZSTD: partial(_read_small_run, ZSTD),
+    ZSTD: partial(_compiled_run, ZSTD),
 }
 
 

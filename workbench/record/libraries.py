@@ -25,6 +25,7 @@ _NOTHING: Final = (0, 0, 0)
 _LZ4: Final = "lz4.block._block"
 _ZSTD: Final = "zstandard._cffi"
 _ISAL: Final = "isal.isal_zlib"
+_CONTENT_SIZE_FLAG: Final = 200  # ZSTD_c_contentSizeFlag
 _THREAD: Final = threading.local()
 
 
@@ -67,33 +68,69 @@ def compiled_decoder(codec: int) -> Library | None:
     make = _MAKERS.get(codec)
     if make is None:
         return None
-    made: dict[int, tuple[Library | None, Any]] = _THREAD.__dict__.setdefault("decoders", {})
-    if codec not in made:
-        made[codec] = make()
-    return made[codec][0]
+    return _of_this_thread(codec, make)
+
+
+def compiled_encoder(codec: int) -> Library | None:
+    """Return the library that `kernels.packing.pack_batches` takes for a codec, for this thread.
+
+    It compresses with the codec's default level. None: batches are compressed one by one.
+    """
+    if not COMPILED:
+        return None
+    if codec == LZ4:
+        function = _address(_LZ4, "LZ4_compress_default")
+        return (function, 0, 0) if function else None
+    return _of_this_thread(-codec, _zstd_encoder) if codec == ZSTD else None
+
+
+Made = tuple[Library | None, Any]
+"""A library, and what has to live as long as it is used."""
+
+
+def _of_this_thread(key: int, make: Callable[[], Made]) -> Library | None:
+    """Return a library with a state that belongs to this thread."""
+    made: dict[int, Made] = _THREAD.__dict__.setdefault("made", {})
+    if key not in made:
+        made[key] = make()
+    return made[key][0]
 
 
 class _ZstdContext:
-    """A context of libzstd; freed with the thread that it belongs to."""
+    """A context of libzstd, `DCtx` or `CCtx`; freed with the thread that it belongs to."""
 
-    def __init__(self, library: ctypes.CDLL) -> None:
-        make, free = library.ZSTD_createDCtx, library.ZSTD_freeDCtx
+    def __init__(self, library: ctypes.CDLL, kind: str) -> None:
+        make, free = library[f"ZSTD_create{kind}"], library[f"ZSTD_free{kind}"]
         make.restype, free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
         self.address: int = make() or 0
         weakref.finalize(self, free, self.address)
 
 
-def _zstd_decoder() -> tuple[Library | None, Any]:
-    """Return libzstd, and what has to live as long as it is used."""
+def _zstd_decoder() -> Made:
     library, function = _library(_ZSTD), _address(_ZSTD, "ZSTD_decompressDCtx")
     if library is None or not function:
         return None, None
-    context = _ZstdContext(library)
+    context = _ZstdContext(library, "DCtx")
     return ((function, context.address, 0), context) if context.address else (None, None)
 
 
-def _gzip_decoder() -> tuple[Library | None, Any]:
-    """Return ISA-L, and what has to live as long as it is used.
+def _zstd_encoder() -> Made:
+    """Return what compresses with level 3 and, as the stream that Kafka writes, no content size."""
+    library, function = _library(_ZSTD), _address(_ZSTD, "ZSTD_compress2")
+    if library is None or not function:
+        return None, None
+    context = _ZstdContext(library, "CCtx")
+    if not context.address:
+        return None, None
+    setter = library.ZSTD_CCtx_setParameter
+    setter.argtypes, setter.restype = (ctypes.c_void_p, ctypes.c_int, ctypes.c_int), ctypes.c_size_t
+    if setter(context.address, _CONTENT_SIZE_FLAG, 0):
+        return None, None
+    return (function, context.address, 0), context
+
+
+def _gzip_decoder() -> Made:
+    """Return ISA-L.
 
     Its state is a struct whose places we know of one version: it has to read a member rightly.
     """
@@ -115,7 +152,7 @@ def _gzip_decoder() -> tuple[Library | None, Any]:
     return (library, state) if is_right else (None, None)
 
 
-_MAKERS: Final[dict[int, Callable[[], tuple[Library | None, Any]]]] = {
+_MAKERS: Final[dict[int, Callable[[], Made]]] = {
     GZIP: _gzip_decoder,
     ZSTD: _zstd_decoder,
 }

@@ -17,9 +17,11 @@ from workbench.layout.attributes import NONE
 from workbench.layout.batch_header import BATCH_HEADER_SIZE
 from workbench.layout.compaction import REBUILT
 from workbench.record.compression import compress
+from workbench.record.libraries import Library, compiled_encoder
 from workbench.record.locating import Located
 
 _MOST_GROWTH: Final = 16  # bytes that a record may take more: a longer timestamp delta and length
+_MOST_FRAMING: Final = 128  # bytes that a frame may add to what does not compress
 
 Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
@@ -168,28 +170,50 @@ class Retainer:
 
     def _compress(self, rows: Rows, outcomes: Rows, first: int, last: int) -> None:
         """Write batches whose records are to be compressed, or were copied compressed."""
-        codec, at, filled = int(rows[first]["codec"]), 0, self._filled
-        plain, out = memoryview(self._plain), memoryview(self._out)
-        sizes = outcomes["new_size"][first:last]
-        verdicts = outcomes["verdict"][first:last].tolist()
-        for index, (size, verdict) in enumerate(zip(sizes.tolist(), verdicts, strict=True)):
-            if not size:
-                continue
-            start, head = filled, at + BATCH_HEADER_SIZE
-            records = plain[head : at + size]
-            if verdict == REBUILT:
-                records = memoryview(compress(codec, records, 2))
-            filled += BATCH_HEADER_SIZE + len(records)
-            if filled > len(out):  # what does not compress grows a little
-                self._out = _with_room(self._out, start, filled - start)
-                out = memoryview(self._out)
-            out[start : start + BATCH_HEADER_SIZE] = plain[at:head]
-            out[start + BATCH_HEADER_SIZE : filled] = records
-            if verdict == REBUILT:
-                dispatch.seal_batch(self._out, start, filled)
-                sizes[index] = filled - start
-            at += size
-        self._filled = filled
+        codec, at = int(rows[first]["codec"]), 0
+        library = compiled_encoder(codec)
+        if library is not None:
+            sizes = outcomes["new_size"][first:last]  # and a little that some codecs may add
+            room = int(sizes.sum()) + int(sizes.sum()) // 64 + _MOST_FRAMING * (last - first)
+            self._out = _with_room(self._out, self._filled, room)
+        while first < last:
+            if library is not None:
+                at, first = self._pack(codec, library, outcomes, first, last, at)
+            if first < last:
+                at = self._compress_one(codec, outcomes[first : first + 1], at)
+                first += 1
+
+    def _pack(
+        self, codec: int, library: Library, outcomes: Rows, first: int, last: int, at: int
+    ) -> tuple[int, int]:
+        """Write batches in one call of compiled code; return the place and the row behind them."""
+        from workbench.kernels.packing import pack_batches
+
+        self._filled, at, first = pack_batches(
+            self._plain, at, codec, library, outcomes, first, last, self._out, self._filled
+        )
+        return at, first
+
+    def _compress_one(self, codec: int, outcome: Rows, at: int) -> int:
+        """Write one batch; return where the next one is."""
+        size = int(outcome["new_size"][0])
+        if not size:
+            return at
+        start, head = self._filled, at + BATCH_HEADER_SIZE
+        records: Any = memoryview(self._plain)[head : at + size]
+        is_rebuilt = outcome["verdict"][0] == REBUILT
+        if is_rebuilt:
+            records = compress(codec, records, 2)
+        end = start + BATCH_HEADER_SIZE + len(records)
+        self._out = _with_room(self._out, start, end - start)
+        out = memoryview(self._out)
+        out[start : start + BATCH_HEADER_SIZE] = memoryview(self._plain)[at:head]
+        out[start + BATCH_HEADER_SIZE : end] = records
+        if is_rebuilt:
+            dispatch.seal_batch(self._out, start, end)
+            outcome["new_size"] = end - start
+        self._filled = end
+        return at + size
 
 
 def _with_room(memory: Bytes, filled: int, size: int) -> Bytes:
