@@ -134,7 +134,7 @@ def assert_strict(found: bytes | None, wanted: bytes | None) -> None:
     """What is read is what the plain reader reads.
 
     The lz4 library lets a distance of 0 pass, as Kafka does, which calls it too. Where our kernel
-    is not compiled, a block whose last literals are too few, which no compressor writes, is refused.
+    is not compiled, a block whose last literals are too few is refused; no compressor writes such.
     """
     if isinstance(wanted, Unsure):
         assert found is None or len(found) == len(wanted)

@@ -186,11 +186,11 @@ def _codecs() -> Check:
                 broken.append(f"{name}: other bytes")
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it is what is asked
             broken.append(f"{name}: {error}")
-    versions = {name: _version(name) for name in ("cramjam", "isal", "zstandard")}
+    versions = {name: _version(name) for name in ("cramjam", "isal", "lz4", "zstandard")}
     found = ", ".join(f"{name} {version or 'missing'}" for name, version in versions.items())
     if broken:
         return Check("codecs", "error", f"{found}; {'; '.join(broken)}", _INSTALL)
-    slow = [name for name in ("isal", "zstandard") if versions[name] is None]
+    slow = [name for name in ("isal", "lz4", "zstandard") if versions[name] is None]
     if slow and platform.python_implementation() == "CPython":
         return Check("codecs", "warning", f"{found}: slower", f"pip install {' '.join(slow)}")
     return Check("codecs", "ok", found)
