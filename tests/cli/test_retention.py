@@ -70,3 +70,16 @@ def test_time_and_target_must_be_told(data: Path, tmp_path: Path) -> None:
     assert run("retention", data, "--to", tmp_path / "out").code == 3
     assert run("retention", data, "--now", "5").code == 3
     assert run("retention", data, "--now", "tomorrow", "--dry-run").code == 3
+
+
+def test_what_the_metadata_tell_of_topics_counts() -> None:
+    """A compacted topic keeps its segments, though nobody says with --set that it is one."""
+    shop = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
+    options = ("--now", "2030-01-01T00:00:00Z", "--dry-run", "--json")
+    fates = run("retention", shop, *options).json["segments"]
+    gone = {fate["partition"] for fate in fates if fate["is_deleted"]}
+    assert gone >= {"orders-0", "clicks-0"}
+    assert not [name for name in gone if name.startswith("customers")]
+    given = run("retention", shop, *options, "--set", "customers:cleanup.policy=delete")
+    gone = {fate["partition"] for fate in given.json["segments"] if fate["is_deleted"]}
+    assert gone >= {"customers-0", "customers-1"}

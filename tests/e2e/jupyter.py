@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import time
@@ -12,11 +13,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page
+import pytest
+from playwright.sync_api import Locator, Page
 
+from notebooks.build import sources
+from tests.browser.bridge import chromium
 from workbench.cli.lab import TOUR, Tour, lab_command, lab_environment
 
 STARTS_WITHIN_S = 90
+PROJECT = Path(__file__).parents[2]
+SHOTS = PROJECT / "build" / "screenshots"
+NOT_OURS = ("favicon", "service-worker", "Failed to load resource")  # of what a page complains of
 
 _STATUS = """async () => {
   const app = window.jupyterapp;
@@ -99,6 +106,40 @@ def jupyterlab(notebooks: Path, home: Path, directory: Path | None) -> Iterator[
             process.wait(20)
 
 
+@contextmanager
+def notebook_page(
+    folders: pytest.TempPathFactory, names: tuple[str, ...]
+) -> Iterator[tuple[Page, str]]:
+    """Start JupyterLab with copies of some notebooks; yields a page and the address.
+
+    At the end, no script on the page may have complained, and nothing asked for another machine.
+    """
+    errors: list[str] = []
+    home = folders.mktemp("jupyter")
+    work = home / "work" / "notebooks"
+    work.mkdir(parents=True)
+    for source in sources():
+        if source.stem in names:
+            shutil.copy(source.with_suffix(".ipynb"), work)
+    (home / "work" / "sample_data").symlink_to(PROJECT / "sample_data")
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    with (
+        jupyterlab(work, home, None) as address,
+        chromium(folders.mktemp("profile"), width=1360, height=1000) as context,
+    ):
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+        page.on("request", lambda request: _stay_local(request.url, errors))
+        yield page, address
+    assert not [each for each in errors if not any(word in each for word in NOT_OURS)]
+
+
+def _stay_local(url: str, errors: list[str]) -> None:
+    if not url.startswith(("http://127.0.0.1:", "data:", "blob:", "about:")):
+        errors.append(f"a request to {url}")
+
+
 def _wait_for(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
     end = time.monotonic() + STARTS_WITHIN_S
     while time.monotonic() < end:
@@ -146,3 +187,15 @@ class Notebook:
                 return
             self.page.wait_for_timeout(50)
         raise AssertionError(problem)
+
+    def in_sight(self, selector: str, title: str = "") -> Locator:
+        """What a selector finds, scrolled into sight: what is not, JupyterLab takes away."""
+        found = self.page.locator(selector).filter(has_text=title).first
+        self.page.mouse.move(680, 600)
+        for _ in range(60):
+            if found.count() and found.is_visible():
+                break
+            self.page.mouse.wheel(0, 500)
+            self.page.wait_for_timeout(100)
+        found.scroll_into_view_if_needed()
+        return found

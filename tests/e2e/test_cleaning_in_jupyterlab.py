@@ -1,65 +1,30 @@
-"""The notebooks on compaction in JupyterLab, driven by a real browser."""
+"""The notebooks on compaction and retention in JupyterLab, driven by a real browser."""
 
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from notebooks.build import sources
-from tests.browser.bridge import chromium
-from tests.e2e.jupyter import Notebook, jupyterlab
+from tests.e2e.jupyter import SHOTS, Notebook, notebook_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
-PROJECT = Path(__file__).parents[2]
-SHOTS = PROJECT / "build" / "screenshots"
-NOT_OURS = ("favicon", "service-worker", "Failed to load resource")
 COMPACTION, WHY = "04_step_through_a_compaction", "03_why_was_it_not_compacted"
+RETENTION = "05_retention"
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, str]]:
     """A page, and the address of a JupyterLab with the notebooks."""
-    errors: list[str] = []
-    home = tmp_path_factory.mktemp("jupyter")
-    work = home / "work" / "notebooks"
-    work.mkdir(parents=True)
-    for source in sources():
-        if source.stem in {COMPACTION, WHY}:
-            shutil.copy(source.with_suffix(".ipynb"), work)
-    (home / "work" / "sample_data").symlink_to(PROJECT / "sample_data")
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    with (
-        jupyterlab(work, home, None) as address,
-        chromium(tmp_path_factory.mktemp("profile"), width=1360, height=1000) as context,
-    ):
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
-        yield page, address
-    assert not [each for each in errors if not any(word in each for word in NOT_OURS)]
-
-
-def in_sight(notebook: Notebook, title: str) -> Locator:
-    """A player, scrolled into sight; JupyterLab takes cells off the page that are not."""
-    found = notebook.page.locator(".klw-player").filter(has_text=title).first
-    for _ in range(60):
-        if found.count() and found.is_visible():
-            break
-        notebook.page.mouse.wheel(0, 500)
-        notebook.page.wait_for_timeout(100)
-    found.scroll_into_view_if_needed()
-    return found
+    with notebook_page(tmp_path_factory, (COMPACTION, WHY, RETENTION)) as found:
+        yield found
 
 
 def test_a_compaction_is_played_and_agrees_with_what_was_done(pages: tuple[Page, str]) -> None:
     notebook = Notebook(*pages, f"{COMPACTION}.ipynb")
     notebook.run_all()
     page = notebook.page
-    page.mouse.move(680, 600)
-    player = in_sight(notebook, "Clean prices-0")
+    player = notebook.in_sight(".klw-player", "Clean prices-0")
     player.get_by_role("button", name="First step").click()
     notebook.until(lambda: notebook.value("player.at") == 0, "the first step is not shown")
     player.focus()
@@ -87,14 +52,7 @@ def test_the_cleaners_view_and_the_explorer_follow_each_other(pages: tuple[Page,
     notebook = Notebook(*pages, f"{WHY}.ipynb")
     notebook.run_all()
     page = notebook.page
-    page.mouse.move(680, 600)
-    view = page.locator(".klw-cleaner").first
-    for _ in range(40):
-        if view.count() and view.is_visible():
-            break
-        page.mouse.wheel(0, 400)
-        page.wait_for_timeout(100)
-    view.scroll_into_view_if_needed()
+    view = notebook.in_sight(".klw-cleaner")
     view.locator(".klw-region").nth(4).click()
     notebook.until(
         lambda: notebook.value("explorer.selected")["segment"] == 1055,
@@ -103,3 +61,24 @@ def test_the_cleaners_view_and_the_explorer_follow_each_other(pages: tuple[Page,
     page.screenshot(path=SHOTS / "notebook-why.png")
     notebook.run("explorer.selected = {'partition': PARTITION, 'segment': 608}")
     expect(view.locator('.klw-region[aria-selected="true"] b')).to_have_text("608")
+
+
+def test_a_reader_chooses_a_log_and_sees_why_its_segments_went(pages: tuple[Page, str]) -> None:
+    notebook = Notebook(*pages, f"{RETENTION}.ipynb")
+    notebook.run_all()
+    page = notebook.page
+    player = notebook.in_sight(".klw-player", "Retention")
+    expect(player).to_contain_text("future: 1 gone, by now")
+    expect(player.locator(".klw-now h4")).to_have_text("segment kept")
+    page.get_by_role("button", name="quiet", exact=True).click()
+    expect(player).to_contain_text("quiet: 3 gone, by now")
+    player.focus()
+    page.keyboard.press("Home")
+    notebook.until(lambda: notebook.value("player.at") == 0, "the first step is not shown")
+    steps = notebook.value("len(player.steps)")
+    assert steps == notebook.value("len(told['quiet'])")
+    expect(player.locator(".klw-place")).to_have_text(f"0 of {steps}")
+    page.keyboard.press("ArrowRight")
+    expect(player.locator(".klw-now")).to_contain_text("retention.ms")
+    page.wait_for_timeout(400)
+    page.screenshot(path=SHOTS / "notebook-retention.png")

@@ -1,51 +1,26 @@
 """The tour in JupyterLab, driven by a real browser: what a new user does first."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from notebooks.build import sources
-from tests.browser.bridge import chromium
-from tests.e2e.jupyter import Notebook, jupyterlab
+from tests.e2e.jupyter import SHOTS, Notebook, notebook_page
 from workbench.cli.lab import TOUR
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
-PROJECT = Path(__file__).parents[2]
-SHOTS = PROJECT / "build" / "screenshots"
-NOT_OURS = ("favicon", "service-worker", "Failed to load resource")
 MAP = ".klw-map canvas"
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    home = tmp_path_factory.mktemp("jupyter")
-    work = home / "work" / "notebooks"
-    work.mkdir(parents=True)
-    for source in sources():
-        shutil.copy(source.with_suffix(".ipynb"), work)
-    (home / "work" / "sample_data").symlink_to(PROJECT / "sample_data")
-    with jupyterlab(work, home, None) as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def tour(lab: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
+def tour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
     """The tour, open in a browser, with every cell run."""
-    errors: list[str] = []
-    with chromium(tmp_path_factory.mktemp("profile"), width=1360, height=1000) as context:
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
-        page.on("request", lambda request: _stay_local(request.url, errors))
-        notebook = Notebook(page, lab, TOUR)
+    with notebook_page(tmp_path_factory, (Path(TOUR).stem,)) as (page, address):
+        notebook = Notebook(page, address, TOUR)
         notebook.run_all()
-        SHOTS.mkdir(parents=True, exist_ok=True)
         yield notebook
-    assert not [each for each in errors if not any(word in each for word in NOT_OURS)]
 
 
 @pytest.fixture
@@ -56,11 +31,6 @@ def notebook(tour: Notebook) -> Notebook:
     tour.run("explorer.selected = {'partition': partition}")
     tour.until(lambda: tour.value("explorer.selected")["position"] is None, "no start")
     return tour
-
-
-def _stay_local(url: str, errors: list[str]) -> None:
-    if not url.startswith(("http://127.0.0.1:", "data:", "blob:", "about:")):
-        errors.append(f"a request to {url}")
 
 
 def test_click_a_batch_and_see_its_records(notebook: Notebook) -> None:

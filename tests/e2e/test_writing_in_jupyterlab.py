@@ -1,44 +1,24 @@
 """The notebook on how a log is written, in JupyterLab, driven by a real browser."""
 
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, expect
 
-from notebooks.build import sources
-from tests.browser.bridge import chromium
-from tests.e2e.jupyter import Notebook, jupyterlab
+from tests.e2e.jupyter import SHOTS, Notebook, notebook_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 NAME = "02_how_a_log_is_written"
-SHOTS = Path(__file__).parents[2] / "build" / "screenshots"
-NOT_OURS = ("favicon", "service-worker", "Failed to load resource")
 
 
 @pytest.fixture(scope="module")
 def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
     """The notebook, open in a browser, with every cell run."""
-    errors: list[str] = []
-    home = tmp_path_factory.mktemp("jupyter")
-    work = home / "work"
-    work.mkdir()
-    (source,) = [each for each in sources() if each.stem == NAME]
-    shutil.copy(source.with_suffix(".ipynb"), work)
-    with (
-        jupyterlab(work, home, None) as address,
-        chromium(tmp_path_factory.mktemp("profile"), width=1360, height=1000) as context,
-    ):
-        page = context.new_page()
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+    with notebook_page(tmp_path_factory, (NAME,)) as (page, address):
         notebook = Notebook(page, address, f"{NAME}.ipynb")
         notebook.run_all()
-        SHOTS.mkdir(parents=True, exist_ok=True)
         yield notebook
-    assert not [each for each in errors if not any(word in each for word in NOT_OURS)]
 
 
 def player(notebook: Notebook, title: str) -> Locator:

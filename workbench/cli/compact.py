@@ -8,9 +8,8 @@ from workbench.cli.changing import chosen_target, folder_count, loading, takes_t
 from workbench.cli.command import Command, as_json
 from workbench.cli.explaining import chosen_times, takes_rounds
 from workbench.cli.output import Size, plural, print_json, print_table
-from workbench.cli.settings import named_values, takes_settings
+from workbench.cli.settings import settings_for, takes_settings
 from workbench.inspection.listing import list_log_directories
-from workbench.loaders.dry_listing import settings_of
 from workbench.loaders.plan import choose_partitions
 from workbench.log_manager.compacting import Compaction, compact_directory
 from workbench.log_manager.copying import copy_log_directory
@@ -56,7 +55,7 @@ def command(
     moments = chosen_times(times, passes)
     listing = list_log_directories(path)
     choose_partitions(listing, topics or None, None)
-    found = settings_of(listing, named_values(settings))
+    found = settings_for(path, settings)
     if not in_place:
         copy_log_directory(path, where)
     with loading("loading", folder_count(where)) as advance:

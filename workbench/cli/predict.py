@@ -7,7 +7,7 @@ import click
 from workbench.cli.changing import loading
 from workbench.cli.command import Command, as_json
 from workbench.cli.output import cell, console, plural, print_json, print_table
-from workbench.cli.settings import read_settings, takes_settings
+from workbench.cli.settings import settings_for, takes_settings
 from workbench.log_directory import open_log_directory
 from workbench.log_manager.prediction import PartitionStart, StartupPrediction
 
@@ -61,12 +61,12 @@ def predict(
         LogDirectoryError: a path does not exist, or is no directory.
         ConfigError: a setting is wrong.
     """
-    config, topic_configs = read_settings(settings)
+    found = settings_for(paths, settings)
     logs = open_log_directory(paths)
     with loading("loading", len(logs)) as advance:
         return logs.predict_startup(
-            config,
-            topic_configs=topic_configs,
+            found.broker,
+            topic_configs=found.topic_configs,
             node_id=node_id,
             consumers=consumers,
             progress=advance,

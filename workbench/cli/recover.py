@@ -7,7 +7,7 @@ import click
 from workbench.cli.changing import chosen_target, folder_count, loading, takes_target
 from workbench.cli.command import Command, as_json
 from workbench.cli.output import cell, console, note, plural, print_json
-from workbench.cli.settings import read_settings, takes_settings
+from workbench.cli.settings import settings_for, takes_settings
 from workbench.log_manager.copying import copy_log_directory
 from workbench.log_manager.repair import Recovery, recover_directory
 
@@ -41,12 +41,16 @@ def command(
     With --json: an object with path, had_clean_shutdown and partitions.
     """
     where = chosen_target(path, target, in_place=in_place)
-    config, topic_configs = read_settings(settings)
+    found = settings_for(path, settings)
     if not in_place:
         copy_log_directory(path, where)
     with loading("recovering", folder_count(where)) as advance:
         recovery = recover_directory(
-            where, config, topic_configs=topic_configs, everything=full, progress=advance
+            where,
+            found.broker,
+            topic_configs=found.topic_configs,
+            everything=full,
+            progress=advance,
         )
     if as_json:
         print_json(_as_dict(recovery))

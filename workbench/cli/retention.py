@@ -8,7 +8,7 @@ import click
 from workbench.cli.changing import chosen_target, folder_count, loading, takes_target
 from workbench.cli.command import Command, as_json, read_time
 from workbench.cli.output import Size, plural, print_json, print_table, time_of
-from workbench.cli.settings import read_settings, takes_settings
+from workbench.cli.settings import settings_for, takes_settings
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL
 from workbench.log_manager.copying import copy_log_directory
@@ -39,13 +39,14 @@ def command(
 
     Ages count from the largest timestamp in a segment; where it has none from the time of its file,
     which the copy keeps. Logs with cleanup.policy=compact are left alone, as are those that brokers
-    keep for themselves. Without --set, Kafka's defaults count: seven days, any size.
+    keep for themselves. What neither --set nor __cluster_metadata tells is Kafka's default: seven
+    days, any size.
 
     Example: --set retention.ms=3600000 --set orders:retention.bytes=1000000
 
     With --json: an object with path, now, dry_run, segments and log_start_offsets.
     """
-    config, topic_configs = read_settings(settings)
+    found = settings_for(path, settings)
     if dry_run:
         where = path
     else:
@@ -56,8 +57,8 @@ def command(
         result = retain(
             where,
             now,
-            config,
-            topic_configs=topic_configs,
+            found.broker,
+            topic_configs=found.topic_configs,
             fs=DryFileSystem() if dry_run else LOCAL,
             progress=advance,
         )

@@ -5,23 +5,24 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from workbench.log.broker_config import BrokerConfig
+from workbench.inspection.listing import list_log_directories
+from workbench.loaders.dry_listing import settings_of
 from workbench.log_manager.settings import Settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-TopicConfigs = dict[str, dict[str, Any]]
 
 takes_settings: Final = click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="[TOPIC:]NAME=VALUE",
-    help="Configure as the broker was: its names, or those of topics, for all or for one topic.",
+    help="Configure as the broker was: its names, or those of topics, for all or for one topic. "
+    "What is not set is as __cluster_metadata in the same directory tells, or Kafka's default.",
 )
 
 
-def read_settings(settings: tuple[str, ...]) -> tuple[BrokerConfig, TopicConfigs]:
-    """Return what the values of `--set` mean for the broker, and for topics by themselves.
+def settings_for(paths: str | tuple[str, ...], settings: tuple[str, ...]) -> Settings:
+    """Return what `--set` means, on top of what the metadata in log directories tell.
 
     A name of topics counts for every topic, as the broker's name for it does. Of names that both
     have, that of topics counts.
@@ -29,9 +30,11 @@ def read_settings(settings: tuple[str, ...]) -> tuple[BrokerConfig, TopicConfigs
     Raises:
         BadParameter: a value is not of the form name=value.
         ConfigError: a name that Kafka does not know, or a value that it does not allow.
+        LogDirectoryError: a path does not exist, or is no directory.
     """
-    found = Settings.of(named_values(settings))
-    return found.broker, {topic: dict(own) for topic, own in found.topics.items()}
+    values = named_values(settings)
+    Settings.of(values)  # a wrong one is told before anything is looked at
+    return settings_of(list_log_directories(paths), values)
 
 
 def named_values(settings: tuple[str, ...]) -> dict[str, str]:
