@@ -1,5 +1,6 @@
 """The values of options: Spark gives texts, and names in any case."""
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -69,5 +70,9 @@ def paths(given: Given) -> list[str]:
 
 
 def plain_path(text: str) -> str:
-    """Return a path of this machine without ``file:``; other URIs as they are."""
-    return re.sub(r"^file:(//)?(?=/)", "", text.strip())
+    """Return a path of this machine in full, without ``file:``; other URIs as they are.
+
+    Executors work in other folders than the driver.
+    """
+    path = re.sub(r"^file:(//)?(?=/)", "", text.strip())
+    return path if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path) else os.path.abspath(path)
