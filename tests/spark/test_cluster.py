@@ -1,4 +1,4 @@
-"""The source on a cluster: executors are processes of their own, in folders of their own."""
+"""The source away from the driver: on a cluster of processes, and through Spark Connect."""
 
 import json
 import os
@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,22 +15,36 @@ import workbench as wb
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 PROJECT = Path(__file__).parents[2]
+SHOP = PROJECT / "sample_data" / "shop-4.3.1"
+
+
+def run(program: str, folder: Path, *arguments: str) -> Any:
+    """Return what a program prints, as JSON; a process has one Spark session only."""
+    command = [sys.executable, "-m", f"tests.spark.{program}", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="who started a process is read from /proc")
 def test_an_executor_that_dies_takes_no_record_away_and_gives_none_twice(tmp_path: Path) -> None:
     """The log directory is named by a path that only the driver's folder makes sense of."""
     for name in ("orders-0", "orders-1"):
-        shutil.copytree(PROJECT / "sample_data" / "shop-4.3.1" / name, tmp_path / "logs" / name)
+        shutil.copytree(SHOP / name, tmp_path / "logs" / name)
     died = tmp_path / "died"
-    program = [sys.executable, "-m", "tests.spark.dying_cluster", "logs", str(died)]
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
-    done = subprocess.run(
-        program, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    found = run("dying_cluster", tmp_path, "logs", str(died))
     assert int(died.read_text()) > 0
     table = wb.open_log_directory(tmp_path / "logs").scan().to_arrow()
     names = ("topic", "partition", "offset")
     expected = zip(*(table[name].to_pylist() for name in names), strict=True)
-    assert json.loads(done.stdout) == sorted(map(list, expected))
+    assert found == sorted(map(list, expected))
+
+
+def test_a_session_of_spark_connect_learns_the_format(tmp_path: Path) -> None:
+    found = run("through_connect", tmp_path, str(SHOP))
+    logs = wb.open_log_directory(SHOP)
+    counts = [[number, logs.scan(partitions=f"orders-{number}").count()] for number in range(3)]
+    assert found == {"records": counts, "segments": logs.inspect.segments().num_rows}
