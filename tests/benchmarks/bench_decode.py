@@ -152,7 +152,7 @@ def compressed() -> None:
     rows = []
     for codec in ("gzip", "snappy", "lz4", "zstd"):
         for value_size in (100, 1000):
-            file = generated(codec, value_size, 24 << 20)
+            file = generated(codec, value_size, SIZE)
             mine, alone, jvm = in_turn(
                 partial(ours, file), partial(codec_alone, file), partial(peer, "records", str(file))
             )

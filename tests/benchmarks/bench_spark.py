@@ -24,9 +24,9 @@ from tests.spark import connector
 
 TOPIC = "bench"
 PARTITIONS = 4
-ROUNDS = 5  # the first are slow: the JVM compiles as it goes
+ROUNDS = 4  # the first are slow: the JVM compiles as it goes
 DATA = (
-    ("none", 100, 96 << 20),
+    ("none", 100, 296 << 20),  # 10 million records
     ("lz4", 100, 24 << 20),
     ("zstd", 100, 24 << 20),
     ("none", 1000, 96 << 20),

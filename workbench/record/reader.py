@@ -182,9 +182,7 @@ class RecordReader:
         first, last = run
         rows = window.rows[first:last]
         old = rows[0]["magic"] < 2
-        spans = np.empty((len(rows), 2), np.int64)
-        np.subtract(rows["position"], window.position, out=spans[:, 0])
-        np.add(spans[:, 0], rows["size"], out=spans[:, 1])
+        spans = window.places(rows)
         spans[:, 0] += 0 if old else BATCH_HEADER_SIZE
         size = int(spans[-1, 1] - spans[0, 0]) + BATCH_HEADER_SIZE
         # The message kernel asks for room by the smallest message, whatever it finds.
@@ -257,7 +255,8 @@ class RecordReader:
                 enough=_ARENA_RUN,
             )
             for index, error in failures:
-                self._note(rows[done + index], problems.BAD_COMPRESSION, _in_words(codec, error))
+                found = f"{codec_name(codec)}: {error}"
+                self._note(rows[done + index], problems.BAD_COMPRESSION, found)
                 spans[done + index] = _UNREADABLE
             shift = first - chunk.first_row
             task = _Task(self._arena.data, spans, rows, self._options, shift)
@@ -317,9 +316,7 @@ class RecordReader:
         batches without records have it too.
         """
         old = bool(rows[0]["magic"] < 2)
-        places = np.empty((len(rows), 2), np.int64)
-        np.subtract(rows["position"], window.position, out=places[:, 0])
-        np.add(places[:, 0], rows["size"], out=places[:, 1])
+        places = window.places(rows)
         matches = np.ones(len(rows), np.bool_)
         if self._check_crc:
             check = dispatch.check_message_crcs if old else dispatch.check_crcs
@@ -401,7 +398,3 @@ def _guess(rows: Rows) -> tuple[int, int]:
     size = int(rows["size"].sum())
     counts = int(np.maximum(rows["record_count"], 0).sum())
     return min(counts, size), min(_USUAL_RATIO * size, _CHUNK_BYTES + 2 * _ARENA_RUN)
-
-
-def _in_words(codec: int, error: DecompressionError) -> str:
-    return f"{codec_name(codec)}: {error}"

@@ -69,6 +69,13 @@ class Window(NamedTuple):
     position: int
     rows: Rows
 
+    def places(self, rows: Rows) -> npt.NDArray[np.int64]:
+        """Return int64[m, 2]: where some of the batches, BATCH_ROW[m], start and end in `data`."""
+        places = np.empty((len(rows), 2), np.int64)
+        np.subtract(rows["position"], self.position, out=places[:, 0])
+        np.add(places[:, 0], rows["size"], out=places[:, 1])
+        return places
+
 
 class BatchWindows:
     """Iterate over it for `Window`s, in file order. Not thread-safe.
