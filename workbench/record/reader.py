@@ -26,7 +26,7 @@ from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.record.batch_validity import entry_crc
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import ColumnBuilder, RecordColumns
-from workbench.record.compression import Arena, DecompressionError, decompress_run
+from workbench.record.compression import Arena, decompress_run
 from workbench.record.libraries import compiled_decoder
 from workbench.record.lz4_frame import WRITTEN_CHECKSUM
 from workbench.record.source import FileSource
