@@ -77,7 +77,7 @@ def test_a_reader_chooses_a_log_and_sees_why_its_segments_went(pages: tuple[Page
     notebook.until(lambda: notebook.value("player.at") == 0, "the first step is not shown")
     steps = notebook.value("len(player.steps)")
     assert steps == notebook.value("len(told['quiet'])")
-    expect(player.locator(".klw-place")).to_have_text(f"0 of {steps}")
+    expect(player.locator(".klw-place")).to_have_text(f"1 of {steps}")
     page.keyboard.press("ArrowRight")
     expect(player.locator(".klw-now")).to_contain_text("retention.ms")
     page.wait_for_timeout(400)
