@@ -13,7 +13,8 @@ import zstandard
 from isal import isal_zlib
 
 from workbench.layout.attributes import CODEC_NAMES, GZIP, LZ4, SNAPPY, ZSTD
-from workbench.record import lz4_frame, xerial_snappy
+from workbench.layout.lz4_frame import STORED_BIT
+from workbench.record import xerial_snappy
 from workbench.record.arena import Arena
 from workbench.record.compression import compress, decompress_into
 
@@ -86,7 +87,7 @@ def bare_blocks(codec: int, data: memoryview) -> list[memoryview]:
     blocks, at = [], header
     while at < len(data):
         size = int.from_bytes(data[at : at + 4], order)  # type: ignore[arg-type]
-        assert not size & lz4_frame.STORED_BIT, "blocks stored as they are take no codec"
+        assert not size & STORED_BIT, "blocks stored as they are take no codec"
         if size:
             blocks.append(data[at + 4 : at + 4 + size])
         at += 4 + size

@@ -26,8 +26,7 @@ from workbench.kernels.locate import locate_records
 from workbench.kernels.outputs import CHECK_CRC
 from workbench.layout.attributes import LZ4, SNAPPY
 from workbench.layout.compaction import RECORD_PLACE
-from workbench.record import lz4_frame, xerial_snappy
-from workbench.record.compression import Arena, compress
+from workbench.record.compression import Arena, compress, decompress_usual
 
 _PAGES = 4
 
@@ -101,12 +100,13 @@ def read_codecs(edge: EdgeOfMemory, size: int, randomly: random.Random) -> None:
     """Read compressed data that is whole, cut or changed, up to the edge."""
     text = b"".join(b"%d:%d " % (n, randomly.randrange(9)) for n in range(size))
     arena, spans = Arena(4096), np.zeros((1, 2), np.int64)
-    for codec, run in ((SNAPPY, xerial_snappy.decompress_run), (LZ4, lz4_frame.decompress_run)):
+    for codec in (SNAPPY, LZ4):
         packed = bytearray(compress(codec, text, 2))
         while packed:
             places = np.array([[0, len(packed)]])
             arena.clear()
-            run(edge.put(packed).view(), places, arena, spans, (2, 1 << 20, 1 << 20))
+            limits = (2, 1 << 20, 1 << 20)
+            decompress_usual(codec, edge.put(packed).view(), places, arena, spans, limits)
             packed[randomly.randrange(len(packed))] ^= 1 << randomly.randrange(8)
             del packed[len(packed) - randomly.randrange(1, 9) :]
 

@@ -55,7 +55,7 @@ def command(
     moments = chosen_times(times, passes)
     listing = list_log_directories(path)
     choose_partitions(listing, topics or None, None)
-    found = settings_for(path, settings)
+    found = settings_for(listing, settings)
     if not in_place:
         copy_log_directory(path, where)
     with loading("loading", folder_count(where)) as advance:

@@ -61,8 +61,8 @@ def predict(
         LogDirectoryError: a path does not exist, or is no directory.
         ConfigError: a setting is wrong.
     """
-    found = settings_for(paths, settings)
     logs = open_log_directory(paths)
+    found = settings_for(logs.listing, settings)
     with loading("loading", len(logs)) as advance:
         return logs.predict_startup(
             found.broker,

@@ -8,6 +8,7 @@ from workbench.cli.changing import chosen_target, folder_count, loading, takes_t
 from workbench.cli.command import Command, as_json
 from workbench.cli.output import cell, console, note, plural, print_json
 from workbench.cli.settings import settings_for, takes_settings
+from workbench.inspection.listing import list_log_directories
 from workbench.log_manager.copying import copy_log_directory
 from workbench.log_manager.repair import Recovery, recover_directory
 
@@ -41,7 +42,7 @@ def command(
     With --json: an object with path, had_clean_shutdown and partitions.
     """
     where = chosen_target(path, target, in_place=in_place)
-    found = settings_for(path, settings)
+    found = settings_for(list_log_directories(path), settings)
     if not in_place:
         copy_log_directory(path, where)
     with loading("recovering", folder_count(where)) as advance:

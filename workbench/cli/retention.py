@@ -11,6 +11,7 @@ from workbench.cli.output import Size, plural, print_json, print_table, time_of
 from workbench.cli.settings import settings_for, takes_settings
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL
+from workbench.inspection.listing import list_log_directories
 from workbench.log_manager.copying import copy_log_directory
 from workbench.log_manager.repair import Retention, retain
 
@@ -46,7 +47,7 @@ def command(
 
     With --json: an object with path, now, dry_run, segments and log_start_offsets.
     """
-    found = settings_for(path, settings)
+    found = settings_for(list_log_directories(path), settings)
     if dry_run:
         where = path
     else:

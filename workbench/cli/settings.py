@@ -5,7 +5,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from workbench.inspection.listing import list_log_directories
+from workbench.inspection.listing import Listing
 from workbench.loaders.dry_listing import settings_of
 from workbench.log_manager.settings import Settings
 
@@ -21,8 +21,8 @@ takes_settings: Final = click.option(
 )
 
 
-def settings_for(paths: str | tuple[str, ...], settings: tuple[str, ...]) -> Settings:
-    """Return what `--set` means, on top of what the metadata in log directories tell.
+def settings_for(listing: Listing, settings: tuple[str, ...]) -> Settings:
+    """Return what `--set` means, on top of what the metadata among the partitions tell.
 
     A name of topics counts for every topic, as the broker's name for it does. Of names that both
     have, that of topics counts.
@@ -30,11 +30,8 @@ def settings_for(paths: str | tuple[str, ...], settings: tuple[str, ...]) -> Set
     Raises:
         BadParameter: a value is not of the form name=value.
         ConfigError: a name that Kafka does not know, or a value that it does not allow.
-        LogDirectoryError: a path does not exist, or is no directory.
     """
-    values = named_values(settings)
-    Settings.of(values)  # a wrong one is told before anything is looked at
-    return settings_of(list_log_directories(paths), values)
+    return settings_of(listing, named_values(settings))
 
 
 def named_values(settings: tuple[str, ...]) -> dict[str, str]:

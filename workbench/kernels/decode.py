@@ -5,14 +5,12 @@ Every byte that is read is checked against its bound first.
 Kafka: DefaultRecord.readFrom, DefaultRecordBatch.iterator (4.2)
 """
 
-from typing import Final
-
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels._jit import inlined, kernel
+from workbench.kernels._jit import kernel
 from workbench.kernels.checksum import crc32c_at
-from workbench.kernels.intrinsics import address_of, copy, move, write_i32, write_i64
+from workbench.kernels.intrinsics import address_of, copy, write_i32, write_i64
 from workbench.kernels.outputs import (
     CHECK_CRC,
     HEADERS,
@@ -27,6 +25,7 @@ from workbench.kernels.targets import (
     Counters,
     Targets,
     clear_bit,
+    copy_field,
     load_counters,
     set_bits,
     store_counters,
@@ -47,26 +46,6 @@ from workbench.layout.problems import (
     OK,
     RECORD_NOT_FILLED,
 )
-
-_STEP: Final = 32  # bytes; less than a batch header, by which values move at least
-_LONG: Final = 256  # bytes from which the system's way to copy is the faster one
-
-
-@inlined
-def _copy_field(target: int, source: int, size: int, room: int) -> None:
-    """Copy a key or value, beyond its end where there is room.
-
-    Args:
-        target: may overlap ``source`` if it is `_STEP` or more before it.
-        room: bytes that may be read from ``source`` on, and written from ``target`` on.
-    """
-    if size > _LONG or room - size < _STEP:
-        move(target, source, size)
-        return
-    done = 0
-    while done < size:
-        copy(target + done, source + done, _STEP)
-        done += _STEP
 
 
 @kernel
@@ -189,7 +168,7 @@ def _decode_batch(
                 clear_bit(to.key_validity, records)
                 key_nulls += 1
             else:
-                _copy_field(to.key_data + key_bytes, at, size, end - at)
+                copy_field(to.key_data + key_bytes, at, size, end - at)
                 key_bytes += size
             write_i64(to.key_offsets + 8 * (records + 1), key_bytes)
         at += max(size, 0)
@@ -207,7 +186,7 @@ def _decode_batch(
                 clear_bit(to.value_validity, records)
                 value_nulls += 1
             else:
-                _copy_field(to.value_data + value_bytes, at, size, end - at)
+                copy_field(to.value_data + value_bytes, at, size, end - at)
                 value_bytes += size
             write_i64(to.value_offsets + 8 * (records + 1), value_bytes)
         at += max(size, 0)
@@ -301,8 +280,8 @@ def decode_records(
         options: sum of CHECK_CRC, KEYS, VALUES, HEADERS. With CHECK_CRC the batch header must stand
             before the span in ``data``, and the CRC of both is checked.
         out: appended to; room for all records and all bytes of the spans, whatever they hold. Its
-            `value_data` may be ``data`` itself where headers stand before the spans: the values of
-            a batch then start earlier there.
+            `value_data` may be ``data`` itself where a batch's values start `targets.STEP` or more
+            before its span there, as they do where headers stand between the spans.
 
     Returns:
         (row, code, position): ``(last, OK, 0)``, or the first row that cannot be decoded, why, and

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels._jit import inlined, kernel
-from workbench.kernels.intrinsics import address_of, read_u8
+from workbench.kernels.intrinsics import address_of
 from workbench.kernels.outputs import OUT_OF_ROOM, Rows
-from workbench.kernels.varint import read_varint, read_varlong
+from workbench.kernels.varint import read_short, read_varint, read_varlong
 from workbench.kernels.verbatim import is_shortest
 from workbench.layout.attributes import LOG_APPEND_TIME, NONE
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
@@ -48,17 +48,9 @@ def _read_any_size(at: int, end: int) -> tuple[int, int, bool]:
 @inlined
 def _read_size(at: int, end: int) -> tuple[int, int, bool]:
     """Return (value, address behind it, whether a builder writes it so); address 0: cut short."""
-    if at < end:
-        first = read_u8(at)
-        if first < 0x80:
-            size = (first >> 1) ^ -(first & 1)
-            return size, at + 1, size >= _NULL
-        if at + 1 < end:
-            second = read_u8(at + 1)
-            if second < 0x80:
-                raw = first & 0x7F | second << 7
-                size = (raw >> 1) ^ -(raw & 1)
-                return size, at + 2, size >= _NULL and second != 0
+    size, behind, is_short = read_short(at, end)
+    if behind != 0:
+        return size, behind, is_short and size >= _NULL
     return _read_any_size(at, end)  # type: ignore[no-any-return]
 
 

@@ -1,4 +1,4 @@
-"""Blocks of LZ4 frames into bytes, compiled. Every byte read or written is checked first.
+"""LZ4 frames into bytes and back, compiled. Every byte read or written is checked first.
 
 A block is a run of sequences: a token (high half: literal count, low half: match length - 4; 15
 means that more bytes follow, each added, up to one that is not 255), the literals, a distance back
@@ -14,7 +14,16 @@ import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
 from workbench.kernels.foreign import call_lz4
-from workbench.kernels.intrinsics import address_of, copy, read_u8, read_word, write_u8
+from workbench.kernels.intrinsics import (
+    address_of,
+    copy,
+    read_u8,
+    read_word,
+    write_i32,
+    write_i64,
+    write_u8,
+)
+from workbench.layout.lz4_frame import BLOCK_SIZE, STORED_BIT, WRITTEN_HEADER
 
 OK: Final = 0
 CUT_SHORT: Final = 1
@@ -22,10 +31,13 @@ BLOCK_TOO_LARGE: Final = 2
 CORRUPT_BLOCK: Final = 3
 NO_ROOM: Final = 4
 
-_HEADER: Final = 0x4060184D2204  # magic, flags and block descriptor as a little-endian word
-_HEADER_MASK: Final = 0xFFFFFFFFFFFF
-_WRITTEN_BLOCK: Final = 65536  # bytes; the largest block under that descriptor
-_STORED_BIT: Final = 0x80000000  # of a block's size: the bytes are not compressed
+_HEADER_SIZE: Final = len(WRITTEN_HEADER)
+_CHECKSUM_AT: Final = _HEADER_SIZE - 1
+_WRITTEN: Final = int.from_bytes(WRITTEN_HEADER, "little")  # a word, with a byte to be written over
+_HEADER_MASK: Final = (1 << 8 * _CHECKSUM_AT) - 1
+_HEADER: Final = _WRITTEN & _HEADER_MASK  # magic, flags and block descriptor
+_SIZE: Final = 4  # bytes of a block's size, and of the end mark
+_SMALLEST_FRAME: Final = _HEADER_SIZE + _SIZE
 
 
 @kernel
@@ -63,53 +75,60 @@ def decode_blocks(
 
 
 @kernel
-def decode_frames(
-    source: npt.NDArray[np.uint8],
-    places: npt.NDArray[np.int64],
-    first: int,
-    target: npt.NDArray[np.uint8],
-    used: int,
-    limits: tuple[int, int, int],
-    library: int,
-    spans: npt.NDArray[np.int64],
-) -> tuple[int, int]:
-    """Decode frames with the header that Kafka writes, one after the other.
+def decode_frame(
+    source: int, end: int, target: int, limit: int, checksum: int, library: int
+) -> int:
+    """Decode a frame with the header that Kafka writes, between addresses, writing below ``limit``.
 
     Args:
-        source: uint8[n], C-contiguous; what the frames lie in.
-        places: int64[m, 2]; where each frame starts and ends in ``source``, within its length.
-        first: frame to start with.
-        target: uint8[capacity], C-contiguous; filled from ``used`` on.
-        used: position in ``target`` to fill from.
-        limits: bytes that one frame may expand to; position in ``target`` after which to stop; the
-            header checksum that a frame must have, -1 for any.
+        checksum: that the header must have, -1 for any.
         library: address of `LZ4_decompress_safe`; 0: there is none.
-        spans: int64[m, 2]; filled for each frame decoded: where it starts and ends in ``target``.
 
     Returns:
-        (index, used): the first frame that was not decoded, and the position after the others. It
-        is beyond the position to stop after, has another header, does not fit or is corrupt.
+        The address after the last byte; -1: it has another header, does not fit or is corrupt.
     """
-    base, start = address_of(source), address_of(target)
-    largest, enough, checksum = limits
-    for index in range(first, len(places)):
-        if used >= enough:
-            return index, used
-        at, end = base + places[index, 0], base + places[index, 1]
-        if (
-            end - at < 11
-            or read_word(at) & _HEADER_MASK != _HEADER
-            or (checksum >= 0 and read_u8(at + 6) != checksum)
-        ):
-            return index, used
-        room = start + min(len(target), used + largest)
-        code, _, reached = _decode_blocks(at + 7, end, _WRITTEN_BLOCK, start + used, room, library)
-        if code != OK:
-            return index, used
-        spans[index, 0] = used
-        used = reached - start
-        spans[index, 1] = used
-    return len(places), used
+    if (
+        end - source < _SMALLEST_FRAME
+        or read_word(source) & _HEADER_MASK != _HEADER
+        or (checksum >= 0 and read_u8(source + _CHECKSUM_AT) != checksum)
+    ):
+        return -1
+    blocks = source + _HEADER_SIZE
+    code, _, reached = _decode_blocks(blocks, end, BLOCK_SIZE, target, limit, library)
+    return reached if code == OK else -1
+
+
+@kernel
+def encode_frame(library: int, source: int, size: int, target: int, room: int) -> int:
+    """Write a frame as Kafka does, between addresses.
+
+    Args:
+        library: address of `LZ4_compress_default`.
+        size: bytes to compress.
+        room: bytes that may be written.
+
+    Returns:
+        The size of the frame; -1 where the room may not do.
+    """
+    blocks = (size + BLOCK_SIZE - 1) // BLOCK_SIZE
+    if room < _HEADER_SIZE + 1 + blocks * _SIZE + size + size // 128 + 64:
+        return -1
+    write_i64(target, _WRITTEN)
+    at = target + _HEADER_SIZE
+    done = 0
+    while done < size:
+        block = min(BLOCK_SIZE, size - done)
+        packed = call_lz4(library, source + done, at + _SIZE, block, target + room - at - _SIZE)
+        if 0 < packed < block:
+            write_i32(at, packed)
+            at += _SIZE + packed
+        else:
+            write_i32(at, block | STORED_BIT)
+            copy(at + _SIZE, source + done, block)
+            at += _SIZE + block
+        done += block
+    write_i32(at, 0)
+    return at + _SIZE - target
 
 
 @kernel
@@ -129,8 +148,8 @@ def _decode_blocks(
             | read_u8(source + 2) << 16
             | read_u8(source + 3) << 24
         )
-        stored = size & _STORED_BIT
-        size &= _STORED_BIT - 1
+        stored = size & STORED_BIT
+        size &= STORED_BIT - 1
         if size == 0:
             return OK, source + 4, target
         if size > largest_block:

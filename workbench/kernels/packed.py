@@ -13,15 +13,11 @@ import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
 from workbench.kernels.decode import decode_records
-from workbench.kernels.gzip import decode_members
-from workbench.kernels.lz4 import decode_frames
 from workbench.kernels.outputs import VALUE_BYTES, VALUES, RecordOutputs, Rows
-from workbench.kernels.snappy import decode_streams
-from workbench.kernels.zstd import decode_zstd
-from workbench.layout.attributes import GZIP, LZ4, SNAPPY
+from workbench.kernels.unpack import unpack_bodies
 from workbench.layout.problems import OK
 
-_GAP: Final = 64  # bytes between values and what they are moved from; see `decode.decode_records`
+_GAP: Final = 64  # bytes between values and what they are moved from; more than `targets.STEP`
 
 
 @kernel
@@ -44,8 +40,7 @@ def decode_packed(
         task: batch to start with; the codec; sum of KEYS, VALUES and HEADERS.
         limits: bytes that one batch may expand to; bytes in all after which to stop; the checksum
             of an lz4 header.
-        library: addresses of the codec's function and of what it keeps between calls; see
-            `gzip.decode_members`, `lz4.decode_frames` and `zstd.decode_zstd`.
+        library: as of `unpack.unpack_bodies`.
         room: uint8[capacity], C-contiguous: for decompressed bytes where values are not wanted.
         spans: int64[m, 2]: where the bytes of a batch that was decoded last start and end.
         rows: BATCH_ROW[m], the batches' headers.
@@ -68,16 +63,9 @@ def decode_packed(
             if start >= len(target):
                 break
         bounds = (largest, start + 1, checksum)  # one batch
-        if codec == LZ4:
-            last, end = decode_frames(
-                source, places, first, target, start, bounds, library[0], spans
-            )
-        elif codec == SNAPPY:
-            last, end = decode_streams(source, places, first, target, start, bounds, spans)
-        elif codec == GZIP:
-            last, end = decode_members(source, places, first, target, start, bounds, library, spans)
-        else:
-            last, end = decode_zstd(source, places, first, target, start, bounds, library, spans)
+        last, end = unpack_bodies(
+            codec, source, places, first, target, start, bounds, library, spans
+        )
         if last == first:
             break
         row, code, position = decode_records(target, spans, rows, first, last, options, out)

@@ -3,48 +3,19 @@
 Kafka: MemoryRecordsBuilder.close (4.2)
 """
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
-from workbench.kernels.foreign import call_lz4, call_zstd
-from workbench.kernels.intrinsics import address_of, copy, write_i32, write_i64
+from workbench.kernels.foreign import call_zstd
+from workbench.kernels.intrinsics import address_of, copy
+from workbench.kernels.lz4 import encode_frame
 from workbench.kernels.retain import seal_batch
 from workbench.layout.attributes import LZ4
 from workbench.layout.batch_header import BATCH_HEADER_SIZE
 from workbench.layout.compaction import REBUILT
-
-_LZ4_HEADER: Final = 0x824060184D2204  # what Kafka writes, as a little-endian word; and a byte
-_LZ4_HEADER_SIZE: Final = 7
-_LZ4_BLOCK: Final = 65536  # bytes of records in a block
-_STORED_BIT: Final = 0x80000000
-_SIZE: Final = 4  # bytes of a block's size, and of the end mark
-
-
-@kernel
-def _lz4_frame(function: int, source: int, size: int, target: int, room: int) -> int:
-    """Write a frame as Kafka does; return its size, -1 where the room may not do."""
-    blocks = (size + _LZ4_BLOCK - 1) // _LZ4_BLOCK
-    if room < 8 + blocks * _SIZE + size + size // 128 + 64:
-        return -1
-    write_i64(target, _LZ4_HEADER)
-    at = target + _LZ4_HEADER_SIZE
-    done = 0
-    while done < size:
-        block = min(_LZ4_BLOCK, size - done)
-        packed = call_lz4(function, source + done, at + _SIZE, block, target + room - at - _SIZE)
-        if 0 < packed < block:
-            write_i32(at, packed)
-            at += _SIZE + packed
-        else:
-            write_i32(at, block | _STORED_BIT)
-            copy(at + _SIZE, source + done, block)
-            at += _SIZE + block
-        done += block
-    write_i32(at, 0)
-    return at + _SIZE - target
 
 
 @kernel
@@ -91,7 +62,7 @@ def pack_batches(
         packed = size - BATCH_HEADER_SIZE
         if outcome.verdict == REBUILT:
             if codec == LZ4:
-                packed = _lz4_frame(function, records, packed, body, room)
+                packed = encode_frame(function, records, packed, body, room)
             else:
                 packed = call_zstd(function, state, body, room, records, packed)
             if packed < 0:

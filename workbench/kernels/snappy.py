@@ -16,7 +16,6 @@ Kafka: org.xerial.snappy.SnappyInputStream (4.2)
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels._jit import kernel
 from workbench.kernels.intrinsics import address_of, copy, read_i32, read_u8, read_word, write_u8
@@ -49,55 +48,28 @@ _ELEMENTS: Final = _describe_elements()
 
 
 @kernel
-def decode_streams(
-    source: npt.NDArray[np.uint8],
-    places: npt.NDArray[np.int64],
-    first: int,
-    target: npt.NDArray[np.uint8],
-    used: int,
-    limits: tuple[int, int, int],
-    spans: npt.NDArray[np.int64],
-) -> tuple[int, int]:
-    """Decode streams with the header that Kafka writes, one after the other.
+def decode_stream(source: int, end: int, readable: int, target: int, limit: int) -> int:
+    """Decode a stream with the header that Kafka writes, between addresses.
 
-    Args:
-        source: uint8[n], C-contiguous; what the streams lie in.
-        places: int64[m, 2]; where each stream starts and ends in ``source``, within its length.
-        first: stream to start with.
-        target: uint8[capacity], C-contiguous; filled from ``used`` on.
-        used: position in ``target`` to fill from.
-        limits: bytes that one stream may expand to; position in ``target`` after which to stop;
-            what other codecs need.
-        spans: int64[m, 2]; filled for each stream decoded: where it starts and ends in ``target``.
+    Reads below ``readable``, writes below ``limit``.
 
     Returns:
-        (index, used): the first stream that was not decoded, and the position after the others. It
-        is beyond the position to stop after, has another header, does not fit or is corrupt.
+        The address after the last byte; -1: it has another header, does not fit or is corrupt.
     """
-    base, start = address_of(source), address_of(target)
-    largest, enough, _ = limits
-    for index in range(first, len(places)):
-        if used >= enough:
-            return index, used
-        at, end = base + places[index, 0], base + places[index, 1]
-        if end - at < _HEADER_SIZE or read_word(at) != _HEADER or read_word(at + 8) != _VERSIONS:
-            return index, used
-        reached = start + used
-        limit = min(start + len(target), reached + largest)
-        at += _HEADER_SIZE
-        while end - at >= 4:
-            size = read_i32(at)
-            at += 4
-            if size < 0 or size > end - at:
-                return index, used
-            reached = _decode_block(at, at + size, base + len(source), reached, limit)
-            if reached == _FAILED:
-                return index, used
-            at += size
-        spans[index, 0] = used
-        used = reached - start
-        spans[index, 1] = used
-    return len(places), used
+    is_long = end - source >= _HEADER_SIZE
+    if not is_long or read_word(source) != _HEADER or read_word(source + 8) != _VERSIONS:
+        return _FAILED
+    at = source + _HEADER_SIZE
+    while end - at >= 4:
+        size = read_i32(at)
+        at += 4
+        if size < 0 or size > end - at:
+            return _FAILED
+        target = _decode_block(at, at + size, readable, target, limit)
+        if target == _FAILED:
+            return _FAILED
+        at += size
+    return target
 
 
 @kernel

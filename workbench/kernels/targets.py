@@ -4,13 +4,13 @@ Passing arrays to an inner kernel costs reference counts, which is much on batch
 named tuples of numbers cost nothing.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels._jit import kernel
-from workbench.kernels.intrinsics import address_of, read_u8, write_u8
+from workbench.kernels._jit import inlined, kernel
+from workbench.kernels.intrinsics import address_of, copy, move, read_u8, write_u8
 from workbench.kernels.outputs import (
     HEADER_COUNT,
     HEADER_KEY_BYTES,
@@ -23,6 +23,9 @@ from workbench.kernels.outputs import (
     VALUE_NULLS,
     RecordOutputs,
 )
+
+STEP: Final = 32  # bytes; less than a batch header, by which values move at least
+_LONG: Final = 256  # bytes from which the system's way to copy is the faster one
 
 
 class Targets(NamedTuple):
@@ -124,3 +127,20 @@ def set_bits(bitmap: int, first: int, last: int) -> None:
     for item in range(first, last):
         at = bitmap + (item >> 3)
         write_u8(at, read_u8(at) | (1 << (item & 7)))
+
+
+@inlined
+def copy_field(target: int, source: int, size: int, room: int) -> None:
+    """Copy a key or value, beyond its end where there is room.
+
+    Args:
+        target: may overlap ``source`` if it is `STEP` or more before it.
+        room: bytes that may be read from ``source`` on, and written from ``target`` on.
+    """
+    if size > _LONG or room - size < STEP:
+        move(target, source, size)
+        return
+    done = 0
+    while done < size:
+        copy(target + done, source + done, STEP)
+        done += STEP

@@ -42,33 +42,40 @@ def _read_any_varlong(at: int, end: int) -> tuple[int, int]:
 
 
 @inlined
+def read_short(at: int, end: int) -> tuple[int, int, bool]:
+    """Read a zigzag number of one byte or two, as nearly all of a record are.
+
+    Returns:
+        (value, address behind it, whether a builder writes it so); address 0: it is longer.
+    """
+    if at < end:
+        first = read_u8(at)
+        if first < 0x80:
+            return (first >> 1) ^ -(first & 1), at + 1, True
+        if at + 1 < end:
+            second = read_u8(at + 1)
+            if second < 0x80:
+                raw = first & 0x7F | second << 7
+                return (raw >> 1) ^ -(raw & 1), at + 2, second != 0
+    return 0, 0, False
+
+
+@inlined
 def read_varint(at: int, end: int) -> tuple[int, int]:
     """Return (value, address behind it) of a zigzag varint; address 0 when cut short or too long.
 
     As the JVM's, the value wraps to 32 bits: bits of the fifth byte beyond them are dropped.
     """
-    if at < end:
-        first = read_u8(at)
-        if first < 0x80:
-            return (first >> 1) ^ -(first & 1), at + 1
-        if at + 1 < end:
-            second = read_u8(at + 1)
-            if second < 0x80:
-                raw = first & 0x7F | second << 7
-                return (raw >> 1) ^ -(raw & 1), at + 2
+    value, behind, _ = read_short(at, end)
+    if behind != 0:
+        return value, behind
     return _read_any_varint(at, end)  # type: ignore[no-any-return]
 
 
 @inlined
 def read_varlong(at: int, end: int) -> tuple[int, int]:
     """Return (value, address behind it) of a zigzag varlong, as `read_varint`; all 64 bits."""
-    if at < end:
-        first = read_u8(at)
-        if first < 0x80:
-            return (first >> 1) ^ -(first & 1), at + 1
-        if at + 1 < end:
-            second = read_u8(at + 1)
-            if second < 0x80:
-                raw = first & 0x7F | second << 7
-                return (raw >> 1) ^ -(raw & 1), at + 2
+    value, behind, _ = read_short(at, end)
+    if behind != 0:
+        return value, behind
     return _read_any_varlong(at, end)  # type: ignore[no-any-return]

@@ -75,17 +75,12 @@ def _compile_compaction(
 
 
 def _compile_codecs(target: npt.NDArray[np.uint8], places: npt.NDArray[np.int64]) -> None:
-    from workbench.kernels.gzip import decode_members
-    from workbench.kernels.lz4 import decode_blocks, decode_frames
-    from workbench.kernels.snappy import decode_streams
-    from workbench.kernels.zstd import decode_zstd
+    from workbench.kernels.lz4 import decode_blocks
+    from workbench.kernels.unpack import unpack_bodies
 
-    source = np.frombuffer(bytes(8), np.uint8)
+    source, nothing = np.frombuffer(bytes(8), np.uint8), (0, 0, 0)
     decode_blocks(source, 0, 0, target, 0, 0, 0)
-    decode_frames(source, places[:0], 0, target, 0, (0, 0, 0), 0, places[:0])
-    decode_members(source, places[:0], 0, target, 0, (0, 0, 0), (0, 0, 0), places[:0])
-    decode_zstd(source, places[:0], 0, target, 0, (0, 0, 0), (0, 0, 0), places[:0])
-    decode_streams(source, places[:0], 0, target, 0, (0, 0, 0), places[:0])
+    unpack_bodies(0, source, places[:0], 0, target, 0, nothing, nothing, places[:0])
 
 
 def main() -> None:

@@ -8,15 +8,16 @@ Kafka: org.apache.kafka.common.compress (4.2)
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.layout.attributes import GZIP, LZ4, NONE, SNAPPY, ZSTD, codec_name
+from workbench.layout.lz4_frame import WRITTEN_CHECKSUM
 from workbench.record import gzip_stream, lz4_frame, xerial_snappy, zstd_frame
 from workbench.record.arena import Arena, DecompressionError
+from workbench.record.buffers import read_only
 from workbench.record.libraries import compiled_decoder
 
 __all__ = [
@@ -124,11 +125,10 @@ def decompress_run(
     """
     failures: list[tuple[int, DecompressionError]] = []
     view, ends = memoryview(data), memoryview(spans.reshape(-1))
-    usual = _USUAL_RUNS.get(codec)
     index = 0
     while index < len(places) and (index == 0 or arena.used < enough):
-        if usual:
-            index += usual(data, places[index:], arena, spans[index:], (magic, limit, enough))
+        rest = places[index:], arena, spans[index:]
+        index += decompress_usual(codec, data, *rest, (magic, limit, enough))
         if index == len(places) or (index and arena.used >= enough):
             break
         start, end = places[index].tolist()
@@ -145,7 +145,7 @@ def decompress_run(
     return index, failures
 
 
-def _compiled_run(
+def decompress_usual(
     codec: int,
     data: npt.NDArray[np.uint8],
     places: npt.NDArray[np.int64],
@@ -153,22 +153,30 @@ def _compiled_run(
     spans: npt.NDArray[np.int64],
     limits: tuple[int, int, int],
 ) -> int:
-    """Append usual batches of gzip or zstd, in one call of compiled code where there is a library.
+    """Append batches as Kafka writes them, one after the other, until one that is not such.
 
-    Arguments and answer are those of `lz4_frame.decompress_run`.
+    Args:
+        codec, data, places: as of `decompress_run`.
+        arena: not grown.
+        spans: int64[m, 2]; filled for each batch that was read.
+        limits: magic; bytes that one batch may expand to; bytes in the arena after which to stop.
+
+    Returns:
+        How many were read. The next one, if any, is for `decompress_into`: it needs a larger arena,
+        has another framing, or is corrupt.
     """
     library = compiled_decoder(codec)
     if library is None:
+        if codec not in _READ_SMALL:
+            return 0
         return _read_small_run(codec, data, places, arena, spans, limits)
-    from workbench.kernels.gzip import decode_members
-    from workbench.kernels.zstd import decode_zstd
+    from workbench.kernels.unpack import unpack_bodies
 
-    _, largest, enough = limits
-    decode = decode_members if codec == GZIP else decode_zstd
-    source = data.view()
-    source.setflags(write=False)  # as in lz4_frame: one compiled version for all sources
-    bounds = (largest, enough, 0)
-    count, arena.used = decode(source, places, 0, arena.data, arena.used, bounds, library, spans)
+    magic, largest, enough = limits
+    bounds = largest, enough, -1 if magic == 0 else WRITTEN_CHECKSUM
+    count, arena.used = unpack_bodies(
+        codec, read_only(data), places, 0, arena.data, arena.used, bounds, library, spans
+    )
     return int(count)
 
 
@@ -184,7 +192,7 @@ def _read_small_run(
 
     Args:
         codec: one of `_READ_SMALL`.
-        data, places, arena, spans, limits: as of `lz4_frame.decompress_run`.
+        data, places, arena, spans, limits: as of `decompress_usual`.
 
     Returns:
         How many were read; the next one may need a larger arena, or more than `_READ_SMALL` knows.
@@ -209,15 +217,6 @@ def _read_small_run(
         count += 1
     arena.used = used
     return count
-
-
-# What reads usual batches one after the other, and stops at one that is not: for `decompress_into`.
-_USUAL_RUNS: Final[dict[int, Callable[..., int]]] = {
-    GZIP: partial(_compiled_run, GZIP),
-    LZ4: lz4_frame.decompress_run,
-    SNAPPY: xerial_snappy.decompress_run,
-    ZSTD: partial(_compiled_run, ZSTD),
-}
 
 
 def decompress(

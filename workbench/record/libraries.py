@@ -55,7 +55,7 @@ def lz4_decoder() -> int:
 
 
 def compiled_decoder(codec: int) -> Library | None:
-    """Return the library that `kernels.packed.decode_packed` takes for a codec, for this thread.
+    """Return the library that `kernels.unpack.unpack_bodies` takes for a codec, for this thread.
 
     None: batches of that codec are decompressed one by one.
     """
@@ -106,27 +106,28 @@ class _ZstdContext:
         weakref.finalize(self, free, self.address)
 
 
-def _zstd_decoder() -> Made:
-    library, function = _library(_ZSTD), _address(_ZSTD, "ZSTD_decompressDCtx")
+def _zstd(name: str, kind: str) -> Made:
+    """Return a function of libzstd with a context of its own."""
+    library, function = _library(_ZSTD), _address(_ZSTD, name)
     if library is None or not function:
         return None, None
-    context = _ZstdContext(library, "DCtx")
+    context = _ZstdContext(library, kind)
     return ((function, context.address, 0), context) if context.address else (None, None)
+
+
+def _zstd_decoder() -> Made:
+    return _zstd("ZSTD_decompressDCtx", "DCtx")
 
 
 def _zstd_encoder() -> Made:
     """Return what compresses with level 3 and, as the stream that Kafka writes, no content size."""
-    library, function = _library(_ZSTD), _address(_ZSTD, "ZSTD_compress2")
-    if library is None or not function:
+    found, context = _zstd("ZSTD_compress2", "CCtx")
+    if found is None:
         return None, None
-    context = _ZstdContext(library, "CCtx")
-    if not context.address:
-        return None, None
-    setter = library.ZSTD_CCtx_setParameter
-    setter.argtypes, setter.restype = (ctypes.c_void_p, ctypes.c_int, ctypes.c_int), ctypes.c_size_t
-    if setter(context.address, _CONTENT_SIZE_FLAG, 0):
-        return None, None
-    return (function, context.address, 0), context
+    setter = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)(
+        _address(_ZSTD, "ZSTD_CCtx_setParameter")
+    )
+    return (None, None) if setter(found[1], _CONTENT_SIZE_FLAG, 0) else (found, context)
 
 
 def _gzip_decoder() -> Made:
@@ -134,7 +135,8 @@ def _gzip_decoder() -> Made:
 
     Its state is a struct whose places we know of one version: it has to read a member rightly.
     """
-    from workbench.kernels.gzip import STATE_SIZE, decode_members
+    from workbench.kernels.gzip import STATE_SIZE
+    from workbench.kernels.unpack import unpack_bodies
 
     inflate, reset = (_address(_ISAL, f"isal_inflate{name}") for name in ("", "_reset"))
     if not inflate or not reset:
@@ -147,7 +149,7 @@ def _gzip_decoder() -> Made:
     target, spans = np.zeros(2 * len(content), np.uint8), np.zeros((1, 2), np.int64)
     places = np.array([[0, len(source)]])
     limits = (len(content), len(target), 0)
-    _, used = decode_members(source, places, 0, target, 0, limits, library, spans)
+    _, used = unpack_bodies(GZIP, source, places, 0, target, 0, limits, library, spans)
     is_right = target[:used].tobytes() == content
     return (library, state) if is_right else (None, None)
 

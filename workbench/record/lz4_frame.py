@@ -18,19 +18,23 @@ from typing import Final, NamedTuple
 
 import cramjam
 import numpy as np
-import numpy.typing as npt
 
 from workbench.kernels.dispatch import COMPILED
+from workbench.layout.lz4_frame import (
+    BLOCK_SIZE,
+    MAGIC,
+    STORED_BIT,
+    WRITTEN_DESCRIPTOR,
+    WRITTEN_FLAGS,
+    WRITTEN_HEADER,
+)
 from workbench.record.arena import Arena, DecompressionError
+from workbench.record.buffers import read_only
 from workbench.record.libraries import lz4_decoder
 
-MAGIC: Final = bytes.fromhex("04224d18")
 END_MARK: Final = bytes(4)
-BLOCK_SIZE: Final = 64 * 1024  # bytes of input in a block that Kafka writes
 FAST_LEVEL: Final = 9  # of Kafka's levels 1 to 17, the one that means the fast compressor
 
-_WRITTEN_FLAGS: Final = 0x60  # version 1, independent blocks, nothing optional
-_WRITTEN_DESCRIPTOR: Final = 0x40  # blocks of at most 64 KiB
 _VERSION: Final = 0xC0
 _INDEPENDENT: Final = 0x20
 _BLOCK_CHECKSUM: Final = 0x10
@@ -38,7 +42,6 @@ _CONTENT_SIZE: Final = 0x08
 _CONTENT_CHECKSUM: Final = 0x04
 _RESERVED_FLAGS: Final = 0x03
 _BLOCK_SIZES: Final = {code: 1 << (8 + 2 * code) for code in (4, 5, 6, 7)}
-STORED_BIT: Final = 0x80000000
 _UINT32: Final = struct.Struct("<I")
 
 
@@ -51,9 +54,7 @@ class FrameHeader(NamedTuple):
 
 
 # What Kafka writes needs no second look.
-_WRITTEN: Final = FrameHeader(_WRITTEN_FLAGS, BLOCK_SIZE, 7)
-WRITTEN_CHECKSUM: Final = 0x82
-_WRITTEN_HEADER: Final = MAGIC + bytes((_WRITTEN_FLAGS, _WRITTEN_DESCRIPTOR, WRITTEN_CHECKSUM))
+_WRITTEN: Final = FrameHeader(WRITTEN_FLAGS, BLOCK_SIZE, 7)
 
 
 def compress(data: bytes | memoryview, magic: int, level: int = FAST_LEVEL) -> bytes:
@@ -61,8 +62,8 @@ def compress(data: bytes | memoryview, magic: int, level: int = FAST_LEVEL) -> b
     if 0 < len(data) <= BLOCK_SIZE and magic > 0:  # as a batch mostly is
         packed = _compress_block(data, level)
         if len(packed) < len(data):
-            return b"".join((_WRITTEN_HEADER, _UINT32.pack(len(packed)), packed, END_MARK))
-    descriptor = bytes((_WRITTEN_FLAGS, _WRITTEN_DESCRIPTOR))
+            return b"".join((WRITTEN_HEADER, _UINT32.pack(len(packed)), packed, END_MARK))
+    descriptor = bytes((WRITTEN_FLAGS, WRITTEN_DESCRIPTOR))
     hashed = MAGIC + descriptor if magic == 0 else descriptor
     parts = [MAGIC, descriptor, bytes((header_checksum(hashed),))]
     view = memoryview(data)
@@ -84,7 +85,7 @@ def decompress(data: memoryview, arena: Arena, magic: int) -> None:
         DecompressionError: the header is not one that Kafka reads, a block is cut short, too large,
             corrupt or has a wrong checksum, or the limit is reached.
     """
-    written_header = bytes(data[:7]) == _WRITTEN_HEADER
+    written_header = bytes(data[:7]) == WRITTEN_HEADER
     header = _WRITTEN if written_header else read_header(data, magic)
     if COMPILED and not header.flags & _BLOCK_CHECKSUM:
         at = _decompress_blocks(data, arena, header)
@@ -92,47 +93,6 @@ def decompress(data: memoryview, arena: Arena, magic: int) -> None:
         at = _decompress_rebuilt(data, arena, header)
     if header.flags & _CONTENT_CHECKSUM and len(data) - at < 4:
         raise DecompressionError("the lz4 frame is cut short in its content checksum")
-
-
-def decompress_run(
-    data: npt.NDArray[np.uint8],
-    places: npt.NDArray[np.int64],
-    arena: Arena,
-    spans: npt.NDArray[np.int64],
-    limits: tuple[int, int, int],
-) -> int:
-    """Append frames with the usual header to ``arena``, in one call of compiled code.
-
-    Args:
-        data: uint8[n], C-contiguous; what the frames lie in.
-        places: int64[m, 2]; where each starts and ends in ``data``.
-        arena: not grown.
-        spans: int64[m, 2]; filled for each frame that was read.
-        limits: magic; bytes that one frame may expand to; bytes in the arena after which to stop.
-
-    Returns:
-        How many were read. The next one, if any, is for `decompress`: it needs a larger arena, has
-        another header, or is corrupt.
-    """
-    if not COMPILED:
-        return 0
-    from workbench.kernels.lz4 import decode_frames
-
-    magic, largest, enough = limits
-    checksum = -1 if magic == 0 else WRITTEN_CHECKSUM
-    source = _as_source(data.view())
-    limits = largest, enough, checksum
-    count, arena.used = decode_frames(
-        source, places, 0, arena.data, arena.used, limits, lz4_decoder(), spans
-    )
-    return int(count)
-
-
-def _as_source(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    # The compiler makes one version of a kernel for arrays that may be written, another for those
-    # that may not: with all sources of one kind one is enough.
-    data.setflags(write=False)
-    return data
 
 
 def read_header(data: memoryview, magic: int) -> FrameHeader:
@@ -201,7 +161,7 @@ def _decompress_blocks(data: memoryview, arena: Arena, header: FrameHeader) -> i
     # Imported at the first use: what never decompresses lz4 does not wait for the compiler.
     from workbench.kernels.lz4 import BLOCK_TOO_LARGE, CUT_SHORT, NO_ROOM, OK, decode_blocks
 
-    source = _as_source(np.frombuffer(data, np.uint8))
+    source = read_only(np.frombuffer(data, np.uint8))
     at = header.blocks_at
     room = max(header.largest_block, 4 * len(source))
     while True:

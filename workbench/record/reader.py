@@ -22,13 +22,13 @@ from workbench.layout import problems
 from workbench.layout.attributes import NONE, codec_name
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
 from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.lz4_frame import WRITTEN_CHECKSUM
 from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.record.batch_validity import entry_crc
-from workbench.record.buffers import BufferPool
+from workbench.record.buffers import BufferPool, read_only
 from workbench.record.columns import ColumnBuilder, RecordColumns
 from workbench.record.compression import Arena, decompress_run
-from workbench.record.libraries import compiled_decoder
-from workbench.record.lz4_frame import WRITTEN_CHECKSUM
+from workbench.record.libraries import Library, compiled_decoder
 from workbench.record.source import FileSource
 from workbench.record.windows import BatchWindows, Problem, Window
 from workbench.record.wrapper import WrapperError, wrapper_value
@@ -231,11 +231,11 @@ class RecordReader:
         magic, codec = int(rows[0]["magic"]), int(rows[0]["codec"])
         places = self._payloads(window, rows)
         spans = np.empty((len(rows), 2), np.int64)
+        library = compiled_decoder(codec) if magic == 2 else None
         done = 0
         while done < len(rows):
             if not chunk.builder.record_count:
                 chunk.builder.expect(*_guess(rows[done:]))
-            library = compiled_decoder(codec) if magic == 2 else None
             if library is not None:
                 task = _Task(window.data, spans, rows, self._options, first - chunk.first_row)
                 behind = self._decode_usual(task, places, done, library, chunk.builder)
@@ -269,7 +269,7 @@ class RecordReader:
         task: "_Task",
         places: npt.NDArray[np.int64],
         first: int,
-        library: tuple[int, int, int],
+        library: Library,
         builder: ColumnBuilder,
     ) -> int:
         """Decompress and decode rows from ``first`` on, in one call of compiled code.
@@ -281,9 +281,7 @@ class RecordReader:
         from workbench.kernels.packed import decode_packed
 
         before, codec = builder.record_count, int(task.rows[0]["codec"])
-        source = task.data.view()
-        source.setflags(write=False)  # as in lz4_frame: one compiled version for all sources
-        out = builder.reserve(0, 0)
+        source, out = read_only(task.data), builder.reserve(0, 0)
         while True:
             first, code, position = decode_packed(
                 source,

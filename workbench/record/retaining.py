@@ -173,8 +173,8 @@ class Retainer:
         codec, at = int(rows[first]["codec"]), 0
         library = compiled_encoder(codec)
         if library is not None:
-            sizes = outcomes["new_size"][first:last]  # and a little that some codecs may add
-            room = int(sizes.sum()) + int(sizes.sum()) // 64 + _MOST_FRAMING * (last - first)
+            size = int(outcomes["new_size"][first:last].sum())  # and what some codecs may add
+            room = size + size // 64 + _MOST_FRAMING * (last - first)
             self._out = _with_room(self._out, self._filled, room)
         while first < last:
             if library is not None:

@@ -14,10 +14,7 @@ import struct
 from typing import Final
 
 import cramjam
-import numpy as np
-import numpy.typing as npt
 
-from workbench.kernels.dispatch import COMPILED
 from workbench.record.arena import Arena, DecompressionError
 
 MAGIC: Final = b"\x82SNAPPY\0"
@@ -68,39 +65,6 @@ def decompress(data: memoryview, arena: Arena) -> None:
             raise DecompressionError(
                 f"a snappy chunk says it has {block_size} bytes, {size - at} are left"
             )
-
-
-def decompress_run(
-    data: npt.NDArray[np.uint8],
-    places: npt.NDArray[np.int64],
-    arena: Arena,
-    spans: npt.NDArray[np.int64],
-    limits: tuple[int, int, int],
-) -> int:
-    """Append streams with the usual header to ``arena``, in one call of compiled code.
-
-    Args:
-        data: uint8[n], C-contiguous; what the streams lie in.
-        places: int64[m, 2]; where each starts and ends in ``data``.
-        arena: not grown.
-        spans: int64[m, 2]; filled for each stream that was read.
-        limits: magic; bytes that one stream may expand to; bytes in the arena after which to stop.
-
-    Returns:
-        How many were read. The next one, if any, is for `decompress`: it needs a larger arena, has
-        another header, or is corrupt.
-    """
-    if not COMPILED:
-        return 0
-    from workbench.kernels.snappy import decode_streams
-
-    _, largest, enough = limits
-    source = data.view()
-    source.setflags(write=False)  # as in lz4_frame: one compiled version for all sources
-    count, arena.used = decode_streams(
-        source, places, 0, arena.data, arena.used, (largest, enough, 0), spans
-    )
-    return int(count)
 
 
 def _begins_stream(data: memoryview, at: int) -> bool:
