@@ -13,7 +13,7 @@ WORKERS ?= 2
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-spark-versions check fix bench notebooks docs env lock upgrade system clean
+.PHONY: help lab test coverage test-spark-versions check fix bench notebooks docs env lock upgrade system clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
@@ -21,11 +21,15 @@ help: ## show this list
 lab: env ## open JupyterLab on the tour over sample_data
 	@$(BIN)/kafka-workbench lab
 
-test: env system ## run every test: units, real brokers, browser, notebooks, Spark; print the coverage
-	@mkdir -p build/coverage
+test: env system ## run every test: units, real brokers, browser, notebooks, Spark
 	@$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile -m "not alone" \
-	  --cov --cov-report= --durations=20 $(TESTS)
-	@$(BIN)/python -m pytest -m alone --cov --cov-append --cov-report=term $(TESTS) || [ $$? -eq 5 ]
+	  --durations=20 $(TESTS)
+	@$(BIN)/python -m pytest -m alone $(TESTS) || [ $$? -eq 5 ]
+
+coverage: env system ## run every test and print how much of each file it ran; twice as slow
+	@mkdir -p build/coverage && rm -f build/coverage/data*
+	@PYTEST_ADDOPTS="--cov --cov-append --cov-report=" $(MAKE) --no-print-directory test
+	@$(BIN)/coverage report
 
 test-spark-versions: env system ## run the tests of the Spark source on the oldest and newest Spark
 	@$(BIN)/python .ci/spark_versions.py

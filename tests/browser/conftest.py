@@ -9,9 +9,18 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.bridge import Bridge, chromium, served
-from widgets import LogExplorer
+from tests.browser.pages import STATS
+from widgets import CleanerView, CompactionPlayer, LogExplorer, StepPlayer
+from widgets._player import Player
+from widgets._widget import KafkaWidget
 
 Show = Callable[..., Bridge]
+ENTRIES: dict[type[KafkaWidget], str] = {
+    CleanerView: "cleaner_view.js",
+    CompactionPlayer: "compaction.js",
+    StepPlayer: "player.js",
+    LogExplorer: "explorer.js",
+}
 
 
 @pytest.fixture(scope="session")
@@ -45,17 +54,29 @@ def _stay_local(url: str, errors: list[str]) -> None:
 
 @pytest.fixture
 def show(page: Page, harness: str) -> Show:
-    """Return a function that shows an explorer in the page and waits for its first picture."""
+    """Return a function that shows a widget in the page and waits for its first picture."""
 
-    def show(explorer: LogExplorer, *, theme: str = "light", **options: object) -> Bridge:
+    def show(widget: KafkaWidget, *, theme: str = "light", **options: object) -> Bridge:
         page.goto(f"{harness}/harness.html")
         page.wait_for_function("window.ready")
         if theme == "dark":
             page.evaluate("document.body.dataset.jpThemeLight = 'false'")
-        bridge = Bridge(page, explorer)
-        bridge.mount(**options)
-        if explorer.selected["segment"] is not None:
-            page.wait_for_function("document.getElementById('root').__stats.draws > 0")
+        bridge = Bridge(page, widget)
+        bridge.mount(entry=_entry(widget), **options)
+        if _has_picture(widget):
+            page.wait_for_function(f"{STATS}.draws > 0")
         return bridge
 
     return show
+
+
+def _entry(widget: KafkaWidget) -> str:
+    """Return the front end's module."""
+    return next(name for kind, name in ENTRIES.items() if isinstance(widget, kind))
+
+
+def _has_picture(widget: KafkaWidget) -> bool:
+    """Return whether there is something to draw."""
+    if isinstance(widget, LogExplorer):
+        return widget.selected["segment"] is not None
+    return not isinstance(widget, Player) or bool(widget.steps)

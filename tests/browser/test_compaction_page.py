@@ -8,34 +8,15 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.bridge import Bridge
+from tests.browser.pages import STATS, colours, until
 from tests.cleaner.cleaning import DAY
 from tests.widgets.cleanable import CONFIG, NOW, many, prices
 from widgets import CleanerView, CompactionPlayer
-from widgets._widget import KafkaWidget
 
 pytestmark = pytest.mark.browser
 
 Show = Callable[..., Bridge]
-STATS = "document.getElementById('root').__stats"
 SHOTS = Path(__file__).parents[2] / "build" / "screenshots"
-
-
-@pytest.fixture
-def show(page: Page, harness: str) -> Show:
-    """Return a function that shows a widget in the page and waits for its first picture."""
-
-    def show(widget: KafkaWidget, *, theme: str = "light") -> Bridge:
-        page.goto(f"{harness}/harness.html")
-        page.wait_for_function("window.ready")
-        if theme == "dark":
-            page.evaluate("document.body.dataset.jpThemeLight = 'false'")
-        bridge = Bridge(page, widget)
-        entry = "cleaner_view.js" if isinstance(widget, CleanerView) else "compaction.js"
-        bridge.mount(entry=entry)
-        page.wait_for_function(f"{STATS}.draws > 0")
-        return bridge
-
-    return show
 
 
 @pytest.fixture(scope="module")
@@ -49,15 +30,6 @@ def player(folder: Path) -> CompactionPlayer:
     return CompactionPlayer(folder, CONFIG, now=times, everything=True, show_values=True)
 
 
-def until(page: Page, condition: Callable[[], bool]) -> None:
-    """Wait until the kernel's side has followed the page."""
-    for _ in range(200):
-        if condition():
-            return
-        page.wait_for_timeout(25)
-    raise AssertionError("the kernel did not follow")
-
-
 def kind(player: CompactionPlayer) -> str:
     return "" if player.step is None else player.step.kind
 
@@ -66,21 +38,6 @@ def shot(page: Page, name: str) -> None:
     SHOTS.mkdir(parents=True, exist_ok=True)
     page.wait_for_timeout(300)
     page.locator("#root").screenshot(path=SHOTS / f"{name}.png")
-
-
-def colours(page: Page) -> set[tuple[int, int, int]]:
-    """The opaque colours on the stage, each once."""
-    found: list[int] = page.evaluate(
-        """() => {
-          const canvas = document.querySelector(".klw-stage canvas"), seen = new Set();
-          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-          for (let i = 0; i < data.length; i += 4) {
-            if (data[i + 3] === 255) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
-          }
-          return [...seen];
-        }"""
-    )
-    return {(each >> 16, (each >> 8) & 255, each & 255) for each in found}
 
 
 KEPT, MAPPED = (0, 158, 115), (0, 114, 178)

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 import workbench as wb
 from tests.browser.bridge import Bridge
+from tests.browser.pages import until
 from tests.golden.cases import Case
 from widgets import LogExplorer
 
@@ -32,15 +33,6 @@ def click_batch(page: Page, part: float) -> None:
     box = page.locator(MAP).bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 92 + part * (box["width"] - 104), box["y"] + 84)
-
-
-def until(page: Page, condition: Callable[[], bool]) -> None:
-    """Wait until the kernel's side has followed the page."""
-    for _ in range(200):
-        if condition():
-            return
-        page.wait_for_timeout(25)
-    raise AssertionError("the kernel did not follow")
 
 
 def shown_rows(page: Page, tab: str = "Records") -> list[str]:

@@ -3,39 +3,20 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 import workbench as wb
 from tests.browser.bridge import Bridge
+from tests.browser.pages import STATS, colours, settled, until
 from widgets import LookupPlayer, RecoveryPlayer, StepPlayer
 from workbench.log.steps import Step
 
 pytestmark = pytest.mark.browser
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
-Play = Callable[..., Bridge]
-STATS = "document.getElementById('root').__stats"
-
-
-@pytest.fixture
-def play(page: Page, harness: str) -> Play:
-    """Return a function that shows a player in the page and waits for its first picture."""
-
-    def play(player: StepPlayer, *, theme: str = "light") -> Bridge:
-        page.goto(f"{harness}/harness.html")
-        page.wait_for_function("window.ready")
-        if theme == "dark":
-            page.evaluate("document.body.dataset.jpThemeLight = 'false'")
-        bridge = Bridge(page, player)
-        bridge.mount(entry="player.js")
-        if player.steps:
-            page.wait_for_function(f"{STATS}.draws > 0")
-        return bridge
-
-    return play
+Show = Callable[..., Bridge]
 
 
 @pytest.fixture
@@ -50,46 +31,9 @@ def torn(tmp_path: Path) -> str:
     return str(tmp_path / "orders-0")
 
 
-def until(page: Page, condition: Callable[[], bool]) -> None:
-    """Wait until the kernel's side has followed the page."""
-    for _ in range(200):
-        if condition():
-            return
-        page.wait_for_timeout(25)
-    raise AssertionError("the kernel did not follow")
-
-
-def stats(page: Page) -> Any:
-    return page.evaluate(STATS)
-
-
-def settled(page: Page) -> Any:
-    """What is drawn, once nothing moves."""
-    page.wait_for_function(
-        f"(() => {{ const n = {STATS}.draws; return new Promise((done) => setTimeout(() =>"
-        f" done({STATS}.draws === n), 300)); }})()"
-    )
-    return stats(page)
-
-
-def canvas_colours(page: Page) -> set[tuple[int, int, int]]:
-    """The colours on the stage, opaque ones, each once."""
-    found = page.evaluate(
-        """() => {
-          const canvas = document.querySelector(".klw-stage canvas"), seen = new Set();
-          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-          for (let i = 0; i < data.length; i += 4) {
-            if (data[i + 3] === 255) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
-          }
-          return [...seen];
-        }"""
-    )
-    return {(each >> 16, (each >> 8) & 255, each & 255) for each in found}
-
-
-def test_the_buttons_step_and_the_kernel_follows(page: Page, play: Play) -> None:
+def test_the_buttons_step_and_the_kernel_follows(page: Page, show: Show) -> None:
     player = LookupPlayer(SHOP / "orders-0", offset=1234)
-    play(player)
+    show(player)
     now = page.locator(".klw-now")
     expect(now).to_contain_text("Offset 907 is below 1234", ignore_case=True)
     expect(page.get_by_role("button", name="Step back")).to_be_disabled()
@@ -105,9 +49,9 @@ def test_the_buttons_step_and_the_kernel_follows(page: Page, play: Play) -> None
     until(page, lambda: player.at == 10)
 
 
-def test_keys_step_and_space_plays(page: Page, play: Play) -> None:
+def test_keys_step_and_space_plays(page: Page, show: Show) -> None:
     player = LookupPlayer(SHOP / "orders-0", offset=1234)
-    play(player)
+    show(player)
     page.locator(".klw-player").focus()
     for key, at in (("ArrowRight", 1), ("End", 11), ("ArrowLeft", 10), ("Home", 0)):
         page.keyboard.press(key)
@@ -119,9 +63,9 @@ def test_keys_step_and_space_plays(page: Page, play: Play) -> None:
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
-def test_playing_can_be_stopped(page: Page, play: Play) -> None:
+def test_playing_can_be_stopped(page: Page, show: Show) -> None:
     player = RecoveryPlayer(SHOP / "orders-0")
-    play(player)
+    show(player)
     page.get_by_role("button", name="25/s").click()
     page.get_by_role("button", name="Play").click()
     until(page, lambda: player.at > 5)
@@ -132,9 +76,9 @@ def test_playing_can_be_stopped(page: Page, play: Play) -> None:
     assert player.at == stopped
 
 
-def test_a_step_in_the_list_a_kind_and_a_segment_lead_to_their_step(page: Page, play: Play) -> None:
+def test_a_step_in_the_list_a_kind_and_a_segment_lead_to_their_step(page: Page, show: Show) -> None:
     player = RecoveryPlayer(SHOP / "orders-0")
-    play(player)
+    show(player)
     page.get_by_role("grid", name="Steps").locator("[data-row='5']").click()
     until(page, lambda: player.at == 5)
     page.get_by_role("button", name="index entry added").click()
@@ -144,9 +88,9 @@ def test_a_step_in_the_list_a_kind_and_a_segment_lead_to_their_step(page: Page, 
     expect(page.locator(".klw-phead h3")).to_have_text("Segment 903")
 
 
-def test_a_click_into_the_picture_goes_to_the_step_that_was_there(page: Page, play: Play) -> None:
+def test_a_click_into_the_picture_goes_to_the_step_that_was_there(page: Page, show: Show) -> None:
     player = LookupPlayer(SHOP / "orders-0", offset=1234)
-    play(player)
+    show(player)
     box = page.locator(".klw-stage canvas").bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] - 20, box["y"] + 95)
@@ -154,18 +98,18 @@ def test_a_click_into_the_picture_goes_to_the_step_that_was_there(page: Page, pl
     until(page, lambda: player.at == rightmost)
 
 
-def test_a_step_set_in_python_is_shown(page: Page, play: Play) -> None:
+def test_a_step_set_in_python_is_shown(page: Page, show: Show) -> None:
     player = LookupPlayer(SHOP / "orders-0", offset=1234)
-    bridge = play(player)
+    bridge = show(player)
     player.at = 8
     bridge.push()
     expect(page.locator(".klw-now h4")).to_have_text("index entry found")
     expect(page.locator(".klw-player [aria-selected=true]")).to_contain_text("9")
 
 
-def test_the_picture_goes_to_where_the_batch_is_found(page: Page, play: Play) -> None:
+def test_the_picture_goes_to_where_the_batch_is_found(page: Page, show: Show) -> None:
     player = LookupPlayer(SHOP / "orders-0", offset=1234, at=0)
-    bridge = play(player)
+    bridge = show(player)
     assert settled(page)["view"] == [0, player.scenes[2].size]
     player.at = 11
     bridge.push()
@@ -175,15 +119,15 @@ def test_the_picture_goes_to_where_the_batch_is_found(page: Page, play: Play) ->
     assert first < touch.position
     assert touch.position + touch.size < end
     assert end - first < player.scenes[2].size / 2
-    assert (0, 158, 115) in canvas_colours(page), "what was found is green"
+    assert (0, 158, 115) in colours(page), "what was found is green"
     page.get_by_role("button", name="Whole segment").click()
     page.wait_for_function(f"{STATS}.view[0] === 0")
 
 
-def test_who_wants_less_motion_gets_no_gliding(page: Page, play: Play) -> None:
+def test_who_wants_less_motion_gets_no_gliding(page: Page, show: Show) -> None:
     page.emulate_media(reduced_motion="reduce")
     player = LookupPlayer(SHOP / "orders-0", offset=1234, at=0)
-    bridge = play(player)
+    bridge = show(player)
     before = settled(page)["draws"]
     player.at = 11
     bridge.push()
@@ -192,28 +136,28 @@ def test_who_wants_less_motion_gets_no_gliding(page: Page, play: Play) -> None:
 
 
 def test_a_torn_end_is_hatched_when_it_is_cut_and_not_before(
-    page: Page, play: Play, torn: str
+    page: Page, show: Show, torn: str
 ) -> None:
     player = RecoveryPlayer(torn)
     kinds = [step.kind for step in player.steps]
     player.at = kinds.index("segment recovered") - 1
-    bridge = play(player)
+    bridge = show(player)
     settled(page)
     damage = (213, 94, 0)
-    assert damage not in canvas_colours(page)
+    assert damage not in colours(page)
     player.at += 1
     bridge.push()
     page.wait_for_function(f"{STATS}.at === {player.at}")
     settled(page)
-    assert damage in canvas_colours(page)
+    assert damage in colours(page)
     expect(page.locator(".klw-now")).to_contain_text("cut")
 
 
-def test_index_entries_appear_as_they_are_added(page: Page, play: Play, torn: str) -> None:
+def test_index_entries_appear_as_they_are_added(page: Page, show: Show, torn: str) -> None:
     player = RecoveryPlayer(torn)
     added = [at for at, step in enumerate(player.steps) if step.kind == "index entry added"]
     player.at = added[1] - 1
-    bridge = play(player)
+    bridge = show(player)
     about = page.locator(".klw-phead .klw-about")
     expect(about).to_contain_text("1 index entry")
     player.at = added[1]
@@ -221,13 +165,13 @@ def test_index_entries_appear_as_they_are_added(page: Page, play: Play, torn: st
     expect(about).to_contain_text("2 index entries")
 
 
-def test_steps_that_come_later_are_followed(page: Page, play: Play, tmp_path: Path) -> None:
+def test_steps_that_come_later_are_followed(page: Page, show: Show, tmp_path: Path) -> None:
     steps: list[Step] = []
     with wb.LogManager([tmp_path], observer=steps.append) as manager:
         log = manager.get_or_create_log("orders-0")
         log.append([(b"key", b"value")])
         player = StepPlayer(steps, tmp_path / "orders-0")
-        bridge = play(player)
+        bridge = show(player)
         for count in (2, 3):
             log.append([(b"key", b"value")])
             player.show(steps, tmp_path / "orders-0")
@@ -236,12 +180,12 @@ def test_steps_that_come_later_are_followed(page: Page, play: Play, tmp_path: Pa
             expect(page.locator(".klw-place")).to_have_text(f"{len(steps)} of {len(steps)}")
 
 
-def test_fifty_thousand_steps_stay_quick(page: Page, play: Play) -> None:
+def test_fifty_thousand_steps_stay_quick(page: Page, show: Show) -> None:
     partition = wb.open_log_directory(SHOP)["orders-0"]
     recovery = RecoveryPlayer(partition)
     many = (list(recovery.steps) * 47)[:50_000]
     player = StepPlayer(many, partition, at=0)
-    bridge = play(player)
+    bridge = show(player)
     assert page.locator(".klw-steps [data-row]").count() < 40
     for at in (25_000, 49_999, 3):
         player.at = at
@@ -251,14 +195,14 @@ def test_fifty_thousand_steps_stay_quick(page: Page, play: Play) -> None:
     assert settled(page)["lastDraw"] < 50
 
 
-def test_nothing_to_play_is_said(page: Page, play: Play) -> None:
-    play(LookupPlayer(SHOP / "orders-0", offset=99_999))
+def test_nothing_to_play_is_said(page: Page, show: Show) -> None:
+    show(LookupPlayer(SHOP / "orders-0", offset=99_999))
     expect(page.locator(".klw-now")).to_contain_text("offset 99999 is not in orders-0")
     expect(page.get_by_role("button", name="Play")).to_be_disabled()
 
 
-def test_it_is_readable_in_the_dark_and_leaves_nothing_behind(page: Page, play: Play) -> None:
-    play(LookupPlayer(SHOP / "orders-0", offset=1234), theme="dark")
+def test_it_is_readable_in_the_dark_and_leaves_nothing_behind(page: Page, show: Show) -> None:
+    show(LookupPlayer(SHOP / "orders-0", offset=1234), theme="dark")
     expect(page.locator(".klw-player")).to_have_attribute("data-theme", "dark")
     dark = page.evaluate("getComputedStyle(document.querySelector('.klw-now')).color")
     assert dark != "rgb(22, 25, 29)"
@@ -266,16 +210,16 @@ def test_it_is_readable_in_the_dark_and_leaves_nothing_behind(page: Page, play: 
     assert page.evaluate("model.listeners") == 0
 
 
-def test_a_narrow_page_shows_all_of_it(page: Page, play: Play) -> None:
+def test_a_narrow_page_shows_all_of_it(page: Page, show: Show) -> None:
     page.set_viewport_size({"width": 520, "height": 900})
-    play(RecoveryPlayer(SHOP / "orders-0"))
+    show(RecoveryPlayer(SHOP / "orders-0"))
     root = page.locator(".klw-player")
     assert root.evaluate("(el) => el.scrollWidth <= el.clientWidth")
     expect(page.locator(".klw-steps [data-row]").first).to_be_visible()
 
 
-def test_everything_has_a_name_for_who_does_not_see_it(page: Page, play: Play) -> None:
-    play(RecoveryPlayer(SHOP / "orders-0"))
+def test_everything_has_a_name_for_who_does_not_see_it(page: Page, show: Show) -> None:
+    show(RecoveryPlayer(SHOP / "orders-0"))
     nameless = page.evaluate(
         """() => [...document.querySelectorAll(".klw-player button, .klw-player input")].filter(
           (el) => !(el.getAttribute("aria-label") || el.textContent.trim())).length"""

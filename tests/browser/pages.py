@@ -1,0 +1,48 @@
+"""What tests ask of a page, and how they wait for it."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Page
+
+STATS = "document.getElementById('root').__stats"
+PATIENCE = 30  # seconds
+
+
+def until(page: Page, condition: Callable[[], bool]) -> None:
+    """Wait until the kernel's side has followed the page."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError("the kernel did not follow")
+        page.wait_for_timeout(25)
+
+
+def stats(page: Page) -> Any:
+    """Return what the front end tells of its picture."""
+    return page.evaluate(STATS)
+
+
+def settled(page: Page) -> Any:
+    """Return what is drawn, once nothing moves."""
+    page.wait_for_function(
+        f"(() => {{ const n = {STATS}.draws; return new Promise((done) => setTimeout(() =>"
+        f" done({STATS}.draws === n), 300)); }})()"
+    )
+    return stats(page)
+
+
+def colours(page: Page) -> set[tuple[int, int, int]]:
+    """Return the opaque colours on the stage, each once."""
+    found: list[int] = page.evaluate(
+        """() => {
+          const canvas = document.querySelector(".klw-stage canvas"), seen = new Set();
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          for (let i = 0; i < data.length; i += 4) {
+            if (data[i + 3] === 255) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+          }
+          return [...seen];
+        }"""
+    )
+    return {(each >> 16, (each >> 8) & 255, each & 255) for each in found}
