@@ -22,8 +22,8 @@ lab: env ## open JupyterLab on the tour over sample_data
 	@$(BIN)/kafka-workbench lab
 
 test: env system ## run every test: units, real brokers, browser, notebooks, Spark
-	@$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile -m "not alone" \
-	  --durations=20 $(TESTS)
+	@$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder \
+	  -m "not alone" --durations=20 $(TESTS)
 	@$(BIN)/python -m pytest -m alone $(TESTS) || [ $$? -eq 5 ]
 
 coverage: env system ## run every test and print how much of each file it ran; twice as slow

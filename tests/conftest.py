@@ -6,6 +6,7 @@ for new ones, more of them.
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.golden.conftest import common_workplace, golden, workplace
@@ -17,3 +18,10 @@ _ALL = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("default", _ALL, derandomize=True, max_examples=100)
 settings.register_profile("explore", _ALL, max_examples=2000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+_WAITING = ("spark", "browser", "notebook", "broker")  # marks of tests that wait for other programs
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what waits for other programs, so that no worker is left alone with it."""
+    items.sort(key=lambda item: not any(item.get_closest_marker(name) for name in _WAITING))

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tests.engine_jvm.scripts import START
-from tests.golden.compaction import assert_same
 from workbench.cleaner.cleaner import clean_log, plan_cleaning
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.log_to_clean import log_to_clean
@@ -192,7 +191,10 @@ class Sequence:
         return sum(verdict.is_deleted for verdict in self._log.delete_old_segments())
 
     def _clean(self, checkpoint: str, slots: str, load_factor: str, buffer_size: str) -> str:
-        """Clean once, from the checkpoint: "none", "last" or an offset; as it was planned."""
+        """Clean once, from the checkpoint: "none", "last" or an offset; as it was planned.
+
+        As a cleaner's thread does, which collects no decisions.
+        """
         last = self.last_clean if checkpoint == "last" else None
         if checkpoint.isdigit():
             last = int(checkpoint)
@@ -205,9 +207,8 @@ class Sequence:
         memory = int(slots) * ENTRY_SIZE
         config = CleanerConfig(memory, float(load_factor), int(buffer_size))
         plan = plan_cleaning(self._log, first, end, now, config)
-        cleaning = clean_log(self._log, first, end, now, config)
-        assert_same(plan, cleaning)
-        stats = cleaning.stats
+        stats = clean_log(self._log, first, end, now, config, collects=False).stats
+        assert stats == plan.stats
         self.last_clean = stats.end_offset
         words += ["end", stats.end_offset, "mapped", stats.map_messages_read]
         words += ["read", stats.messages_read, stats.bytes_read]

@@ -92,7 +92,9 @@ def read_places(array: Bytes, rows: Rows) -> None:
     for first, last in sound_runs(rows):
         if rows["magic"][first] == 2:
             run = rows[first:last]
-            used, *_ = locate_records(array, spans_of(run), run, 0, len(run), places, 0)
+            spans = spans_of(run)
+            locate_records(array, spans, run, 0, len(run), places, 0, array, 0)
+            used, *_ = locate_records(array, spans, run, 0, len(run), places, 0, array[:0], 0)
             key_table.put_keys(array, places, used, 0, table, 64, 1, 2, array[:0], 0, -1)
 
 

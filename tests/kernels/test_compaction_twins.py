@@ -47,13 +47,20 @@ def rows_of(data: bytes) -> Any:
 
 
 def locate_both(
-    data: bytes, rows: Any, spans: Longs, room: int = 64, used: int = 0
+    data: bytes,
+    rows: Any,
+    spans: Longs,
+    room: int = 64,
+    used: int = 0,
+    marks: tuple[Bytes, int] = (np.zeros(0, np.uint8), 0),
 ) -> tuple[tuple[int, ...], Any]:
     """Locate records with both twins; return the answer and the places."""
     found = []
     for twin in (locate, plain_compaction):
         places = np.zeros(room, RECORD_PLACE)
-        answer = twin.locate_records(as_array(data).copy(), spans, rows, 0, len(rows), places, used)
+        answer = twin.locate_records(
+            as_array(data).copy(), spans, rows, 0, len(rows), places, used, *marks
+        )
         found.append((tuple(map(int, answer)), places[: int(answer[0])].tolist(), places))
     assert found[0][:2] == found[1][:2]
     answer, _, places = found[0]
@@ -86,11 +93,30 @@ def test_records_are_located_alike_and_where_decoding_finds_them(data: bytes) ->
         assert mine["timestamp"].tolist() == columns.timestamps.tolist()
         assert mine["is_tombstone"].tolist() == columns.values.is_null().tolist()
         assert mine["is_shortest"].all()
+        assert mine["index"].tolist() == list(range(len(columns)))
         keys = [
             None if size < 0 else data[start : start + size]
             for start, size in zip(mine["key_start"], mine["key_size"], strict=True)
         ]
         assert keys == [columns.keys.item(at) for at in range(len(columns))]
+
+
+@given(data=st.lists(batches(codec=0), max_size=4).map(b"".join), seed=st.integers(0))
+def test_superseded_records_are_passed_over_and_the_others_located_as_ever(
+    data: bytes, seed: int
+) -> None:
+    chance = np.random.default_rng(seed)
+    rows = rows_of(data)
+    _, places = locate_both(data, rows, spans_of(rows))
+    marks = chance.integers(0, 256, chance.integers(0, 20), np.uint8)
+    origin = int(chance.choice(places["offset"])) - 3 if len(places) else 0
+    delta = places["offset"] - origin
+    is_marked = (delta >= 0) & (delta < 4 * len(marks))
+    bits = np.zeros(len(places), np.uint8)
+    bits[is_marked] = marks[delta[is_marked] // 4] >> (2 * (delta[is_marked] % 4)).astype(np.uint8)
+    answer, left = locate_both(data, rows, spans_of(rows), marks=(marks, origin))
+    assert answer[1:] == (len(rows), problems.OK, 0)
+    assert left.tolist() == places[bits & 2 == 0].tolist()
 
 
 def test_records_cut_at_every_byte_are_located_alike() -> None:

@@ -18,7 +18,7 @@ from workbench.layout.compaction import BATCH_OUTCOME
 from workbench.record.batch_records import ALL_COLUMNS
 from workbench.record.builder import RecordsBuilder, empty_batch_header
 from workbench.record.columns import RecordColumns
-from workbench.record.locating import Located, RecordLocator
+from workbench.record.locating import NO_MARKS, Located, RecordLocator
 from workbench.record.retaining import Decided, Retainer
 
 Bytes = npt.NDArray[np.uint8]
@@ -64,6 +64,7 @@ class Filter:
         self._new_horizon = rules.now + delete_retention_ms
         self._stats = stats
         self._decisions = decisions
+        self._marks = rules.offset_map.marks if decisions is None else NO_MARKS
         self._locator = RecordLocator()
         self._retainer = Retainer(REASONS, int(Reason.SUPERSEDED))
         self._newest = np.empty(0, np.int64)
@@ -92,7 +93,7 @@ class Filter:
         outcomes = np.zeros(len(chunk.rows), BATCH_OUTCOME)
         wanted = decide_about_batches(self.rules, chunk, outcomes)
         size, done = self.size, 0
-        for located in chunk.records(self._locator, wanted):
+        for located in chunk.records(self._locator, wanted, self._marks):
             self._pass_unread(chunk, done, located.first, outcomes)
             self._filter_records(chunk, located, outcomes)
             done = located.last
@@ -109,7 +110,7 @@ class Filter:
             self._newest = np.empty(count, np.int64)
         newest = self._newest[:count]
         end = offset_map.latest_offset + 1
-        offset_map.newest_of(located, newest, end, exact=self._decisions is not None)
+        offset_map.newest_of(located, newest, end, self._marks)
         decided = self._retainer.decide(
             chunk.rows,
             located,
@@ -119,7 +120,7 @@ class Filter:
             outcomes,
         )
         self._max_offset = max(self._max_offset, decided.max_offset)
-        self._stats.messages_read += count
+        self._stats.messages_read += count + located.passed
         self._stats.messages_written += decided.kept
         self._stats.invalid_messages_read += int(np.count_nonzero(decided.reasons == _NO_KEY))
         if self._decisions is not None:
@@ -131,10 +132,15 @@ class Filter:
                 chunk.buffer, chunk.rows, located, decided, outcomes, progress
             )
             if progress[0] < located.last:
-                progress = self._write_unusual(chunk, decided, outcomes, progress)
+                progress = self._write_unusual(chunk, located, decided, outcomes, progress)
 
     def _write_unusual(
-        self, chunk: Chunk, decided: Decided, outcomes: Any, progress: tuple[int, int]
+        self,
+        chunk: Chunk,
+        located: Located,
+        decided: Decided,
+        outcomes: Any,
+        progress: tuple[int, int],
     ) -> tuple[int, int]:
         """Write a batch that is old, or holds what no builder writes today."""
         index, used = progress
@@ -144,7 +150,8 @@ class Filter:
             part = _emptied(row, chunk)
         else:
             columns = chunk.columns(index, ALL_COLUMNS)
-            picks = np.flatnonzero(decided.reasons[used:behind] < Reason.SUPERSEDED)
+            stays = decided.reasons[used:behind] < Reason.SUPERSEDED
+            picks = located.places["index"][used:behind][stays].astype(np.int64)
             part = rebuilt_batch(row, columns, picks, int(outcomes["delete_horizon"][index]))
         outcomes["new_size"][index] = len(part)
         self._retainer.append(part)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.record.key_table import ENTRY_SIZE, KeyTable, places_of_keys
-from workbench.record.locating import Located
+from workbench.record.locating import NO_MARKS, Located, Marks
 
 __all__ = ["ENTRY_SIZE", "MOST_OFFSET", "NOT_FOUND", "OffsetMap"]
 
@@ -122,11 +122,16 @@ class OffsetMap:
         return passed
 
     def mark(self, start: int, end: int) -> None:
-        """Remember which of the offsets in [start, end) are superseded; see `newest_of`."""
+        """Remember which of the offsets in [start, end) are superseded, as `marks`."""
         self._table.mark(start, end)
 
+    @property
+    def marks(self) -> Marks:
+        """Which offsets of `mark` are superseded; none where that is not known."""
+        return self._table.marks
+
     def newest_of(
-        self, located: Located, newest: Longs, end: int = MOST_OFFSET, *, exact: bool = True
+        self, located: Located, newest: Longs, end: int = MOST_OFFSET, marks: Marks = NO_MARKS
     ) -> None:
         """Look up the keys of records.
 
@@ -135,6 +140,6 @@ class OffsetMap:
             newest: int64[n], filled: the newest offset of each key; -1 where it is not known, there
                 is no key, or the record is at or behind ``end``.
             end: see there.
-            exact: False: of a record that is superseded, any larger offset will do.
+            marks: where they tell that a record is superseded, any larger offset will do.
         """
-        self._table.find(located.data, located.places, end, newest, exact=exact)
+        self._table.find(located.data, located.places, end, newest, marks)

@@ -5,9 +5,6 @@ halves of a sum, and the number + 1; 0 there means that the slot is empty. A sum
 slot that was free from its own on. Keys are hashed ahead, so that their slots are on the way from
 memory when they are looked at.
 
-Marks are uint8[n], two bits an offset from an origin on: that it was put, and that a later one took
-its place. Who asks only whether a record is superseded needs no look at the table then.
-
 Kafka: SkimpyOffsetMap (4.2)
 """
 
@@ -20,35 +17,16 @@ from workbench.kernels._jit import kernel
 from workbench.kernels.intrinsics import (
     address_of,
     prefetch,
-    read_u8,
     read_word,
     write_i64,
-    write_u8,
 )
+from workbench.kernels.marks import IS_SUPERSEDED, WAS_PUT, marks_of, set_mark
 from workbench.kernels.siphash import LANES, WORKING_MEMORY, hash_places
 
 _ENTRY = 24  # bytes
 _AHEAD = 32  # keys
 _SUMS = 16 * _AHEAD  # bytes
 _NOT_FOUND = -1
-_WAS_PUT = 1
-_IS_SUPERSEDED = 2
-
-
-@kernel
-def _mark(marks: int, count: int, offset: int, bit: int) -> None:
-    """Set a bit of an offset, counted from the origin; ``count`` bytes are there."""
-    if 0 <= offset < 4 * count:
-        at = marks + (offset >> 2)
-        write_u8(at, read_u8(at) | bit << 2 * (offset & 3))
-
-
-@kernel
-def _marks_of(marks: int, count: int, offset: int) -> int:
-    """Return the bits of an offset, counted from the origin."""
-    if 0 <= offset < 4 * count:
-        return read_u8(marks + (offset >> 2)) >> 2 * (offset & 3) & 3  # type: ignore[no-any-return]
-    return 0
 
 
 @kernel
@@ -163,8 +141,8 @@ def put_keys(
                 write_i64(at + 8, second_half)
                 new += 1
             else:
-                _mark(mark_at, len(marks), number - 1 - origin, _IS_SUPERSEDED)
-            _mark(mark_at, len(marks), place.offset - origin, _WAS_PUT)
+                set_mark(mark_at, len(marks), number - 1 - origin, IS_SUPERSEDED)
+            set_mark(mark_at, len(marks), place.offset - origin, WAS_PUT)
             write_i64(at + 16, place.offset + 1)
             ascends &= place.offset > before
             before = place.offset
@@ -207,8 +185,8 @@ def find_keys(
             place = places[index]
             found[index] = _NOT_FOUND
             if place.key_size >= 0 and place.offset < end_offset:
-                bits = _marks_of(mark_at, len(marks), place.offset - origin)
-                if bits & _WAS_PUT:
+                bits = marks_of(mark_at, len(marks), place.offset - origin)
+                if bits & WAS_PUT:
                     found[index] = place.offset + (bits >> 1)
                 else:
                     open_ones += 1

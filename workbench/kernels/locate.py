@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from workbench.kernels._jit import inlined, kernel
 from workbench.kernels.intrinsics import address_of
+from workbench.kernels.marks import IS_SUPERSEDED, marks_of
 from workbench.kernels.outputs import OUT_OF_ROOM, Rows
 from workbench.kernels.varint import read_short, read_varint, read_varlong
 from workbench.kernels.verbatim import is_shortest
@@ -85,7 +86,8 @@ def _locate_batch(
     row_and_count: tuple[int, int],
     places: Any,
     used: int,
-) -> tuple[int, int]:
+    marks: tuple[int, int, int],
+) -> tuple[int, int, int]:
     """Locate the records of one batch.
 
     Args:
@@ -94,62 +96,69 @@ def _locate_batch(
         times: (base timestamp, max timestamp, whether the max is every record's timestamp).
         row_and_count: (row of the batch, its record count).
         places: RECORD_PLACE[n], filled from ``used`` on.
+        marks: (address, bytes, origin); records that they tell to be superseded are passed over.
 
     Returns:
-        (code, address of what is wrong).
+        (used, code, address of what is wrong).
     """
     at, end = span
     base_timestamp, max_timestamp, use_max = times
     row, count = row_and_count
-    for index in range(used, used + count):
+    mark_at, mark_count, origin = marks
+    for index in range(count):
         length, behind = read_varint(at, end)
         if behind == 0:
-            return BAD_VARINT, at
+            return used, BAD_VARINT, at
         if length < SMALLEST_RECORD - 1 or length > end - behind:
-            return BAD_RECORD_LENGTH, at
+            return used, BAD_RECORD_LENGTH, at
         at = behind
         record_end = at + length
         at += 1  # the record's attributes: one byte, unused
         timestamp_delta, behind = read_varlong(at, record_end)
         if behind == 0:
-            return BAD_VARINT, at
+            return used, BAD_VARINT, at
         at = behind
         tail = at
         offset_delta, behind, shortest = _read_size(at, record_end)
         if behind == 0:
-            return BAD_VARINT, at
+            return used, BAD_VARINT, at
+        offset = base_offset + offset_delta
+        if marks_of(mark_at, mark_count, offset - origin) & IS_SUPERSEDED:
+            at = record_end
+            continue
         at = behind
         key_size, behind, is_short = _read_size(at, record_end)
         if behind == 0:
-            return BAD_VARINT, at
+            return used, BAD_VARINT, at
         if key_size > record_end - behind:
-            return BAD_KEY, at
+            return used, BAD_KEY, at
         key_start = behind
         at = behind + max(key_size, 0)
         shortest &= is_short
         value_size, behind, is_short = _read_size(at, record_end)
         if behind == 0:
-            return BAD_VARINT, at
+            return used, BAD_VARINT, at
         if value_size > record_end - behind:
-            return BAD_VALUE, at
+            return used, BAD_VALUE, at
         at = behind + max(value_size, 0)
         shortest &= is_short
         headers, behind, is_short = _read_size(at, record_end)
         if behind == 0:
-            return BAD_VARINT, at
+            return used, BAD_VARINT, at
         if headers < 0 or headers > record_end - behind:
-            return BAD_HEADERS, at
+            return used, BAD_HEADERS, at
         at = behind
         shortest &= is_short
         if headers > 0:
             at, code, is_short = _pass_headers(at, record_end, headers)
             if code != OK:
-                return code, at
+                return used, code, at
             shortest &= is_short
         if at != record_end:
-            return RECORD_NOT_FILLED, at
-        place = places[index]
-        place.offset = base_offset + offset_delta
+            return used, RECORD_NOT_FILLED, at
+        place = places[used]
+        place.index = index
+        place.offset = offset
         place.timestamp = max_timestamp if use_max else base_timestamp + timestamp_delta
         place.tail = tail - start
         place.end = record_end - start
@@ -158,7 +167,8 @@ def _locate_batch(
         place.batch = row
         place.is_tombstone = value_size < 0
         place.is_shortest = shortest
-    return (OK if at == end else BYTES_AFTER_RECORDS), at
+        used += 1
+    return used, (OK if at == end else BYTES_AFTER_RECORDS), at
 
 
 @kernel
@@ -170,6 +180,8 @@ def locate_records(
     last: int,
     places: Any,
     used: int,
+    marks: npt.NDArray[np.uint8],
+    origin: int,
 ) -> tuple[int, int, int, int]:
     """Locate the records of magic 2 batches ``first`` to ``last`` (excluded).
 
@@ -180,6 +192,8 @@ def locate_records(
         rows: BATCH_ROW[m], the batches' headers.
         places: RECORD_PLACE[k], filled from ``used`` on.
         used: records that are there already.
+        marks, origin: as of `key_table.put_keys`; records that they tell to be superseded are
+            passed over. Of those no more is read than where they end, and their offset.
 
     Returns:
         (used, row, code, position): all records located and ``(last, OK, 0)``, or the first row
@@ -202,7 +216,7 @@ def locate_records(
             return used, index, BAD_COUNT, begin - start
         if count > len(places) - used:
             return used, index, OUT_OF_ROOM, begin - start
-        code, where = _locate_batch(
+        behind, code, where = _locate_batch(
             (begin, end),
             start,
             (row.base_timestamp, row.max_timestamp, row.timestamp_type == LOG_APPEND_TIME),
@@ -210,10 +224,11 @@ def locate_records(
             (index, count),
             places,
             used,
+            (address_of(marks), len(marks), origin),
         )
         if code != OK:
             return used, index, code, where - start
-        used += count
+        used = behind
     return used, last, OK, 0
 
 

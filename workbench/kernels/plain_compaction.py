@@ -4,6 +4,7 @@ Same arguments, same results, same codes and positions as the compiled ones, who
 here too.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -47,8 +48,20 @@ def _field(data: bytes, at: int, end: int, code: int) -> tuple[int, int, bool]:
     return size, behind, is_short
 
 
-def _locate_record(data: bytes, at: int, end: int) -> tuple[int, dict[str, Any]]:
-    """Return the place behind a record and the fields of its RECORD_PLACE; deltas, not sums."""
+def _marks_of(marks: Bytes, offset: int) -> int:
+    """Return the bits of an offset, counted from the origin; 0 where there are none."""
+    if 0 <= offset < 4 * len(marks):
+        return int(marks[offset // 4]) >> 2 * (offset % 4) & 3
+    return 0
+
+
+def _locate_record(
+    data: bytes, at: int, end: int, passes: Callable[[int], bool]
+) -> tuple[int, dict[str, Any] | None]:
+    """Return the place behind a record and the fields of its RECORD_PLACE; deltas, not sums.
+
+    None in place of the fields: ``passes`` says so of the offset delta.
+    """
     start = at
     length, at = decode_varint(data, at, end, 32)
     if length < SMALLEST_RECORD - 1 or length > end - at:
@@ -56,6 +69,8 @@ def _locate_record(data: bytes, at: int, end: int) -> tuple[int, dict[str, Any]]
     end = at + length
     timestamp_delta, tail = decode_varint(data, at + 1, end, 64)
     offset_delta, at, *shortest = _size(data, tail, end)
+    if passes(offset_delta):
+        return end, None
     key_size, key_start, is_short = _field(data, at, end, problems.BAD_KEY)
     shortest.append(is_short)
     at = key_start + max(key_size, 0)
@@ -90,7 +105,15 @@ def _locate_record(data: bytes, at: int, end: int) -> tuple[int, dict[str, Any]]
 
 
 def locate_records(
-    data: Bytes, spans: Longs, rows: Rows, first: int, last: int, places: Any, used: int
+    data: Bytes,
+    spans: Longs,
+    rows: Rows,
+    first: int,
+    last: int,
+    places: Any,
+    used: int,
+    marks: Bytes,
+    origin: int,
 ) -> tuple[int, int, int, int]:
     """Locate the records of batches: see `locate.locate_records`."""
     raw = data.tobytes()
@@ -109,19 +132,26 @@ def locate_records(
             return used, index, OUT_OF_ROOM, at
         use_max = row["timestamp_type"] == attributes.LOG_APPEND_TIME
         base, largest = int(row["base_timestamp"]), int(row["max_timestamp"])
+        base_offset, behind = int(row["base_offset"]), used
+
+        def passes(delta: int, base_offset: int = base_offset) -> bool:
+            return bool(_marks_of(marks, wrap64(base_offset + delta) - origin) & 2)
+
         try:
-            for item in range(used, used + count):
-                at, fields = _locate_record(raw, at, end)
-                fields["offset"] = wrap64(int(row["base_offset"]) + fields["offset"])
+            for number in range(count):
+                at, fields = _locate_record(raw, at, end, passes)
+                if fields is None:
+                    continue
+                fields["offset"] = wrap64(base_offset + fields["offset"])
                 fields["timestamp"] = largest if use_max else wrap64(base + fields["timestamp"])
-                for name, value in fields.items():
-                    places[item][name] = value
-                places[item]["batch"] = index
+                for name, value in {**fields, "batch": index, "index": number}.items():
+                    places[behind][name] = value
+                behind += 1
             if at != end:
                 raise BadRecordError(problems.BYTES_AFTER_RECORDS, at)  # noqa: TRY301
         except BadRecordError as error:
             return used, index, error.code, error.position
-        used += count
+        used = behind
     return used, last, problems.OK, 0
 
 
@@ -242,9 +272,7 @@ def find_keys(
     for index, record in enumerate(places[:count]):
         offset = int(record["offset"])
         is_asked = record["key_size"] >= 0 and offset < end_offset
-        bits = 0
-        if 0 <= offset - origin < 4 * len(marks):
-            bits = int(marks[(offset - origin) // 4]) >> 2 * ((offset - origin) % 4) & 3
+        bits = _marks_of(marks, offset - origin)
         found[index] = _NONE
         if is_asked and bits & 1:
             found[index] = offset + (bits >> 1)

@@ -69,7 +69,7 @@ def decide_batches(
         outcome["delete_horizon"] = _NONE
         outcome["max_offset"] = row["last_offset"]
         if stays.any():
-            is_whole = outcome["kept"] == outcome["count"] and row["magic"] == 2
+            is_whole = outcome["kept"] == row["record_count"] and row["magic"] == 2
             outcome["verdict"] = compaction.COPIED
             if not is_whole or sets_horizon:
                 outcome["verdict"] = compaction.REBUILT

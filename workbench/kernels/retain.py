@@ -132,7 +132,7 @@ def decide_batches(
         size = row.size
         sets_horizon = horizon == _NO_HORIZON and (outcome.sets_horizon or tombstones > 0)
         if kept > 0:
-            if kept == index - start and row.magic == _MAGIC and not sets_horizon:
+            if kept == row.record_count and row.magic == _MAGIC and not sets_horizon:
                 verdict = COPIED
                 max_offset = row.last_offset
             else:

@@ -16,6 +16,7 @@ RECORD_PLACE: Final = np.dtype(
         ("key_start", np.int64),     # byte place
         ("key_size", np.int32),      # bytes; -1: null
         ("batch", np.int32),         # row of its batch
+        ("index", np.int32),         # which record of it
         ("is_tombstone", np.bool_),  # whether the value is null
         ("is_shortest", np.bool_),   # whether a builder would write the tail as it stands
     ],
@@ -30,7 +31,7 @@ BATCH_OUTCOME: Final = np.dtype(
         ("sets_horizon", np.bool_),    # whether it gets a delete horizon even without a tombstone
         # … and afterwards:
         ("verdict", np.uint8),
-        ("count", np.int64),           # records
+        ("count", np.int64),           # records that were looked at
         ("kept", np.int64),            # records that stay
         ("delete_horizon", np.int64),  # ms; -1: none
         ("new_size", np.int64),        # bytes; 0: removed

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from workbench.kernels import dispatch
 from workbench.layout.compaction import RECORD_PLACE
+from workbench.record.locating import NO_MARKS, Marks
 
 ENTRY_SIZE: Final = 24  # bytes: a sum of 16 and a number
 
@@ -22,7 +23,6 @@ _WORD: Final = 64  # bits
 _OFFSETS_A_BYTE: Final = 4
 _LEAST_SHARE: Final = 16  # of the table that marks may take
 _NOT_ASCENDING: Final = -2
-_NO_MARKS: Final = np.zeros(0, np.uint8)
 
 Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
@@ -34,6 +34,9 @@ class KeyTable:
 
     Args:
         slots: most keys that it can hold.
+
+    Attributes:
+        marks: of offsets that were put; none unless `mark` was called.
     """
 
     def __init__(self, slots: int) -> None:
@@ -46,7 +49,7 @@ class KeyTable:
         """Forget every key, and keep no marks."""
         if self._memory is not None:
             self._memory.fill(0)
-        self._marks, self._origin = _NO_MARKS, 0
+        self.marks = NO_MARKS
         self._last = -1  # offset that was put
 
     def mark(self, start: int, end: int) -> None:
@@ -56,7 +59,7 @@ class KeyTable:
         """
         size = (end - start) // _OFFSETS_A_BYTE + 1
         if size <= self.slots * ENTRY_SIZE // _LEAST_SHARE:
-            self._marks, self._origin = np.zeros(size, np.uint8), start
+            self.marks = Marks(np.zeros(size, np.uint8), start)
 
     @property
     def _table(self) -> Longs:
@@ -89,16 +92,20 @@ class KeyTable:
             self._table,
             room,
             *self._secret,
-            self._marks,
-            self._origin,
+            *self.marks,
             self._last,
         )
         if self._last == _NOT_ASCENDING:
-            self._marks = _NO_MARKS
+            self.marks = NO_MARKS
         return passed, new
 
     def find(
-        self, data: Bytes, places: Places, end_offset: int, found: Longs, *, exact: bool = True
+        self,
+        data: Bytes,
+        places: Places,
+        end_offset: int,
+        found: Longs,
+        marks: Marks = NO_MARKS,
     ) -> None:
         """Look up the keys of records.
 
@@ -108,9 +115,8 @@ class KeyTable:
             end_offset: see there.
             found: int64[n], filled: the offset of each key; -1 where it is not known, there is no
                 key or it is not looked up.
-            exact: False: where marks tell that a record is superseded, any larger offset will do.
+            marks: where they tell that a record is superseded, any larger offset will do.
         """
-        marks = _NO_MARKS if exact else self._marks
         dispatch.find_keys(
             data,
             places,
@@ -118,8 +124,7 @@ class KeyTable:
             end_offset,
             self._table,
             *self._secret,
-            marks,
-            self._origin,
+            *marks,
             found,
         )
 

@@ -40,12 +40,29 @@ class Located(NamedTuple):
         first, last: rows of the batches; the last excluded.
         data: uint8[n], where the records lie, decompressed.
         places: RECORD_PLACE[m]; of magic 0 and 1 only offsets, times and keys are known.
+        passed: how many records were passed over.
     """
 
     first: int
     last: int
     data: Bytes
     places: npt.NDArray[Any]
+    passed: int = 0
+
+
+class Marks(NamedTuple):
+    """What is known of offsets; see `kernels.marks`.
+
+    Attributes:
+        bits: uint8[n].
+        origin: the offset that they begin at.
+    """
+
+    bits: Bytes
+    origin: int
+
+
+NO_MARKS: Final = Marks(np.zeros(0, np.uint8), 0)
 
 
 class Survey(NamedTuple):
@@ -94,9 +111,14 @@ class RecordLocator:
     def __init__(self) -> None:
         self._arena = Arena()
         self._places = np.empty(_USUAL_RECORDS, RECORD_PLACE)
+        self._marks = NO_MARKS
 
     def locate(
-        self, buffer: Bytes, survey: Survey, wanted: npt.NDArray[np.bool_] | None = None
+        self,
+        buffer: Bytes,
+        survey: Survey,
+        wanted: npt.NDArray[np.bool_] | None = None,
+        marks: Marks = NO_MARKS,
     ) -> Iterator[Located]:
         """Yield the records of batches, in their order; batches that are not wanted end a run.
 
@@ -104,11 +126,12 @@ class RecordLocator:
             buffer: uint8[n]; the positions of the batches count from its start.
             survey: m batches.
             wanted: bool[m], which of them; None for all.
+            marks: records of magic 2 that they tell to be superseded are passed over.
 
         Raises:
             CorruptRecordError: a batch cannot be read. CRCs are not checked.
         """
-        rows = survey.rows
+        rows, self._marks = survey.rows, marks
         if wanted is None and not survey.found & HAS_OTHERS:
             yield self._located(buffer, rows, _BEHIND_HEADERS, 0, len(rows))
             return
@@ -169,7 +192,10 @@ class RecordLocator:
         used, index = 0, first
         while True:
             used, index, code, position = map(
-                int, dispatch.locate_records(data, spans, rows, index, last, self._places, used)
+                int,
+                dispatch.locate_records(
+                    data, spans, rows, index, last, self._places, used, *self._marks
+                ),
             )
             if code != OUT_OF_ROOM:
                 break
@@ -181,7 +207,10 @@ class RecordLocator:
             inside = position - self._start(rows, spans, index)
             problem = f"{problems.WORDS[code]}, byte {inside} of the records"
             raise CorruptRecordError(None, int(rows[index]["position"]), problem)
-        return Located(first, last, data, self._places[:used])
+        passed = 0
+        if len(self._marks.bits):
+            passed = int(rows["record_count"][first:last].sum()) - used
+        return Located(first, last, data, self._places[:used], passed)
 
     @staticmethod
     def _start(rows: Rows, spans: npt.NDArray[np.int64], index: int) -> int:
@@ -198,7 +227,7 @@ class RecordLocator:
         places["offset"], places["timestamp"] = columns.offsets, columns.timestamps
         places["key_start"] = keys.offsets[:-1]
         places["key_size"] = np.where(keys.is_null(), -1, keys.sizes())
-        places["batch"] = index
+        places["batch"], places["index"] = index, np.arange(len(columns))
         places["is_tombstone"] = values.is_null()
         return Located(index, index + 1, keys.data, places)
 

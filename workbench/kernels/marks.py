@@ -1,0 +1,29 @@
+"""Marks of offsets, compiled: two bits an offset, counted from an origin.
+
+They tell that an offset was put into a table of keys, and that a later one took its place. Who asks
+only whether a record is superseded needs no look at its key then.
+"""
+
+from typing import Final
+
+from workbench.kernels._jit import kernel
+from workbench.kernels.intrinsics import read_u8, write_u8
+
+WAS_PUT: Final = 1
+IS_SUPERSEDED: Final = 2
+
+
+@kernel
+def set_mark(marks: int, count: int, offset: int, bit: int) -> None:
+    """Set a bit of an offset, counted from the origin; ``count`` bytes are at address ``marks``."""
+    if 0 <= offset < 4 * count:
+        at = marks + (offset >> 2)
+        write_u8(at, read_u8(at) | bit << 2 * (offset & 3))
+
+
+@kernel
+def marks_of(marks: int, count: int, offset: int) -> int:
+    """Return the bits of an offset, counted from the origin; 0 where there are none."""
+    if 0 <= offset < 4 * count:
+        return read_u8(marks + (offset >> 2)) >> 2 * (offset & 3) & 3  # type: ignore[no-any-return]
+    return 0
