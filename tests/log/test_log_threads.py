@@ -5,11 +5,23 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
-from tests.log.logs import LogHome, every_offset, offsets, values
+from tests.log.logs import (
+    NOW,
+    LogHome,
+    end_transaction,
+    every_offset,
+    in_transaction,
+    offsets,
+    values,
+)
 from workbench.errors import OffsetOutOfRangeError
+from workbench.files.time_index import TimestampOffset
+from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.log import Log
 
 APPENDS = 300
@@ -149,3 +161,63 @@ def test_flushes_run_beside_appends(tmp_path: Path) -> None:
     Team().run(write, flush)
     log.flush()
     assert log.recovery_point == log.log_end_offset == 400
+
+
+class Pause:
+    """Runs something in a thread that stops once, where a function returns.
+
+    Args:
+        name: of the function.
+        work: what the thread does.
+        number: of the return where it stops.
+    """
+
+    def __init__(self, name: str, work: Callable[[], object], number: int = 1) -> None:
+        self._name, self._work, self._left = name, work, number
+        self._has_come, self._may_go_on = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+        assert self._has_come.wait(60)
+
+    def __exit__(self, *_: object) -> None:
+        self._may_go_on.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        sys.settrace(self._trace)
+        self._work()
+
+    def _trace(self, frame: FrameType, event: str, _: object) -> Any:
+        if frame.f_code.co_name != self._name:
+            return None
+        if event == "return":
+            self._left -= 1
+            if self._left == 0:
+                self._has_come.set()
+                assert self._may_go_on.wait(60)
+        return self._trace
+
+
+def test_who_asks_for_the_largest_timestamp_makes_no_writer_forget_it(tmp_path: Path) -> None:
+    """A new segment knows of none; who saw that, and is slow, must not say so afterwards."""
+    _, log = small_segments(tmp_path)
+    segment = log.active_segment
+    with Pause("last_entry", lambda: segment.max_timestamp_so_far):
+        log.append_as_leader(values(3))
+    assert segment.max_timestamp_so_far == TimestampOffset(NOW, 2)
+
+
+def test_who_asks_for_the_last_stable_offset_brings_no_transaction_back(tmp_path: Path) -> None:
+    """Where the oldest transaction lies is looked up; it may have been decided meanwhile."""
+    _, log = small_segments(tmp_path)
+    log.append_as_leader(in_transaction(1, 0, 3))
+    log.update_high_watermark(log.log_end_offset)
+    watermarks = log.watermarks
+    watermarks._first_unstable = LogOffsetMetadata(0)  # noqa: SLF001 - as if its place was not found
+    with Pause("is_offset_only", watermarks.stable_metadata, 2):  # that of the high watermark first
+        end_transaction(log, 1, commit=True)
+        log.update_high_watermark(log.log_end_offset)
+        assert watermarks.first_unstable is None
+    assert watermarks.first_unstable is None

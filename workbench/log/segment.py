@@ -127,7 +127,7 @@ class LogSegment(SegmentReading):
 
     def _add_known_entries(self, batches: Sequence[LogBatch], position: int) -> None:
         """Append the index entries of a few batches, of which nothing has to be read."""
-        largest = self._max_timestamp or self._read_max_timestamp()
+        largest = self.max_timestamp_so_far
         since, interval = self._bytes_since_entry, self.index_interval_bytes
         observer = self.context.observer
         due: list[tuple[int, int, TimestampOffset]] = []
@@ -163,7 +163,7 @@ class LogSegment(SegmentReading):
             return
         rows["position"] += start
         last_entry = start - self._bytes_since_entry
-        largest = self._max_timestamp or self._read_max_timestamp()
+        largest = self.max_timestamp_so_far
         due = due_entries(rows, last_entry, self.index_interval_bytes, largest)
         if self.context.observer is not None:
             chosen = set(due.chosen.tolist())

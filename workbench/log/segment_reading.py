@@ -47,7 +47,7 @@ class SegmentReading(SegmentParts):
     ) -> None:
         super().__init__(base_offset, log, indexes)
         self.context = context
-        self._max_timestamp: TimestampOffset | None = None  # None: not read from the index yet
+        self._max_timestamp: TimestampOffset | None = None  # None: as the last entry of the index
 
     def translate_offset(self, offset: int, start: int = 0) -> LogOffsetPosition | None:
         """Return the first batch that reaches ``offset``; None if none does.
@@ -153,7 +153,8 @@ class SegmentReading(SegmentParts):
 
         Kafka: LogSegment.maxTimestampSoFar, shallowOffsetOfMaxTimestampSoFar (4.2)
         """
-        return self._max_timestamp or self._read_max_timestamp()
+        # Not kept: who appends may have noted a larger one since the entry was read.
+        return self._max_timestamp or self.time_index.last_entry
 
     @property
     def largest_timestamp(self) -> int:
@@ -163,10 +164,6 @@ class SegmentReading(SegmentParts):
         """
         largest = self.max_timestamp_so_far.timestamp
         return largest if largest >= 0 else self.last_modified
-
-    def _read_max_timestamp(self) -> TimestampOffset:
-        self._max_timestamp = self.time_index.last_entry
-        return self._max_timestamp
 
     def _read_largest_timestamp(self) -> TimestampOffset:
         entry = self.time_index.last_entry

@@ -141,8 +141,10 @@ class Watermarks:
         if not first.is_offset_only:
             return first
         with self._lock:
-            self._first_unstable = self.locate(first.offset)
-            return self._first_unstable
+            full = self.locate(first.offset)
+            if self._first_unstable == first:  # else another is the oldest by now
+                self._first_unstable = full
+            return full
 
     def update_first_unstable(self) -> None:
         """Ask the producer state again which transaction is the oldest that is not decided.
