@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
+from pyspark.sql.types import BinaryType, StructField, StructType
 
 import workbench as wb
 from workbench.kernels.plain_murmur2 import murmur2
 from workbench.log_directory import LogDirectory
+from workbench.spark_source.writing import KafkaLogWriter, parse_write_options
 
 pytestmark = pytest.mark.spark
 
@@ -122,6 +124,19 @@ def test_a_job_that_fails_leaves_nothing(spark: Any, tmp_path: Path) -> None:
     frame = numbers(spark, 100).withColumn("partition", F.lit(-3))
     with pytest.raises(Exception, match="-3 is not a partition"):
         save(frame, tmp_path / "new", topic="numbers")
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_a_task_that_runs_on_when_its_job_has_failed_leaves_nothing(
+    spark: Any, tmp_path: Path
+) -> None:
+    """Spark does not wait for it before it lets the driver remove what was written."""
+    options = {"path": str(tmp_path / "new"), "topic": "numbers"}
+    schema = StructType([StructField("value", BinaryType())])
+    writer = KafkaLogWriter(parse_write_options(options, schema), overwrite=False)
+    writer.abort([])
+    with pytest.raises(Exception, match="FileNotFoundError"):
+        spark.sparkContext.parallelize([0], 1).map(lambda _: writer.write(iter([]))).collect()
     assert list((tmp_path / "new").iterdir()) == []
 
 

@@ -10,7 +10,7 @@ import os
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Self
@@ -137,24 +137,28 @@ class KafkaLogWriter(DataSourceArrowWriter):
     Args:
         options: of the ``save``.
         overwrite: whether the topics that are written are replaced.
+
+    Raises:
+        OSError: nothing can be written to the directory.
     """
 
     def __init__(self, options: WriteOptions, *, overwrite: bool) -> None:
         self._options = options
         self._overwrite = overwrite
         self._staging = os.path.join(options.path, f".kafka-log-{uuid4().hex}")
+        os.makedirs(self._staging)  # here, so that no task makes it again once the job has ended
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         """Write the rows of one task.
 
         Raises:
             ValueError: a row cannot be a record: no topic, or a partition or time below 0.
-            StorageError, OSError: writing failed.
+            StorageError, OSError: writing failed, or the job has ended already.
         """
         context = TaskContext.get()
         assert context is not None
         folder = Path(self._staging) / f"task-{context.taskAttemptId()}"
-        folder.mkdir(parents=True)
+        folder.mkdir()
         try:
             with TaskLogs(folder, self._options, context.partitionId()) as logs:
                 for batch in iterator:
@@ -182,11 +186,18 @@ class KafkaLogWriter(DataSourceArrowWriter):
                     found, overwrite=self._overwrite, keeps_offsets=self._options.keeps_offsets
                 )
         finally:
-            shutil.rmtree(self._staging, ignore_errors=True)
+            self._clear()
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002
         """Remove what was written."""
-        shutil.rmtree(self._staging, ignore_errors=True)
+        self._clear()
+
+    def _clear(self) -> None:
+        """Remove what tasks wrote; one that still runs can make no more files there."""
+        gone = f"{self._staging}.gone"
+        with suppress(FileNotFoundError):  # an abort behind a commit that failed
+            os.rename(self._staging, gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
 
 class TaskLogs:
