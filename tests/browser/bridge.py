@@ -5,7 +5,7 @@ import functools
 import http.server
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,10 @@ class Bridge:
         """Send what changed in Python to the page."""
         state = self._flush()["state"]
         self.page.evaluate("(state) => model.receive(revive(state))", state)
+
+
+Show = Callable[..., Bridge]
+"""Shows a widget in the page: the fixture `show`."""
 
 
 def plain(value: Any) -> Any:

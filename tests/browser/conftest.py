@@ -3,18 +3,17 @@
 Not for the whole run: playwright allows one at a time, and tests/e2e starts its own.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import BrowserContext, Page
 
-from tests.browser.bridge import Bridge, chromium, served
+from tests.browser.bridge import Bridge, Show, chromium, served
 from tests.browser.pages import STATS
 from widgets import CleanerView, CompactionPlayer, LogExplorer, StepPlayer
 from widgets._player import Player
 from widgets._widget import KafkaWidget
 
-Show = Callable[..., Bridge]
 ENTRIES: dict[type[KafkaWidget], str] = {
     CleanerView: "cleaner_view.js",
     CompactionPlayer: "compaction.js",

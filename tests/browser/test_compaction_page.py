@@ -1,13 +1,12 @@
 """The compaction player and the cleaner's view in a real browser: stepping, jumping, zooming."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.bridge import Bridge
+from tests.browser.bridge import Show
 from tests.browser.pages import STATS, colours, until
 from tests.cleaner.cleaning import DAY
 from tests.widgets.cleanable import CONFIG, NOW, many, prices
@@ -15,7 +14,6 @@ from widgets import CleanerView, CompactionPlayer
 
 pytestmark = pytest.mark.browser
 
-Show = Callable[..., Bridge]
 SHOTS = Path(__file__).parents[2] / "build" / "screenshots"
 
 

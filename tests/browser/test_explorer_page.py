@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import workbench as wb
-from tests.browser.bridge import Bridge
+from tests.browser.bridge import Show
 from tests.browser.pages import until
 from tests.golden.cases import Case
 from widgets import LogExplorer
@@ -14,7 +14,6 @@ from widgets import LogExplorer
 pytestmark = pytest.mark.browser
 
 Golden = Callable[[str], Case]
-Show = Callable[..., Bridge]
 MAP = ".klw-map canvas"
 
 

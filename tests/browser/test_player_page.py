@@ -1,14 +1,13 @@
 """The players in a real browser: stepping, playing, what the picture shows, thousands of steps."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 import workbench as wb
-from tests.browser.bridge import Bridge
+from tests.browser.bridge import Show
 from tests.browser.pages import STATS, colours, settled, until
 from widgets import LookupPlayer, RecoveryPlayer, StepPlayer
 from workbench.log.steps import Step
@@ -16,7 +15,6 @@ from workbench.log.steps import Step
 pytestmark = pytest.mark.browser
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
-Show = Callable[..., Bridge]
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.engine_jvm.scripts import START
+from tests.golden.compaction import assert_same
 from workbench.cleaner.cleaner import clean_log, plan_cleaning
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.log_to_clean import log_to_clean
@@ -193,7 +194,7 @@ class Sequence:
     def _clean(self, checkpoint: str, slots: str, load_factor: str, buffer_size: str) -> str:
         """Clean once, from the checkpoint: "none", "last" or an offset; as it was planned.
 
-        As a cleaner's thread does, which collects no decisions.
+        Half of them as a cleaner's thread does, which collects no decisions.
         """
         last = self.last_clean if checkpoint == "last" else None
         if checkpoint.isdigit():
@@ -207,7 +208,11 @@ class Sequence:
         memory = int(slots) * ENTRY_SIZE
         config = CleanerConfig(memory, float(load_factor), int(buffer_size))
         plan = plan_cleaning(self._log, first, end, now, config)
-        stats = clean_log(self._log, first, end, now, config, collects=False).stats
+        collects = end % 2 == 0
+        cleaning = clean_log(self._log, first, end, now, config, collects=collects)
+        if collects:
+            assert_same(plan, cleaning)
+        stats = cleaning.stats
         assert stats == plan.stats
         self.last_clean = stats.end_offset
         words += ["end", stats.end_offset, "mapped", stats.map_messages_read]

@@ -17,14 +17,7 @@ from workbench.record.batch_records import columns_of
 from workbench.record.buffers import thread_pool
 from workbench.record.columns import RecordColumns
 from workbench.record.control import decode_control_type
-from workbench.record.locating import (
-    NO_MARKS,
-    BatchSurveyor,
-    Located,
-    Marks,
-    RecordLocator,
-    Survey,
-)
+from workbench.record.locating import BatchSurveyor, Located, RecordLocator, Survey
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reader import KEYS
 
@@ -63,10 +56,7 @@ class Chunk(NamedTuple):
             raise _placed(error, self.path, self.position) from error
 
     def records(
-        self,
-        locator: RecordLocator,
-        wanted: npt.NDArray[np.bool_] | None,
-        marks: Marks = NO_MARKS,
+        self, locator: RecordLocator, wanted: npt.NDArray[np.bool_] | None
     ) -> Iterator[Located]:
         """Yield where the records of the batches lie; see `RecordLocator.locate`.
 
@@ -74,7 +64,7 @@ class Chunk(NamedTuple):
             CorruptRecordError: they cannot be read.
         """
         try:
-            yield from locator.locate(self.buffer, self.survey, wanted, marks)
+            yield from locator.locate(self.buffer, self.survey, wanted)
         except CorruptRecordError as error:
             raise _placed(error, self.path, self.position) from error
 

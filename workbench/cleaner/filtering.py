@@ -18,7 +18,8 @@ from workbench.layout.compaction import BATCH_OUTCOME
 from workbench.record.batch_records import ALL_COLUMNS
 from workbench.record.builder import RecordsBuilder, empty_batch_header
 from workbench.record.columns import RecordColumns
-from workbench.record.locating import NO_MARKS, Located, RecordLocator
+from workbench.record.key_table import NO_MARKS
+from workbench.record.locating import Located, RecordLocator
 from workbench.record.retaining import Decided, Retainer
 
 Bytes = npt.NDArray[np.uint8]
@@ -65,7 +66,7 @@ class Filter:
         self._stats = stats
         self._decisions = decisions
         self._marks = rules.offset_map.marks if decisions is None else NO_MARKS
-        self._locator = RecordLocator()
+        self._locator = RecordLocator(self._marks)
         self._retainer = Retainer(REASONS, int(Reason.SUPERSEDED))
         self._newest = np.empty(0, np.int64)
         self._max_offset = -1
@@ -93,7 +94,7 @@ class Filter:
         outcomes = np.zeros(len(chunk.rows), BATCH_OUTCOME)
         wanted = decide_about_batches(self.rules, chunk, outcomes)
         size, done = self.size, 0
-        for located in chunk.records(self._locator, wanted, self._marks):
+        for located in chunk.records(self._locator, wanted):
             self._pass_unread(chunk, done, located.first, outcomes)
             self._filter_records(chunk, located, outcomes)
             done = located.last

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from workbench.record.key_table import ENTRY_SIZE, KeyTable, places_of_keys
-from workbench.record.locating import NO_MARKS, Located, Marks
+from workbench.record.key_table import ENTRY_SIZE, NO_MARKS, KeyTable, Marks, places_of_keys
+from workbench.record.locating import Located
 
 __all__ = ["ENTRY_SIZE", "MOST_OFFSET", "NOT_FOUND", "OffsetMap"]
 

@@ -20,8 +20,9 @@ from workbench.kernels.intrinsics import (
     read_word,
     write_i64,
 )
-from workbench.kernels.marks import IS_SUPERSEDED, WAS_PUT, marks_of, set_mark
+from workbench.kernels.marks import marks_of, set_mark
 from workbench.kernels.siphash import LANES, WORKING_MEMORY, hash_places
+from workbench.layout.compaction import IS_SUPERSEDED, WAS_PUT
 
 _ENTRY = 24  # bytes
 _AHEAD = 32  # keys

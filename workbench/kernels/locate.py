@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from workbench.kernels._jit import inlined, kernel
 from workbench.kernels.intrinsics import address_of
-from workbench.kernels.marks import IS_SUPERSEDED, marks_of
+from workbench.kernels.marks import marks_of
 from workbench.kernels.outputs import OUT_OF_ROOM, Rows
 from workbench.kernels.varint import read_short, read_varint, read_varlong
 from workbench.kernels.verbatim import is_shortest
@@ -23,6 +23,7 @@ from workbench.layout.compaction import (
     HAS_OTHERS,
     HAS_PRODUCERS,
     HAS_TRANSACTIONS,
+    IS_SUPERSEDED,
 )
 from workbench.layout.problems import (
     BAD_COUNT,

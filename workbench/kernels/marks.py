@@ -4,13 +4,8 @@ They tell that an offset was put into a table of keys, and that a later one took
 only whether a record is superseded needs no look at its key then.
 """
 
-from typing import Final
-
 from workbench.kernels._jit import kernel
 from workbench.kernels.intrinsics import read_u8, write_u8
-
-WAS_PUT: Final = 1
-IS_SUPERSEDED: Final = 2
 
 
 @kernel

@@ -135,7 +135,9 @@ def locate_records(
         base_offset, behind = int(row["base_offset"]), used
 
         def passes(delta: int, base_offset: int = base_offset) -> bool:
-            return bool(_marks_of(marks, wrap64(base_offset + delta) - origin) & 2)
+            return bool(
+                _marks_of(marks, wrap64(base_offset + delta) - origin) & compaction.IS_SUPERSEDED
+            )
 
         try:
             for number in range(count):
@@ -248,7 +250,11 @@ def put_keys(
         if number == 0:
             table[at : at + 2] = [wrap64(half) for half in sums]
             new += 1
-        for marked, bit in ((number - 1 if number else origin - 1, 2), (offset, 1)):
+        before_it = number - 1 if number else origin - 1  # nothing is marked there
+        for marked, bit in (
+            (before_it, compaction.IS_SUPERSEDED),
+            (offset, compaction.WAS_PUT),
+        ):
             if 0 <= marked - origin < 4 * len(marks):
                 marks[(marked - origin) // 4] |= bit << 2 * ((marked - origin) % 4)
         table[at + 2] = offset + 1
@@ -274,7 +280,7 @@ def find_keys(
         is_asked = record["key_size"] >= 0 and offset < end_offset
         bits = _marks_of(marks, offset - origin)
         found[index] = _NONE
-        if is_asked and bits & 1:
+        if is_asked and bits & compaction.WAS_PUT:
             found[index] = offset + (bits >> 1)
         elif is_asked:
             sums = siphash(_key(data, record), (secret_low, secret_high))

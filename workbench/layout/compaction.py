@@ -59,4 +59,8 @@ HAS_TRANSACTIONS: Final = 2  # transactional or control batches
 HAS_PRODUCERS: Final = 4
 HAS_HORIZONS: Final = 8  # delete horizons
 
+# What is marked of an offset: bits.
+WAS_PUT: Final = 1  # under its key
+IS_SUPERSEDED: Final = 2  # a later offset was put under the same key
+
 UNUSUAL: Final = 98  # code of a kernel: a builder has to write this batch

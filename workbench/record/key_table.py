@@ -8,14 +8,13 @@ Kafka: SkimpyOffsetMap (4.2)
 
 import secrets
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels import dispatch
 from workbench.layout.compaction import RECORD_PLACE
-from workbench.record.locating import NO_MARKS, Marks
 
 ENTRY_SIZE: Final = 24  # bytes: a sum of 16 and a number
 
@@ -27,6 +26,21 @@ _NOT_ASCENDING: Final = -2
 Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
 Places = npt.NDArray[Any]  # of RECORD_PLACE
+
+
+class Marks(NamedTuple):
+    """What is known of offsets; see `kernels.marks`.
+
+    Attributes:
+        bits: uint8[n].
+        origin: the offset that they begin at.
+    """
+
+    bits: Bytes
+    origin: int
+
+
+NO_MARKS: Final = Marks(np.zeros(0, np.uint8), 0)
 
 
 class KeyTable:

@@ -22,6 +22,7 @@ from workbench.layout.compaction import HAS_OTHERS, RECORD_PLACE
 from workbench.record.arena import Arena
 from workbench.record.batch_records import columns_of
 from workbench.record.compression import DEFAULT_LIMIT, decompress_run
+from workbench.record.key_table import NO_MARKS, Marks
 from workbench.record.memory_records import MemoryRecords
 
 _ARENA_RUN: Final = 1 << 20  # decompressed bytes that are located at a time
@@ -48,21 +49,6 @@ class Located(NamedTuple):
     data: Bytes
     places: npt.NDArray[Any]
     passed: int = 0
-
-
-class Marks(NamedTuple):
-    """What is known of offsets; see `kernels.marks`.
-
-    Attributes:
-        bits: uint8[n].
-        origin: the offset that they begin at.
-    """
-
-    bits: Bytes
-    origin: int
-
-
-NO_MARKS: Final = Marks(np.zeros(0, np.uint8), 0)
 
 
 class Survey(NamedTuple):
@@ -106,19 +92,19 @@ class BatchSurveyor:
 
 
 class RecordLocator:
-    """Finds the records of batches. Not thread-safe; memory is used again."""
+    """Finds the records of batches. Not thread-safe; memory is used again.
 
-    def __init__(self) -> None:
+    Args:
+        marks: records of magic 2 that they tell to be superseded are passed over.
+    """
+
+    def __init__(self, marks: Marks = NO_MARKS) -> None:
         self._arena = Arena()
         self._places = np.empty(_USUAL_RECORDS, RECORD_PLACE)
-        self._marks = NO_MARKS
+        self._marks = marks
 
     def locate(
-        self,
-        buffer: Bytes,
-        survey: Survey,
-        wanted: npt.NDArray[np.bool_] | None = None,
-        marks: Marks = NO_MARKS,
+        self, buffer: Bytes, survey: Survey, wanted: npt.NDArray[np.bool_] | None = None
     ) -> Iterator[Located]:
         """Yield the records of batches, in their order; batches that are not wanted end a run.
 
@@ -126,12 +112,11 @@ class RecordLocator:
             buffer: uint8[n]; the positions of the batches count from its start.
             survey: m batches.
             wanted: bool[m], which of them; None for all.
-            marks: records of magic 2 that they tell to be superseded are passed over.
 
         Raises:
             CorruptRecordError: a batch cannot be read. CRCs are not checked.
         """
-        rows, self._marks = survey.rows, marks
+        rows = survey.rows
         if wanted is None and not survey.found & HAS_OTHERS:
             yield self._located(buffer, rows, _BEHIND_HEADERS, 0, len(rows))
             return
