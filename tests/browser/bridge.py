@@ -94,16 +94,20 @@ class Bridge:
         self._messages.append({"content": content, "buffers": plain(list(buffers or ()))})
 
     def _take_state(self, text: str) -> dict[str, Any]:
-        self.widget.set_state(json.loads(text))
-        return self._flush()
+        sent = json.loads(text)
+        self.widget.set_state(sent)
+        return self._flush(sent)
 
     def _take_message(self, text: str) -> dict[str, Any]:
         self.widget.receive(self.widget, json.loads(text), [])
         return self._flush()
 
-    def _flush(self) -> dict[str, Any]:
+    def _flush(self, sent: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return what the page does not know: as in Jupyter, nothing that it sent itself."""
         keys = self._changed & set(self.widget.keys)
         state = plain(self.widget.get_state(list(keys))) if keys else {}
+        for name in [name for name in state if sent and name in sent and sent[name] == state[name]]:
+            del state[name]
         messages, self._messages = self._messages, []
         self._changed.clear()
         return {"state": state, "messages": messages}

@@ -94,6 +94,23 @@ def test_arrow_keys_move_between_batches_and_say_what_they_are(
     until(page, lambda: explorer.selected["position"] is None)
 
 
+def test_keys_that_come_before_the_kernel_has_answered_are_not_lost(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1})
+    show(explorer)
+    page.locator(".klw-map").evaluate(
+        """async (map) => {
+          for (let i = 0; i < 25; i++) {
+            map.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
+            await new Promise((done) => setTimeout(done, i % 7));
+          }
+        }"""
+    )
+    wanted = logs["txn-b-0"].segments[1].batches[24].position
+    until(page, lambda: explorer.selected["position"] == wanted)
+
+
 def test_from_batch_to_record_to_bytes_without_a_mouse(
     page: Page, show: Show, logs: wb.LogDirectory
 ) -> None:

@@ -82,6 +82,21 @@ def test_keys_of_the_explorer_do_not_reach_the_notebook(notebook: Notebook) -> N
     assert page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.length") == cells
 
 
+def test_keys_that_come_before_the_kernel_has_answered_are_not_lost(notebook: Notebook) -> None:
+    notebook.page.locator(".klw-map").first.evaluate(
+        """async (map) => {
+          for (let i = 0; i < 25; i++) {
+            map.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
+            await new Promise((done) => setTimeout(done, (i % 7) * 10));
+          }
+        }"""
+    )
+    wanted = notebook.value("explorer.shown.segment.batches[24].position")
+    notebook.until(
+        lambda: notebook.value("explorer.selected")["position"] == wanted, "a key was lost"
+    )
+
+
 def test_the_explorer_follows_the_theme_of_jupyterlab(notebook: Notebook) -> None:
     page = notebook.page
     explorer = page.locator(".klw").first
