@@ -1,5 +1,6 @@
 """The Spark data source on a local session: the same rows as a scan, in Spark's own columns."""
 
+import gc
 import os
 import signal
 import warnings
@@ -12,7 +13,7 @@ import pytest
 
 import workbench as wb
 from tests.golden.cases import CASES, Case, open_case
-from tests.spark.tasks import rows
+from tests.spark.tasks import Load, rows
 from workbench.inspection.listing import list_log_directories
 from workbench.loaders.scan import Scan
 from workbench.loaders.splits import pack
@@ -163,6 +164,20 @@ def test_every_golden_case_gives_the_rows_of_a_scan(
         with warnings.catch_warnings(action="ignore", category=wb.CorruptDataWarning):
             expected = to_spark(logs.scan(isolation_level=level).to_arrow(), *columns)
         assert found == expected
+
+
+def test_a_worker_that_has_read_spares_its_modules_the_collection_after_each_task(
+    spark: Any, logs: Path
+) -> None:
+    def spared(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            yield pa.record_batch({"spared": [gc.get_freeze_count()]})
+
+    spark.read.format("kafka-log").option("maxPartitionBytes", "1").load(str(logs)).count()
+    workers = spark.range(0, 4, 1, 4).mapInArrow(spared, "spared long").collect()
+    assert max(row["spared"] for row in workers) > 50_000
+    Load(logs).table()
+    assert gc.get_freeze_count() == 0  # this process is no worker
 
 
 def to_spark(table: pa.Table, *columns: str) -> list[dict[str, Any]]:

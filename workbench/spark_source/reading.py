@@ -23,6 +23,7 @@ from workbench.spark_source.columns import (
 )
 from workbench.spark_source.options import OnCorrupt, SourceOptions
 from workbench.spark_source.planning import DataLossWarning, Task
+from workbench.spark_source.worker import spare_collections
 
 
 class TaskPartition(InputPartition):
@@ -92,6 +93,7 @@ class TaskReader:
                     yield damage_rows(findings, where, schema)
                 if batch.num_rows:
                     yield from self._slices(to_spark(batch, schema))
+        spare_collections()
         if left_out and self.on_corrupt == "skip":
             words = f"kafka-log: {left_out} damaged places were left out by this task"
             warnings.warn(words, CorruptDataWarning, stacklevel=2)

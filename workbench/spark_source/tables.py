@@ -22,6 +22,7 @@ from workbench.loaders.splits import OPEN_COST
 from workbench.spark_source.option_values import flag, small_names
 from workbench.spark_source.options import SourceOptions, parse_options
 from workbench.spark_source.planning import Plan
+from workbench.spark_source.worker import spare_collections
 
 Found = Sequence[tuple[Partition, Segment]]
 
@@ -119,6 +120,7 @@ class SegmentsReader(DataSourceReader):
         all_mounted(self._options.paths)
         for one in partition.found:
             yield from self._make([one]).cast(self._schema).to_batches()
+        spare_collections()
 
 
 class FindingsReader(DataSourceReader):
@@ -154,6 +156,7 @@ class FindingsReader(DataSourceReader):
             for finding in without_info(findings)
         ]
         yield from pa.Table.from_pylist(rows, _for_spark(schemas.FINDINGS)).to_batches()
+        spare_collections()
 
 
 class _TableSource(DataSource):
