@@ -19,6 +19,7 @@ from workbench.kernels.verbatim import is_shortest
 from workbench.layout.attributes import LOG_APPEND_TIME, NONE
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
 from workbench.layout.compaction import (
+    HAS_COMPRESSED,
     HAS_HORIZONS,
     HAS_OTHERS,
     HAS_PRODUCERS,
@@ -244,8 +245,10 @@ def survey_batches(rows: Rows) -> tuple[int, int]:
     highest = -1
     for index in range(len(rows)):
         row = rows[index]
-        if row.magic != 2 or row.codec != NONE or row.problem != OK:
+        if row.magic != 2 or row.problem != OK:
             found |= HAS_OTHERS
+        if row.codec != NONE:
+            found |= HAS_COMPRESSED
         if row.is_transactional or row.is_control:
             found |= HAS_TRANSACTIONS
         if row.producer_id != -1:

@@ -159,10 +159,10 @@ def locate_records(
 
 def survey_batches(rows: Rows) -> tuple[int, int]:
     """Return what there is among batches: see `locate.survey_batches`."""
-    is_plain = (rows["magic"] == 2) & (rows["codec"] == attributes.NONE) & (rows["problem"] == 0)
     found = 0
     for bit, holds in (
-        (compaction.HAS_OTHERS, ~is_plain),
+        (compaction.HAS_OTHERS, (rows["magic"] != 2) | (rows["problem"] != problems.OK)),
+        (compaction.HAS_COMPRESSED, rows["codec"] != attributes.NONE),
         (compaction.HAS_TRANSACTIONS, rows["is_transactional"] | rows["is_control"]),
         (compaction.HAS_PRODUCERS, rows["producer_id"] != _NONE),
         (compaction.HAS_HORIZONS, rows["delete_horizon"] != _NONE),

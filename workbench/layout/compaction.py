@@ -54,10 +54,11 @@ EMPTIED: Final = 3
 REMOVED: Final = 4
 
 # What there is among batches: bits.
-HAS_OTHERS: Final = 1  # compressed, old or damaged ones
+HAS_OTHERS: Final = 1  # old or damaged ones
 HAS_TRANSACTIONS: Final = 2  # transactional or control batches
 HAS_PRODUCERS: Final = 4
 HAS_HORIZONS: Final = 8  # delete horizons
+HAS_COMPRESSED: Final = 16
 
 # What is marked of an offset: bits.
 WAS_PUT: Final = 1  # under its key

@@ -18,7 +18,7 @@ from workbench.layout import problems
 from workbench.layout.attributes import NONE
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
 from workbench.layout.batch_row import BATCH_ROW
-from workbench.layout.compaction import HAS_OTHERS, RECORD_PLACE
+from workbench.layout.compaction import HAS_COMPRESSED, HAS_OTHERS, RECORD_PLACE
 from workbench.record.arena import Arena
 from workbench.record.batch_records import columns_of
 from workbench.record.compression import DEFAULT_LIMIT, decompress_run
@@ -117,7 +117,7 @@ class RecordLocator:
             CorruptRecordError: a batch cannot be read. CRCs are not checked.
         """
         rows = survey.rows
-        if wanted is None and not survey.found & HAS_OTHERS:
+        if wanted is None and not survey.found & (HAS_OTHERS | HAS_COMPRESSED):
             yield self._located(buffer, rows, _BEHIND_HEADERS, 0, len(rows))
             return
         kinds = rows["magic"] * np.int8(8) + rows["codec"]
@@ -131,45 +131,40 @@ class RecordLocator:
             if kind < 2 * 8:
                 for index in range(first, last):
                     yield self._old(buffer, rows, index)
-            elif kind == 2 * 8 + NONE:
+                continue
+            if survey.found & HAS_OTHERS:
                 _check_rows(rows[first:last])
+            if kind == 2 * 8 + NONE:
                 yield self._located(buffer, rows, _BEHIND_HEADERS, first, last)
             else:
                 yield from self._compressed(buffer, rows, first, last)
 
     def _compressed(self, buffer: Bytes, rows: Rows, first: int, last: int) -> Iterator[Located]:
         """Yield the records of batches of one codec, as many as the arena takes at a time."""
-        _check_rows(rows[first:last])
-        starts = rows["position"] + BATCH_HEADER_SIZE
-        places = np.stack([starts, rows["position"] + rows["size"]], axis=1)
-        filled = np.flatnonzero(rows["record_count"][first:last] != 0) + first
-        done = 0
-        while done < len(filled):
-            taken = filled[done:]
+        bounds = np.empty((len(rows), 2), np.int64)  # of their compressed records
+        np.add(rows["position"], BATCH_HEADER_SIZE, out=bounds[:, 0])
+        np.add(rows["position"], rows["size"], out=bounds[:, 1])
+        bounds[rows["record_count"] == 0] = -1
+        spans = np.empty((len(rows), 2), np.int64)
+        codec = int(rows[first]["codec"])
+        while first < last:
             self._arena.clear()
-            spans = np.full((len(rows), 2), -1, np.int64)
-            found = np.empty((len(taken), 2), np.int64)
             count, failures = decompress_run(
-                int(rows[first]["codec"]),
+                codec,
                 buffer,
-                places[taken],
+                bounds[first:last],
                 self._arena,
-                found,
+                spans[first:last],
                 magic=2,
                 limit=DEFAULT_LIMIT,
                 enough=_ARENA_RUN,
             )
             for index, error in failures:
                 words = problems.WORDS[problems.BAD_COMPRESSION]
-                position = int(rows[taken[index]]["position"])
+                position = int(rows[first + index]["position"])
                 raise CorruptRecordError(None, position, f"{words}: {error}") from error
-            spans[taken[:count]] = found[:count]
-            done += count
-            end = int(filled[done]) if done < len(filled) else last
-            yield self._located(self._arena.data, rows, spans, first, end)
-            first = end
-        if first < last:
-            yield Located(first, last, buffer, self._places[:0])
+            yield self._located(self._arena.data, rows, spans, first, first + count)
+            first += count
 
     def _located(
         self, data: Bytes, rows: Rows, spans: npt.NDArray[np.int64], first: int, last: int
