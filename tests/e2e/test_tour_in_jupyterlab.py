@@ -57,7 +57,7 @@ def test_click_a_batch_and_see_its_records(notebook: Notebook) -> None:
         lambda: notebook.value("explorer.selected")["offset"] == batch[1], "no record selected"
     )
     explorer.get_by_role("tab", name="Bytes").click()
-    expect(explorer.locator(".klw-hexrow:visible").first).to_be_visible()
+    expect(explorer.locator(".klw-hexrow:visible u[data-edge=true]").first).to_be_visible()
     page.screenshot(path=SHOTS / "tour-bytes.png")
 
     notebook.run("explorer.selected = {'partition': partition, 'offset': 7}")
