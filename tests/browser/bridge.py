@@ -106,8 +106,8 @@ class Bridge:
         """Return what the page does not know: as in Jupyter, nothing that it sent itself."""
         keys = self._changed & set(self.widget.keys)
         state = plain(self.widget.get_state(list(keys))) if keys else {}
-        for name in [name for name in state if sent and name in sent and sent[name] == state[name]]:
-            del state[name]
+        known = (sent or {}).items()
+        state = {name: value for name, value in state.items() if (name, value) not in known}
         messages, self._messages = self._messages, []
         self._changed.clear()
         return {"state": state, "messages": messages}

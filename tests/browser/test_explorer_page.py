@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 import workbench as wb
 from tests.browser.bridge import Show
-from tests.browser.pages import until
+from tests.browser.pages import press_quickly, until
 from tests.golden.cases import Case
 from widgets import LogExplorer
 
@@ -99,14 +99,7 @@ def test_keys_that_come_before_the_kernel_has_answered_are_not_lost(
 ) -> None:
     explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1})
     show(explorer)
-    page.locator(".klw-map").evaluate(
-        """async (map) => {
-          for (let i = 0; i < 25; i++) {
-            map.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
-            await new Promise((done) => setTimeout(done, i % 7));
-          }
-        }"""
-    )
+    press_quickly(page.locator(".klw-map"), "ArrowRight", 25)
     wanted = logs["txn-b-0"].segments[1].batches[24].position
     until(page, lambda: explorer.selected["position"] == wanted)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.pages import press_quickly
 from tests.e2e.jupyter import SHOTS, Notebook, notebook_page
 from workbench.cli.lab import TOUR
 
@@ -83,14 +84,7 @@ def test_keys_of_the_explorer_do_not_reach_the_notebook(notebook: Notebook) -> N
 
 
 def test_keys_that_come_before_the_kernel_has_answered_are_not_lost(notebook: Notebook) -> None:
-    notebook.page.locator(".klw-map").first.evaluate(
-        """async (map) => {
-          for (let i = 0; i < 25; i++) {
-            map.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
-            await new Promise((done) => setTimeout(done, (i % 7) * 10));
-          }
-        }"""
-    )
+    press_quickly(notebook.page.locator(".klw-map").first, "ArrowRight", 25, pause=10)
     wanted = notebook.value("explorer.shown.segment.batches[24].position")
     notebook.until(
         lambda: notebook.value("explorer.selected")["position"] == wanted, "a key was lost"

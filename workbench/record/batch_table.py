@@ -65,6 +65,14 @@ class Batch:
     problem: str | None
 
 
+def places_of(rows: npt.NDArray[Any], origin: int = 0) -> npt.NDArray[np.int64]:
+    """Return int64[m, 2]: where batches, BATCH_ROW[m], start and end, from byte ``origin`` on."""
+    places = np.empty((len(rows), 2), np.int64)
+    np.subtract(rows["position"], origin, out=places[:, 0])
+    np.add(places[:, 0], rows["size"], out=places[:, 1])
+    return places
+
+
 def batch_of(row: Any) -> Batch:
     """Return one row of a batch table as an object."""
 

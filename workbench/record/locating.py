@@ -21,6 +21,7 @@ from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.compaction import HAS_COMPRESSED, HAS_OTHERS, RECORD_PLACE
 from workbench.record.arena import Arena
 from workbench.record.batch_records import columns_of
+from workbench.record.batch_table import places_of
 from workbench.record.compression import DEFAULT_LIMIT, decompress_run
 from workbench.record.key_table import NO_MARKS, Marks
 from workbench.record.memory_records import MemoryRecords
@@ -141,30 +142,32 @@ class RecordLocator:
 
     def _compressed(self, buffer: Bytes, rows: Rows, first: int, last: int) -> Iterator[Located]:
         """Yield the records of batches of one codec, as many as the arena takes at a time."""
-        bounds = np.empty((len(rows), 2), np.int64)  # of their compressed records
-        np.add(rows["position"], BATCH_HEADER_SIZE, out=bounds[:, 0])
-        np.add(rows["position"], rows["size"], out=bounds[:, 1])
-        bounds[rows["record_count"] == 0] = -1
+        run = rows[first:last]
+        places = places_of(run)
+        places[:, 0] += BATCH_HEADER_SIZE
+        places[run["record_count"] == 0] = -1
         spans = np.empty((len(rows), 2), np.int64)
-        codec = int(rows[first]["codec"])
-        while first < last:
+        codec = int(run[0]["codec"])
+        done = 0
+        while done < len(run):
             self._arena.clear()
+            start = first + done
             count, failures = decompress_run(
                 codec,
                 buffer,
-                bounds[first:last],
+                places[done:],
                 self._arena,
-                spans[first:last],
+                spans[start:last],
                 magic=2,
                 limit=DEFAULT_LIMIT,
                 enough=_ARENA_RUN,
             )
             for index, error in failures:
                 words = problems.WORDS[problems.BAD_COMPRESSION]
-                position = int(rows[first + index]["position"])
+                position = int(run[done + index]["position"])
                 raise CorruptRecordError(None, position, f"{words}: {error}") from error
-            yield self._located(self._arena.data, rows, spans, first, first + count)
-            first += count
+            yield self._located(self._arena.data, rows, spans, start, start + count)
+            done += count
 
     def _located(
         self, data: Bytes, rows: Rows, spans: npt.NDArray[np.int64], first: int, last: int

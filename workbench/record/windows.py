@@ -22,6 +22,7 @@ from workbench.layout.batch_header import (
 )
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import SMALLEST_ENTRY, SMALLEST_MESSAGE
+from workbench.record.batch_table import places_of
 from workbench.record.buffers import BufferPool
 from workbench.record.resync import find_batch
 from workbench.record.source import FileSource
@@ -71,10 +72,7 @@ class Window(NamedTuple):
 
     def places(self, rows: Rows) -> npt.NDArray[np.int64]:
         """Return int64[m, 2]: where some of the batches, BATCH_ROW[m], start and end in `data`."""
-        places = np.empty((len(rows), 2), np.int64)
-        np.subtract(rows["position"], self.position, out=places[:, 0])
-        np.add(places[:, 0], rows["size"], out=places[:, 1])
-        return places
+        return places_of(rows, self.position)
 
 
 class BatchWindows:

@@ -1,4 +1,4 @@
-"""What a Python worker of Spark does once, whichever format it reads."""
+"""What a Python worker of Spark does once, whatever it reads or writes."""
 
 import gc
 from functools import cache

@@ -32,6 +32,7 @@ from workbench.loaders.log_writing import BatchStyle, append_columns, create_log
 from workbench.log.log import Log
 from workbench.record.partitioner import partitions_for_keys
 from workbench.spark_source.option_values import flag, paths, positive, size, small_names
+from workbench.spark_source.worker import spare_collections
 
 _TEXTS: Final = ("binary", "string")
 _TYPES: Final = {
@@ -166,6 +167,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
+        spare_collections()
         return Written(context.partitionId(), logs.folders, logs.rows)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
