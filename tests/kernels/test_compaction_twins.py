@@ -119,6 +119,30 @@ def test_superseded_records_are_passed_over_and_the_others_located_as_ever(
     assert left.tolist() == places[bits & 2 == 0].tolist()
 
 
+@given(data=logs, seed=st.integers(0))
+def test_batches_whose_records_are_all_superseded_are_found_alike(data: bytes, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    rows = rows_of(data)
+    rows = rows[rows["magic"] == 2]
+    chosen = chance.random(len(rows)) < 0.5
+    marks, origin = np.zeros(200, np.uint8), int(min(rows["base_offset"].tolist(), default=0)) - 2
+    for row in rows[chosen]:
+        first = int(row["base_offset"]) - origin
+        for delta in range(first, min(first + int(row["record_count"]), 4 * len(marks))):
+            marks[delta // 4] |= 2 << 2 * (delta % 4)
+    found = [
+        twin.superseded_batches(rows, marks, origin).tolist() for twin in (locate, plain_compaction)
+    ]
+    assert found[0] == found[1]
+    for row, is_found in zip(rows, found[0], strict=True):
+        offsets = np.arange(int(row["base_offset"]), int(row["last_offset"]) + 1) - origin
+        are_marked = len(offsets) == row["record_count"] > 0 and all(
+            0 <= delta < 4 * len(marks) and marks[delta // 4] >> 2 * (delta % 4) & 2
+            for delta in offsets.tolist()
+        )
+        assert is_found == are_marked
+
+
 def test_records_cut_at_every_byte_are_located_alike() -> None:
     ends = [61 + size for size in accumulate(map(len, PARTS), initial=0)]
     for count in (-1, 0, 1, 2, 3, 4, 2**31 - 1):

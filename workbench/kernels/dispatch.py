@@ -42,6 +42,7 @@ _MODULES: Final = {
     "scan_file": "scan",
     "scan_window": "scan",
     "seal_batch": "retain",
+    "superseded_batches": "locate",
     "survey_batches": "locate",
     "write_batches": "retain",
 }

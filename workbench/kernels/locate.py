@@ -174,6 +174,33 @@ def _locate_batch(
 
 
 @kernel
+def _is_superseded(row: Any, marks: int, count: int, origin: int) -> bool:
+    """Return whether all of a batch's offsets are marked so, and each of them has a record."""
+    if row.record_count < 1 or row.last_offset - row.base_offset != row.record_count - 1:
+        return False
+    for delta in range(row.record_count):
+        if marks_of(marks, count, row.base_offset + delta - origin) & IS_SUPERSEDED == 0:
+            return False
+    return True
+
+
+@kernel
+def superseded_batches(
+    rows: Rows, marks: npt.NDArray[np.uint8], origin: int
+) -> npt.NDArray[np.bool_]:
+    """Return which batches hold no other records than superseded ones, as far as marks tell.
+
+    Args:
+        rows: BATCH_ROW[m], of magic 2.
+        marks, origin: as of `key_table.put_keys`.
+    """
+    found = np.zeros(len(rows), np.bool_)
+    for index in range(len(rows)):
+        found[index] = _is_superseded(rows[index], address_of(marks), len(marks), origin)
+    return found
+
+
+@kernel
 def locate_records(
     data: npt.NDArray[np.uint8],
     spans: npt.NDArray[np.int64],
@@ -195,7 +222,8 @@ def locate_records(
         places: RECORD_PLACE[k], filled from ``used`` on.
         used: records that are there already.
         marks, origin: as of `key_table.put_keys`; records that they tell to be superseded are
-            passed over. Of those no more is read than where they end, and their offset.
+            passed over. Of those no more is read than where they end, and their offset; of a batch
+            that holds no others, nothing.
 
     Returns:
         (used, row, code, position): all records located and ``(last, OK, 0)``, or the first row
@@ -213,6 +241,8 @@ def locate_records(
             begin = start + spans[index, 0]
             end = start + spans[index, 1]
         if begin < start or count == 0:
+            continue
+        if _is_superseded(row, address_of(marks), len(marks), origin):
             continue
         if count < 0 or count * SMALLEST_RECORD > end - begin:
             return used, index, BAD_COUNT, begin - start

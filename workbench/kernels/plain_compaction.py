@@ -16,7 +16,7 @@ from workbench.kernels.plain_encode import encode_varint
 from workbench.layout import attributes, compaction, problems
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
 
-__all__ = ["find_keys", "locate_records", "put_keys", "survey_batches"]
+__all__ = ["find_keys", "locate_records", "put_keys", "superseded_batches", "survey_batches"]
 
 _NONE: Final = -1
 _WORD: Final = 2**64
@@ -104,6 +104,21 @@ def _locate_record(
     }
 
 
+def _is_superseded(row: Any, marks: Bytes, origin: int) -> bool:
+    base, count = int(row["base_offset"]), int(row["record_count"])
+    if count < 1 or wrap64(int(row["last_offset"]) - base) != count - 1:
+        return False
+    return all(
+        _marks_of(marks, wrap64(base + delta - origin)) & compaction.IS_SUPERSEDED
+        for delta in range(count)
+    )
+
+
+def superseded_batches(rows: Rows, marks: Bytes, origin: int) -> npt.NDArray[np.bool_]:
+    """Return which batches hold none but superseded records: see `locate.superseded_batches`."""
+    return np.array([_is_superseded(row, marks, origin) for row in rows], np.bool_)
+
+
 def locate_records(
     data: Bytes,
     spans: Longs,
@@ -124,7 +139,7 @@ def locate_records(
         at, end = start + BATCH_HEADER_SIZE, start + size
         if len(spans):
             at, end = spans[index].tolist()
-        if at < 0 or count == 0:
+        if at < 0 or count == 0 or _is_superseded(row, marks, origin):
             continue
         if count < 0 or count * SMALLEST_RECORD > end - at:
             return used, index, problems.BAD_COUNT, at

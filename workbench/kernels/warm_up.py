@@ -65,6 +65,7 @@ def _compile_compaction(
     places, outcomes = np.zeros(1, RECORD_PLACE), np.zeros(1, BATCH_OUTCOME)
     numbers, reasons = np.zeros(6, np.int64), np.zeros((1, FACTS), np.uint8)
     dispatch.survey_batches(rows[:0])
+    dispatch.superseded_batches(rows[:0], data, 0)
     dispatch.locate_records(data, spans, rows, 0, 0, places, 0, data, 0)
     dispatch.put_keys(data, places, 0, 0, numbers, 0, 0, 0, data, 0, 0)
     dispatch.find_keys(data, places, 0, 0, numbers, 0, 0, data, 0, numbers)

@@ -96,7 +96,8 @@ class RecordLocator:
     """Finds the records of batches. Not thread-safe; memory is used again.
 
     Args:
-        marks: records of magic 2 that they tell to be superseded are passed over.
+        marks: records of magic 2 that they tell to be superseded are passed over; a batch that
+            holds no others is not even decompressed.
     """
 
     def __init__(self, marks: Marks = NO_MARKS) -> None:
@@ -146,6 +147,7 @@ class RecordLocator:
         places = places_of(run)
         places[:, 0] += BATCH_HEADER_SIZE
         places[run["record_count"] == 0] = -1
+        places[dispatch.superseded_batches(run, *self._marks)] = -1
         spans = np.empty((len(rows), 2), np.int64)
         codec = int(run[0]["codec"])
         done = 0
