@@ -168,7 +168,7 @@ def test_what_if_tells_what_goes_and_why() -> None:
     assert (orders.deleted_segments, orders.segments) == (1, 4)
     assert orders.log_start_offset == 488
     assert orders.cleaning == ""
-    assert "retention.ms = 259200000" in orders.retention
+    assert "retention.ms = 259,200,000" in orders.retention
     assert customers.deleted_bytes == 0
     assert customers.dropped_records > 0
     assert customers.cleaning == "it is cleaned"

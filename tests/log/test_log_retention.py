@@ -142,7 +142,7 @@ def test_segments_whose_largest_time_is_past_go(tmp_path: Path) -> None:
         1001,
         1000,
     )
-    assert "1001 ms ago, more than retention.ms = 1000" in gone.reason
+    assert "1,001 ms ago, more than retention.ms = 1,000" in gone.reason
     assert (kept.is_deleted, kept.value) == (False, 996)
     assert bases(log) == [5, 10]
 
@@ -157,7 +157,7 @@ def test_a_time_in_the_future_keeps_a_segment(tmp_path: Path) -> None:
     home.clock.advance(40_000)
     verdict = log.delete_old_segments()[-1]
     assert not verdict.is_deleted
-    assert "10000 ms in the future" in verdict.reason
+    assert "10,000 ms in the future" in verdict.reason
 
 
 def test_a_compacted_topic_loses_nothing_by_time_or_size(tmp_path: Path) -> None:

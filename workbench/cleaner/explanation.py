@@ -183,11 +183,11 @@ class _Rules:
             value, threshold, due = bound.offset, dirty, None
             if bound.name == ACTIVE_SEGMENT:
                 active = self._log.active_segment
-                reason += f": the {active.size} bytes of the active segment are never cleaned"
+                reason += f": the {active.size:,} bytes of the active segment are never cleaned"
             elif bound.name == MIN_COMPACTION_LAG:
                 largest = self._largest_timestamp(bound.offset)
                 value, threshold, due = self._now - largest, lag, largest + lag
-                reason += f": that segment's largest timestamp is {value} ms ago, not {lag}"
+                reason += f": that segment's largest timestamp is {value:,} ms ago, not {lag:,}"
             else:
                 reason += f": the {bound.name} is there"
             rows.append(
@@ -218,13 +218,13 @@ class _Rules:
         """Say whether enough of the log is dirty."""
         found, limit = self._found, self._log.config.min_cleanable_dirty_ratio
         clean, dirty = found.clean_bytes, found.cleanable_bytes
-        reason = f"{dirty} dirty bytes of {found.total_bytes}"
+        reason = f"{dirty:,} dirty bytes of {found.total_bytes:,}"
         is_over = found.cleanable_ratio > limit
         if not is_over and limit < 1:
             missing = int(clean * limit / (1 - limit)) + 1 - dirty
-            reason += f"; {missing} more would do, in segments that are not active"
+            reason += f"; {missing:,} more would do, in segments that are not active"
         elif not is_over:
-            reason += "; it can never be more than 1"
+            reason += "; the dirty part can never be more than the whole"
         verdict: Word = "allows" if is_over else "blocks"
         ratio = round(found.cleanable_ratio, 6)
         return RuleVerdict("min.cleanable.dirty.ratio", verdict, ratio, limit, reason, _GRAB)
@@ -242,7 +242,7 @@ class _Rules:
             reason = "there is no such lag"
             return RuleVerdict(name, "allows", waited, limit, reason, kafka)
         if found.needs_compaction_now:
-            reason = f"due for {found.compaction_delay_ms} ms: its ratio does not count"
+            reason = f"due for {found.compaction_delay_ms:,} ms: its ratio does not count"
             return RuleVerdict(name, "demands", waited, limit, reason, kafka)
         reason = "it is not due yet"
         return RuleVerdict(name, "allows", waited, limit, reason, kafka, due=since + limit + 1)

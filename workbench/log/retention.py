@@ -116,8 +116,8 @@ def by_size(state: LogState) -> list[RetentionVerdict]:
         left = size - segment.size
         breached = left >= limit
         reason = (
-            f"the log has {size} bytes, {left} without the {segment.size} of this segment: "
-            f"{'not less' if breached else 'less'} than retention.bytes = {limit}"
+            f"the log has {size:,} bytes, {left:,} without the {segment.size:,} of this segment: "
+            f"{'not less' if breached else 'less'} than retention.bytes = {limit:,}"
         )
         if breached:
             size = left
@@ -141,10 +141,10 @@ def by_time(state: LogState) -> list[RetentionVerdict]:
         what = "largest timestamp"
         if segment.max_timestamp_so_far.timestamp < 0:
             what = "file's time (no record has a timestamp)"
-        reason = f"its {what} {largest} is {age} ms ago, "
+        reason = f"its {what} {largest} is {age:,} ms ago, "
         if age < 0:
-            reason = f"its {what} {largest} is {-age} ms in the future, "
-        reason += f"{'more' if age > limit else 'not more'} than retention.ms = {limit}"
+            reason = f"its {what} {largest} is {-age:,} ms in the future, "
+        reason += f"{'more' if age > limit else 'not more'} than retention.ms = {limit:,}"
         return age > limit, reason, age, limit
 
     return _judge(state, "retention.ms", judge)

@@ -65,7 +65,7 @@ def _off(state: LogState, rule: str, gone: set[int]) -> RuleVerdict:
     if limit < 0:
         reason = "there is no limit"
         return RuleVerdict(rule, "kept", None, limit, reason, _KAFKA[rule])
-    reason = f"the log has {size} bytes, less than {rule} = {limit}"
+    reason = f"the log has {size:,} bytes, less than {rule} = {limit:,}"
     return RuleVerdict(rule, "kept", size, limit, reason, _KAFKA[rule])
 
 
