@@ -136,7 +136,7 @@ EDITS = {
     "deleted-left": gives("leftover-deleted"),
     "snapshot-deleted-left": gives("leftover-deleted"),
     "epoch-tmp-left": gives("leftover-temporary"),
-    "swap-complete": gives("leftover-swap", "index-missing", "time-index-missing"),
+    "swap-complete": gives("leftover-swap"),
     "swap-log-only": gives("leftover-swap"),
     "swap-index-missing": gives("leftover-swap"),
     "swap-and-original": gives("leftover-swap"),

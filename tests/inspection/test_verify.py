@@ -172,6 +172,39 @@ def test_a_single_file_is_checked_by_itself(name: str, kind: str, directory: Pat
     assert kinds(verify(path)) == {kind}
 
 
+@pytest.mark.parametrize("kinds_of_files", [("timeindex",), ("index", "timeindex")])
+def test_an_index_that_was_about_to_be_put_in_place_is_not_missing(
+    kinds_of_files: tuple[str, ...], directory: Path
+) -> None:
+    """A broker that is killed between the renames of a swap leaves the log without its index."""
+    first = min((directory / "dmg-none-0").glob("*.log"))
+    for kind in kinds_of_files:
+        index = first.with_suffix(f".{kind}")
+        index.rename(f"{index}.swap")
+    (found,) = verify(directory)
+    assert found.kind == "leftover-swap"
+    assert "renames it into place" in found.broker
+    first.with_suffix(".log.cleaned").touch()  # such a swap is thrown away
+    missing = {f"{'time-' if kind == 'timeindex' else ''}index-missing" for kind in kinds_of_files}
+    assert kinds(verify(directory)) == {"leftover-swap", "leftover-cleaned"} | missing
+
+
+def test_a_transaction_index_may_not_tell_of_what_was_torn_off(directory: Path) -> None:
+    """The marker that an entry stands for is not in the log: its last bytes were not written."""
+    (partition,) = list_log_directories(directory / "dmg-t-none-0").partitions.values()
+    segment = partition.segments[-1]
+    assert segment.transaction_index is not None
+    last = int(segment.transaction_index.last_offsets[-1])
+    rows = segment.batches.rows
+    at = int(rows["position"][rows["base_offset"] == last][0])
+    corrupt.edit(Path(segment.path), lambda data: data[: at + 40])
+    (directory / ".kafka_cleanshutdown").unlink()
+    found = [finding for finding in verify(directory) if finding.path.endswith(".txnindex")]
+    assert [(finding.kind, finding.offset, finding.severity) for finding in found] == [
+        ("transaction-index-entry", last, "warning")
+    ]
+
+
 def test_a_partition_by_itself_says_what_either_stop_would_lead_to(directory: Path) -> None:
     log = last_log(directory)
     corrupt.edit(log, lambda data: corrupt.flip(data, 100))

@@ -25,15 +25,16 @@ _SUFFIX_KINDS: Final[dict[str, tuple[str, Severity]]] = {
 }
 
 
-def swap_ranges(partition: Partition) -> list[tuple[int, FileEntry]]:
-    """Return base offset and `.log.swap` file of the swaps that a broker would complete."""
+def swaps(partition: Partition) -> list[Named]:
+    """Return the `.swap` files that a broker would put in place."""
     named = _named(partition)
     lowest = _lowest_cleaned(named)
-    return [
-        (name.offset, entry)
-        for entry, name in named
-        if name.suffix == SWAP and name.kind == "log" and name.offset < lowest
-    ]
+    return [(entry, name) for entry, name in named if name.suffix == SWAP and name.offset < lowest]
+
+
+def swap_ranges(partition: Partition) -> list[tuple[int, FileEntry]]:
+    """Return base offset and `.log.swap` file of the swaps that a broker would complete."""
+    return [(name.offset, entry) for entry, name in swaps(partition) if name.kind == "log"]
 
 
 def verify_leftovers(partition: Partition) -> Iterator[Finding]:

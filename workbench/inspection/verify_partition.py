@@ -11,13 +11,13 @@ from typing import Final
 import numpy as np
 
 from workbench.files import names
-from workbench.files.names import TopicPartition
+from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.log_reading import read_log
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify_batches import verify_batches, verify_offsets
 from workbench.inspection.verify_epochs import verify_epochs
-from workbench.inspection.verify_leftovers import swap_ranges, verify_leftovers
+from workbench.inspection.verify_leftovers import swap_ranges, swaps, verify_leftovers
 from workbench.inspection.verify_metadata_log import verify_metadata_log
 from workbench.inspection.verify_segment import SegmentSummary, collect, verify_segment
 from workbench.inspection.verify_situation import (
@@ -85,9 +85,13 @@ def verify_partition(
     starts = [entry.start_offset for entry in epochs.entries] if epochs is not None else []
     bases: list[int | None] = [segment.base_offset for segment in segments]
     logs: list[SegmentSummary] = []
+    swapped: dict[int, set[FileKind]] = {}
+    for _, name in swaps(partition):
+        swapped.setdefault(name.offset, set()).add(name.kind)
     for number, (segment, next_base) in enumerate(zip(segments, [*bases, None][1:], strict=True)):
         later = len(segments) - number - 1
-        place = Place(segment.path, segment.base_offset, next_base, later, here)
+        kinds = frozenset(swapped.get(segment.base_offset, ()))
+        place = Place(segment.path, segment.base_offset, next_base, later, here, kinds)
         summary = verify_segment(
             segment, place, findings,
             epoch_starts=np.sort(np.array(starts, np.int64)),

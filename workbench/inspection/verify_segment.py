@@ -137,14 +137,15 @@ def _missing_indexes(
     """Yield a finding for each index that a broker would have made and that is not there."""
     if place.is_last and not len(reading.rows):
         return  # made when something is appended
-    if "index" not in segment.files:
+    there = segment.files.keys() | place.swaps
+    if "index" not in there:
         broker = (
             "A broker reads the whole segment when it starts and builds it anew, also after a "
             "clean stop. (0.9 and 1.1, stopped cleanly, leave an empty one: look-ups are slow.)"
         )
         yield _absent("index-missing", "warning", place.path, "no .index", "one", broker)
-    if "timeindex" not in segment.files and has_time_indexes:
-        if place.is_rebuilt or "index" not in segment.files:
+    if "timeindex" not in there and has_time_indexes:
+        if place.is_rebuilt or "index" not in there:
             broker = "A broker builds it anew when it starts."
         else:
             broker = (

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from workbench.files import names
-from workbench.files.names import TopicPartition
+from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.listing import Root
 
 Stop = Literal["clean", "unclean", "running", "unknown"]
@@ -60,6 +60,7 @@ class Place:
         next_base: base offset of the segment behind it; None for the last one.
         later: how many segments come behind it.
         situation: of the partition.
+        swaps: kinds of files of the segment that lie as `.swap` and will be put in place.
     """
 
     path: str
@@ -67,6 +68,7 @@ class Place:
     next_base: int | None
     later: int
     situation: PartitionSituation
+    swaps: frozenset[FileKind] = frozenset()
 
     @property
     def is_last(self) -> bool:

@@ -116,7 +116,8 @@ def _entries(
         is_marker = mine & (markers.offsets == last) & markers.is_abort
         found = f"producer {producer}, offsets {first} to {last}, last stable offset {stable}"
         if not is_marker.any():
-            if not log.is_whole:  # it may be among what could not be read
+            is_behind = log.is_end_sure and last >= log.next_offset
+            if not log.is_whole and not is_behind:  # it may be among what could not be read
                 continue
             yield _entry(
                 log, slot, last, found, f"an ABORT marker of the producer at offset {last}"
