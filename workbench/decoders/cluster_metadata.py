@@ -2,7 +2,7 @@
 
 A data record has no key. Control records, which have keys, tell of leaders, voters and snapshots.
 
-Kafka: MetadataRecordSerde, AbstractApiMessageSerde (4.2)
+Kafka: MetadataRecordSerde, AbstractApiMessageSerde (4.3)
 """
 
 from typing import Any, Final
@@ -45,8 +45,9 @@ MESSAGES: Final[dict[int, Message]] = {
         fenced: bool = true
         inControlledShutdown: bool versions 1+
         logDirs: [uuid] tag 0 versions 3+
+        cordonedLogDirs: ?[uuid] = null tag 1 versions 4+
         """,
-        highest=3,
+        highest=4,
     ),
     1: declare("UnregisterBrokerRecord", "brokerId: int32\nbrokerEpoch: int64"),
     2: declare("TopicRecord", "name: string\ntopicId: uuid"),
@@ -150,8 +151,9 @@ MESSAGES: Final[dict[int, Message]] = {
         fenced: int8 tag 0
         inControlledShutdown: int8 tag 1 versions 1+
         logDirs: [uuid] tag 2 versions 2+
+        cordonedLogDirs: ?[uuid] = null tag 3 versions 3+
         """,
-        highest=2,
+        highest=3,
     ),
     18: declare(
         "AccessControlEntryRecord",

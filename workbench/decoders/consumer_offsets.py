@@ -3,7 +3,7 @@
 Types 0 and 1 are both offset commits (0: Kafka 0.8.2), 2 are classic groups. A transactional commit
 is an ordinary record in a transactional batch: it holds only once the marker behind it commits.
 
-Kafka: GroupCoordinatorRecordSerde (4.2)
+Kafka: GroupCoordinatorRecordSerde (4.3)
 """
 
 import struct

@@ -1,6 +1,6 @@
 """The topic `__remote_log_metadata`: which segments lie in remote storage. Its keys are null.
 
-Kafka: RemoteLogMetadataSerde (4.2)
+Kafka: RemoteLogMetadataSerde (4.3)
 """
 
 from typing import Any, Final

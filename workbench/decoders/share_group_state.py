@@ -3,7 +3,7 @@
 A snapshot holds the whole state of a share-partition, updates what changed since. Delivery states:
 0 available, 2 acknowledged, 4 archived.
 
-Kafka: ShareCoordinatorRecordSerde (4.2)
+Kafka: ShareCoordinatorRecordSerde (4.3)
 """
 
 from typing import Any, Final

@@ -2,7 +2,7 @@
 
 As Kafka 4.1 and 4.2 write them; the early access of 4.0 wrote other fields under the same version.
 
-Kafka: ShareGroupMetadataValue and its neighbours (4.2)
+Kafka: ShareGroupMetadataValue and its neighbours (4.3)
 """
 
 from typing import Final
@@ -30,7 +30,14 @@ SHARE_GROUP_TYPES: Final[dict[int, RecordType]] = {
         metadataHash: int64
         """,
     ),
-    12: record_type("ShareGroupTargetAssignmentMetadata", GROUP_KEY, "assignmentEpoch: int32"),
+    12: record_type(
+        "ShareGroupTargetAssignmentMetadata",
+        GROUP_KEY,
+        """
+        assignmentEpoch: int32
+        assignmentTimestamp: int64 tag 0
+        """,
+    ),
     13: record_type("ShareGroupTargetAssignmentMember", MEMBER_KEY, TOPIC_PARTITIONS),
     14: record_type(
         "ShareGroupCurrentMemberAssignment",

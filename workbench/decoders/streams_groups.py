@@ -2,7 +2,7 @@
 
 As Kafka 4.2 writes them; the early access of 4.1 wrote other fields under the same version.
 
-Kafka: StreamsGroupMetadataValue and its neighbours (4.2)
+Kafka: StreamsGroupMetadataValue and its neighbours (4.3)
 """
 
 from typing import Final
@@ -39,10 +39,10 @@ STREAMS_GROUP_TYPES: Final[dict[int, RecordType]] = {
         epoch: int32
         metadataHash: int64
         validatedTopologyEpoch: int32 = -1 tag 0
-        lastAssignmentConfigs: [
+        lastAssignmentConfigs: ?[
             key: string
             value: string
-        ] tag 1
+        ] = [] tag 1
         """,
     ),
     18: record_type("StreamsGroupPartitionMetadata", GROUP_KEY, PARTITION_METADATA),

@@ -1,6 +1,6 @@
 """The topic `__transaction_state`: the newest state of every transactional id.
 
-Kafka: TransactionLog, TransactionLogValue (4.2)
+Kafka: TransactionLog, TransactionLogValue (4.3)
 """
 
 from typing import Any, Final
@@ -38,6 +38,7 @@ TYPES: Final[dict[int, RecordType]] = {
         transactionLastUpdateTimestampMs: int64
         transactionStartTimestampMs: int64
         clientTransactionVersion: int16 tag 2 versions 1+
+        nextProducerEpoch: int16 = -1 tag 3 versions 1+
         """,
         highest=1,
         flexible=1,

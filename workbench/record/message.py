@@ -6,7 +6,7 @@ A message is declared as text, one line a field, in the order of the bytes:
 
 Types: int8 int16 uint16 int32 int64 float64 bool string bytes uuid, ``[type]`` for an array, ``{``
 and ``}`` or ``[`` and ``]`` around lines of fields for a struct or an array of them, ``?`` before
-what may be null. The default of a struct is ``null`` or ``{}``.
+what may be null. The default of a struct is ``null`` or ``{}``, of an array ``null`` or ``[]``.
 
 From the first *flexible* version on, lengths are unsigned varints of n + 1 and every struct ends
 with tagged fields: those that have a tag, when they differ from their default.
