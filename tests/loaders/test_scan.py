@@ -2,6 +2,7 @@
 
 import datetime as dt
 import random
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -275,6 +276,33 @@ def test_no_offset_comes_twice(tmp_path: Path) -> None:
     with pytest.warns(CorruptDataWarning):
         assert scan.to_arrow()["offset"].to_pylist() == list(range(6))
     assert {finding.kind for finding in scan.findings} == {"offset-range"}
+
+
+@pytest.mark.parametrize("size", [10, 1_500_000])  # many to a window that is read, and two
+@pytest.mark.parametrize("shift", [2**54, 5, 1, -4])
+def test_a_batch_under_a_wrong_offset_takes_no_other_away(
+    shift: int, size: int, tmp_path: Path
+) -> None:
+    """A base offset is outside the CRC."""
+    batches = [batch([Record(2 * n), Record(2 * n + 1, value=bytes(size))]) for n in range(7)]
+    first = 2 if shift < 0 else 0  # below the log start offset none is wanted
+    for changed in range(first, 6):  # behind the last none would contradict
+        wrong = (2 * changed + shift).to_bytes(8, signed=True)
+        data = [*batches[:changed], wrong + batches[changed][8:], *batches[changed + 1 :]]
+        scan = damaged(tmp_path, *data).scan(columns=["offset"])
+        with pytest.warns(CorruptDataWarning):
+            given = scan.to_arrow()["offset"].to_pylist()
+        others = [offset for offset in range(14) if offset // 2 != changed]
+        assert set(given) >= set(others)
+        assert len(scan.findings) == 1
+        (finding,) = scan.findings
+        assert finding.position == sum(map(len, batches[:changed]))
+        if size == 10:  # a window that ends with the batch gave it before the next was met
+            assert given == others
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CorruptDataWarning)  # or it is not among the wanted
+            ranged = damaged(tmp_path, *data).scan(columns=["offset"], offsets=(4, 12)).to_arrow()
+        assert set(ranged["offset"].to_pylist()) >= set(others) & set(range(4, 12))
 
 
 def test_a_segment_whose_name_is_too_high_gives_what_it_holds(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def verify_offsets(reading: LogReading, place: Place) -> tuple[list[Finding], Fl
     for boundary in np.flatnonzero(first[1:] <= last[:-1]).tolist():
         if flagged[at[boundary]]:
             continue
-        culprit = _culprit(first, last, boundary, place.base_offset - 1)
+        culprit = out_of_place(first, last, boundary, place.base_offset - 1)
         flagged[at[culprit]] = True
         before = int(last[boundary if culprit > boundary else culprit - 1]) if culprit else -1
         if len(findings) < MOST_OF_A_KIND:
@@ -177,12 +177,17 @@ def first_offsets(rows: Any) -> npt.NDArray[np.int64]:
     return np.where(untold, rows["last_offset"], base)
 
 
-def _culprit(
+def out_of_place(
     first: npt.NDArray[np.int64], last: npt.NDArray[np.int64], boundary: int, lowest: int
 ) -> int:
     """Return which of two batches that overlap is out of place: ``boundary`` or the one behind it.
 
     The one without which the others ascend; of two, the one with a gap on its other side.
+
+    Args:
+        first, last: int64[n], offsets of the batches.
+        boundary: the first of the two.
+        lowest: the last offset before those of the batches.
     """
     behind = boundary + 1
     before_last = int(last[boundary - 1]) if boundary else lowest

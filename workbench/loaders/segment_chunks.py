@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.inspection.findings import Finding, finding_of
+from workbench.inspection.verify_batches import out_of_place
 from workbench.layout import problems
 from workbench.loaders.plan import HIGHEST, LOWEST, SegmentRead, batch_selector
 from workbench.record.buffers import BufferPool
@@ -62,6 +63,7 @@ def read_wanted(
     select = batch_selector(read, times, include_control=include_control)
     path = read.segment.path
     order = _OffsetOrder(read)
+    behind = 0  # batches at the end of a chunk that are behind what is wanted
     with FileSource(path) as source:
         reader = RecordReader(
             source,
@@ -80,7 +82,9 @@ def read_wanted(
             if not _all_wanted(chunk, read, times, keep):
                 keep &= _wanted(chunk, read, times)
             yield WantedRecords(chunk, keep, findings + order.take_findings())
-            if len(chunk.rows) and chunk.rows["base_offset"][-1] >= read.high:
+            tail = chunk.rows["base_offset"][-2:] >= read.high
+            behind = behind + len(tail) if tail.all() else int(tail[-1])
+            if behind > 1:  # not for one alone: its base offset may be what is damaged
                 return
         # The last batch of the segment that is written to may only not be finished yet.
         is_tail = read.stop is None or read.stop >= read.segment.size
@@ -141,8 +145,26 @@ _TORN: Final = (
 )
 
 
+class _GivenBatch(NamedTuple):
+    """The last batch of which records were given.
+
+    Attributes:
+        first, last: offsets of its records.
+        lowest: the lowest offset that they might have had.
+        position: byte place of the batch.
+    """
+
+    first: int
+    last: int
+    lowest: int
+    position: int
+
+
 class _OffsetOrder:
     """Tells which records of a segment ascend and lie in the segment's own offsets.
+
+    Of two batches that contradict each other only the one that is out of place is left out: base
+    offsets are outside the CRC, and one that is too high must not take away all that follows.
 
     Kafka: Fetcher gives no record below its position; a fetch looks for the segment by its base
     offset (4.2)
@@ -151,32 +173,68 @@ class _OffsetOrder:
     def __init__(self, read: SegmentRead) -> None:
         self._read = read
         self._end = read.next_base
-        self._next_offset: int | None = None  # the lowest that may come, once there was one
+        self._given: _GivenBatch | None = None
         self._findings: list[Finding] = []
 
     def check(self, chunk: Chunk) -> npt.NDArray[np.bool_]:
         """Return bool[n]: which records may be given."""
-        offsets = chunk.columns.offsets
+        offsets, given = chunk.columns.offsets, self._given
         if not len(offsets):
             return np.ones(0, np.bool_)
-        lowest = self._next_offset
-        if lowest is None:
-            lowest = self._read.segment.base_offset
+        lowest = self._read.segment.base_offset if given is None else given.last + 1
         ascends = np.count_nonzero(offsets[1:] > offsets[:-1]) == len(offsets) - 1
         if ascends and lowest <= offsets[0] and offsets[-1] < self._end:
-            self._next_offset = int(offsets[-1]) + 1
-            return np.ones(len(offsets), np.bool_)
-        start = self._start
-        lowest = start if self._next_offset is None else self._next_offset
+            kept = np.ones(len(offsets), np.bool_)
+        else:
+            lowest = self._start if given is None else lowest
+            kept, lowest = self._kept(chunk, lowest)
+        if kept.any():
+            self._given = _given_batch(chunk, kept, lowest)
+        return kept
+
+    def _kept(self, chunk: Chunk, lowest: int) -> tuple[npt.NDArray[np.bool_], int]:
+        """Return `check` of a chunk that does not ascend, and the lowest offset it might have."""
+        offsets, start = chunk.columns.offsets, self._start
         inside = (offsets < self._end) & (offsets >= start)
+        too_high, lowest = self._too_high(chunk, inside, lowest)
+        self._tell(chunk, ~inside, "offset-range", f"[{start}, {self._end})")
+        self._tell(chunk, too_high, "offset-order", _BELOW)
+        inside &= ~too_high
         highest = np.maximum.accumulate(np.where(inside, offsets, LOWEST))
         before = np.maximum(np.concatenate([[LOWEST], highest[:-1]]), lowest - 1)
         ascending = offsets > before
-        self._tell(chunk, ~inside, "offset-range", f"[{start}, {self._end})")
         self._tell(chunk, inside & ~ascending, "offset-order", "an offset above those before it")
-        self._next_offset = max(lowest, int(highest[-1]) + 1)
-        kept: npt.NDArray[np.bool_] = inside & ascending
-        return kept
+        return inside & ascending, lowest
+
+    def _too_high(
+        self, chunk: Chunk, inside: npt.NDArray[np.bool_], lowest: int
+    ) -> tuple[npt.NDArray[np.bool_], int]:
+        """Return bool[n]: the records of batches without which those behind them would ascend.
+
+        And the lowest offset that the chunk might have: a batch that was given may be too high.
+        """
+        offsets, batch, given = chunk.columns.offsets, chunk.columns.batch, self._given
+        at = np.flatnonzero(inside)
+        is_head = np.diff(batch[at], prepend=-1) != 0
+        heads, tails = at[is_head], at[np.append(is_head[1:], True)[: len(at)]]
+        first, last = offsets[heads], offsets[tails]
+        if given is not None:
+            first, last = np.append(given.first, first), np.append(given.last, last)
+        wrong = np.zeros(len(first), np.bool_)
+        too_high = np.zeros(len(first), np.bool_)
+        below = (lowest if given is None else given.lowest) - 1
+        for boundary in np.flatnonzero(first[1:] <= last[:-1]).tolist():
+            if not wrong[boundary]:
+                culprit = out_of_place(first, last, boundary, below)
+                wrong[culprit] = True
+                too_high[boundary] = culprit == boundary
+        if given is not None:
+            if too_high[0]:
+                lowest = given.lowest
+                found = f"offsets {given.first} to {given.last}, which were given"
+                self._note("offset-order", given.position, given.first, found, _BELOW)
+            too_high = too_high[1:]
+        return np.isin(batch, batch[heads[too_high]]), lowest
 
     @cached_property
     def _start(self) -> int:
@@ -187,7 +245,7 @@ class _OffsetOrder:
         segments = self._read.partition.segments
         base = self._read.segment.base_offset
         before = [segment for segment in segments if segment.base_offset < base]
-        return min(before[-1].next_offset, base) if before else LOWEST + 1
+        return min(before[-1].next_offset, base) if before else 0
 
     def _tell(self, chunk: Chunk, wrong: npt.NDArray[np.bool_], kind: str, expected: str) -> None:
         """Note the records that are ``wrong``, in the batch of the first of them."""
@@ -197,6 +255,9 @@ class _OffsetOrder:
         offset = int(chunk.columns.offsets[at[0]])
         position = int(chunk.rows[chunk.columns.batch[at[0]]]["position"])
         found = f"{len(at)} records, the first with offset {offset}"
+        self._note(kind, position, offset, found, expected)
+
+    def _note(self, kind: str, position: int, offset: int, found: str, expected: str) -> None:
         path = self._read.segment.path
         finding = Finding(kind, "error", path, position, offset, found, expected, _BROKER)
         self._findings.append(finding)
@@ -207,6 +268,19 @@ class _OffsetOrder:
         return taken
 
 
+def _given_batch(chunk: Chunk, kept: npt.NDArray[np.bool_], lowest: int) -> _GivenBatch:
+    """Return the last batch of a chunk of which records are kept."""
+    offsets, batch = chunk.columns.offsets, chunk.columns.batch
+    last = len(kept) - 1 if kept[-1] else int(np.flatnonzero(kept)[-1])
+    first = int(np.searchsorted(batch, batch[last]))
+    before = offsets[:first][kept[:first]]
+    if len(before):
+        lowest = int(before[-1]) + 1
+    position = int(chunk.rows[batch[last]]["position"])
+    return _GivenBatch(int(offsets[first]), int(offsets[last]), lowest, position)
+
+
+_BELOW: Final = "an offset below those behind it"
 _BROKER: Final = (
     "Nothing notices it. A consumer gives no offset twice and none below its position, and goes on "
     "behind the highest offset it met."
