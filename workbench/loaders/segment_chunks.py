@@ -271,13 +271,20 @@ class _OffsetOrder:
 def _given_batch(chunk: Chunk, kept: npt.NDArray[np.bool_], lowest: int) -> _GivenBatch:
     """Return the last batch of a chunk of which records are kept."""
     offsets, batch = chunk.columns.offsets, chunk.columns.batch
-    last = len(kept) - 1 if kept[-1] else int(np.flatnonzero(kept)[-1])
+    last = _last_of(kept)
     first = int(np.searchsorted(batch, batch[last]))
-    before = offsets[:first][kept[:first]]
-    if len(before):
-        lowest = int(before[-1]) + 1
+    before = _last_of(kept[:first])
+    if before >= 0:
+        lowest = int(offsets[before]) + 1
     position = int(chunk.rows[batch[last]]["position"])
     return _GivenBatch(int(offsets[first]), int(offsets[last]), lowest, position)
+
+
+def _last_of(kept: npt.NDArray[np.bool_]) -> int:
+    """Return the last index that is kept, nearly always the last of all; -1: none is."""
+    if not len(kept) or kept[-1]:
+        return len(kept) - 1
+    return int(np.flatnonzero(kept)[-1]) if kept.any() else -1
 
 
 _BELOW: Final = "an offset below those behind it"
