@@ -3,9 +3,7 @@ import java.util.Enumeration;
 import java.util.Map;
 import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
-import org.apache.kafka.common.protocol.types.ArrayOf;
 import org.apache.kafka.common.protocol.types.BoundField;
-import org.apache.kafka.common.protocol.types.CompactArrayOf;
 import org.apache.kafka.common.protocol.types.Field;
 import org.apache.kafka.common.protocol.types.Schema;
 import org.apache.kafka.common.protocol.types.TaggedFields;
@@ -19,8 +17,7 @@ public final class Schemas {
     private static String type(Type type) {
         String end = type.isNullable() ? "?" : "";
         if (type instanceof Schema) return "{" + fields((Schema) type) + "}" + end;
-        if (type instanceof CompactArrayOf) return "[" + type(((CompactArrayOf) type).arrayElementType().get()) + "]" + end;
-        if (type instanceof ArrayOf) return "[" + type(((ArrayOf) type).arrayElementType().get()) + "]" + end;
+        if (type.isArray()) return "[" + type(type.arrayElementType().get()) + "]" + end;
         return type.toString().toLowerCase().replace("compact_", "").replace("nullable_", "") + end;
     }
 

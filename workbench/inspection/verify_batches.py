@@ -157,10 +157,7 @@ def verify_offsets(reading: LogReading, place: Place) -> tuple[list[Finding], Fl
     if not len(at):
         return findings, flagged
     first, last = first_offsets(reading.rows[at]), reading.rows["last_offset"][at]
-    for boundary in np.flatnonzero(first[1:] <= last[:-1]).tolist():
-        if flagged[at[boundary]]:
-            continue
-        culprit = out_of_place(first, last, boundary, place.base_offset - 1)
+    for boundary, culprit in out_of_place(first, last, place.base_offset - 1):
         flagged[at[culprit]] = True
         before = int(last[boundary if culprit > boundary else culprit - 1]) if culprit else -1
         if len(findings) < MOST_OF_A_KIND:
@@ -178,16 +175,31 @@ def first_offsets(rows: Any) -> npt.NDArray[np.int64]:
 
 
 def out_of_place(
+    first: npt.NDArray[np.int64], last: npt.NDArray[np.int64], lowest: int
+) -> list[tuple[int, int]]:
+    """Return where batches overlap those behind them, and which of the two is out of place.
+
+    Args:
+        first, last: int64[n], offsets of the batches.
+        lowest: the last offset before those of the batches.
+
+    Returns:
+        Pairs (boundary, culprit), ascending: the batch ``boundary`` and the one behind it overlap,
+        and the culprit is one of them. A batch that was found to be one explains both its sides.
+    """
+    found: list[tuple[int, int]] = []
+    for boundary in np.flatnonzero(first[1:] <= last[:-1]).tolist():
+        if not found or found[-1][1] != boundary:
+            found.append((boundary, _culprit(first, last, boundary, lowest)))
+    return found
+
+
+def _culprit(
     first: npt.NDArray[np.int64], last: npt.NDArray[np.int64], boundary: int, lowest: int
 ) -> int:
     """Return which of two batches that overlap is out of place: ``boundary`` or the one behind it.
 
     The one without which the others ascend; of two, the one with a gap on its other side.
-
-    Args:
-        first, last: int64[n], offsets of the batches.
-        boundary: the first of the two.
-        lowest: the last offset before those of the batches.
     """
     behind = boundary + 1
     before_last = int(last[boundary - 1]) if boundary else lowest

@@ -220,14 +220,10 @@ class _OffsetOrder:
         first, last = offsets[heads], offsets[tails]
         if given is not None:
             first, last = np.append(given.first, first), np.append(given.last, last)
-        wrong = np.zeros(len(first), np.bool_)
         too_high = np.zeros(len(first), np.bool_)
         below = (lowest if given is None else given.lowest) - 1
-        for boundary in np.flatnonzero(first[1:] <= last[:-1]).tolist():
-            if not wrong[boundary]:
-                culprit = out_of_place(first, last, boundary, below)
-                wrong[culprit] = True
-                too_high[boundary] = culprit == boundary
+        for boundary, culprit in out_of_place(first, last, below):
+            too_high[boundary] = culprit == boundary
         if given is not None:
             if too_high[0]:
                 lowest = given.lowest
