@@ -145,7 +145,9 @@ def trials_of(case: Case) -> Iterator[tuple[str, Pair, bool]]:
             continue
         before = case.directory(label)
         after = case.path / name / "after"
-        now = max(file.stat().st_mtime_ns for file in before.iterdir()) // 1_000_000
+        now = (
+            max(file.stat().st_mtime_ns for file in before.iterdir() if file.is_file()) // 1_000_000
+        )
         stayed = outcome["started"] and not outcome.get("died_later", False)
         yield name, Pair(case.name, label, case.version, before, after, broker, topics, now), stayed
 
