@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.layout import compaction
+from workbench.layout.rows import joined_rows
 
 
 class Reason(IntEnum):
@@ -198,6 +199,6 @@ def _decisions(
 
 
 def _joined(parts: list[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
-    whole = np.concatenate(parts) if parts else np.empty(0, kind)
+    whole = joined_rows(parts, np.dtype(kind))
     parts.clear()
     return whole

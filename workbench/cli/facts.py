@@ -23,6 +23,8 @@ from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import aborted_transactions, read_transactions
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
+from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.rows import joined_rows
 from workbench.log_directory import LogDirectory
 
 Facts = dict[str, Any]
@@ -140,7 +142,7 @@ def partition_facts(logs: LogDirectory, partition: Partition) -> Facts:
         "log_end_offset": log_end_offset(partition),
         "last_stable_offset": transactions.last_stable_offset,
         **_checkpoint_facts(root, partition),
-        **_batches_facts(np.concatenate(rows) if rows else np.zeros(0, _row_type())),
+        **_batches_facts(joined_rows(rows, BATCH_ROW)),
         "aborted_transactions": [each._asdict() for each in aborted],
         "leader_epochs": [entry._asdict() for entry in epochs.entries] if epochs else [],
         "producers_in_newest_snapshot": _producers(partition),
@@ -150,12 +152,6 @@ def partition_facts(logs: LogDirectory, partition: Partition) -> Facts:
         "unknown_files": [file.name for file in partition.unknown],
         "problems": _texts(epochs.problems if epochs else ()),
     }
-
-
-def _row_type() -> Any:
-    from workbench.layout.batch_row import BATCH_ROW
-
-    return BATCH_ROW
 
 
 def _checkpoint_facts(root: Root | None, partition: Partition) -> Facts:

@@ -14,6 +14,7 @@ from workbench.layout import problems
 from workbench.layout.batch_header import LENGTH_END, MAGIC_AT
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import SMALLEST_ENTRY
+from workbench.layout.rows import joined_rows
 from workbench.record.batch_table import scan_batches
 from workbench.record.batch_validity import entry_crc
 from workbench.record.buffers import BufferPool
@@ -125,8 +126,7 @@ def read_log(path: str, base_offset: int, *, deep: bool = True) -> LogReading:
         end, code = (_decode if deep else _walk)(source, reading, tables)
         if reading.problems and _is_tail(reading.problems[-1], reading.size, code):
             end = reading.problems.pop().position
-        if tables:
-            reading.rows = np.concatenate(tables)
+        reading.rows = joined_rows(tables, BATCH_ROW)
         if end < reading.size:
             reading.tail = _tail(source, end, reading, code)
         reading.problems = list(_with_crc(source, reading.problems))

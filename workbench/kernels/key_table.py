@@ -27,6 +27,7 @@ from workbench.layout.compaction import IS_SUPERSEDED, WAS_PUT
 _ENTRY = 24  # bytes
 _AHEAD = 32  # keys
 _SUMS = 16 * _AHEAD  # bytes
+_LINE = 64  # bytes that come from memory at once: a slot and the one behind it are within two
 _NOT_FOUND = -1
 
 
@@ -62,7 +63,7 @@ def _hash_ahead(
         for index in range(LANES):
             slot = address + _ENTRY * _slot_of(read_word(sums + 8 * index), slots)
             prefetch(slot)
-            prefetch(slot + _ENTRY - 8)
+            prefetch(slot + _LINE)
 
 
 @kernel

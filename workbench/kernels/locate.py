@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels._jit import inlined, kernel
-from workbench.kernels.intrinsics import address_of
+from workbench.kernels.intrinsics import address_of, read_u8
 from workbench.kernels.marks import marks_of
 from workbench.kernels.outputs import OUT_OF_ROOM, Rows
-from workbench.kernels.varint import read_short, read_varint, read_varlong
+from workbench.kernels.varint import read_short, read_usual, read_varint, read_varlong
 from workbench.kernels.verbatim import is_shortest
 from workbench.layout.attributes import LOG_APPEND_TIME, NONE
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
@@ -39,6 +39,8 @@ from workbench.layout.problems import (
 )
 
 _NULL = -1
+_USUAL_HEAD = 7  # most bytes of a length, attributes, timestamp and offset delta that are short
+_USUAL_BODY = 3  # least bytes of the sizes of a key and a value, and the count of headers
 
 
 @kernel
@@ -80,6 +82,111 @@ def _pass_headers(at: int, end: int, count: int) -> tuple[int, int, bool]:
 
 
 @kernel
+def _read_any_head(at: int, end: int) -> tuple[int, int, int, int, int, bool, int]:
+    """Return what `_read_head` does, whatever the head is, and whether a builder writes it so.
+
+    Behind that comes a code; if it is not OK, the first number is the address of what is wrong.
+    """
+    length, behind = read_varint(at, end)
+    if behind == 0:
+        return at, 0, 0, 0, 0, False, BAD_VARINT
+    if length < SMALLEST_RECORD - 1 or length > end - behind:
+        return at, 0, 0, 0, 0, False, BAD_RECORD_LENGTH
+    record_end = behind + length
+    at = behind + 1
+    timestamp_delta, tail = read_varlong(at, record_end)
+    if tail == 0:
+        return at, 0, 0, 0, 0, False, BAD_VARINT
+    offset_delta, behind, shortest = _read_size(tail, record_end)
+    if behind == 0:
+        return tail, 0, 0, 0, 0, False, BAD_VARINT
+    return record_end, timestamp_delta, tail, offset_delta, behind, shortest, OK
+
+
+@inlined
+def _read_head(at: int, end: int) -> tuple[int, int, int, int, int]:
+    """Read a record up to its key, if its numbers are short.
+
+    Returns:
+        (address behind the record, timestamp delta, address behind that, offset delta, address
+        behind that); the first is 0 when the head is not as usual: more than two bytes a number,
+        more than a builder writes, or wrong.
+    """
+    if end - at < _USUAL_HEAD:
+        return 0, 0, 0, 0, 0
+    length, behind = read_usual(at)
+    record_end = behind + length
+    if behind == 0 or length < SMALLEST_RECORD - 1 or record_end > end:
+        return 0, 0, 0, 0, 0
+    timestamp_delta, tail = read_usual(behind + 1)  # behind the attributes: one byte, unused
+    if tail == 0:
+        return 0, 0, 0, 0, 0
+    offset_delta, behind = read_usual(tail)
+    if behind == 0 or behind > record_end or offset_delta < _NULL:
+        return 0, 0, 0, 0, 0
+    return record_end, timestamp_delta, tail, offset_delta, behind
+
+
+@kernel
+def _read_any_body(at: int, end: int) -> tuple[int, int, int, bool, int]:
+    """Return what `_read_body` does, whatever the body is, and whether a builder writes it so.
+
+    Behind that comes a code; if it is not OK, the first number is the address of what is wrong.
+    """
+    key_size, behind, shortest = _read_size(at, end)
+    if behind == 0:
+        return at, 0, 0, False, BAD_VARINT
+    if key_size > end - behind:
+        return at, 0, 0, False, BAD_KEY
+    key_start = behind
+    at = behind + max(key_size, 0)
+    value_size, behind, is_short = _read_size(at, end)
+    if behind == 0:
+        return at, 0, 0, False, BAD_VARINT
+    if value_size > end - behind:
+        return at, 0, 0, False, BAD_VALUE
+    at = behind + max(value_size, 0)
+    shortest &= is_short
+    headers, behind, is_short = _read_size(at, end)
+    if behind == 0:
+        return at, 0, 0, False, BAD_VARINT
+    if headers < 0 or headers > end - behind:
+        return at, 0, 0, False, BAD_HEADERS
+    at = behind
+    shortest &= is_short
+    if headers > 0:
+        at, code, is_short = _pass_headers(at, end, headers)
+        if code != OK:
+            return at, 0, 0, False, code
+        shortest &= is_short
+    if at != end:
+        return at, 0, 0, False, RECORD_NOT_FILLED
+    return key_start, key_size, value_size, shortest, OK
+
+
+@inlined
+def _read_body(at: int, end: int) -> tuple[int, int, int]:
+    """Read a record from its key size on, if it has no headers and its numbers are short.
+
+    Returns:
+        (address of the key, its size, size of the value); the first is 0 when the body is not as
+        usual, see `_read_head`.
+    """
+    if end - at < _USUAL_BODY:
+        return 0, 0, 0
+    key_size, key_start = read_usual(at)
+    at = key_start + max(key_size, 0)
+    if key_start == 0 or key_size < _NULL or end - at < _USUAL_BODY - 1:
+        return 0, 0, 0
+    value_size, behind = read_usual(at)
+    if behind == 0 or value_size < _NULL or behind + max(value_size, 0) != end - 1:
+        return 0, 0, 0
+    if read_u8(end - 1) != 0:
+        return 0, 0, 0
+    return key_start, key_size, value_size
+
+
+@kernel
 def _locate_batch(
     span: tuple[int, int],
     start: int,
@@ -108,56 +215,24 @@ def _locate_batch(
     row, count = row_and_count
     mark_at, mark_count, origin = marks
     for index in range(count):
-        length, behind = read_varint(at, end)
-        if behind == 0:
-            return used, BAD_VARINT, at
-        if length < SMALLEST_RECORD - 1 or length > end - behind:
-            return used, BAD_RECORD_LENGTH, at
-        at = behind
-        record_end = at + length
-        at += 1  # the record's attributes: one byte, unused
-        timestamp_delta, behind = read_varlong(at, record_end)
-        if behind == 0:
-            return used, BAD_VARINT, at
-        at = behind
-        tail = at
-        offset_delta, behind, shortest = _read_size(at, record_end)
-        if behind == 0:
-            return used, BAD_VARINT, at
+        shortest = True
+        record_end, timestamp_delta, tail, offset_delta, key_at = _read_head(at, end)
+        if record_end == 0:
+            record_end, timestamp_delta, tail, offset_delta, key_at, shortest, code = (
+                _read_any_head(at, end)
+            )
+            if code != OK:
+                return used, code, record_end
+        at = record_end
         offset = base_offset + offset_delta
         if marks_of(mark_at, mark_count, offset - origin) & IS_SUPERSEDED:
-            at = record_end
             continue
-        at = behind
-        key_size, behind, is_short = _read_size(at, record_end)
-        if behind == 0:
-            return used, BAD_VARINT, at
-        if key_size > record_end - behind:
-            return used, BAD_KEY, at
-        key_start = behind
-        at = behind + max(key_size, 0)
-        shortest &= is_short
-        value_size, behind, is_short = _read_size(at, record_end)
-        if behind == 0:
-            return used, BAD_VARINT, at
-        if value_size > record_end - behind:
-            return used, BAD_VALUE, at
-        at = behind + max(value_size, 0)
-        shortest &= is_short
-        headers, behind, is_short = _read_size(at, record_end)
-        if behind == 0:
-            return used, BAD_VARINT, at
-        if headers < 0 or headers > record_end - behind:
-            return used, BAD_HEADERS, at
-        at = behind
-        shortest &= is_short
-        if headers > 0:
-            at, code, is_short = _pass_headers(at, record_end, headers)
+        key_start, key_size, value_size = _read_body(key_at, record_end)
+        if key_start == 0:
+            key_start, key_size, value_size, is_short, code = _read_any_body(key_at, record_end)
             if code != OK:
-                return used, code, at
+                return used, code, key_start
             shortest &= is_short
-        if at != record_end:
-            return used, RECORD_NOT_FILLED, at
         place = places[used]
         place.index = index
         place.offset = offset

@@ -61,6 +61,22 @@ def read_short(at: int, end: int) -> tuple[int, int, bool]:
 
 
 @inlined
+def read_usual(at: int) -> tuple[int, int]:
+    """Return (value, address behind it) of a zigzag number as builders write it, of up to two bytes.
+
+    The address is 0 when it is another one. Two bytes must be there.
+    """
+    first = read_u8(at)
+    if first < 0x80:
+        return (first >> 1) ^ -(first & 1), at + 1
+    second = read_u8(at + 1)
+    if 0 < second < 0x80:
+        raw = first & 0x7F | second << 7
+        return (raw >> 1) ^ -(raw & 1), at + 2
+    return 0, 0
+
+
+@inlined
 def read_varint(at: int, end: int) -> tuple[int, int]:
     """Return (value, address behind it) of a zigzag varint; address 0 when cut short or too long.
 

@@ -16,6 +16,7 @@ from workbench.kernels import dispatch
 from workbench.layout import problems
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.rows import with_more_rows
 from workbench.record.source import FileSource
 
 _WINDOW: Final = 1 << 18  # bytes read at a time where batches are small
@@ -193,5 +194,5 @@ def scan_batches(source: FileSource, start: int = 0, stop: int | None = None) ->
             code = problems.UNFINISHED
         if code != problems.ROWS_FULL:
             break
-        rows = np.concatenate([rows[:count], np.zeros(max(count, _FIRST_ROWS), BATCH_ROW)])
+        rows = with_more_rows(rows[:count], max(count, _FIRST_ROWS))
     return BatchTable(rows[:count], ScanStop(code, position))

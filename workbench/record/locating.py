@@ -19,6 +19,7 @@ from workbench.layout.attributes import NONE
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.compaction import HAS_COMPRESSED, HAS_OTHERS, RECORD_PLACE
+from workbench.layout.rows import with_more_rows
 from workbench.record.arena import Arena
 from workbench.record.batch_records import columns_of
 from workbench.record.batch_table import places_of
@@ -184,10 +185,8 @@ class RecordLocator:
             )
             if code != OUT_OF_ROOM:
                 break
-            count = used + max(int(rows[index]["record_count"]), len(self._places))
-            grown = np.empty(count, RECORD_PLACE)
-            grown[:used] = self._places[:used]
-            self._places = grown
+            more = max(int(rows[index]["record_count"]), len(self._places))
+            self._places = with_more_rows(self._places[:used], more)
         if code != problems.OK:
             inside = position - self._start(rows, spans, index)
             problem = f"{problems.WORDS[code]}, byte {inside} of the records"

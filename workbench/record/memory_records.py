@@ -18,12 +18,14 @@ from workbench.layout.attributes import NO_TIMESTAMP
 from workbench.layout.batch_header import ENTRY_HEADER_SIZE, LENGTH_END, MAGIC_AT
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import SMALLEST_MESSAGE
+from workbench.layout.rows import with_more_rows
 from workbench.record.batch_records import Record, records_in
 from workbench.record.batch_table import BatchTable, ScanStop
 from workbench.record.batch_writer import BatchWriter
 from workbench.record.record_encoding import Header
 
-_FIRST_ROWS: Final = 64
+_LEAST_ROWS: Final = 64  # there is room for them from the start
+_BYTES_A_ROW: Final = 2048  # a guess, below a usual batch
 
 Pair = tuple[bytes | None, bytes | None]
 
@@ -115,8 +117,9 @@ class MemoryRecords:
 
         Kafka: MemoryRecords.batches, ByteBufferLogInputStream.nextBatch (4.2)
         """
-        rows = np.zeros(_FIRST_ROWS, BATCH_ROW) if rows is None else rows
         count, position, size = 0, 0, len(self.buffer)
+        if rows is None:
+            rows = np.zeros(max(_LEAST_ROWS, size // _BYTES_A_ROW), BATCH_ROW)
         while True:
             done, position, code = dispatch.scan_window(
                 self.buffer[position:], position, size, rows[count:]
@@ -124,7 +127,7 @@ class MemoryRecords:
             count += int(done)
             if code != problems.ROWS_FULL:
                 break
-            rows = np.concatenate([rows[:count], np.zeros(count, BATCH_ROW)])
+            rows = with_more_rows(rows[:count], count)
         position, code, rows = int(position), int(code), rows[:count]
         if rows["problem"].any():
             for row in rows[(rows["magic"] < 0) | (rows["magic"] > 2)]:
