@@ -62,7 +62,7 @@ def read_short(at: int, end: int) -> tuple[int, int, bool]:
 
 @inlined
 def read_usual(at: int) -> tuple[int, int]:
-    """Return (value, address behind it) of a zigzag number as builders write it, of up to two bytes.
+    """Return (value, address behind it) of a zigzag number of up to two bytes, as builders do it.
 
     The address is 0 when it is another one. Two bytes must be there.
     """
