@@ -1,7 +1,7 @@
 """The kernels of compaction and their plain twins: the same places, tables, decisions and bytes."""
 
 import random
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import Any
 
 import numpy as np
@@ -115,7 +115,8 @@ def test_superseded_records_are_passed_over_and_the_others_located_as_ever(
     bits = np.zeros(len(places), np.uint8)
     bits[is_marked] = marks[delta[is_marked] // 4] >> (2 * (delta[is_marked] % 4)).astype(np.uint8)
     answer, left = locate_both(data, rows, spans_of(rows), marks=(marks, origin))
-    assert answer[1:] == (len(rows), problems.OK, 0)
+    assert answer[1:4] == (len(rows), problems.OK, 0)
+    assert answer[4] == len(places) - len(left)
     assert left.tolist() == places[bits & 2 == 0].tolist()
 
 
@@ -175,7 +176,7 @@ def test_changed_records_are_located_alike_and_refused_as_decoding_does(seed: in
         data = batch([], payload=bytes(changed), count=3)
         rows = rows_of(data)
         spans = spans_of(rows)
-        (used, row, code, position), places = locate_both(data, rows, spans)
+        (used, row, code, position, passed), places = locate_both(data, rows, spans)
         out = no_outputs()._replace(
             offsets=np.zeros(4, np.int64), timestamps=np.zeros(4, np.int64),
             batch=np.zeros(4, np.int32),
@@ -183,8 +184,35 @@ def test_changed_records_are_located_alike_and_refused_as_decoding_does(seed: in
         decoded = plain.decode_records(as_array(data), spans, rows, 0, 1, 0, out)
         assert (row, code, position) == tuple(map(int, decoded))
         assert used == (3 if code == problems.OK else 0)
+        assert passed == 0
         shortest.update(places["is_shortest"].tolist())
     assert shortest == {True, False}
+
+
+def test_numbers_of_one_byte_two_and_three_are_located_alike() -> None:
+    """Zigzag numbers take a byte up to 63, and two up to 8191."""
+    edges = (0, 63, 64, 8191, 8192)
+    for offset, time, key, value in product((-65, -64, -2, *edges), edges, edges, edges):
+        record = Record(max(offset, 0), time, b"k" * key, b"v" * value)
+        parts = record_bytes(record, 0, 0)
+        if offset < 0:
+            parts = _with_offset_delta(record, offset)
+        data = batch([], payload=parts, count=1)
+        answer, places = locate_both(data, rows_of(data), np.empty((0, 2), np.int64))
+        assert answer[2] == problems.OK
+        assert places["offset"].tolist() == [offset]
+        assert places["key_size"].tolist() == [key]
+        assert places["end"].tolist() == [len(data)]
+        assert places["is_shortest"].tolist() == [offset >= -1]
+
+
+def _with_offset_delta(record: Record, delta: int) -> bytes:
+    """Return a record with an offset delta that no builder writes."""
+    assert record.key is not None
+    assert record.value is not None
+    body = b"\0" + varint(record.timestamp) + varint(delta) + varint(len(record.key)) + record.key
+    body += varint(len(record.value)) + record.value + varint(0)
+    return varint(len(body)) + body
 
 
 def test_numbers_that_are_longer_than_need_be_are_noticed() -> None:

@@ -29,15 +29,19 @@ class Chunk(NamedTuple):
         path: of the file.
         position: of the first of them in it.
         buffer: uint8[n].
-        survey: of the batches, with places in ``buffer``.
-        size: bytes of the batches; behind them the buffer may hold a part of another.
+        survey: of the batches, with places in ``buffer``; behind them it may hold a part of
+            another.
     """
 
     path: str
     position: int
     buffer: npt.NDArray[np.uint8]
     survey: Survey
-    size: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of the batches."""
+        return self.survey.size
 
     @property
     def rows(self) -> npt.NDArray[Any]:
@@ -98,10 +102,8 @@ def read_chunks(log: FileRecords, start: int, buffer_size: int) -> Iterator[Chun
             survey = _survey(surveyor, records, log.path, position)
         if not len(survey.rows):
             raise CorruptRecordError(log.path, position, problems.WORDS[problems.UNFINISHED])
-        last = survey.rows[-1]
-        size = int(last["position"]) + int(last["size"])
-        yield Chunk(log.path, position, records.buffer, survey, size)
-        position += size
+        yield Chunk(log.path, position, records.buffer, survey)
+        position += survey.size
 
 
 def _read(log: FileRecords, position: int, buffer: npt.NDArray[np.uint8]) -> MemoryRecords:

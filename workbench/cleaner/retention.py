@@ -72,7 +72,7 @@ def decide_about_batches(rules: Rules, chunk: Chunk, outcomes: Any) -> Mask | No
     Args:
         rules: of the round.
         chunk: the next one in the log.
-        outcomes: BATCH_OUTCOME[m], the first half of each is filled.
+        outcomes: BATCH_OUTCOME[m], zeros; the first half of each is filled.
 
     Returns:
         bool[m]: which are looked at; the others go unread. None: all are.
@@ -83,8 +83,6 @@ def decide_about_batches(rules: Rules, chunk: Chunk, outcomes: Any) -> Mask | No
     Kafka: MemoryRecords.RecordFilter.checkBatchRetention as in Cleaner.cleanInto (4.2)
     """
     rows, survey = chunk.rows, chunk.survey
-    outcomes["keeping"] = Keeping.NOTHING
-    outcomes["sets_horizon"] = False
     outcomes["rule"] = Reason.TOMBSTONE_HORIZON_SET
     if survey.found & (HAS_OTHERS | HAS_HORIZONS):
         outcomes["rule"] = _rules_of_data(rules, rows)

@@ -286,7 +286,7 @@ def locate_records(
     used: int,
     marks: npt.NDArray[np.uint8],
     origin: int,
-) -> tuple[int, int, int, int]:
+) -> tuple[int, int, int, int, int]:
     """Locate the records of magic 2 batches ``first`` to ``last`` (excluded).
 
     Args:
@@ -301,10 +301,11 @@ def locate_records(
             that holds no others, nothing.
 
     Returns:
-        (used, row, code, position): all records located and ``(last, OK, 0)``, or the first row
-        that cannot be read, why, and the byte place in ``data``. `OUT_OF_ROOM`: ``places`` is too
-        short for that row.
+        (used, row, code, position, passed): all records located and ``(last, OK, 0)``, or the first
+        row that cannot be read, why, and the byte place in ``data``. `OUT_OF_ROOM`: ``places`` is
+        too short for that row. The last number is how many records were passed over.
     """
+    passed = 0
     start = address_of(data)
     has_spans = len(spans) > 0
     for index in range(first, last):
@@ -316,13 +317,15 @@ def locate_records(
             begin = start + spans[index, 0]
             end = start + spans[index, 1]
         if begin < start or count == 0:
+            passed += count
             continue
         if _is_superseded(row, address_of(marks), len(marks), origin):
+            passed += count
             continue
         if count < 0 or count * SMALLEST_RECORD > end - begin:
-            return used, index, BAD_COUNT, begin - start
+            return used, index, BAD_COUNT, begin - start, passed
         if count > len(places) - used:
-            return used, index, OUT_OF_ROOM, begin - start
+            return used, index, OUT_OF_ROOM, begin - start, passed
         behind, code, where = _locate_batch(
             (begin, end),
             start,
@@ -334,9 +337,10 @@ def locate_records(
             (address_of(marks), len(marks), origin),
         )
         if code != OK:
-            return used, index, code, where - start
+            return used, index, code, where - start, passed
+        passed += count - (behind - used)
         used = behind
-    return used, last, OK, 0
+    return used, last, OK, 0, passed
 
 
 @kernel

@@ -129,9 +129,9 @@ def locate_records(
     used: int,
     marks: Bytes,
     origin: int,
-) -> tuple[int, int, int, int]:
+) -> tuple[int, int, int, int, int]:
     """Locate the records of batches: see `locate.locate_records`."""
-    raw = data.tobytes()
+    raw, passed = data.tobytes(), 0
     for index in range(first, last):
         row = rows[index]
         count = int(row["record_count"])
@@ -140,11 +140,12 @@ def locate_records(
         if len(spans):
             at, end = spans[index].tolist()
         if at < 0 or count == 0 or _is_superseded(row, marks, origin):
+            passed += count
             continue
         if count < 0 or count * SMALLEST_RECORD > end - at:
-            return used, index, problems.BAD_COUNT, at
+            return used, index, problems.BAD_COUNT, at, passed
         if count > len(places) - used:
-            return used, index, OUT_OF_ROOM, at
+            return used, index, OUT_OF_ROOM, at, passed
         use_max = row["timestamp_type"] == attributes.LOG_APPEND_TIME
         base, largest = int(row["base_timestamp"]), int(row["max_timestamp"])
         base_offset, behind = int(row["base_offset"]), used
@@ -167,9 +168,10 @@ def locate_records(
             if at != end:
                 raise BadRecordError(problems.BYTES_AFTER_RECORDS, at)  # noqa: TRY301
         except BadRecordError as error:
-            return used, index, error.code, error.position
+            return used, index, error.code, error.position, passed
+        passed += count - (behind - used)
         used = behind
-    return used, last, problems.OK, 0
+    return used, last, problems.OK, 0, passed
 
 
 def survey_batches(rows: Rows) -> tuple[int, int]:

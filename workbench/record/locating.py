@@ -60,11 +60,13 @@ class Survey(NamedTuple):
         rows: BATCH_ROW[m].
         found: what there is among them: bits of `layout.compaction`.
         last_offset: the largest; -1 without batches.
+        size: in bytes.
     """
 
     rows: Rows
     found: int
     last_offset: int
+    size: int
 
 
 class BatchSurveyor:
@@ -86,11 +88,12 @@ class BatchSurveyor:
         rest = len(buffer) - position
         is_cut = code == problems.UNFINISHED and rest > MAGIC_AT and buffer[position + MAGIC_AT] < 3
         if found & HAS_OTHERS or not (code == problems.END or is_cut):
-            rows = records.batches(self._rows).rows  # looks closer
+            batches = records.batches(self._rows)  # looks closer
+            rows, position = batches.rows, batches.valid_size
             if len(rows) > len(self._rows):
                 self._rows = np.zeros(len(rows), BATCH_ROW)
             found, last_offset = dispatch.survey_batches(rows)
-        return Survey(rows, found, last_offset)
+        return Survey(rows, found, last_offset, position)
 
 
 class RecordLocator:
@@ -175,14 +178,12 @@ class RecordLocator:
     def _located(
         self, data: Bytes, rows: Rows, spans: npt.NDArray[np.int64], first: int, last: int
     ) -> Located:
-        used, index = 0, first
+        used, passed, index = 0, 0, first
         while True:
-            used, index, code, position = map(
-                int,
-                dispatch.locate_records(
-                    data, spans, rows, index, last, self._places, used, *self._marks
-                ),
+            used, index, code, position, more_passed = dispatch.locate_records(
+                data, spans, rows, index, last, self._places, used, *self._marks
             )
+            passed += more_passed
             if code != OUT_OF_ROOM:
                 break
             more = max(int(rows[index]["record_count"]), len(self._places))
@@ -191,9 +192,6 @@ class RecordLocator:
             inside = position - self._start(rows, spans, index)
             problem = f"{problems.WORDS[code]}, byte {inside} of the records"
             raise CorruptRecordError(None, int(rows[index]["position"]), problem)
-        passed = 0
-        if len(self._marks.bits):
-            passed = int(rows["record_count"][first:last].sum()) - used
         return Located(first, last, data, self._places[:used], passed)
 
     @staticmethod
