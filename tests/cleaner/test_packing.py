@@ -8,9 +8,10 @@ import pytest
 
 from tests.cleaner.cleaning import Cleanable
 from workbench.kernels.dispatch import COMPILED
-from workbench.layout.attributes import CODEC_NAMES
+from workbench.layout.attributes import CODEC_NAMES, ZSTD
 from workbench.log.log import Log
 from workbench.record import compression, retaining
+from workbench.record.libraries import compiled_encoder
 from workbench.record.memory_records import MemoryRecords
 
 NOW = 1_700_000_000_000
@@ -55,6 +56,22 @@ def test_batches_packed_in_one_go_hold_what_they_hold_one_by_one(
     one_by_one.clean()
     assert contents(at_once.log) == contents(one_by_one.log)
     assert len(at_once.offsets) == 25
+
+
+def test_zstd_is_packed_in_one_go_as_it_is_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (compiled_encoder(ZSTD) is not None) == COMPILED
+    at_once = fill(tmp_path / "at-once", "zstd", 5)
+    at_once.clean()
+    monkeypatch.setattr(retaining, "compiled_encoder", lambda _codec: None)
+    one_by_one = fill(tmp_path / "one-by-one", "zstd", 5)
+    one_by_one.clean()
+    found, wanted = (
+        [bytes(segment.log.read(0, segment.size)) for segment in each.log.segments]
+        for each in (at_once, one_by_one)
+    )
+    assert found == wanted
 
 
 @pytest.mark.skipif(not COMPILED, reason="it is compiled code that finds no room")

@@ -17,6 +17,7 @@ import numpy as np
 
 from workbench.kernels.dispatch import COMPILED
 from workbench.layout.attributes import GZIP, LZ4, SNAPPY, ZSTD
+from workbench.record import zstd_frame
 
 Library = tuple[int, int, int]
 """A function, what it keeps between calls, and a second function, as a kernel wants them."""
@@ -26,6 +27,16 @@ _LZ4: Final = "lz4.block._block"
 _ZSTD: Final = "zstandard._cffi"
 _ISAL: Final = "isal.isal_zlib"
 _CONTENT_SIZE_FLAG: Final = 200  # ZSTD_c_contentSizeFlag
+_ZSTD_PARAMETERS: Final = {
+    "window_log": 101,
+    "hash_log": 102,
+    "chain_log": 103,
+    "search_log": 104,
+    "min_match": 105,
+    "target_length": 106,
+    "strategy": 107,
+}  # ZSTD_cParameter
+_LEAST_ERROR: Final = ctypes.c_size_t(-1).value - 1000  # ZSTD_isError: below, it is a size
 _THREAD: Final = threading.local()
 
 
@@ -120,14 +131,18 @@ def _zstd_decoder() -> Made:
 
 
 def _zstd_encoder() -> Made:
-    """Return what compresses with level 3 and, as the stream that Kafka writes, no content size."""
+    """Return what compresses as `zstd_frame.compress` does, with the default level."""
     found, context = _zstd("ZSTD_compress2", "CCtx")
     if found is None:
         return None, None
     setter = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)(
         _address(_ZSTD, "ZSTD_CCtx_setParameter")
     )
-    return (None, None) if setter(found[1], _CONTENT_SIZE_FLAG, 0) else (found, context)
+    wanted = zstd_frame.parameters(zstd_frame.DEFAULT_LEVEL)
+    chosen = {number: getattr(wanted, name) for name, number in _ZSTD_PARAMETERS.items()}
+    chosen[_CONTENT_SIZE_FLAG] = 0
+    refused = any(setter(found[1], *each) > _LEAST_ERROR for each in chosen.items())
+    return (None, None) if refused else (found, context)
 
 
 def _gzip_decoder() -> Made:

@@ -39,10 +39,7 @@ _THREAD: Final = threading.local()
 
 
 def compress(data: bytes | memoryview, level: int = DEFAULT_LEVEL) -> bytes:
-    """Return ``data`` as one frame without a content size, like the stream that Kafka writes.
-
-    In one call: a compressor that knows how much there is takes no larger tables than it needs.
-    """
+    """Return ``data`` as one frame without a content size, like the stream that Kafka writes."""
     if not _HAS_ZSTANDARD:
         return bytes(cramjam.zstd.compress(data, level))
     return bytes(_compressor(level).compress(data))
@@ -52,8 +49,17 @@ def _compressor(level: int) -> Any:
     """Return this thread's compressor of a level: making one costs more than a batch of 16 KB."""
     made: dict[int, Any] = _THREAD.__dict__.setdefault("compressors", {})
     if level not in made:
-        made[level] = _zstandard().ZstdCompressor(level=level, write_content_size=False)
+        made[level] = _zstandard().ZstdCompressor(compression_params=parameters(level))
     return made[level]
+
+
+def parameters(level: int) -> Any:
+    """Return what a level of the library means for Kafka: a stream of unknown length.
+
+    For small input of known length the library would search for shorter matches: it takes longer,
+    and JSON does not become smaller. Tables are still no larger than the input needs.
+    """
+    return _zstandard().ZstdCompressionParameters.from_level(level, write_content_size=False)
 
 
 def decompress(data: memoryview, arena: Arena) -> None:
