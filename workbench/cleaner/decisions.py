@@ -199,6 +199,6 @@ def _decisions(
 
 
 def _joined(parts: list[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
-    whole = joined_rows(parts, np.dtype(kind))
+    whole = joined_rows(parts, kind)
     parts.clear()
     return whole

@@ -93,7 +93,7 @@ def _read_any_head(at: int, end: int) -> tuple[int, int, int, int, int, bool, in
     if length < SMALLEST_RECORD - 1 or length > end - behind:
         return at, 0, 0, 0, 0, False, BAD_RECORD_LENGTH
     record_end = behind + length
-    at = behind + 1
+    at = behind + 1  # behind the attributes: one byte, unused
     timestamp_delta, tail = read_varlong(at, record_end)
     if tail == 0:
         return at, 0, 0, 0, 0, False, BAD_VARINT
@@ -316,10 +316,8 @@ def locate_records(
         if has_spans:
             begin = start + spans[index, 0]
             end = start + spans[index, 1]
-        if begin < start or count == 0:
-            passed += count
-            continue
-        if _is_superseded(row, address_of(marks), len(marks), origin):
+        has_none = begin < start or count == 0
+        if has_none or _is_superseded(row, address_of(marks), len(marks), origin):
             passed += count
             continue
         if count < 0 or count * SMALLEST_RECORD > end - begin:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 Rows = npt.NDArray[Any]
 
 
-def joined_rows(parts: Iterable[Rows], kind: np.dtype[Any]) -> Rows:
+def joined_rows(parts: Iterable[Rows], kind: npt.DTypeLike) -> Rows:
     """Return the rows of all parts, each contiguous and of this type, one after the other."""
     start = np.empty(0, np.uint8)
     return np.concatenate([start, *(part.view(np.uint8) for part in parts)]).view(kind)
@@ -20,4 +20,6 @@ def joined_rows(parts: Iterable[Rows], kind: np.dtype[Any]) -> Rows:
 
 def with_more_rows(rows: Rows, more: int) -> Rows:
     """Return rows that begin with those given, contiguous; ``more`` that are zero follow."""
-    return joined_rows([rows, np.zeros(more, rows.dtype)], rows.dtype)
+    grown = np.zeros(len(rows) + more, rows.dtype)
+    grown.view(np.uint8)[: rows.nbytes] = rows.view(np.uint8)
+    return grown

@@ -36,7 +36,6 @@ _ZSTD_PARAMETERS: Final = {
     "target_length": 106,
     "strategy": 107,
 }  # ZSTD_cParameter
-_LEAST_ERROR: Final = ctypes.c_size_t(-1).value - 1000  # ZSTD_isError: below, it is a size
 _THREAD: Final = threading.local()
 
 
@@ -135,13 +134,13 @@ def _zstd_encoder() -> Made:
     found, context = _zstd("ZSTD_compress2", "CCtx")
     if found is None:
         return None, None
-    setter = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)(
+    setter = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.c_void_p, ctypes.c_int, ctypes.c_int)(
         _address(_ZSTD, "ZSTD_CCtx_setParameter")
     )
     wanted = zstd_frame.parameters(zstd_frame.DEFAULT_LEVEL)
     chosen = {number: getattr(wanted, name) for name, number in _ZSTD_PARAMETERS.items()}
     chosen[_CONTENT_SIZE_FLAG] = 0
-    refused = any(setter(found[1], *each) > _LEAST_ERROR for each in chosen.items())
+    refused = any(setter(found[1], *each) < 0 for each in chosen.items())  # as `call_zstd` tells
     return (None, None) if refused else (found, context)
 
 
