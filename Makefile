@@ -1,19 +1,25 @@
-# The verbs of this project. `make lab` and `make test` need Python 3.11 or newer and make, nothing else:
-# the rest is installed, into .venv and (for tests, as root on Debian) by apt-get.
+# The commands of this project. `make lab` and `make test` need only Python 3.11 or newer and make. They install
+# the rest into .venv and (for tests, as root on Debian) by apt-get.
 
 PYTHON ?= python3
 BIN := .venv/bin
 
-# What `make test` runs; `make test TESTS=tests/files` runs a part. So many processes share the tests, each
-# file in one of them; what measures time comes last, when nothing else runs.
+# What `make test` runs; `make test TESTS=tests/files` runs a part. WORKERS processes share the tests, each file
+# in one of them; tests that measure time run last, when nothing else runs.
 TESTS ?= tests
 WORKERS ?= 2
 
-# A Python of another environment must not lend its packages to this one.
+# What `make test-quick` runs: the parts that need no other program, below two minutes on two cores.
+QUICK := $(addprefix tests/,coordinator decoders file_system files house layout loaders log log_manager record widgets)
+
+# How long `make campaign` runs.
+MINUTES ?= 10
+
+# Packages of another Python environment must not be visible in this one.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test coverage test-spark-versions check fix bench notebooks docs env lock upgrade system clean
+.PHONY: help lab test test-quick coverage campaign test-spark-versions check fix bench notebooks docs map env lock upgrade system clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
@@ -26,10 +32,17 @@ test: env system ## run every test: units, real brokers, browser, notebooks, Spa
 	  -m "not alone" --durations=20 $(TESTS)
 	@$(BIN)/python -m pytest -m alone $(TESTS) || [ $$? -eq 5 ]
 
+test-quick: env ## run what a contributor runs at every change, below two minutes
+	@$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile -q \
+	  -m "not (alone or broker or browser or notebook or slow or spark)" $(QUICK)
+
 coverage: env system ## run every test and print how much of each file it ran; twice as slow
 	@mkdir -p build/coverage && rm -f build/coverage/data*
 	@PYTEST_ADDOPTS="--cov --cov-append --cov-report=" $(MAKE) --no-print-directory test
 	@$(BIN)/coverage report
+
+campaign: env system ## damage directories at random and try every call on them: MINUTES=10 [SEED=1]
+	@$(BIN)/python -m tests.campaign.campaign --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 test-spark-versions: env system ## run the tests of the Spark source on the oldest and newest Spark
 	@$(BIN)/python .ci/spark_versions.py
@@ -40,7 +53,7 @@ check: env ## check format, lint, types and layers; changes nothing
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-fix: env ## format, and mend what ruff can mend safely
+fix: env map ## format, fix what ruff can fix safely, and write docs/modules.md
 	@$(BIN)/ruff check --fix-only --quiet
 	@$(BIN)/ruff format
 
@@ -49,13 +62,16 @@ bench: env system ## measure against memcpy, the JVM, DumpLogSegments, aiokafka 
 	  $(BIN)/python -m tests.benchmarks.$$(basename $$file .py) || exit 1; \
 	done
 
-notebooks: env ## execute every notebook and write it, with what it shows, to build/notebooks
+notebooks: env ## execute every notebook and write it, with its output, to build/notebooks
 	@$(BIN)/jupyter-nbconvert --execute --to html --output-dir build/notebooks --log-level WARN notebooks/*.ipynb
 
-docs: env ## write the reference of the Python names to build/docs
+docs: env map ## write the reference of the Python names to build/docs, and docs/modules.md
 	@$(BIN)/python -m pdoc --docformat google --output-directory build/docs \
 	  $$(find workbench widgets -name '*.py' ! -name '_[!_]*' | sed 's|/__init__.py||; s|\.py$$||; s|/|.|g' | sort)
 	@echo "build/docs/index.html"
+
+map: ## write docs/modules.md: every module, its subject and its Kafka classes, from the docstrings
+	@$(PYTHON) .ci/module_map.py
 
 env: ## make or renew the virtual environment .venv from requirements.lock
 	@$(PYTHON) .ci/environment.py
@@ -66,10 +82,10 @@ lock: ## write requirements.lock from pyproject.toml, keeping the pins that stil
 upgrade: ## write requirements.lock with the newest versions that pyproject.toml allows
 	@$(PYTHON) .ci/lock.py --upgrade
 
-system: ## install what tests need beside Python: Chromium, a JDK, Maven, node
+system: ## install what tests need besides Python: Chromium, a JDK, Maven, node
 	@$(PYTHON) .ci/system_packages.py
 
-clean: ## remove what make made, the environment too
+clean: ## remove everything that make created, including the environment
 	rm -rf .venv build .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	rm -rf *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -91,11 +91,11 @@ def install_packages(lock: str) -> None:
 def compile_kernels() -> None:
     """Compile the kernels when their sources or the environment changed.
 
-    Kernels that do not compile are no reason to have no environment: the tests say what is wrong.
+    Kernels that do not compile do not stop the installation: the tests say what is wrong.
     """
     digest = hashlib.sha256(STAMP.read_bytes())
     for folder in ("kernels", "layout"):
-        for source in sorted((PROJECT / "workbench" / folder).glob("*.py")):
+        for source in sorted((PROJECT / "workbench" / folder).rglob("*.py")):
             digest.update(source.read_bytes())
     if read_stamp(KERNELS_STAMP) == [digest.hexdigest()]:
         return

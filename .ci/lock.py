@@ -1,4 +1,4 @@
-"""Write requirements.lock anew from pyproject.toml, and what .ci/lock_constraints.txt says.
+"""Rewrite requirements.lock from pyproject.toml and .ci/lock_constraints.txt.
 
 The lock serves every machine (Linux on x86-64 and ARM, macOS) and each Python that pyproject.toml
 allows. It holds all extras and the group `dev`, with the hash of every file, and no address of any
@@ -38,7 +38,7 @@ def main() -> int:
         tools = Path(folder) / "bin"
         subprocess.run([tools / "pip", "install", "--quiet", RESOLVER], check=True)
         words = [str(tools / "uv"), *COMPILE.split(), "--output-file", str(LOCK), *sys.argv[1:]]
-        # What is set for one machine's uv may not choose what all machines get.
+        # One machine's settings of uv must not choose what all machines get.
         environment = {name: value for name, value in os.environ.items() if name[:3] != "UV_"}
         subprocess.run(words, check=True, cwd=PROJECT, env=environment, stdout=subprocess.DEVNULL)
     text = re.sub(r"^#.*\n", "", LOCK.read_text(), flags=re.MULTILINE)

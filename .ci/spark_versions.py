@@ -64,7 +64,7 @@ def environment(version: str) -> Path:
         subprocess.run([str(python), *install, "setuptools", f"pyspark=={version}"], check=True)
         (own,) = (folder / "lib").glob("python*/site-packages")
         (borrowed,) = (BORROWED / "lib").glob("python*/site-packages")
-        (own / "borrowed.pth").write_text(f"{borrowed}\n")  # behind its own packages
+        (own / "borrowed.pth").write_text(f"{borrowed}\n")  # after its own packages
         made.touch()
     return python
 

@@ -28,7 +28,7 @@ class Need:
     Attributes:
         name: what a person calls it.
         wanted_by: the tests that use it.
-        is_there: tells whether this machine has it.
+        is_there: whether this machine has it.
         packages: Debian's packages that bring it; of several in one item, separated by `|`, the
             first that this release of Debian has.
     """
@@ -95,12 +95,12 @@ def version_of(program: str, question: str) -> int:
 
 
 def can_install() -> bool:
-    """Tell whether this process may install Debian's packages."""
+    """Return whether this process can install Debian's packages."""
     return shutil.which("apt-get") is not None and os.geteuid() == 0
 
 
 def advice(missing: Sequence[Need]) -> list[str]:
-    """Return the lines that tell a person what to install, and what works without it."""
+    """Return the lines that say what to install, and what works without it."""
     packages = " ".join(name.split("|")[-1] for need in missing for name in need.packages)
     return [
         "Some tests need programs that are not on this machine:",

@@ -1,14 +1,14 @@
 # %% [markdown]
 # # Open a log directory
 #
-# A Kafka broker keeps each partition as files in a *log directory*. This notebook opens one
-# without a broker, shows what is in it down to the single byte, and turns its records into
+# A Kafka broker stores each partition as files in a *log directory*. This notebook opens one
+# without a broker, shows its contents down to the single byte, and turns its records into
 # columns.
 #
 # The sample is a tea shop's cluster, written by a real broker in the week of Black Friday. To
-# look at a directory of your own, start the notebook with `kafka-workbench lab DIRECTORY`, or put
-# its path into `DATA`. Opening only lists files; nothing is ever written or locked, so a live
-# directory is fine.
+# look at a directory of your own, start the notebook with `kafka-workbench lab DIRECTORY`, or set
+# `DATA` to its path. Opening only lists files; it never writes or locks anything, so you can open a
+# live directory.
 
 # %%
 import os
@@ -23,9 +23,9 @@ logs
 # %% [markdown]
 # ## What is where
 #
-# A partition is a folder of *segments*. Each segment is a `.log` file of record batches, named
-# for its first offset, with a sparse index from offsets to positions and one from times to
-# offsets. `logs.inspect` has each of these as an Arrow table.
+# A partition is a directory of *segments*. Each segment is a `.log` file of record batches, named
+# after its first offset, with two indexes: the *offset index* maps offsets to positions, the *time
+# index* maps times to offsets. `logs.inspect` returns each of these as an Arrow table.
 
 # %%
 partition = "orders-0" if "orders-0" in logs else max(logs, key=lambda name: logs[name].size)
@@ -38,11 +38,11 @@ segments[["name", "base_offset", "size", "index_size", "time_index_size", "is_ac
 # ## Look around
 #
 # Pick a partition on the left and a segment above, then click a batch: its records are listed
-# below, and the *Bytes* tab names every byte of it. The dots under the batches are the entries of
-# the sparse index; the path from a dot to the selected batch is what a broker reads to find it.
-# Zoom with the wheel or with `+` and `−`, press `?` for all keys.
+# below, and the *Bytes* tab explains every byte of the batch. The dots under the batches are the
+# entries of the offset index; the path from a dot to the selected batch is what a broker reads to
+# find it. Zoom with the wheel or with `+` and `−`; press `?` for all keys.
 #
-# Values stay in the kernel until you ask for them with `show_values=True`.
+# Values do not leave the kernel unless you ask for them with `show_values=True`.
 
 # %%
 from widgets import LogExplorer
@@ -51,7 +51,8 @@ explorer = LogExplorer(logs, selected={"partition": partition})
 explorer
 
 # %% [markdown]
-# The selection is yours to read and to set. An offset alone is enough: segment and batch follow.
+# You can read the selection and set it. An offset alone is enough: it determines the segment and
+# the batch.
 
 # %%
 start = logs[partition].log_start_offset
@@ -59,7 +60,7 @@ explorer.selected = {"partition": partition, "offset": start}
 explorer.selected_batch()
 
 # %% [markdown]
-# Every view tells the Python that gives what it shows: behind its *Python* button, and here.
+# Each view shows the Python code for its contents: click its *Python* button, or read it here.
 
 # %%
 print(explorer.query["records"])
@@ -67,9 +68,9 @@ print(explorer.query["records"])
 # %% [markdown]
 # ## Records as columns
 #
-# A scan reads nothing until it is asked to. It leaves out segments and batches that cannot match,
-# by their names, indexes and headers. Integers stay integers, times carry their zone, and a null
-# value is not an empty one.
+# A scan reads nothing until you ask for its records. It skips segments and batches that cannot
+# match, judging by their names, indexes and headers. Integers remain integers, times have a time
+# zone, and a null value differs from an empty one.
 
 # %%
 scan = logs.scan(topics=[topic], columns=["partition", "offset", "timestamp", "key", "value"])
@@ -78,7 +79,7 @@ table.schema
 
 # %%
 frame = table.to_pandas()
-frame["key"] = frame["key"].str.len()  # sizes only: a saved notebook keeps what it shows
+frame["key"] = frame["key"].str.len()  # sizes only: a saved notebook keeps its output
 frame["value"] = frame["value"].str.len()
 frame.head()
 
@@ -86,15 +87,15 @@ frame.head()
 per_hour = frame.dropna(subset="timestamp").set_index("timestamp").resample("1h").size()
 axes = per_hour.plot.area(figsize=(10, 2.2), color="#0072B2", alpha=0.25, lw=0)
 per_hour.plot(ax=axes, color="#0072B2", lw=1.4)
-axes.set_title(f"{topic}: records an hour", loc="left", size=10)
+axes.set_title(f"{topic}: records per hour", loc="left", size=10)
 axes.set(xlabel="", ylim=(0, None))
 axes.spines[["top", "right", "left"]].set_visible(False)
 
 # %% [markdown]
 # ## Committed, or only written
 #
-# A consumer that reads `read_committed` does not see records of aborted transactions, and stops
-# before the first transaction that is still open. A scan does the same.
+# A `read_committed` consumer does not see the records of aborted transactions, and stops before the
+# first transaction that is still open. A scan can do the same.
 
 # %%
 import pandas as pd
@@ -114,8 +115,8 @@ pd.DataFrame(
 # %% [markdown]
 # ## What is damaged
 #
-# `verify` reads every byte and says what is wrong, where, and what a broker would do about it. A
-# healthy directory has no findings. The sample has a directory that was damaged on purpose.
+# `verify` reads every byte and reports what is wrong, where, and what a broker would do about it. A
+# healthy directory has no findings. The sample includes a directory that was damaged on purpose.
 
 # %%
 DAMAGED = "../sample_data/damaged"
@@ -133,8 +134,8 @@ for finding in findings[:1]:
     print(finding.broker)
 
 # %% [markdown]
-# The explorer goes to a finding. Damaged batches are marked with colour, stripes and a cross, and
-# the end of a file that is not a whole batch with a dashed frame.
+# The explorer can show a finding. It marks damaged batches with color, stripes and a cross, and an
+# incomplete batch at the end of a file with a dashed frame.
 
 # %%
 damage = LogExplorer(damaged)
@@ -145,8 +146,8 @@ damage
 # %% [markdown]
 # ## Spark
 #
-# The same scan feeds Spark, one task for each segment, with the columns of Spark's own Kafka
-# source. A session of your own learns the format by `wb.spark.register(spark)`.
+# The same scan feeds Spark, one task per segment, with the columns of Spark's own Kafka source. To
+# use the format in a session of your own, call `wb.spark.register(spark)`.
 
 # %%
 spark = wb.spark.session()
@@ -163,4 +164,4 @@ spark.stop()
 # - `logs.scan(...)` also gives Polars, DuckDB and Parquet: `to_polars()`, `to_duckdb()`,
 #   `to_parquet(path)`.
 # - `kafka-workbench --help`: list, dump, search, verify and export from the command line.
-# - How batches, index entries and segments come about: `02_how_a_log_is_written`.
+# - `02_how_a_log_is_written` shows how batches, index entries and segments are created.

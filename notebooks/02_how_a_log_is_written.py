@@ -1,12 +1,12 @@
 # %% [markdown]
 # # How a log is written
 #
-# The workbench has an engine of its own that writes logs as a broker does, byte for byte. It tells
-# each step to whoever watches, with the numbers that led to it. So you can see how batches, index
-# entries and segments come about, what a crash leaves, and what retention takes away.
+# The workbench has its own engine, which writes logs as a broker does, byte for byte. It reports
+# each step to an observer, with the numbers that led to it. So you can see how batches, index
+# entries and segments are created, what a crash leaves behind, and what retention deletes.
 #
-# Everything here lies in a temporary directory. The clock stands still until it is moved, and
-# chance is seeded, so that every run shows the same.
+# All files are in a temporary directory. The clock moves only when we move it, and the random
+# numbers are seeded, so every run shows the same.
 
 # %%
 import json
@@ -21,8 +21,8 @@ import pandas as pd
 
 import workbench as wb
 from widgets import LogExplorer, LookupPlayer, RecoveryPlayer, Stack, StepPlayer
-from workbench.log.clock import ManualClock
-from workbench.log.scheduler import ManualScheduler
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
 
 MINUTE, HOUR = 60_000, 3_600_000
 OPENING = 1_764_320_400_000  # ms: Black Friday 2025, 9:00 UTC
@@ -51,8 +51,8 @@ log = manager.get_or_create_log("orders-0", topic_id=topic_id)
 # ## One record
 #
 # Our tea shop sells something every minute or so. Each sale is appended as a batch of its own; a
-# busy producer would put many records into one. There is one replica only, so what is written is
-# at once committed.
+# busy producer would put many records into one batch. There is only one replica, so each record is
+# committed as soon as it is written.
 
 
 # %%
@@ -76,12 +76,13 @@ for step in steps:
     print(step)
 
 # %% [markdown]
-# Three things happened. The log noted at which offset the time of this *leader* began. The batch
-# was written at byte 0. And it got no entry in the index: there is nothing before it to skip.
+# Three things happened. The log noted the offset at which this *leader epoch* began. It wrote the
+# batch at byte 0. And it added no index entry: there is nothing before the batch to skip.
 #
 # ## Batches and index entries
 #
-# A player shows such steps one after the other. Press play, the arrow keys, or a step in the list.
+# A player shows these steps one after the other. Press play or the arrow keys, or click a step in
+# the list.
 
 # %%
 sell(19)
@@ -89,7 +90,7 @@ player = StepPlayer(steps, ORDERS, title="Append to orders-0")
 player
 
 # %% [markdown]
-# Run the next cell as often as you like: the player follows.
+# Run the next cell as often as you like: the player shows the new steps.
 
 # %%
 sell(1)
@@ -97,8 +98,9 @@ player.show(steps, ORDERS)
 print(player.step)
 
 # %% [markdown]
-# The index is *sparse*. A batch gets an entry when more than `index.interval.bytes`, 4096 by
-# default, were written since the last one. The engine says so each time:
+# The index is *sparse*: only some batches have an entry. A batch gets one when more than
+# `index.interval.bytes` (default: 4,096 bytes) were written since the last entry. The engine gives
+# its reason each time:
 
 # %%
 decisions = [step for step in steps if step.kind.startswith("index entry")]
@@ -113,22 +115,24 @@ pd.set_option("display.max_colwidth", None)
 frame.head(16)
 
 # %% [markdown]
-# Each time an entry is due, both indexes get one. That of the *offset index* says where the batch
-# with this offset begins. That of the *time index* says: up to this offset, no record is later than
-# this. A late record, older than those before it, changes nothing there.
+# Each time an entry is due, both indexes get one. An entry of the *offset index* gives the position
+# of the batch with this offset. An entry of the *time index* says that no record up to this offset
+# is later than this time. A late record, older than the records before it, does not change that.
 
 # %%
 inspect = wb.open_log_directory(DATA).inspect
-offset_index = inspect.offset_index().to_pandas()[["entry", "offset", "position"]]
+offset_columns = ["entry", "offset", "relative_offset", "position"]
+offset_index = inspect.offset_index().to_pandas()[offset_columns]
 time_index = inspect.time_index().to_pandas()[["entry", "timestamp", "offset"]]
 offset_index.merge(time_index, on="entry", suffixes=("", "_in_time_index")).set_index("entry")
 
 # %% [markdown]
 # ## A new segment
 #
-# A segment is closed and a new one begun when the next batch would make it too large, when it is
-# too old, or when an index is full. With the roll the old segment is flushed to the disk, and the
-# *recovery point* moves up to its end: what lies before it is safe.
+# A log *rolls*, that is, closes its segment and begins a new one, when the next batch would make
+# the segment too large, when the segment is too old, or when an index is full. After the roll, the
+# log flushes the old segment to disk and moves the *recovery point* up to its end: everything
+# before the recovery point is safe.
 
 # %%
 sell(30)
@@ -143,7 +147,7 @@ rolled = max(number for number, step in enumerate(steps) if step.kind == "rolled
 StepPlayer(steps, ORDERS, title="Append to orders-0, and roll", at=rolled)
 
 # %% [markdown]
-# On the disk it is an ordinary log directory, and the explorer of the first notebook opens it.
+# On disk this is an ordinary log directory, and the explorer from the first notebook opens it.
 
 # %%
 LogExplorer(DATA, selected={"partition": "orders-0", "segment": 0})
@@ -151,8 +155,8 @@ LogExplorer(DATA, selected={"partition": "orders-0", "segment": 0})
 # %% [markdown]
 # ## A crash
 #
-# Now the power goes. Nothing was closed, and of the last batch only a part reached the disk. A copy
-# of the directory that lacks its last bytes is just that.
+# Now the power fails. Nothing was closed, and only a part of the last batch reached the disk. To
+# get such a directory, we copy ours and truncate the last file.
 
 # %%
 CRASHED = os.path.join(home.name, "crashed")
@@ -164,10 +168,10 @@ for finding in wb.verify(CRASHED):
     print(f"{finding.kind}: {finding.found}.\n{finding.broker}")
 
 # %% [markdown]
-# No marker of a clean shutdown is found at the next start, so the log is *recovered* from the
-# recovery point on. Batch by batch it is checked: does the size make sense, is the checksum right?
-# The indexes are built anew on the way. At the first batch that is not whole, the rest is cut off.
-# The player shows what the engine does on a copy; your files stay as they are.
+# At the next start the broker finds no clean shutdown file, so it *recovers* the log, starting at
+# the recovery point. It checks each batch: is the size plausible, is the checksum valid? On the way
+# it rebuilds the indexes. At the first invalid or incomplete batch, it truncates the log. The
+# player shows what the engine does on a copy; your files do not change.
 
 # %%
 recovery = RecoveryPlayer(os.path.join(CRASHED, "orders-0"), recovery_point=log.recovery_point)
@@ -175,35 +179,34 @@ recovery.at = [step.kind for step in recovery.steps].index("segment recovered")
 recovery
 
 # %% [markdown]
-# The segments before the recovery point were not even read. With the recovery point at 0, as when
-# its checkpoint is lost, everything is.
+# Recovery did not even read the segments before the recovery point. If the recovery point is 0, for
+# example because its checkpoint was lost, recovery reads everything.
 
 # %%
 whole = RecoveryPlayer(os.path.join(CRASHED, "orders-0"), recovery_point=0)
 print(f"{len(recovery.steps)} steps with the recovery point, {len(whole.steps)} without")
 
 # %% [markdown]
-# The same for real: a log manager starts on the directory, recovers it, and closes it cleanly.
-# What is still missing is no fault of the log: the replica manager of a broker writes that file.
+# Now for real: a log manager starts on the directory, recovers it, and shuts down cleanly.
+# Afterwards `verify` has no findings.
 
 # %%
 with wb.LogManager([CRASHED], clock=clock, scheduler=ManualScheduler(clock)) as restarted:
     recovered = restarted.get_log("orders-0")
     print(f"It ended at {log.log_end_offset}, and now at {recovered.log_end_offset}.")
 
-for finding in wb.verify(CRASHED):
-    print(f"{os.path.basename(finding.path)}: {finding.found}. {finding.broker}")
+print(f"{len(wb.verify(CRASHED))} findings")
 
 # %% [markdown]
 # ## Finding an offset, finding a time
 #
-# To read from an offset, a broker takes the segment that can hold it and searches the offset index
-# by halves, for the last entry at or before it. From there it reads batch headers, one after the
-# other, until one reaches the offset. The numbers below are the entries in the order compared.
+# To read from an offset, a broker first picks the segment that can hold it. It binary-searches the
+# offset index for the last entry at or before the offset, then reads batch headers until a batch
+# ends at or after it. The numbers below are the compared entries, in order.
 #
-# The first is that of the *warm section*, the last 8 KiB of an index. Most consumers read near the
-# end, so a search that stays in there touches few pages, and those are in memory. This index is
-# warm as a whole.
+# The search begins at the *warm section*, the last 8 KiB of an index. Most consumers read near the
+# end of the log, so a search within the warm section touches few pages, and those are in memory.
+# This index is so small that all of it is warm.
 
 # %%
 lookup = LookupPlayer(ORDERS, offset=33)
@@ -211,8 +214,9 @@ lookup.at = len(lookup.steps) - 1
 lookup
 
 # %% [markdown]
-# A time takes two searches: the time index gives an offset from which on to look, the offset index
-# gives its place. Then the batches are read until a record is late enough.
+# Finding a time takes two searches: the time index gives the offset to start from, and the offset
+# index gives its position. Then the broker reads batches until it finds a record at or after the
+# time.
 
 # %%
 by_time = LookupPlayer(ORDERS, timestamp=OPENING + 15 * MINUTE)
@@ -222,7 +226,7 @@ by_time
 # %% [markdown]
 # ## Retention
 #
-# Two days pass, with a few sales every six hours, and the shop closes.
+# Two days pass, with a few sales every six hours. Then the shop closes.
 
 # %%
 for _ in range(8):
@@ -234,17 +238,18 @@ closing = clock.now()
 wb.open_log_directory(DATA).inspect.segments().to_pandas()[["name", "base_offset", "size"]]
 
 # %% [markdown]
-# Topics keep their records for `retention.ms`, here for a day. A segment goes as a whole, when its
-# *latest* record is too old, and the rule stops at the first segment that stays. Its files are
-# first renamed to `.deleted`; a minute later they are removed.
+# Topics keep their records for `retention.ms`, here one day. A segment is deleted as a whole, when
+# its *latest* record is too old, and the rule stops at the first segment that is kept. The broker
+# first renames the files of a deleted segment to `.deleted`, and removes them a minute later.
 #
-# Move the clock. Each time, a fresh copy of the directory is opened at that hour and asked.
+# Move the clock. Each time, the notebook opens a fresh copy of the directory at that hour and
+# applies retention.
 
 
 # %%
 def retain(hours: int) -> None:
-    """Show what retention does so many hours after closing time."""
-    told = []
+    """Show what retention does the given number of hours after closing time."""
+    received = []
     now = ManualClock(closing + hours * HOUR)
     with tempfile.TemporaryDirectory() as scratch:
         copy = shutil.copytree(DATA, os.path.join(scratch, "data"))
@@ -252,20 +257,20 @@ def retain(hours: int) -> None:
             [copy],
             clock=now,
             scheduler=ManualScheduler(now),
-            observer=told.append,
+            observer=received.append,
             topic_configs={"orders": {"retention.ms": 24 * HOUR}},
         )
         later.startup(with_tasks=False)
         kept = later.get_log("orders-0")
         kept.update_high_watermark(kept.log_end_offset)
-        told.clear()
+        received.clear()
         later.delete_old_segments()
         now.advance(MINUTE)
-        wanted = [step for step in told if step.kind.startswith("segment")]
+        wanted = [step for step in received if step.kind.startswith("segment")]
         later.shutdown()
     decided = [number for number, step in enumerate(wanted) if step.kind == "segment kept"]
     deleted = sum(step.kind == "segment files removed" for step in wanted)
-    about = f"{hours} hours after closing: {deleted} segments go"
+    about = f"{hours} hours after closing: {deleted} segments deleted"
     retention.show(wanted, ORDERS, about=about, at=max(decided))
 
 
@@ -279,7 +284,7 @@ retain(hours.value)
 Stack([hours, retention])
 
 # %% [markdown]
-# The reason of each verdict stands with its step:
+# Each step gives the reason for its verdict:
 
 # %%
 for step in retention.steps:
@@ -289,7 +294,7 @@ for step in retention.steps:
 # %% [markdown]
 # ## Next
 #
-# - `kafka-workbench recover` and `retention` do the same to a copy of a directory of yours, and
-#   tell why; `predict` says what a broker would do with it.
-# - Any observer works: a function that takes a `Step`, given to `wb.LogManager(…, observer=…)`.
-# - The first notebook looks into what is there: `01_open_a_log_directory`.
+# - `kafka-workbench recover` and `retention` do the same to a copy of your own directory, and give
+#   their reasons; `predict` predicts what a broker would do with it.
+# - An observer is any function that takes a `Step`; pass it to `wb.LogManager(…, observer=…)`.
+# - `01_open_a_log_directory` looks into existing files.

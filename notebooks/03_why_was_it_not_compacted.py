@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Why was it not compacted?
 #
-# A topic is compacted, and its log holds old values all the same. The cleaner has its reasons,
-# about a dozen, and a broker tells none of them. Here each is asked, with the figures it was
-# decided by.
+# A topic is compacted, and yet its log holds old values. The cleaner follows about a dozen rules,
+# and a broker does not say which of them applied. This notebook checks each rule, and shows the
+# numbers that decide it.
 #
-# The sample is a tea shop's cluster, written by a real broker. Nothing is changed: the log is
+# The sample is a tea shop's cluster, written by a real broker. The files do not change: the log is
 # loaded as a starting broker loads it, with every change kept in memory.
 
 # %%
@@ -18,15 +18,15 @@ import traitlets
 
 import workbench as wb
 from widgets import CleanerView, LogExplorer, Stack
-from workbench.log.clock import ManualClock
-from workbench.log.scheduler import ManualScheduler
 from workbench.record.memory_records import MemoryRecords
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
 
 DATA = "../sample_data/shop-4.3.1"  # or a log directory of yours
 PARTITION = "customers-0"
 HOUR = 3_600_000
 DAY = 24 * HOUR
-NOW = 1_732_924_800_000  # ms: 30 November 2024, when the sample was made; None for this moment
+NOW = 1_732_924_800_000  # ms: 30 November 2024, when the sample was made; None: the current time
 
 logs = wb.open_log_directory(DATA)
 pd.set_option("display.max_colwidth", None)
@@ -34,8 +34,9 @@ pd.set_option("display.max_colwidth", None)
 # %% [markdown]
 # ## All logs at a glance
 #
-# One row a partition: is it compacted, up to where is it clean, how much of it is dirty, and is it
-# due? Which topics are compacted stands in `__cluster_metadata`, if that lies in the directory.
+# One row per partition: is it compacted, up to which offset is it clean, how much of it is dirty,
+# and is it due? Which topics are compacted is recorded in `__cluster_metadata`, if the directory
+# has that log.
 
 # %%
 cleaning = logs.inspect.cleaning(now=NOW).to_pandas()
@@ -45,21 +46,21 @@ cleaning[cleaning.is_compacted][columns].convert_dtypes().set_index(["topic", "p
 # %% [markdown]
 # ## One partition
 #
-# Three quarters of `customers-0` are dirty, and it is not due. Its segments, from left to right:
-# the *clean* ones, where the last round has been; the *dirty* ones behind the checkpoint; the
-# *active* one, which is never cleaned. Below stand the rules in the order in which the cleaner
-# asks them. Click one to see where Kafka has it.
+# Three quarters of `customers-0` are dirty, and yet it is not due. Its segments, from left to
+# right: the *clean* ones, up to the end of the last round; the *dirty* ones after the checkpoint;
+# and the *active* one, which the cleaner never cleans. Below are the rules in the order in which
+# the cleaner applies them. Click one to see where it is in Kafka's code.
 
 # %%
 view = CleanerView(logs[PARTITION], now=NOW)
 view
 
 # %% [markdown]
-# So that is why: `min.cleanable.dirty.ratio` of this topic is 1, and a share is never *more* than
-# 1. Some set it to 1 in order to clean rarely; they clean never, unless `max.compaction.lag.ms` is
-# set.
+# So that is why: `min.cleanable.dirty.ratio` of this topic is 1, and a ratio is never *more* than
+# 1. People set it to 1 so that the cleaner runs rarely; but then it never runs, unless
+# `max.compaction.lag.ms` is set.
 #
-# The view follows the explorer, and the explorer the view. Click a segment in either.
+# The view and the explorer follow each other. Click a segment in either.
 
 # %%
 explorer = LogExplorer(logs, selected={"partition": PARTITION, "segment": 909})
@@ -69,8 +70,8 @@ explorer
 # %% [markdown]
 # ## What if?
 #
-# The rules can be asked under another configuration. With Kafka's default, one half, the log would
-# be cleaned at once. `plan_cleaning` says what that would save.
+# You can apply the rules under another configuration. With Kafka's default, one half, the cleaner
+# would clean the log at once. `plan_cleaning` shows what that would save.
 
 # %%
 half = {"customers:min.cleanable.dirty.ratio": 0.5}
@@ -80,9 +81,10 @@ logs[PARTITION].plan_cleaning(half, now=NOW)
 # %% [markdown]
 # ## What if we wait?
 #
-# Time alone changes two rules. `min.compaction.lag.ms` lets records be cleaned only when they are
-# so old; `max.compaction.lag.ms` makes a log due when its first dirty record is so old, however
-# clean the log is. Move the clock: with a lag of a day, one segment after the other is released.
+# Two rules depend on time. `min.compaction.lag.ms` is the age that records must reach before they
+# can be cleaned; `max.compaction.lag.ms` is the age of the first dirty record that makes a log due,
+# however clean the log is. Move the clock: with a lag of one day, one segment after the other
+# becomes cleanable.
 
 # %%
 lag = half | {"customers:min.compaction.lag.ms": DAY}
@@ -98,7 +100,8 @@ Stack([hours, waiting])
 # %% [markdown]
 # ## The usual reasons
 #
-# Five small logs, each with three values of one key, and each not cleaned for another reason.
+# Here are five small logs. Each has three values of one key, and each is not cleaned for a
+# different reason.
 
 # %%
 home = tempfile.TemporaryDirectory()
@@ -132,7 +135,7 @@ def write(name: str, *values: str, rolls: bool = True, **producer: int) -> None:
 
 
 write("clean-enough", "3.00", "3.50 " * 40)
-manager.cleaner.clean_filthiest()  # a round, for real; then comes a little more
+manager.cleaner.clean_filthiest()  # a real round; then a little more is written
 write("clean-enough", "3.20")
 write("active", "3.00", "3.20", "3.50", rolls=False)
 write("policy", "3.00", "3.20", "3.50")
@@ -141,9 +144,9 @@ write("open", "3.00", producer_id=5, producer_epoch=0, base_sequence=0, is_trans
 write("open", "3.20", "3.50")
 
 # %% [markdown]
-# An open transaction bounds the cleaner, too: at its first record the log ends for everybody who
-# reads committed records, and what lies behind it has no fate yet. A producer that hangs keeps a
-# log dirty. Why each log is not cleaned, in the words of the rules:
+# An open transaction also stops the cleaner: like a `read_committed` consumer, it gets no further
+# than the transaction's first record. So a producer that hangs keeps a log dirty. The rules explain
+# why each log is not cleaned:
 
 # %%
 config = {f"{topic}:{name}": value for topic, own in topics.items() for name, value in own.items()}
@@ -154,7 +157,7 @@ for name in topics:
 manager.shutdown()
 
 # %% [markdown]
-# The log that is called *young* waits for its time. The explanation says until when.
+# The records of *young* are not old enough yet. The explanation says when they will be.
 
 # %%
 CleanerView(small["young-0"], config, now=NOW + HOUR)
@@ -162,6 +165,7 @@ CleanerView(small["young-0"], config, now=NOW + HOUR)
 # %% [markdown]
 # ## Next
 #
-# - `04_step_through_a_compaction` plays a cleaning: of each record, why it is kept or dropped.
+# - `04_step_through_a_compaction` plays a cleaning, and gives the reason why it keeps or drops each
+#   record.
 # - `logs.inspect.keys()` lists the keys with the most old values, and what compaction would save.
-# - `kafka-workbench explain` asks the same rules from the command line.
+# - `kafka-workbench explain` applies the same rules from the command line.

@@ -1,13 +1,13 @@
 # %% [markdown]
 # # Step through a compaction
 #
-# A compacted topic keeps the newest record of each key. That is simple to say, and the way there
-# has turns: deletes that wait for a day, transactions, lags. Here the engine cleans a log as
-# Kafka's log cleaner does, and tells each step. At the end you can say for any record why it is
-# there.
+# A compacted topic keeps the newest record of each key. That is simple to say, but the details are
+# not simple: deletes that wait for a day, transactions, lags. Here the engine cleans a log as
+# Kafka's log cleaner does, and reports each step. At the end you can say for any record why it is
+# still there.
 #
-# Everything lies in a temporary directory, the clock stands still until it is moved, and every
-# cleaning but the last is done on a copy in memory: files stay as they are.
+# All files are in a temporary directory, the clock moves only when we move it, and every cleaning
+# except the last works on a copy in memory: the files do not change.
 
 # %%
 import os
@@ -19,11 +19,11 @@ import pandas as pd
 import workbench as wb
 from widgets import CleanerView, CompactionPlayer
 from workbench.cleaner.config import CleanerConfig
-from workbench.log.append_origin import AppendOrigin
-from workbench.log.clock import ManualClock
-from workbench.log.scheduler import ManualScheduler
-from workbench.record.builder import end_transaction_marker
+from workbench.log.append.append_origin import AppendOrigin
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.builder import end_transaction_marker
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
@@ -55,13 +55,13 @@ log = manager.get_or_create_log("prices-0")
 #
 # Our tea shop writes a record for each price that changes; the tea is the key. A tea that is no
 # longer sold gets a *tombstone*: its key without a value. Some prices change together, in a
-# transaction: the first is aborted, the second committed. A roll ends a segment, for the cleaner
-# never touches the *active* one.
+# transaction: the first is aborted, the second committed. We roll the log to close a segment,
+# because the cleaner never touches the *active* one.
 
 
 # %%
 def write(*prices: tuple[str, float | None], **producer: int) -> None:
-    """Append one batch of prices, an hour after the one before."""
+    """Append one batch of prices, one hour after the previous batch."""
     clock.advance(HOUR)
     records = [
         (clock.now(), tea.encode(), None if price is None else f"{price:.2f}".encode())
@@ -97,24 +97,25 @@ write(("darjeeling", 8.4))
 wb.open_log_directory(DATA).inspect.segments().to_pandas()[["name", "base_offset", "size"]]
 
 # %% [markdown]
-# ## What may be cleaned
+# ## What can be cleaned
 #
-# Nothing was cleaned yet, so everything is *dirty*. Two things bound the cleaner. It keeps off the
-# active segment. And `min.compaction.lag.ms`, here half a day, gives consumers time to see every
-# price: a segment that holds a younger record waits, with all behind it.
+# Nothing has been cleaned yet, so everything is *dirty*. Two limits apply to the cleaner. It never
+# cleans the active segment. And `min.compaction.lag.ms`, here half a day, gives consumers time to
+# see every price: a segment with a younger record must wait, and so must all segments after it.
 
 # %%
 SATURDAY = clock.now()
 CleanerView(PRICES, CONFIG, now=SATURDAY)
 
 # %% [markdown]
-# ## The map of newest offsets
+# ## The offset map
 #
-# A round of cleaning reads the dirty segments twice. First it notes for each key the offset of its
-# newest record, in a map of fixed size. Play it, or use the arrow keys.
+# A round of cleaning makes two passes. The first pass reads the dirty segments and notes the offset
+# of each key's newest record in the *offset map*, which has a fixed size. Press play, or use the
+# arrow keys.
 #
-# Two batches give no keys to the map: the aborted transaction, whose prices never counted, and the
-# markers that end transactions.
+# Two kinds of batches add no keys to the map: those of an aborted transaction, whose prices never
+# took effect, and the markers that end transactions.
 
 # %%
 player = CompactionPlayer(PRICES, CONFIG, now=SATURDAY, show_values=True)
@@ -124,9 +125,9 @@ player
 # %% [markdown]
 # ## Kept or dropped
 #
-# Then it reads every segment below the bound once more, also those that are clean already, and
-# asks of each record whether the map has a later offset for its key. The arrow shows which record
-# took its place. Segments that fit into one are cleaned into one.
+# The second pass reads every cleanable segment, even those that are clean already, and looks up
+# each record's key: does the map have a later offset for it? If so, the record is dropped, and the
+# arrow shows which record supersedes it. Segments that fit together into one become one.
 
 # %%
 superseded = CompactionPlayer(PRICES, CONFIG, now=SATURDAY, show_values=True)
@@ -134,9 +135,10 @@ superseded.go_to(0)
 superseded
 
 # %% [markdown]
-# Offsets never change. A batch that loses records is written anew, with the same first and last
-# offset; one that loses none is copied byte for byte. Of the aborted transaction only a header
-# stays: it holds the last sequence number of producer 7, who may come back and send a batch again.
+# Offsets never change. A batch that loses records is rewritten with the same first and last offset;
+# a batch that loses none is copied byte for byte. Of the aborted transaction, only a header is
+# kept: it holds the last sequence number of producer 7, which might come back and send a batch
+# again.
 
 # %%
 emptied = CompactionPlayer(PRICES, CONFIG, now=SATURDAY, show_values=True)
@@ -144,10 +146,10 @@ emptied.at = [step.kind for step in emptied.steps].index("batch emptied")
 emptied
 
 # %% [markdown]
-# The new segment is written beside the old ones, as `.cleaned`. When it is complete it becomes
-# `.swap`, the old ones `.deleted`, and then it loses the suffix. A crash at any moment leaves
-# names that tell the next start what to do. At last the checkpoint says where the next round
-# begins.
+# The cleaner writes the new segment next to the old ones, with the suffix `.cleaned`. When the new
+# segment is complete, it is renamed to `.swap` and the old ones to `.deleted`; then it loses the
+# suffix. After a crash at any moment, these names show the next start what to do. Finally, the
+# checkpoint records where the next round begins.
 
 # %%
 swapped = CompactionPlayer(PRICES, CONFIG, now=SATURDAY, show_values=True)
@@ -158,10 +160,10 @@ swapped
 # ## Tombstones take two rounds
 #
 # The tombstone of keemun is still there, although nothing is left to delete. A consumer that reads
-# the topic from the start might have seen the old price before it was cleaned away, and has to
-# learn that the tea is gone. So the first round that finds nothing else of the key writes a
-# *delete horizon* into the tombstone's batch: `delete.retention.ms`, a day, from now. A later
-# round drops the tombstone when that time has come. Markers of transactions go the same way.
+# the topic from the start might have seen the old price before it was cleaned away, and must learn
+# that the tea is no longer sold. So the first round that finds no other record of the key writes a
+# *delete horizon* into the tombstone's batch: the current time plus `delete.retention.ms`, one day.
+# A round after that time drops the tombstone. Transaction markers are dropped in the same way.
 #
 # Here are two rounds, two days apart. By then the third segment is old enough to be cleaned.
 
@@ -177,18 +179,18 @@ both.at = next(
 both
 
 # %% [markdown]
-# A round needs something dirty. If nothing is written any more, no round comes, and tombstones
-# stay for as long as that lasts. That is the usual answer to *why is my tombstone still there*.
+# A round needs dirty records. If nobody writes to the log, no round comes, and the tombstones are
+# kept until somebody does. That is the usual answer to *why is my tombstone still there?*
 #
 # ## Why is this record there?
 #
-# Each record has an answer for each round. In the player, type an offset or a key into the box at
+# For each record, every round has an answer. In the player, type an offset or a key into the box at
 # the top, or click the record.
 
 
 # %%
 def fate(offset: int) -> list[str]:
-    """Say what each round did to a record."""
+    """Return what each round did to a record."""
     texts = []
     for number, reason in enumerate(both.why(offset)):
         if reason is not None:
@@ -209,10 +211,10 @@ table
 # %% [markdown]
 # ## When a round begins
 #
-# A log is cleaned when it is dirty enough: when more than `min.cleanable.dirty.ratio`, by default
-# one half, of its bytes were written since the last round. The filthiest log comes first. Or when
-# it has waited too long: `max.compaction.lag.ms` makes it due however clean it is. The first step
-# of each player says what it was.
+# A log is due for cleaning when it is dirty enough: when more than `min.cleanable.dirty.ratio` of
+# its bytes (default: one half) were written since the last round. It is also due when it has waited
+# too long, however clean it is: `max.compaction.lag.ms` sets that time. The dirtiest log comes
+# first. The first step of each player gives the reason.
 
 # %%
 later = SATURDAY + 3 * DAY
@@ -232,9 +234,9 @@ for name, settings in cases.items():
 # %% [markdown]
 # ## When the map is full
 #
-# The map has the memory of `log.cleaner.dedupe.buffer.size`, 128 MiB for all threads, or about
-# five million keys. When it is full the round ends early, and the next one goes on there. Here it
-# holds three keys.
+# The size of the offset map is `log.cleaner.dedupe.buffer.size`: 128 MiB for all threads, or about
+# five million keys. When the map is full, the round ends early, and the next round continues from
+# there. Here the map holds three keys.
 
 # %%
 tiny = CompactionPlayer(
@@ -250,16 +252,16 @@ tiny
 # %% [markdown]
 # ## The same for real
 #
-# Now the log manager's own cleaner does it, on the files: once on Saturday, once two days later.
-# What is left is what the player has shown.
+# Now the log manager's own cleaner cleans the files: once on Saturday, once two days later. The
+# records that are left are those that the player has shown.
 
 # %%
 for name, moment in zip(["round 1", "round 2"], TIMES, strict=True):
     clock.set(moment)
     manager.cleaner.clean_filthiest()
     left = wb.open_log_directory(DATA).scan(columns=["offset"]).to_pandas().offset.tolist()
-    stays = table.index[~table[name].str.startswith(("dropped", "gone"))].tolist()
-    print(f"{name}: offsets {left} are left, as was shown: {left == stays}")
+    kept = table.index[~table[name].str.startswith(("dropped", "gone"))].tolist()
+    print(f"{name}: offsets {left} are left, as the player showed: {left == kept}")
 manager.shutdown()
 
 # %% [markdown]
@@ -268,5 +270,5 @@ manager.shutdown()
 # - `wb.open_log_directory(…)["topic-0"].plan_cleaning()` gives the same decisions as columns, for
 #   millions of records.
 # - A player of a large log steps by batches, or by segments, and shows the records of each.
-# - `03_why_was_it_not_compacted` asks the rules one by one.
-# - `05_retention` is about the other policy, `delete`.
+# - `03_why_was_it_not_compacted` applies the rules one by one.
+# - `05_retention` is about the other cleanup policy, `delete`.

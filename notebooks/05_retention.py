@@ -1,13 +1,12 @@
 # %% [markdown]
 # # Retention
 #
-# A topic whose `cleanup.policy` is `delete` loses its oldest segments, as wholes, when one of
-# three rules lets them go: they are too old, the log is too large, or nobody may read them any
-# more. When records stay longer than you think, or go earlier, it is one of the turns of these
-# rules.
+# In a topic whose `cleanup.policy` is `delete`, the broker deletes the oldest segments, each as a
+# whole, by three rules: they are too old, the log is too large, or clients can no longer read them.
+# If records are kept longer than you expect, or deleted earlier, the details of these rules explain
+# why.
 #
-# Nothing is deleted here, but in logs of the notebook's own: the rules are asked on a copy in
-# memory.
+# The notebook deletes nothing except in logs of its own: it applies the rules to a copy in memory.
 
 # %%
 import os
@@ -21,13 +20,13 @@ import pandas as pd
 
 import workbench as wb
 from widgets import Stack, StepPlayer
-from workbench.log.clock import ManualClock
-from workbench.log.scheduler import ManualScheduler
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
 
 DATA = "../sample_data/shop-4.3.1"  # or a log directory of yours
 HOUR = 3_600_000
 DAY = 24 * HOUR
-NOW = 1_732_924_800_000  # ms: 30 November 2024, when the sample was made; None for this moment
+NOW = 1_732_924_800_000  # ms: 30 November 2024, when the sample was made; None: the current time
 
 logs = wb.open_log_directory(DATA)
 pd.set_option("display.max_colwidth", None)
@@ -35,10 +34,10 @@ pd.set_option("display.max_colwidth", None)
 # %% [markdown]
 # ## By time
 #
-# A segment goes when its *latest* record is older than `retention.ms`, by default a week. So a
-# record stays as long as the youngest one in its segment, and in a quiet topic, where a segment
-# lives for days before the next begins, that is long. The rules are asked segment by segment; at
-# the first that stays they stop.
+# A segment is deleted when its *latest* record is older than `retention.ms`, by default one week.
+# So a record is kept as long as the youngest record in its segment. In a quiet topic, where a
+# segment is in use for days before the next begins, that can be long. The rules apply segment by
+# segment and stop at the first segment that is kept.
 
 # %%
 explanation = logs["orders-0"].explain_retention(now=NOW)
@@ -48,8 +47,8 @@ for row in explanation:
     print(f"{row.rule}{where}: {row.verdict}: {row.reason}")
 
 # %% [markdown]
-# Each bar is a segment, from its earliest record to its latest. It goes when its *right* end falls
-# behind the line; the records on its left are much older by then.
+# Each bar is a segment, from its earliest record to its latest. The segment is deleted when its
+# *right* end is to the left of the line; by then, the records at its left end are much older.
 
 # %%
 batches = logs.inspect.batches(topics=["orders"], partitions=[0]).to_pandas()
@@ -65,12 +64,12 @@ axes.invert_yaxis()
 axes.spines[["top", "right", "left"]].set_visible(False)
 
 # %% [markdown]
-# Six days later the first segments are old enough. Move the clock: these are hours from now.
+# Six days later, the first segments are old enough. Change the number of hours to move the clock.
 
 
 # %%
 def verdicts(hours: int) -> pd.DataFrame:
-    """Which segments of all partitions of orders would go so many hours from now."""
+    """Return which segments of all partitions of orders would be deleted in the given hours."""
     columns = ["partition", "segment", "verdict", "why"]
     rows = [
         [name, row.segment, row.verdict, row.reason]
@@ -86,8 +85,9 @@ verdicts(6 * 24)
 # %% [markdown]
 # ## What if?
 #
-# `what_if` asks all rules of all partitions under another configuration: what would go, what would
-# stay, and how many bytes that is. A retention of a day, counted when the sample was made:
+# `what_if` applies all rules to all partitions under another configuration: what would be deleted,
+# what would be kept, and how many bytes that is. Here is a retention of one day, at the time when
+# the sample was made:
 
 # %%
 wb.what_if(logs, {"orders:retention.ms": DAY}, now=NOW, topics=["orders"])
@@ -95,9 +95,9 @@ wb.what_if(logs, {"orders:retention.ms": DAY}, now=NOW, topics=["orders"])
 # %% [markdown]
 # ## By size
 #
-# `retention.bytes` is for each partition. The oldest segments go as long as what is *left* would
-# still hold that much. So a log is always a little larger than the limit, by up to a segment, and
-# the limit says nothing of indexes.
+# `retention.bytes` applies to each partition. The broker deletes the oldest segments as long as the
+# *remaining* ones still have at least that many bytes. So a log is usually a little larger than the
+# limit, by up to one segment. The limit does not count the indexes.
 
 # %%
 for limit in (400_000, 200_000, 100_000):
@@ -105,9 +105,9 @@ for limit in (400_000, 200_000, 100_000):
     print(f"retention.bytes = {limit:,}: {outcome.conclusion}\n")
 
 # %% [markdown]
-# ## The turns of the rules
+# ## The details of the rules
 #
-# The rest on logs of our own. The clock stands still until it is moved.
+# The rest uses logs of our own. The clock moves only when we move it.
 
 # %%
 home = tempfile.TemporaryDirectory()
@@ -151,30 +151,31 @@ fill("both", [72, 48, 30])
 
 
 def ask(name: str) -> None:
-    """Print what the rules say of a log of ours."""
+    """Print the rules' conclusion for one of our logs."""
     found = wb.open_log_directory(DIRECTORY)[f"{name}-0"].explain_retention(CONFIG, now=clock.now())
     print(found.conclusion)
 
 
 # %% [markdown]
-# **The active segment goes, too.** A log where nobody writes any more loses its last records like
-# all others: a new, empty segment is begun, and the old one goes. Only the offsets go on.
+# **The active segment is deleted, too.** A log to which nobody writes loses its last records like
+# all others: the broker begins a new, empty segment and deletes the old one. The offsets continue.
 
 # %%
 ask("quiet")
 
 # %% [markdown]
-# **One record from the future holds everything.** A producer with a wrong clock writes a timestamp
-# 300 days ahead. Its segment stays until then, and all behind it, for the rule stops at the first
-# segment that stays. Since 4.0 brokers refuse what is more than an hour ahead, unless the topic's
-# `message.timestamp.after.max.ms` allows it; older ones took it, and their logs have it.
+# **One record from the future holds back everything.** A producer with a wrong clock writes a
+# timestamp 300 days ahead. Its segment is kept until then, and so are all segments after it,
+# because the rule stops at the first segment that is kept. Since 4.0, brokers reject records more
+# than an hour ahead, unless the topic's `message.timestamp.after.max.ms` allows them. Older brokers
+# accepted such records, and their logs still have them.
 
 # %%
 ask("future")
 
 # %% [markdown]
-# **Deleting records** moves the log start offset up. What lies before it cannot be read any more,
-# but a segment goes only when all of it lies there.
+# **Deleting records** moves the log start offset up. Clients can no longer read records before it,
+# but a segment is deleted only when all of its records are before it.
 
 # %%
 opened["deleted"].maybe_increment_log_start_offset(3, "client delete records request")
@@ -182,8 +183,8 @@ manager.checkpoint_log_start_offsets()
 ask("deleted")
 
 # %% [markdown]
-# **Compacted and deleted**: with `compact,delete` both policies hold. Old segments go by time,
-# newest value of a key or not.
+# **Compacted and deleted**: with `compact,delete` both policies apply. Old segments are deleted by
+# time, even if they hold the newest value of a key.
 
 # %%
 ask("both")
@@ -191,8 +192,8 @@ ask("both")
 # %% [markdown]
 # ## See it done
 #
-# Now the log manager deletes. Files are first renamed to `.deleted`, so that who reads them can go
-# on, and removed a minute later. Each verdict stands with its step. Choose a log.
+# Now the log manager deletes. It first renames files to `.deleted`, so that current readers can
+# finish, and removes them a minute later. Each step gives its verdict. Choose a log.
 
 # %%
 steps.clear()
@@ -200,7 +201,7 @@ before = shutil.copytree(DIRECTORY, os.path.join(home.name, "before"))
 for log in opened.values():
     log.delete_old_segments()
 clock.advance(60_000)
-told = {
+played = {
     name: [
         step
         for step in steps
@@ -211,11 +212,11 @@ told = {
 
 
 def show(name: str) -> None:
-    """Play what was done to a log."""
-    gone = sum(step.kind == "segment files removed" for step in told[name])
-    decided = [number for number, step in enumerate(told[name]) if step.numbers.get("rule")]
-    about = f"{name}: {gone} gone, by now"
-    player.show(told[name], os.path.join(before, f"{name}-0"), about=about, at=decided[-1])
+    """Play the steps of one log."""
+    gone = sum(step.kind == "segment files removed" for step in played[name])
+    decided = [number for number, step in enumerate(played[name]) if step.numbers.get("rule")]
+    about = f"{name}: {gone} deleted so far"
+    player.show(played[name], os.path.join(before, f"{name}-0"), about=about, at=decided[-1])
 
 
 player = StepPlayer(title="Retention")
@@ -231,6 +232,6 @@ wb.open_log_directory(DIRECTORY).inspect.segments().to_pandas()[["name", "base_o
 # %% [markdown]
 # ## Next
 #
-# - `kafka-workbench explain` and `what-if` ask the same from the command line; `retention` applies
-#   it to a copy of a directory.
-# - `02_how_a_log_is_written` shows when segments are rolled: what is not rolled lives longer.
+# - `kafka-workbench explain` and `what-if` apply the same rules from the command line; `retention`
+#   deletes segments from a copy of a directory.
+# - `02_how_a_log_is_written` shows when a log rolls: until it does, its records are kept longer.

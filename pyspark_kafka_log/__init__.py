@@ -1,4 +1,4 @@
-"""Where Spark finds the format "kafka-log" by itself: it looks into packages named ``pyspark_…``.
+"""Let Spark find the format "kafka-log" without help: it searches packages named ``pyspark_…``.
 
 Spark imports this in every session that looks for a data source, so nothing of the workbench is
 imported before the format is used.
@@ -35,13 +35,13 @@ class DefaultSource(DataSource):
         return self._source().schema()
 
     def reader(self, schema: "StructType") -> "DataSourceReader":
-        """Return what plans and reads one ``load``."""
+        """Return the reader of one ``load``."""
         return self._source().reader(schema)
 
     def streamReader(self, schema: "StructType") -> "DataSourceStreamReader":  # noqa: N802
-        """Return what plans and reads a stream."""
+        """Return the reader of a stream."""
         return self._source().streamReader(schema)
 
     def writer(self, schema: "StructType", overwrite: bool) -> "DataSourceArrowWriter":  # noqa: FBT001
-        """Return what writes one ``save``."""
+        """Return the writer of one ``save``."""
         return self._source().writer(schema, overwrite)  # type: ignore[return-value]

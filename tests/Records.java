@@ -122,9 +122,13 @@ public class Records {
         StringBuilder out = new StringBuilder("ok");
         for (RecordBatch batch : MemoryRecords.readableRecords(ByteBuffer.wrap(bytes(o.get("records")))).batches()) {
             batch.ensureValid();
-            for (org.apache.kafka.common.record.Record record : batch)
+            for (org.apache.kafka.common.record.Record record : batch) {
+                record.key();
+                record.value();
+                record.headers();
                 out.append(" " + record.offset() + "," + record.timestamp() + "," + record.sequence() + ","
                     + record.sizeInBytes());
+            }
         }
         return out.toString();
     }

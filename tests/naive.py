@@ -11,7 +11,7 @@ from typing import Any
 
 import crc32c
 
-from workbench.record.compression import compress, decompress
+from workbench.record.codecs.compression import compress, decompress
 
 Header = tuple[bytes, bytes | None]
 
@@ -184,12 +184,14 @@ def _read_batch(base_offset: int, entry: bytes) -> Iterator[Record]:
         return
     source = _Bytes(decompress(attributes & 7, entry[49:], 2))
     for _ in range(count):
-        source.varint()
+        size = source.varint()
+        end = source.at + size
         source.take(1)
         timestamp = base_timestamp + source.varint()
         offset = base_offset + source.varint()
         key, value = source.sized(), source.sized()
         headers = tuple((source.sized() or b"", source.sized()) for _ in range(source.varint()))
+        assert source.at == end
         yield Record(offset, max_timestamp if attributes & 8 else timestamp, key, value, headers)
     assert source.at == len(source.data)
 

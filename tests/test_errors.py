@@ -16,7 +16,10 @@ EXAMPLES = [
     errors.InvalidOffsetError("offset 4 after 5"),
     errors.OffsetOverflowError(2**40, 0),
     errors.LogDirectoryError("/data", "is locked by a broker"),
+    errors.NotRegularFileError("/data/a.log", "a FIFO"),
+    errors.LinkError("/data/a.log", "a link to /etc/hosts, outside of the directory"),
     errors.StorageError("/data", "the directory is offline"),
+    errors.OutputError("/data/new.csv", "must not be inside the input /data"),
     errors.AppendError("refused"),
     errors.RecordTooLargeError("2000 bytes, at most 1000"),
     errors.RecordBatchTooLargeError("2000 bytes, at most 1000"),
@@ -32,6 +35,8 @@ EXAMPLES = [
     errors.InconsistentTopicIdError("another topic"),
     errors.CleaningAbortedError("the log is truncated"),
     errors.ConfigError("retention.ns", "is not known; did you mean retention.ms?"),
+    errors.CorruptNameError("x.log", None, "no offset"),
+    errors.CorruptLogError("orders-0", None, "an offset lies before its segment"),
     errors.MissingDependencyError("polars", "pip install polars"),
 ]
 

@@ -6,18 +6,23 @@ from pathlib import Path
 
 import pytest
 
+import widgets
 import workbench
+import workbench.pipelines
+from tests.cli.program import run
+from workbench.cli import main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+SHOP = ROOT / "sample_data" / "shop-4.3.1"
+BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 def test_the_code_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert blocks
-    for block in blocks:
+    assert len(BLOCKS) == 3
+    for block in BLOCKS:
         exec(compile(block, "README.md", "exec"), {})  # noqa: S102 - the README is ours
     assert (tmp_path / "new.parquet").stat().st_size > 0
 
@@ -30,16 +35,80 @@ def test_the_value_that_the_readme_shows_is_the_one_there_is() -> None:
     assert repr(eval(code, names)) == comment  # noqa: S307 - the README is ours
 
 
-def test_every_command_of_the_readme_is_one() -> None:
-    from click.testing import CliRunner
+def test_verify_finds_nothing_in_the_log_that_the_readme_makes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (block,) = [block for block in BLOCKS if "wb.LogManager(" in block]
+    exec(compile(block, "README.md", "exec"), {})  # noqa: S102 - the README is ours
+    assert workbench.verify("logs", info=True) == []
+    assert run("verify", "logs").out.startswith("nothing wrong\nchecked 1 partition, 1 segment, ")
+    assert run("predict", "logs", "--json").json["partitions"][0]["verdict"] == "loads"
 
-    from workbench.cli.main import main
 
-    wanted = set(re.findall(r"`kafka-workbench (\w+)", README))
-    assert len(wanted) > 5
-    listed = CliRunner().invoke(main, ["--help"]).output
-    for command in wanted:
-        assert re.search(rf"^  {command}\b", listed, re.MULTILINE), command
+COMMANDS = sorted(set(re.findall(r"`(?:\.venv/bin/)?kafka-workbench ([^`]+)`", README)))
+PLAIN = [command for command in COMMANDS if not command.startswith(("spark", "lab"))]
+
+
+def test_the_commands_of_the_readme_are_found() -> None:
+    named = {command.split()[0] for command in COMMANDS}
+    assert named == set(main.COMMANDS)
+
+
+@pytest.mark.parametrize("command", PLAIN)
+def test_a_command_of_the_readme_runs_as_it_is_printed(command: str, tmp_path: Path) -> None:
+    outcome = run(*filled(command, tmp_path))
+    assert outcome.code == 0, outcome.err
+    assert outcome.out or "FILE" in command
+    for name, made in (("OUT", "out"), ("FILE", "records.parquet")):
+        assert (tmp_path / made).exists() == (name in command.split())
+
+
+WORDS = {
+    "DIR": SHOP,
+    "PATH": SHOP / "orders-0",
+    "PATTERN": "O-48212",
+    "NAME": "order-dashboard",
+    "MS": "1767225600000",
+    "NAME=VALUE": "retention.ms=0",
+}
+
+
+def filled(command: str, folder: Path) -> list[str]:
+    """Return the words of a command, with paths and values for those in capitals."""
+    words = {**WORDS, "OUT": folder / "out", "FILE": folder / "records.parquet"}
+    return [str(words.get(word, word)) for word in command.split()]
+
+
+def test_the_lab_opens_the_directory_that_is_named() -> None:
+    (command,) = [command for command in COMMANDS if command.startswith("lab")]
+    name, path = command.split()
+    assert run(name, path, "--json").json["data"] == path
+
+
+def test_the_python_of_the_table_runs(tmp_path: Path) -> None:
+    cells = re.findall(r"^\| [^|]+ \| (`[^|]+`) \| [^|]*\|$", README, re.MULTILINE)
+    assert len(cells) > 15
+    with workbench.LogManager([str(tmp_path / "logs")]) as manager:
+        names = {
+            **vars(widgets),
+            "widgets": widgets,
+            "wb": workbench,
+            "workbench": workbench,
+            "path": tmp_path / "records.parquet",
+            "logs": workbench.open_log_directory(SHOP),
+            "log": manager.get_or_create_log("orders-0"),
+        }
+        for cell in cells:
+            if "spark" in cell:  # tests/spark/test_readme.py
+                continue
+            start = 'logs.scan(topics="customers")'
+            for code in re.findall(r"`([^`]+)`", cell):
+                whole = f"{start}{code}" if code.startswith(".") else code
+                start = whole.rpartition(".")[0]
+                if "…" in whole or "[copy]" in whole:  # what is left out is not known here
+                    whole = whole.partition("(")[0]
+                assert eval(whole, dict(names)) is not None, code  # noqa: S307 - it is ours
 
 
 def test_every_file_that_the_readme_names_is_there() -> None:

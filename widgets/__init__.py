@@ -1,6 +1,6 @@
-"""Jupyter widgets that show what is in a Kafka log directory.
+"""Jupyter widgets that show the contents of a Kafka log directory.
 
-They need no network and no build step, and they are pictures where no widget can be shown.
+They need no network and no build step, and become pictures where no widget can be shown.
 """
 
 from widgets.cleaner_view import CleanerView

@@ -1,10 +1,10 @@
 """Join the ES modules of ``static/`` into the one text that anywidget evaluates.
 
 The files stay real modules, so that node and a browser can load and test them one by one; here
-their imports are taken out and each module is put in once, before the first that needs it. There
-is no build step. It is strict, since what it joins shares one scope: only one-line named imports of
-neighbours, ``export`` only before a declaration, every imported name exported, and no top-level
-name twice.
+their imports are removed and each module is inserted once, before the first that needs it. There
+is no build step. The rules are strict because the joined modules share one scope: only one-line
+named imports of neighbors, ``export`` only before a declaration, every imported name exported, and
+no top-level name twice.
 """
 
 import re
@@ -26,7 +26,7 @@ def link(entry: str, folder: Path = STATIC) -> str:
     """Return the linked text of one entry module.
 
     Args:
-        entry: a file name in ``folder``; its ``export default`` stays.
+        entry: a file name in ``folder``; its ``export default`` is kept.
 
     Raises:
         ValueError: an import or export has a form that cannot be joined, a name is imported that
@@ -38,7 +38,7 @@ def link(entry: str, folder: Path = STATIC) -> str:
 
     def visit(name: str, path: tuple[str, ...]) -> None:
         if name in path:
-            raise ValueError(f"{' imports '.join((*path, name))}: a ring cannot be joined")
+            raise ValueError(f"{' imports '.join((*path, name))}: cannot join a ring of imports")
         if name in linked:
             return
         source = (folder / name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What every player has: steps, the one that is shown, a title, and how it ended."""
+"""The base of the players: steps, the current step, a title, and the result."""
 
 import os
 from typing import Any
@@ -11,18 +11,18 @@ from widgets._widget import KafkaWidget
 from widgets.view.text import plural
 from workbench.errors import LogDirectoryError
 from workbench.loaders.partition import Partition
-from workbench.log.steps import Step
+from workbench.runtime.steps import Step
 
 Place = Partition | str | os.PathLike[str]
-"""A partition: as `workbench.open_log_directory` lists it, or the path of its folder."""
+"""A partition: as `workbench.open_log_directory` lists it, or the path of its directory."""
 
 
 class Player(KafkaWidget):
     """The base of the players.
 
     Attributes:
-        at: index of the step that is shown; -1 where there is none.
-        steps: what is played.
+        at: the index of the step shown; -1 without steps.
+        steps: the steps to play.
     """
 
     _css = "\n".join(
@@ -51,7 +51,7 @@ class Player(KafkaWidget):
 
     @property
     def step(self) -> Step | None:
-        """The step that is shown; None where there is none."""
+        """The step shown; None without steps."""
         return self.steps[self.at] if self.steps else None
 
     @property
@@ -61,21 +61,21 @@ class Player(KafkaWidget):
 
     @property
     def about(self) -> str:
-        """How it ended, in a few words."""
+        """The result, in a few words."""
         return str(self._about)
 
     def describe(self) -> str:
-        """The title, how it ended, and the step that is shown."""
+        """Return the title, the result, and the step shown."""
         name = f"{type(self).__name__}: {self.title}, {plural(len(self.steps), 'step')}"
         name += f", {self.about}" if self.about else ""
         return name if self.step is None else f"{name}\n{self.at + 1}. {self.step}"
 
 
 def find_partition(place: Place) -> Partition:
-    """Return the partition itself, or the one whose folder a path names.
+    """Return the partition itself, or the partition at a path.
 
     Raises:
-        LogDirectoryError: the path is no partition's folder.
+        LogDirectoryError: the path is not a partition directory.
     """
     if isinstance(place, Partition):
         return place
@@ -83,10 +83,10 @@ def find_partition(place: Place) -> Partition:
     opened = workbench.open_log_directory(path).partitions
     found = next((each for each in opened.values() if each.path == path), None)
     if found is None:
-        raise LogDirectoryError(path, "it is no partition's folder")
+        raise LogDirectoryError(path, "not a partition directory")
     return found
 
 
 def directories_of(partition: Partition) -> tuple[str, ...]:
-    """Return the log directories that a partition was opened with; that it lies in, by itself."""
+    """Return the log directories a partition was opened with; by default its parent directory."""
     return partition.log_directories or (os.path.dirname(os.path.abspath(partition.path)),)

@@ -1,9 +1,9 @@
-"""What every widget of the workbench does the same way.
+"""The base of the workbench's widgets.
 
-Options nobody knows are refused. A custom message ``{"kind": "page", "id": 3, …}`` goes to the
-method ``answer_page`` and what it returns goes back with the id. Jupyter swallows errors of
-callbacks; here they are sent to the front end, which shows them, and kept in `last_error`. In a
-saved notebook, an exported page or an untrusted one, the widget is a picture and a text instead.
+Unknown options are rejected. A custom message ``{"kind": "page", "id": 3, …}`` is passed to the
+method ``answer_page``, whose result goes back with the id. Jupyter swallows errors of callbacks;
+here the front end shows them, and `last_error` keeps them. In a saved, exported or untrusted
+notebook, the widget is a picture and a text instead.
 """
 
 import traceback
@@ -14,7 +14,7 @@ import anywidget
 import traitlets
 
 MOST_BYTES = 1 << 20
-"""A message of the front end that asks for more than this many bytes or rows is refused."""
+"""The front end gets nothing if it asks for more bytes or rows than this."""
 
 
 class KafkaWidget(anywidget.AnyWidget):
@@ -30,7 +30,7 @@ class KafkaWidget(anywidget.AnyWidget):
         """Make the widget; ``static=False`` leaves the picture out of saved notebooks."""
         unknown = sorted(set(options) - set(self.trait_names()))
         if unknown:
-            raise TypeError(f"{type(self).__name__} has no option {', '.join(unknown)}")
+            raise TypeError(f"{type(self).__name__}: unknown option {', '.join(unknown)}")
         self._static = static
         self._picture: bytes | None = None
         self.last_error: BaseException | None = None
@@ -38,23 +38,23 @@ class KafkaWidget(anywidget.AnyWidget):
         self.on_msg(self.receive)
 
     def to_png(self) -> bytes:
-        """The static picture, as a PNG file. Imports matplotlib."""
+        """Return the static picture as a PNG file. Imports matplotlib."""
         raise NotImplementedError
 
     def describe(self) -> str:
-        """One line for where no picture can be shown."""
+        """Describe the widget in one line, where no picture can be shown."""
         raise NotImplementedError
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
-        """Take over what the front end changed; an error on the way is shown there."""
+        """Apply the front end's changes; show an error there."""
         self._guard(lambda: super(KafkaWidget, self).set_state(sync_data))
 
     def receive(self, _widget: object, message: dict[str, Any], _buffers: list[Any]) -> None:
-        """Give a custom message to its method and send the answer back."""
+        """Pass a custom message to its method and send the answer back."""
         kind, ident = message.get("kind"), message.get("id")
         answer = getattr(self, f"answer_{kind}", None) if isinstance(kind, str) else None
         if answer is None:
-            self.send({"kind": "error", "id": ident, "text": f"no answer to a {kind!r} message"})
+            self.send({"kind": "error", "id": ident, "text": f"unknown message kind {kind!r}"})
             return
         body = {name: value for name, value in message.items() if name not in {"kind", "id"}}
         done = self._guard(lambda: answer(**body))

@@ -1,4 +1,4 @@
-"""A cleaner's view as a static picture: the segments in their regions, and what the rules say.
+"""A cleaner's view as a static picture: the segments in their regions, and the rules' verdicts.
 
 Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
 """
@@ -24,7 +24,7 @@ _RULE_LINE = 0.19
 
 
 def cleaner_picture(sent: dict[str, Any]) -> bytes:
-    """Return a PNG of what `CleanerView` sends to its front end."""
+    """Return a PNG of the contents of a `CleanerView`."""
     height = 2.05 + _RULE_LINE * len(sent["rules"])
     figure = Figure(figsize=(_INCHES, height), dpi=_DPI, facecolor="white")
 
@@ -56,7 +56,7 @@ def cleaner_picture(sent: dict[str, Any]) -> bytes:
 
 
 def _strip(axes: Axes, sent: dict[str, Any]) -> None:
-    """The segments, as wide as they are large, and where the regions end."""
+    """Draw the segments, as wide as they are large, and the bounds of the regions."""
     axes.set_axis_off()
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 2)

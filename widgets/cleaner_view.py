@@ -10,31 +10,31 @@ from widgets._widget import KafkaWidget
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.cleaner import SegmentState, marker_rows, rule_rows, segment_rows, segment_states
 from widgets.view.text import time_text
-from workbench.cleaner.log_to_clean import LogToClean, log_to_clean
-from workbench.loaders.dry_listing import open_dry, time_or_now
-from workbench.loaders.explaining import load_one
-from workbench.loaders.explanation import Explanation
+from workbench.cleaner.schedule.log_to_clean import LogToClean, log_to_clean
+from workbench.foresight.dry_listing import open_dry, time_or_now
 from workbench.loaders.partition import Config
+from workbench.loaders.tables.explaining import load_one
+from workbench.loaders.tables.explanation import Explanation
 
 
 class CleanerView(KafkaWidget):
     """Show what of a partition is clean and dirty, what bounds the cleaner, and what it waits for.
 
     Attributes:
-        selected: partition and segment, as of `LogExplorer.selected`; with
+        selected: the partition and segment, see `LogExplorer.selected`; with
             ``traitlets.link((view, "selected"), (explorer, "selected"))`` both follow each other.
-        explanation: what each rule says; see `Partition.explain_cleaning`.
+        explanation: each rule's verdict; see `Partition.explain_cleaning`.
         to_clean: how dirty the log is.
-        states: its segments.
+        states: the log's segments.
 
     Args:
-        partition: or the path of its folder.
-        config, now: as of `Partition.explain_cleaning`.
+        partition: the partition, or the path of its directory.
+        config, now: see `Partition.explain_cleaning`.
 
     Raises:
         ConfigError: a configuration's name or value is wrong.
-        LogDirectoryError: the path is no partition's folder, or one that no broker would serve.
-        CorruptRecordError: not even how dirty it is can be told.
+        LogDirectoryError: the path is not a partition directory, or no broker would serve it.
+        CorruptRecordError: the log is too damaged to find how dirty it is.
 
     Kafka: LogCleanerManager.cleanableOffsets, LogToClean (4.2)
     """
@@ -50,13 +50,13 @@ class CleanerView(KafkaWidget):
     def __init__(
         self, partition: Place, config: Config = None, *, now: int | None = None, **options: Any
     ) -> None:
-        """Ask the cleaner's rules about it; see the class."""
+        """Apply the cleaner's rules to the partition; see the class."""
         self.partition = find_partition(partition)
         super().__init__(**options)
         self.show(config, now=now)
 
     def show(self, config: Config = None, *, now: int | None = None) -> None:
-        """Ask again: at another time, or under another configuration."""
+        """Apply the rules again: at another time, or under another configuration."""
         moment, partition = time_or_now(now), self.partition
         with open_dry(directories_of(partition), config, moment) as dry:
             log = load_one(dry, partition)
@@ -82,11 +82,11 @@ class CleanerView(KafkaWidget):
         }
 
     def describe(self) -> str:
-        """The partition, and what the rules come to."""
+        """Return the partition and the rules' conclusion."""
         return f"CleanerView: {self.partition.name}: {self.explanation.conclusion}"
 
     def to_png(self) -> bytes:
-        """The segments in their regions, and what the rules say. Imports matplotlib."""
+        """Draw the segments in their regions and the rules' verdicts. Imports matplotlib."""
         if self._picture is None:
             from widgets.cleaner_picture import cleaner_picture
 

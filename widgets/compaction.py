@@ -20,13 +20,13 @@ from widgets.view.steps import MOST_STEPS
 from widgets.view.text import plural, size_text
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.decisions import Reason
-from workbench.cleaner.rehearsal import CleaningRehearsal, Detail, rehearse_cleaning
-from workbench.loaders.dry_listing import open_dry, time_or_now
-from workbench.loaders.explaining import load_one
+from workbench.foresight.dry_listing import open_dry, round_times
+from workbench.foresight.rehearse.cleaning import CleaningRehearsal, Detail, rehearse_cleaning
 from workbench.loaders.partition import Config
+from workbench.loaders.tables.explaining import load_one
 
 MOST_ROWS = 1000
-"""A message of the front end that asks for more rows is answered with none."""
+"""The front end gets no rows if it asks for more than this."""
 
 BATCH_VERDICTS = frozenset({"batch copied", "batch rebuilt", "batch emptied", "batch removed"})
 
@@ -34,24 +34,25 @@ Answer = tuple[dict[str, Any], list[bytes]]
 
 
 class CompactionPlayer(Player):
-    """Clean a log as a broker's cleaner does, step by step, and say of each record why it stays.
+    """Clean a log as a broker's cleaner does, step by step, with a reason for each record.
 
     Attributes:
-        rehearsal: what the cleaner did, on a copy: the folder is as before.
+        rehearsal: the cleaning, done on a copy: the directory is unchanged.
 
     Args:
-        partition: or the path of its folder.
-        config, now, passes, everything: as of `Partition.plan_cleaning`.
-        cleaner: memory and buffers of the cleaner; as the broker's configuration says where None.
-        detail: "records", "batches" or "segments": what is told of; by the size of the log where
-            None.
-        show_values: whether keys are shown; else they have numbers.
-        mask: applied to keys before they are shown.
+        partition: the partition, or the path of its directory.
+        config, now, passes, everything: see `Partition.plan_cleaning`.
+        cleaner: the cleaner's memory and buffers; None takes the broker's configuration.
+        detail: "records", "batches" or "segments": what each step is about; None chooses by the
+            log's size.
+        show_values: whether to show keys; otherwise they are numbered.
+        mask: a function applied to keys before they are shown.
         at: the first step to show.
 
     Raises:
+        ValueError: there are no rounds, or a round is earlier than the one before it.
         ConfigError: a configuration's name or value is wrong.
-        LogDirectoryError: the path is no partition's folder, or one that no broker would serve.
+        LogDirectoryError: the path is not a partition directory, or no broker would serve it.
 
     Kafka: Cleaner.doClean (4.2)
     """
@@ -73,10 +74,10 @@ class CompactionPlayer(Player):
         at: int = 0,
         **options: Any,
     ) -> None:
-        """Let the engine clean it; see the class."""
+        """Let the engine clean the log; see the class."""
         place = self.partition = find_partition(partition)
         super().__init__(_title=f"Clean {place.name}", **options)
-        times = [time_or_now(now)] * passes if now is None or isinstance(now, int) else [*now]
+        times = round_times(now, passes)
         with open_dry(directories_of(place), config, times[0]) as dry:
             log = load_one(dry, place)
             self.rehearsal = rehearse_cleaning(
@@ -103,9 +104,9 @@ class CompactionPlayer(Player):
             self.at = at
 
     def why(self, offset: int) -> list[Reason | None]:
-        """Return why the record at an offset stayed or went, for each round.
+        """Return why each round kept or dropped the record at an offset.
 
-        None stands for a round that did not come to it, or found it gone.
+        None stands for a round that did not reach the record, or no longer found it.
         """
         found: list[Reason | None] = []
         for each in self.rehearsal.rounds:
@@ -115,17 +116,17 @@ class CompactionPlayer(Player):
         return found
 
     def go_to(self, target: int | bytes) -> None:
-        """Show the step that decides about an offset, or about the next record of a key.
+        """Show the step that decides on an offset, or on the next record of a key.
 
         Raises:
-            LookupError: there is none behind the step that is shown, nor before it.
+            LookupError: no step, after the step shown or before it, decides about the target.
         """
         order = [*range(self.at + 1, len(self.steps)), *range(self.at + 1)]
         for at in order:
             if self.steps[at].kind in {"record kept", "record dropped"} and self._is(at, target):
                 self.at = at
                 return
-        raise LookupError(f"no step decides about {target!r}")
+        raise LookupError(f"no decision for {target!r}")
 
     def _is(self, at: int, target: int | bytes) -> bool:
         records = self.layouts[round_of(self.rehearsal.rounds, at)].round.records
@@ -137,10 +138,10 @@ class CompactionPlayer(Player):
         key = int(records.keys[record])
         return key >= 0 and self.rehearsal.keys[key] == target
 
-    # What the front end asks for, where single records are not played.
+    # Answers to the front end, where steps are not about single records.
 
     def answer_records(self, round_number: int, batch: int, start: int, stop: int) -> Answer:
-        """Rows [start, stop) of the records of a batch: offset, key, whether it stays, and why."""
+        """Return rows [start, stop) of a batch's records: offset, key, whether kept, and why."""
         if not 0 <= start < stop <= start + MOST_ROWS:
             return {"rows": [], "count": 0}, []
         cleaning = self.rehearsal.rounds[round_number].cleaning
@@ -150,7 +151,7 @@ class CompactionPlayer(Player):
         return {"rows": rows, "count": record_count(cleaning.decisions, batch)}, []
 
     def answer_find(self, text: str, at: int) -> Answer:
-        """The next step about a key or an offset behind ``at``, and the batch it lies in."""
+        """Return the next step about a key or an offset after ``at``, and its batch."""
         wanted = text.strip()
         digits = wanted.replace(",", "")
         offsets = offsets_of(self.partition, wanted.encode())
@@ -167,7 +168,7 @@ class CompactionPlayer(Player):
         return {"step": step, "batch": batch}, []
 
     def _step_about(self, round_number: int, batch: int) -> int:
-        """The step that decides about a batch, or cleans its segment; -1 without one."""
+        """Return the step that decides on a batch, or cleans its segment; -1 without one."""
         layout = self.layouts[round_number]
         segment = int(np.searchsorted(layout.first_batches, batch, "right")) - 1
         for at in range(layout.round.first_step, len(self.steps)):
@@ -179,7 +180,7 @@ class CompactionPlayer(Player):
         return -1
 
     def to_png(self) -> bytes:
-        """The step that is shown, and what became of the records so far. Imports matplotlib."""
+        """Draw the step shown and the records' states so far as a PNG. Imports matplotlib."""
         if self._picture is None:
             from widgets.compaction_picture import compaction_picture
 
@@ -188,12 +189,12 @@ class CompactionPlayer(Player):
 
 
 def _result(rehearsal: CleaningRehearsal) -> str:
-    """How it ended, in a few words."""
+    """Describe the result in a few words."""
     if rehearsal.error is not None:
         return str(rehearsal.error)
     done = [each.cleaning.stats for each in rehearsal.rounds if each.cleaning is not None]
     if not done:
-        return "nothing may be cleaned"
+        return "nothing can be cleaned"
     before = sum(segment.size for segment in rehearsal.rounds[0].segments)
     after = before - sum(each.bytes_read - each.bytes_written for each in done)
     rounds = "" if len(rehearsal.rounds) == 1 else f" in {plural(len(done), 'round')}"

@@ -1,11 +1,11 @@
-"""A compaction player as a static picture: the records, what became of them, and the new segments.
+"""A compaction player as a static picture: the records, their states, and the new segments.
 
 Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
 """
 
 import io
 import textwrap
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,13 +14,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from widgets.pictures import DAMAGE, DIM, HAIR, INK, LINE
-from widgets.view.compaction import round_of
+from widgets.view.compaction import Layout, Touched, round_of
 from widgets.view.compaction_states import CompactionStates
+from widgets.view.key_names import KeyNames
 from widgets.view.text import plural
 from workbench.cleaner.decisions import Verdict
-
-if TYPE_CHECKING:
-    from widgets.compaction import CompactionPlayer
+from workbench.foresight.rehearse.cleaning import CleaningRehearsal
+from workbench.runtime.steps import Step
 
 _NOW, _KEPT, _MAPPED, _CONTROL, _CELL = "#E69F00", "#009E73", "#0072B2", "#333b45", "#d5dae0"
 _REGIONS: Final = {"clean": _KEPT, "dirty": _NOW}
@@ -30,7 +30,30 @@ _HEIGHT, _STAGE = 3.35, 2.1
 _BEFORE, _AFTER, _TALL = 1.35, 0.15, 0.75
 
 
-def compaction_picture(player: "CompactionPlayer") -> bytes:
+class Played(Protocol):
+    """What a picture needs from a player of a cleaning."""
+
+    at: Any
+    layouts: tuple[Layout, ...]
+    names: KeyNames
+    rehearsal: CleaningRehearsal
+    steps: tuple[Step, ...]
+    touches: tuple[Touched, ...]
+
+    @property
+    def title(self) -> str:
+        """What the steps do."""
+
+    @property
+    def about(self) -> str:
+        """What they do it to."""
+
+    @property
+    def step(self) -> Step | None:
+        """The step that is shown; None where there is none."""
+
+
+def compaction_picture(player: Played) -> bytes:
     """Return a PNG of a player: its title, the round with the step in it, and the step's words."""
     figure = Figure(figsize=(_INCHES, _HEIGHT), dpi=_DPI, facecolor="white")
     y = 1 - 0.17 / _HEIGHT
@@ -53,7 +76,7 @@ def compaction_picture(player: "CompactionPlayer") -> bytes:
     return out.getvalue()
 
 
-def _stage(axes: Axes, player: "CompactionPlayer", states: CompactionStates) -> None:
+def _stage(axes: Axes, player: Played, states: CompactionStates) -> None:
     axes.set_axis_off()
     axes.set_xlim(states.view[0] - 0.2, states.view[1] + 0.2)
     axes.set_ylim(-0.25, 2.85)
@@ -67,7 +90,7 @@ def _stage(axes: Axes, player: "CompactionPlayer", states: CompactionStates) -> 
 
 
 def _segments(axes: Axes, states: CompactionStates) -> None:
-    """Names of the segments over a line in the colour of their region."""
+    """Draw the segments' names over a line in the color of their region."""
     for number, (begin, end) in enumerate(states.bounds):
         if end < states.view[0] or begin > states.view[1]:
             continue
@@ -93,7 +116,7 @@ def _targets(axes: Axes, states: CompactionStates) -> None:
             axes.text(max(begin, states.view[0]), -0.13, name, size=7, color=DIM, va="center")
 
 
-def _batch(axes: Axes, player: "CompactionPlayer", states: CompactionStates, batch: int) -> None:
+def _batch(axes: Axes, player: Played, states: CompactionStates, batch: int) -> None:
     start, wide = float(states.starts[batch]), float(states.ends[batch] - states.starts[batch])
     verdict, records = states.verdicts.get(batch), states.layout.round.records
     segment = int(np.searchsorted(states.layout.first_batches, batch, "right")) - 1
@@ -122,7 +145,7 @@ def _batch(axes: Axes, player: "CompactionPlayer", states: CompactionStates, bat
 
 
 def _record(
-    axes: Axes, player: "CompactionPlayer", states: CompactionStates, record: int, alpha: float
+    axes: Axes, player: Played, states: CompactionStates, record: int, alpha: float
 ) -> None:
     records = states.layout.round.records
     assert records is not None
@@ -172,8 +195,8 @@ def _label(axes: Axes, x: float, level: float, text: tuple[str, str], ink: str) 
     axes.text(x, level + _TALL * 0.32, text[1], size=6.3, **options)
 
 
-def _step(axes: Axes, player: "CompactionPlayer", states: CompactionStates) -> None:
-    """A frame around what the step is about, and the way to what supersedes it."""
+def _step(axes: Axes, player: Played, states: CompactionStates) -> None:
+    """Draw a frame around the step's target, and an arrow to the record that supersedes it."""
     if states.touched is None:
         return
     begin, end = states.touched
@@ -195,11 +218,11 @@ def _step(axes: Axes, player: "CompactionPlayer", states: CompactionStates) -> N
         )  # fmt: skip
 
 
-def _words(figure: Figure, player: "CompactionPlayer") -> None:
-    """Which step it is, and why it was taken."""
+def _words(figure: Figure, player: Played) -> None:
+    """Draw the step's kind and its reason."""
     y = 0.62 / _HEIGHT
     if player.step is None:
-        figure.text(0.016, y, "No step was told.", size=8.5, color=DIM, va="center")
+        figure.text(0.016, y, "No steps recorded.", size=8.5, color=DIM, va="center")
         return
     step = player.step
     place = f"step {player.at + 1:,} of {plural(len(player.steps), 'step')}".removesuffix(" steps")

@@ -1,11 +1,10 @@
 """LogExplorer: from a log directory down to the bytes of a batch, in the browser.
 
-The kernel reads what is selected and sends columns of numbers; records and bytes are asked for by
-the page. The front end draws by itself, so panning and zooming go on while the kernel is busy.
+The kernel reads the selection and sends columns of numbers; the page requests records and bytes.
+The front end draws by itself, so panning and zooming work while the kernel is busy.
 """
 
 import os
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -26,33 +25,35 @@ from widgets.view.text import plural, size_text
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing, Root
+from workbench.runtime.times import milliseconds
 
 Answer = tuple[dict[str, Any], list[bytes]]
-"""What goes back to the front end: a JSON object and buffers."""
+"""An answer to the front end: a JSON object and buffers."""
 
 
 class LogExplorer(KafkaWidget):
     """Look around in a log directory: topics, segments, batches, index entries, records, bytes.
 
     Attributes:
-        selected: what is selected, as numbers: ``partition``, ``segment`` (base offset),
-            ``position`` (of the batch), ``offset`` (of the record). Set any of them: what follows
-            from it is filled in.
-        view: the bytes of the segment that the map shows: [from, to).
+        selected: the selection, as numbers: ``partition``, ``segment`` (base offset),
+            ``position`` (the batch's), ``offset`` (the record's). Set any of them: the rest is
+            filled in from it.
+        view: the range of the segment's bytes that the map shows: [from, to).
         colour_by: "codec", "producer" or "epoch".
-        query: name of a view → Python that gives what it shows. Read-only.
-        logs: what is shown.
-        lens: how much is shown of keys, values and headers.
-        shown: what was read of the selected segment; None without one.
+        query: name of a view → Python code that gives what it shows. Read-only.
+        logs: the log directories shown.
+        lens: how much of keys, values and headers is shown.
+        shown: the selected segment as read; None without one.
 
     Args:
-        logs: what `workbench.open_log_directory` returned, or a path to open.
-        show_values: show keys, values and headers. Without it their bytes do not leave the kernel.
-        mask: called with "key", "value" or "header" and the bytes; returns the bytes to show.
+        logs: the result of `workbench.open_log_directory`, or a path to open.
+        show_values: whether to show keys, values and headers. Otherwise their bytes do not leave
+            the kernel.
+        mask: a function of "key", "value" or "header" and the bytes; it returns the bytes to show.
 
     Raises:
-        LogDirectoryError: the path is no log directory.
-        TypeError: an option nobody knows.
+        LogDirectoryError: the path is not a log directory.
+        TypeError: an unknown option.
     """
 
     _esm = link("explorer.js")
@@ -76,7 +77,7 @@ class LogExplorer(KafkaWidget):
         mask: Mask | None = None,
         **options: Any,
     ) -> None:
-        """Open a path, or show what was opened; see the class."""
+        """Open a path, or show an opened directory; see the class."""
         if isinstance(logs, str | os.PathLike):
             logs = workbench.open_log_directory(logs)
         self.logs = logs
@@ -88,7 +89,7 @@ class LogExplorer(KafkaWidget):
         self._list()
         self.selected = wanted if wanted is not None else self._first_choice()
 
-    # What is selected.
+    # The selection.
 
     @traitlets.validate("selected")
     def _complete(self, proposal: Any) -> dict[str, Any]:
@@ -99,7 +100,7 @@ class LogExplorer(KafkaWidget):
 
     @traitlets.observe("selected")
     def _follow(self, _change: Any) -> None:
-        """Read and send what belongs to the selection."""
+        """Read and send the selection's contents."""
         name, base = self.selected.get("partition"), self.selected.get("segment")
         self._picture = None
         with self.hold_sync():
@@ -112,7 +113,7 @@ class LogExplorer(KafkaWidget):
             self.set_trait("query", self._queries())
 
     def _first_choice(self) -> dict[str, Any]:
-        """What to show first: the largest partition of a topic of the user's."""
+        """Choose what to show first: the largest partition of a user's topic."""
         partitions = self.logs.listing.partitions
         if not partitions:
             return dict(NOTHING)
@@ -152,17 +153,17 @@ class LogExplorer(KafkaWidget):
             offsets=view.offsets(batch, chosen["offset"]),
         )
 
-    # What the front end asks for.
+    # Answers to the front end.
 
     def answer_records(self, partition: str, segment: str, start: int, stop: int) -> Answer:
-        """Rows [start, stop) of the record list, at most 1000."""
+        """Return rows [start, stop) of the record list, at most 1000."""
         view = self._current(partition, segment)
         if view is None or not 0 <= start < stop <= start + 1000:
             return {"rows": []}, []
         return {"rows": view.page(start, stop, self.lens)}, []
 
     def answer_row(self, partition: str, segment: str, offset: str) -> Answer:
-        """Where an offset stands in the record list, and where its bytes lie in its batch."""
+        """Return an offset's row in the record list, and the position of its bytes in the batch."""
         view = self._current(partition, segment)
         if view is None:
             return {"row": -1, "place": None}, []
@@ -170,7 +171,7 @@ class LogExplorer(KafkaWidget):
         return {"row": row, "place": view.place_of(row)}, []
 
     def answer_fates(self, partition: str, segment: str) -> Answer:
-        """What became of the transaction of each batch, as a packed column and its buffer."""
+        """Return the outcome of each batch's transaction, as a packed column and its buffer."""
         view = self._current(partition, segment)
         packed = pack(np.zeros(0, np.int8) if view is None else view.fates())
         data = packed.pop("data")
@@ -179,7 +180,7 @@ class LogExplorer(KafkaWidget):
     def answer_bytes(
         self, *, partition: str, segment: str, position: int, inside: bool, start: int, stop: int
     ) -> Answer:
-        """Bytes [start, stop) of a batch, on disk or decompressed, and the fields in them."""
+        """Return bytes [start, stop) of a batch, on disk or decompressed, and their fields."""
         view = self._current(partition, segment)
         if view is None or not 0 <= start < stop <= start + MOST_BYTES:
             return {"start": start, "fields": [], "masks": []}, [b""]
@@ -192,7 +193,7 @@ class LogExplorer(KafkaWidget):
         return content | {"decompressed_size": None if inner is None else len(inner)}, buffers
 
     def answer_go(self, text: str, partition: str | None) -> Answer:
-        """Select what the text says: an offset, or a UTC time in any ISO form."""
+        """Select the offset, or the UTC time in any ISO form, that the text names."""
         if partition is None:
             raise ValueError("select a partition first")
         offset = self._offset_of(text.strip(), partition)
@@ -204,21 +205,18 @@ class LogExplorer(KafkaWidget):
         if digits.isdigit():
             return int(digits)
         try:
-            moment = datetime.fromisoformat(text)
+            moment = milliseconds(text)
         except ValueError:
             raise ValueError(
                 f"{text!r} is neither an offset nor a time like 2026-01-31 12:00"
             ) from None
-        moment = moment.replace(tzinfo=moment.tzinfo or UTC)
-        found = self.logs.listing.partitions[partition].offset_for_timestamp(
-            int(moment.timestamp() * 1000)
-        )
+        found = self.logs.listing.partitions[partition].offset_for_timestamp(moment)
         if found is None:
             raise ValueError(f"{partition} has no record at or after {text}")
         return int(found)
 
     def answer_refresh(self) -> Answer:
-        """List the directory again and read anew what is selected."""
+        """List the directory again and reread the selection."""
         self.refresh()
         return {}, []
 
@@ -229,13 +227,13 @@ class LogExplorer(KafkaWidget):
         return {}, []
 
     def _current(self, partition: str, segment: str) -> SegmentView | None:
-        """The view that a question is about; None when another is selected by now."""
+        """Return the view a question is about; None if another segment is selected now."""
         return self.shown if self._place == (partition, int(segment)) else None
 
-    # What Python asks for.
+    # Methods for Python.
 
     def refresh(self) -> None:
-        """List the log directory again, as a broker may have written since."""
+        """List the log directory again, because a broker may have written since."""
         paths = [root.path for root in self.logs.listing.roots]
         self.logs = workbench.open_log_directory(paths)
         wanted = self.selected
@@ -247,7 +245,7 @@ class LogExplorer(KafkaWidget):
             self.selected = wanted if wanted["partition"] in self.logs.listing.partitions else {}
 
     def verify(self, partition: str | None = None) -> list[Any]:
-        """Check a partition (default: the selected one), mark what is wrong, return findings."""
+        """Verify a partition (default: the selected one), mark its findings, and return them."""
         name = partition or self.selected["partition"]
         if name is None:
             raise ValueError("no partition is selected")
@@ -268,10 +266,10 @@ class LogExplorer(KafkaWidget):
         return workbench.LogDirectory(Listing((root,), {name: partition}))
 
     def show(self, finding: Finding) -> None:
-        """Select the partition, segment and batch that a finding is about, as far as it has them.
+        """Select the partition, segment and batch of a finding, as far as it names them.
 
         Raises:
-            ValueError: it is about a file outside every partition.
+            ValueError: the finding is about a file outside every partition.
         """
         for name, partition in self.logs.listing.partitions.items():
             if partition.path in {finding.path, os.path.dirname(finding.path)}:
@@ -280,15 +278,15 @@ class LogExplorer(KafkaWidget):
                 position = row["batch_position"]
                 self.selected = {"partition": name, "segment": segment, "position": position}
                 return
-        raise ValueError(f"{finding.path} lies in no partition")
+        raise ValueError(f"{finding.path} is not in any partition")
 
     def selected_batch(self) -> Any:
-        """The selected batch as an object; None without one."""
+        """Return the selected batch as an object; None without one."""
         row = self.shown.row_of(self.selected["position"]) if self.shown else None
         return None if row is None or self.shown is None else self.shown.segment.batches[row]
 
     def selected_records(self) -> list[Any]:
-        """The records of the selected batch, or the one selected record, whole and unmasked."""
+        """Return the records of the selected batch, or the selected record, whole and unmasked."""
         row = self.shown.row_of(self.selected["position"]) if self.shown else None
         if row is None or self.shown is None:
             return []
@@ -319,7 +317,7 @@ class LogExplorer(KafkaWidget):
     # Without a browser.
 
     def describe(self) -> str:
-        """One line for where no picture can be shown."""
+        """Describe the widget in one line, where no picture can be shown."""
         name, base = self._place
         rest = "" if self.shown is None else f", {plural(len(self.shown.rows), 'batch', 'batches')}"
         place = f", {name}, segment {base}{rest}" if name else ""

@@ -28,7 +28,7 @@ _WIDTH, _HEIGHT, _DPI = 10.0, 3.7, 120
 def explorer_picture(
     directory: dict[str, Any], strip: dict[str, Any] | None, segment: dict[str, Any] | None
 ) -> bytes:
-    """Return a PNG of what the explorer shows: summary, segments, batches, index entries, times.
+    """Return a PNG of the explorer: summary, segments, batches, index entries, times.
 
     Args:
         directory: title, summary and nodes as they are sent to the front end.
@@ -181,7 +181,7 @@ def _about(segment: dict[str, Any]) -> str:
 
 
 def _timed(column: dict[str, npt.NDArray[np.int64]]) -> npt.NDArray[np.bool_]:
-    """Which batches have times of their own: markers carry the coordinator's clock."""
+    """Mark the batches with times of their own: markers carry the coordinator's clock."""
     known: npt.NDArray[np.bool_] = (column["max_timestamp"] >= 0) & (column["problem"] == 0)
     ordinary = known & ((column["attributes"] & 0x20) == 0)
     return ordinary if ordinary.any() else known
@@ -203,7 +203,7 @@ def _bins(
     kinds: npt.NDArray[np.int64],
     size: int,
 ) -> npt.NDArray[np.float64]:
-    """The mean colour of each of `_BINS` pieces of the file, weighted by bytes: float[n, 3]."""
+    """Return the mean color of each of `_BINS` pieces of the file, by bytes: float[n, 3]."""
     colours = np.array(
         [[int(_colour(k)[at : at + 2], 16) / 255 for at in (1, 3, 5)] for k in range(10)]
     )
@@ -254,7 +254,7 @@ def _label_bytes(axes: Axes, size: int) -> None:
 
 
 def _draw_legend(figure: Figure, kinds: set[int], segment: dict[str, Any]) -> None:
-    """What the colours mean, only those in use, in one line."""
+    """Draw one line with the meaning of the colors in use."""
     names = dict(enumerate(CODECS)) | {8: "control", 9: "damaged"}
     entries = [(_colour(kind), names.get(kind, f"codec {kind}"), "s") for kind in sorted(kinds)]
     if segment["offset_index"]["position"]["length"]:

@@ -1,7 +1,7 @@
-"""Players: what the engine told while it did something, one step after the other.
+"""Players: the steps the engine reported, one after the other.
 
-The engine tells each step to an observer, with the numbers that led to it. A player shows the
-segment's bytes with the step's place in them, the reason, and the way so far.
+The engine reports each step to an observer, with the numbers that led to it. A player shows the
+segment's bytes with the bytes the step touched, the reason, and the steps so far.
 """
 
 import os
@@ -21,39 +21,39 @@ from widgets.view.steps import (
     step_rows,
 )
 from widgets.view.text import plural, time_text
-from workbench.inspection.segment import Segment
-from workbench.loaders.partition import Partition
-from workbench.log.config import LogConfig
-from workbench.log.rehearsal import (
+from workbench.config.log_config import LogConfig
+from workbench.foresight.rehearse.log import (
     Rehearsal,
     SegmentPicture,
     rehearse_lookup,
     rehearse_recovery,
 )
-from workbench.log.steps import Step
+from workbench.inspection.segment import Segment
+from workbench.loaders.partition import Partition
+from workbench.runtime.steps import Step
 
 Segments = Place | Iterable[Segment | SegmentPicture] | Mapping[int, SegmentPicture] | None
 """Where a player finds the segments that the steps name."""
 
 
 class StepPlayer(Player):
-    """Go through steps of the engine, forwards and back.
+    """Step through the engine's work, forward and back.
 
     Attributes:
-        at: index of the step that is shown; -1 where there is none.
-        steps: what is played.
+        at: the index of the step shown; -1 without steps.
+        steps: the steps to play.
 
     Args:
-        steps: what an observer was told, in that order.
-        segments: those that the steps touch, as they are now: a partition, a path, or segments.
+        steps: the steps an observer received, in that order.
+        segments: the segments the steps touch, as they are now: a partition, a path, or segments.
         title: what the steps do.
-        about: how it ended, in a few words.
-        at: the first step to show; the last where None.
+        about: the result, in a few words.
+        at: the first step to show; by default the last.
 
     Raises:
-        LogDirectoryError: the path is no partition's folder.
+        LogDirectoryError: the path is not a partition directory.
         OSError: a segment cannot be read.
-        TypeError: an option nobody knows.
+        TypeError: an unknown option.
     """
 
     _esm = link("player.js")
@@ -82,13 +82,13 @@ class StepPlayer(Player):
         about: str | None = None,
         at: int | None = None,
     ) -> None:
-        """Play other steps, or the same and those that came since.
+        """Play other steps, or the same steps and later ones.
 
         Args:
-            steps: instead of those so far.
-            segments: as they are now; None keeps those so far.
-            about: how it ended; None keeps what was said.
-            at: the step to show; the last where None.
+            steps: the steps that replace the current ones.
+            segments: the segments as they are now; None keeps the current ones.
+            about: the result; None keeps the current text.
+            at: the step to show; by default the last.
         """
         told = tuple(steps)
         self.steps = told[:MOST_STEPS]
@@ -110,7 +110,7 @@ class StepPlayer(Player):
             self.at = len(self.steps) - 1 if at is None else at
 
     def to_png(self) -> bytes:
-        """The step that is shown, and the way so far, as a PNG file. Imports matplotlib."""
+        """Draw the step shown and the steps so far as a PNG. Imports matplotlib."""
         if self._picture is None:
             from widgets.player_picture import player_picture
 
@@ -119,19 +119,19 @@ class StepPlayer(Player):
 
 
 class LookupPlayer(StepPlayer):
-    """Look an offset or a time up in a partition, through its sparse indexes.
+    """Look up an offset or a time in a partition, through its indexes.
 
     Attributes:
-        rehearsal: what the engine did, on a copy that is never written.
+        rehearsal: the lookup, done on a copy that is never written.
 
     Args:
-        partition: or the path of its folder.
-        offset: to be read from.
-        timestamp: ms; the first record that is not older is looked for.
-        config: of the topic; Kafka's defaults when None.
+        partition: the partition, or the path of its directory.
+        offset: the offset to read from.
+        timestamp: the time in epoch ms; the result is the first record at or after it.
+        config: the topic's configuration; Kafka's defaults if None.
 
     Raises:
-        LogDirectoryError: the path is no partition's folder.
+        LogDirectoryError: the path is not a partition directory.
         ValueError: not exactly one of offset and timestamp is given.
 
     Kafka: UnifiedLog.read, fetchOffsetByTimestamp (4.2)
@@ -146,7 +146,7 @@ class LookupPlayer(StepPlayer):
         config: LogConfig | None = None,
         **options: Any,
     ) -> None:
-        """Let the engine look it up; see the class."""
+        """Let the engine look up the offset or time; see the class."""
         found = find_partition(partition)
         self.rehearsal = rehearse_lookup(
             found.path, offset=offset, timestamp=timestamp, config=config
@@ -166,15 +166,15 @@ class RecoveryPlayer(StepPlayer):
     """Recover a partition as a broker does after a crash.
 
     Attributes:
-        rehearsal: what the engine did, on a copy: the folder is as before.
+        rehearsal: the recovery, done on a copy: the directory is unchanged.
 
     Args:
-        partition: or the path of its folder.
-        recovery_point: offset; what comes before had reached the disk and is not looked at.
-        config: of the topic; Kafka's defaults when None.
+        partition: the partition, or the path of its directory.
+        recovery_point: an offset; earlier records were flushed and are not checked.
+        config: the topic's configuration; Kafka's defaults if None.
 
     Raises:
-        LogDirectoryError: the path is no partition's folder.
+        LogDirectoryError: the path is not a partition directory.
 
     Kafka: LogLoader.load (4.2)
     """
@@ -187,7 +187,7 @@ class RecoveryPlayer(StepPlayer):
         config: LogConfig | None = None,
         **options: Any,
     ) -> None:
-        """Let the engine recover it; see the class."""
+        """Let the engine recover the partition; see the class."""
         found = find_partition(partition)
         self.rehearsal = rehearse_recovery(found.path, recovery_point=recovery_point, config=config)
         options.setdefault("at", 0)
@@ -205,7 +205,7 @@ def _lookup_result(rehearsal: Rehearsal) -> str:
         return str(rehearsal.error)
     result = rehearsal.result
     if result is None:
-        return "no record is that late"
+        return "no record at or after that time"
     if hasattr(result, "timestamp"):
         return f"found: offset {result.offset:,} of {time_text(result.timestamp)}"
     position = result.position
@@ -217,9 +217,9 @@ def _recovery_result(rehearsal: Rehearsal) -> str:
         return str(rehearsal.error)
     cut = sum(step.numbers.get("cut", 0) for step in rehearsal.steps)
     lost = sum(step.kind == "segment marked deleted" for step in rehearsal.steps)
-    parts = [f"{plural(cut, 'byte')} cut" if cut else "nothing cut"]
+    parts = [f"{plural(cut, 'byte')} truncated" if cut else "nothing truncated"]
     parts += [f"{plural(lost, 'segment')} removed"] if lost else []
-    return f"{' and '.join(parts)}; the log ends at offset {rehearsal.result:,}"
+    return f"{' and '.join(parts)}; log end offset {rehearsal.result:,}"
 
 
 def _scenes(segments: Segments) -> tuple[Scene, ...]:
@@ -227,7 +227,7 @@ def _scenes(segments: Segments) -> tuple[Scene, ...]:
     found: Iterable[Segment | SegmentPicture]
     if isinstance(segments, Partition | str | os.PathLike):
         path = segments.path if isinstance(segments, Partition) else segments
-        found = find_partition(path).segments  # anew: it may have grown since it was opened
+        found = find_partition(path).segments  # reread: it may have grown since it was opened
     elif isinstance(segments, Mapping):
         found = segments.values()
     else:

@@ -1,11 +1,11 @@
-"""A player as a static picture: the step that is shown, and what the steps before it did.
+"""A player as a static picture: the step shown, and the state after the steps before it.
 
 Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
 """
 
 import io
 import textwrap
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,24 +17,44 @@ from matplotlib.path import Path
 
 from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE
 from widgets.view.player_states import PlayerStates
+from widgets.view.steps import Scene, Touch
 from widgets.view.text import plural, size_text
-
-if TYPE_CHECKING:
-    from widgets.player import StepPlayer
+from workbench.runtime.steps import Step
 
 _NOW, _FOUND, _VALID, _PASSED, _BATCH = "#E69F00", "#009E73", "#3b8ec4", "#8b949e", "#dfe3e8"
 _FILLS: Final = {
     "found": _FOUND, "valid": _VALID, "appended": _VALID, "invalid": DAMAGE, "passed": _PASSED,
 }  # fmt: skip
 _FATES: Final = {
-    "kept": "stays", "deletable": "goes", "gone": ".deleted", "removed": "removed",
-    "recovered": "recovered", "cut": "end cut",
+    "kept": "kept", "deletable": "deletable", "gone": ".deleted", "removed": "removed",
+    "recovered": "recovered", "cut": "end truncated",
 }  # fmt: skip
 _LEFT, _WIDE, _INCHES, _DPI = 0.105, 0.879, 10.0, 120
 _MOST_LABELS = 60
 
 
-def player_picture(player: "StepPlayer") -> bytes:
+class Played(Protocol):
+    """What a picture needs from a player of steps."""
+
+    at: Any
+    scenes: tuple[Scene, ...]
+    steps: tuple[Step, ...]
+    touches: tuple[Touch, ...]
+
+    @property
+    def title(self) -> str:
+        """What the steps do."""
+
+    @property
+    def about(self) -> str:
+        """The result, in a few words."""
+
+    @property
+    def step(self) -> Step | None:
+        """The step shown; None without steps."""
+
+
+def player_picture(player: Played) -> bytes:
     """Return a PNG of a player: title, segments, the stage with the step, and its words."""
     states = PlayerStates(player.scenes, player.steps, player.touches, player.at)
     has_strip, has_search = len(player.scenes) > 1, bool(states.probes)
@@ -55,7 +75,7 @@ def player_picture(player: "StepPlayer") -> bytes:
     return out.getvalue()
 
 
-def _head(figure: Figure, player: "StepPlayer", height: float) -> float:
+def _head(figure: Figure, player: Played, height: float) -> float:
     y = 1 - 0.17 / height
     title = figure.text(0.016, y, player.title, size=10.5, weight="bold", color=INK, va="center")
     width = title.get_window_extent().width / (_INCHES * _DPI)
@@ -74,7 +94,7 @@ def _bare(axes: Axes) -> None:
 
 
 def _strip(axes: Axes, states: PlayerStates) -> None:
-    """The segments, as wide as they are large, with what became of each."""
+    """Draw the segments, as wide as they are large, with each one's state."""
     _bare(axes)
     sizes = [max(1, scene.size) for scene in states.scenes]
     total, at = sum(sizes), 0
@@ -104,7 +124,7 @@ def _strip(axes: Axes, states: PlayerStates) -> None:
 
 
 def _stage(figure: Figure, states: PlayerStates, top: float, tall: float, height: float) -> None:
-    """Batches and what became of them, index entries, the search: on the bytes of the file."""
+    """Draw the batches with their states, index entries and the search, on the file's bytes."""
     scene = states.scenes[states.stage]
     axes = figure.add_axes((_LEFT, top - tall / height, _WIDE, tall / height))
     _bare(axes)
@@ -135,7 +155,7 @@ def _stage(figure: Figure, states: PlayerStates, top: float, tall: float, height
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
         at = (max(first, states.cut_from) + min(end, scene.size)) / 2
         if cut > (end - first) * 0.08:
-            axes.text(at, 1.1, f"{size_text(cut)} cut", size=7.5, color=DAMAGE, ha="center",
+            axes.text(at, 1.1, f"{size_text(cut)} truncated", size=7.5, color=DAMAGE, ha="center",
                       va="center", weight="bold", bbox=box)  # fmt: skip
     entries = states.entries
     entries = entries[(entries >= first) & (entries <= end)]
@@ -175,7 +195,7 @@ def _batches(axes: Axes, rows: npt.NDArray[Any], states: PlayerStates) -> None:
 
 
 def _search(axes: Axes, states: PlayerStates) -> None:
-    """Arcs from one compared entry to the next; numbers tell the order."""
+    """Draw arcs from one compared entry to the next, numbered in order."""
     before: int | None = None
     for number, (position, is_now) in enumerate(states.probes, 1):
         colour = _NOW if is_now else ACCENT
@@ -201,13 +221,13 @@ def _search(axes: Axes, states: PlayerStates) -> None:
 
 
 def _hop(before: float, position: float, depth: float) -> Path:
-    """A curve below the index, from one entry to another."""
+    """Return a curve below the index, from one entry to another."""
     points = [(before, 0.14), (before, -depth), (position, -depth), (position, 0.14)]
     return Path(points, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
 
 
 def _touched(axes: Axes, states: PlayerStates) -> None:
-    """A frame around what the step itself touched."""
+    """Draw a frame around the bytes that the step touched."""
     touch, role = states.touch, states.role
     if touch.position < 0 or touch.segment != states.stage or role == "cut":
         return
@@ -226,11 +246,11 @@ def _touched(axes: Axes, states: PlayerStates) -> None:
     )  # fmt: skip
 
 
-def _words(figure: Figure, player: "StepPlayer", top: float, height: float) -> None:
-    """Which step it is, and why it was taken."""
+def _words(figure: Figure, player: Played, top: float, height: float) -> None:
+    """Draw the step's kind and its reason."""
     y = top - 0.22 / height
     if player.step is None:
-        figure.text(0.016, y, "No step was told.", size=8.5, color=DIM, va="center")
+        figure.text(0.016, y, "No steps recorded.", size=8.5, color=DIM, va="center")
         return
     step = player.step
     place = f"step {player.at + 1:,} of {len(player.steps):,}"

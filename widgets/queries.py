@@ -1,4 +1,4 @@
-"""What each view of the explorer shows, as Python that gives it again."""
+"""Python code that gives what each view of the explorer shows."""
 
 import json
 from collections.abc import Sequence
@@ -15,25 +15,29 @@ def view_queries(
     batch: int | None = None,
     offsets: tuple[int, int] | None = None,
 ) -> dict[str, str]:
-    """Return the Python text of every view that has something to show.
+    """Return the Python code of every view that has something to show.
 
     Args:
-        paths: what was opened.
-        partition: the name by which the listing knows the partition.
-        topic: topic and number of the partition, when a scan can name it so.
-        segment: place of the segment in the partition.
-        batch: row of the batch in the segment's batch table.
-        offsets: offsets of the records, from the first to below the second.
+        paths: the opened paths.
+        partition: the partition's name in the listing.
+        topic: the partition's topic and number, if a scan can name it so.
+        segment: the segment's index in the partition.
+        batch: the batch's row in the segment's batch table.
+        offsets: the records' offsets: [first, second).
     """
     opened = json.dumps(paths[0] if len(paths) == 1 else list(paths))
-    start = f"{HEAD}\n\nlogs = wb.open_log_directory({opened})\n"
+    opened = f"logs = wb.open_log_directory({opened})\n"
+    start = f"{HEAD}\n\n{opened}"
     queries = {"directory": f"{start}logs"}
     if partition is None:
         return queries
-    start += f"partition = logs[{json.dumps(partition)}]\n"
+    chosen = f"partition = logs[{json.dumps(partition)}]\n"
+    start += chosen
     queries["segments"] = f"{start}partition.segments"
-    queries["findings"] = start.replace("partition =", "findings = logs.verify()\npartition =")
-    queries["findings"] += "[found for found in findings if found.path.startswith(partition.path)]"
+    queries["findings"] = (
+        f"import os\n\n{HEAD}\n\n{opened}findings = logs.verify()\n{chosen}"
+        "[each for each in findings if partition.path in (each.path, os.path.dirname(each.path))]"
+    )
     if segment is None:
         return queries
     start += f"segment = partition.segments[{segment}]\n"
@@ -47,7 +51,7 @@ def view_queries(
     if batch is not None:
         position = f"explain_batch(segment, segment.batches[{batch}].position)"
         queries["bytes"] = (
-            f"from workbench.inspection.fields import explain_batch\n{start}{position}"
+            f"from workbench.inspection.bytes.fields import explain_batch\n{start}{position}"
         )
     return queries
 
@@ -57,7 +61,7 @@ def _zipped(first: str, second: str) -> str:
 
 
 def _records(topic: tuple[str, int] | None, offsets: tuple[int, int] | None) -> str:
-    """A scan where it can say which records; else the records by row."""
+    """Return a scan if it can name the records, otherwise code that reads them by row."""
     if topic is None or offsets is None:
         return "next(segment.read(), None)"
     return (

@@ -9,13 +9,14 @@ from widgets.view.bytes import Place, places
 from widgets.view.packing import pack
 from widgets.view.records import Lens, record_row
 from widgets.view.segments import batch_columns, first_rows, index_columns, time_index_columns
-from workbench.inspection.batch_bytes import BatchBytes, read_batch
-from workbench.inspection.fields import explain_batch
+from workbench.inspection.bytes.batch_bytes import BatchBytes, read_batch
+from workbench.inspection.bytes.fields import explain_batch
 from workbench.inspection.findings import finding_of
 from workbench.inspection.partition import Partition
 from workbench.inspection.record_window import Record, RecordWindow
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import read_transactions
+from workbench.inspection.verify.log_pass import read_tail
 
 CHECKED_AT_ONCE = 16 << 20
 """Bytes: every CRC of a segment up to this size is checked when it is opened (some 20 ms), and the
@@ -25,16 +26,13 @@ FIRST_PAGE = 200
 """Records that travel with the segment, so that a saved notebook shows them without a kernel."""
 
 MOST_FOLLOWED = 2 << 30
-"""Bytes: in a larger partition the markers of transactions are not looked for (0.1 s for a GiB)."""
+"""Bytes: larger partitions are not searched for transaction markers (0.1 s per GiB)."""
 
-_STOPS = {0: "end", 1: "unfinished batch", 2: "bad size"}
-_TAIL_LOOKED_AT = 4096
-_OTHER_PROBLEM = 254
 _RECORD_GROUPS = ("record ", "message")
 
 
 class Tail(NamedTuple):
-    """What follows the last whole batch of a file: ``stop`` says what it is, "end" for nothing."""
+    """What follows the last complete batch: ``stop`` says what it is, "end" for nothing."""
 
     stop: str
     position: int
@@ -51,7 +49,7 @@ class Explained(NamedTuple):
 
 
 def explain(segment: Segment, position: int, size: int) -> Explained:
-    """Read a batch and name its bytes."""
+    """Read a batch and its fields."""
     fields = explain_batch(segment, position)
     on_disk = [each for each in fields if not each.is_decompressed]
     inside = [each for each in fields if each.is_decompressed]
@@ -60,14 +58,14 @@ def explain(segment: Segment, position: int, size: int) -> Explained:
 
 
 class SegmentView:
-    """What the explorer shows of a segment.
+    """The explorer's view of a segment.
 
     Attributes:
         segment: the segment.
         rows: its batch table.
         records: its records by row.
-        damaged: position of a batch → code of what a header scan cannot see.
-        words: code → words, for the codes in use.
+        damaged: position of a batch → code of damage that a header scan cannot see.
+        words: code → text, for the codes in use.
     """
 
     def __init__(self, partition: Partition, segment: Segment) -> None:
@@ -94,19 +92,15 @@ class SegmentView:
         return damaged
 
     def _find_tail(self) -> Tail:
-        stop = self.segment.batches.stop
-        size = max(self.segment.size, stop.position)
-        if size == stop.position:
-            return Tail("end", stop.position, size)
-        with open(self.segment.path, "rb") as file:
-            file.seek(stop.position)
-            rest = file.read(_TAIL_LOOKED_AT)
-        if rest and not any(rest):
-            return Tail("zeros", stop.position, size)
-        return Tail(_STOPS.get(stop.code, "bad size"), stop.position, size)
+        segment, end = self.segment, self.segment.batches.stop.position
+        tail = read_tail(segment.path, segment.base_offset, segment.batches)
+        if tail is None:
+            return Tail("end", end, end)
+        stop = "zeros" if tail.is_zeros else "unfinished batch" if tail.is_torn else "bad size"
+        return Tail(stop, end, end + tail.size)
 
     def row_of(self, position: int | None) -> int | None:
-        """Which row of the batch table starts at the position; None when none does."""
+        """Return the row of the batch that starts at the position; None if none does."""
         if position is None:
             return None
         row = int(np.searchsorted(self.rows["position"], position))
@@ -114,7 +108,7 @@ class SegmentView:
         return row if found else None
 
     def columns(self, partition: str, lens: Lens) -> dict[str, Any]:
-        """Everything the front end needs to draw the segment, and its first records."""
+        """Return everything the front end needs to draw the segment, and its first records."""
         segment, offset_index = self.segment, self.segment.offset_index
         time_index = segment.time_index
         entries, dropped = index_columns(
@@ -145,29 +139,28 @@ class SegmentView:
         }
 
     def fates(self) -> npt.NDArray[np.int8]:
-        """What became of each batch's transaction: codes of `workbench.inspection.transactions`.
+        """Return each transaction's outcome: codes of `workbench.inspection.transactions`.
 
-        Reads the markers of the whole partition, so the front end asks for it behind the picture
-        where that takes time.
+        Reads the markers of the whole partition, so the front end asks for it after it has drawn
+        the picture if that takes time.
         """
         if not self.rows["is_transactional"].any() or self.partition.size > MOST_FOLLOWED:
             return np.zeros(len(self.rows), np.int8)
         return read_transactions(self.partition).fates(self.rows)
 
     def _first_rows(self) -> npt.NDArray[np.int64]:
-        """Where each batch begins in the record list: int64[n + 1]."""
-        counts = np.where(self.rows["problem"] == 0, self.rows["record_count"], 0)
+        """Return each batch's first row in the record list: int64[n + 1]."""
+        counts = np.where(self.rows["problem"], 0, self.rows["record_count"])
         if (counts >= 0).all():
             return first_rows(counts)
-        # Wrappers of old formats do not tell how many records they hold; the window has looked.
+        # Wrappers of old formats do not store their number of records; the window has counted.
         rows = range(len(self.rows) + 1)
         return np.array([self.records.first_row(row) for row in rows], np.int64)
 
     def page(self, start: int, stop: int, lens: Lens) -> list[list[Any]]:
-        """Rows [start, stop) of the record list, cut to what there is.
+        """Return rows [start, stop) of the record list, as far as it has them.
 
-        A batch whose records turn out unreadable has rows that say so, so that every row keeps its
-        place.
+        A batch with unreadable records has rows that say so, so that every row keeps its number.
         """
         stop = min(stop, len(self.records))
         rows: list[list[Any] | None] = [None] * max(0, stop - start)
@@ -180,18 +173,18 @@ class SegmentView:
         return [row or self._lost(start + at) for at, row in enumerate(rows)]
 
     def _first(self, record: Record, start: int) -> int:
-        """The row of the first record that was read of a batch."""
+        """Return the row of the first record read from a batch."""
         return max(start, self.records.first_row(record.batch))
 
     def _lost(self, row: int) -> list[Any]:
-        """The row of a record that cannot be read."""
+        """Return the row of a record that cannot be read."""
         batch = self.records.batch_of(row)
-        code = self.damaged.get(int(self.rows["position"][batch]), _OTHER_PROBLEM)
-        text = self.words.get(code, "the batch cannot be read")
+        code = self.damaged.get(int(self.rows["position"][batch]))
+        text = "the batch cannot be read" if code is None else self.words[code]
         return ["", None, ["", "null"], ["", "null"], ["", "quiet"], batch, text]
 
     def offsets(self, batch: int | None, offset: int | None) -> tuple[int, int] | None:
-        """Offsets of the selected record, batch or whole segment: first, and below which."""
+        """Return the offsets [first, end) of the selected record, batch or whole segment."""
         if offset is not None:
             return offset, offset + 1
         rows = self.rows if batch is None else self.rows[batch : batch + 1]
@@ -201,7 +194,7 @@ class SegmentView:
         return (self.segment.base_offset if base < 0 else base), last + 1
 
     def explained(self, position: int) -> Explained:
-        """The bytes of the batch at a position with their fields; the last answer is kept."""
+        """Return the bytes of the batch at a position with their fields; cache the last answer."""
         if self._explained is None or self._explained.position != position:
             row = self.row_of(position)
             size = 0 if row is None else int(self.rows["size"][row])
@@ -209,7 +202,7 @@ class SegmentView:
         return self._explained
 
     def place_of(self, row: int) -> tuple[bool, int, int] | None:
-        """Where a record's bytes lie: whether in what is decompressed, from where, how many."""
+        """Return where a record's bytes are: in the decompressed bytes or not, start, and size."""
         if not 0 <= row < len(self.records):
             return None
         batch = self.records.batch_of(row)

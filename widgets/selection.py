@@ -1,9 +1,9 @@
-"""What is selected in the explorer, and how it travels to the browser.
+"""The explorer's selection, and its form in the browser.
 
 In Python a selection is a dict of numbers: ``{"partition": "orders-0", "segment": 0, "position":
 4096, "offset": 77}``: the partition's name, the base offset of the segment, where the batch starts
-in the file, and the record's offset; None for what is not selected. JavaScript cannot hold every
-64-bit number, so offsets travel as text.
+in the file, and the record's offset; None if not selected. JavaScript cannot hold every 64-bit
+number, so offsets are sent as text.
 """
 
 from typing import Any
@@ -19,35 +19,36 @@ _TEXTS = ("segment", "offset")
 
 
 def to_front(selection: dict[str, Any], _widget: object) -> dict[str, Any]:
-    """The selection as the front end holds it."""
+    """Return the selection as the front end holds it."""
     sent = NOTHING | selection
     return sent | {name: None if sent[name] is None else str(sent[name]) for name in _TEXTS}
 
 
 def from_front(selection: dict[str, Any], _widget: object) -> dict[str, Any]:
-    """The selection as Python holds it."""
+    """Return the selection as Python holds it."""
     got = NOTHING | selection
     return got | {name: None if got[name] is None else int(got[name]) for name in _TEXTS}
 
 
 def complete(selection: dict[str, Any], partitions: dict[str, Partition]) -> dict[str, Any]:
-    """Fill in what follows from the rest, and refuse what is not there.
+    """Complete a selection from its given fields; reject missing objects.
 
     A partition alone selects its first segment that holds anything; an offset alone finds segment
     and batch; a position inside a batch becomes the batch's own.
 
     Raises:
-        ValueError: a name nobody knows, no such partition or segment, or nothing at the position.
+        ValueError: an unknown name, no such partition or segment, or nothing at the position.
     """
     unknown = sorted(set(selection) - set(NOTHING))
     if unknown:
-        raise ValueError(f"a selection has no {', '.join(unknown)}; it has {', '.join(NOTHING)}")
+        known = ", ".join(NOTHING)
+        raise ValueError(f"unknown selection field {', '.join(unknown)} (known: {known})")
     wanted = NOTHING | selection
     name = wanted["partition"]
     if name is None:
         return dict(NOTHING)
     if name not in partitions:
-        raise ValueError(f"there is no partition {name!r}")
+        raise ValueError(f"unknown partition {name!r}")
     segment = _segment_of(partitions[name], wanted["segment"], wanted["offset"])
     if segment is None:
         return NOTHING | {"partition": name}
@@ -55,7 +56,7 @@ def complete(selection: dict[str, Any], partitions: dict[str, Partition]) -> dic
     if wanted["position"] is None and wanted["offset"] is not None:
         row = segment.batches.find_offset(wanted["offset"])
         if row == len(segment.batches):
-            raise ValueError(f"{name} holds no record at or after offset {wanted['offset']}")
+            raise ValueError(f"{name} has no record at or after offset {wanted['offset']}")
         wanted["position"] = int(segment.batches.rows["position"][row])
     elif wanted["position"] is not None:
         wanted["position"] = _batch_start(segment, int(wanted["position"]))
@@ -63,7 +64,7 @@ def complete(selection: dict[str, Any], partitions: dict[str, Partition]) -> dic
 
 
 def segment_with_base(partition: Partition, base_offset: int | None) -> Segment | None:
-    """The segment of that base offset; None when there is none."""
+    """Return the segment with that base offset; None if there is none."""
     return next((each for each in partition.segments if each.base_offset == base_offset), None)
 
 
@@ -83,7 +84,7 @@ def _segment_of(partition: Partition, base: int | None, offset: int | None) -> S
 
 
 def _batch_start(segment: Segment, position: int) -> int:
-    """Where the batch starts that covers the position."""
+    """Return the start of the batch that covers the position."""
     starts = segment.batches.rows["position"]
     row = int(np.searchsorted(starts, position, side="right")) - 1
     if row < 0 or position >= starts[row] + segment.batches.rows["size"][row]:

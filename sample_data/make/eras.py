@@ -37,9 +37,9 @@ class Era:
     """A few days of the shop as a broker of one version would have written them.
 
     Args:
-        version: of the broker and the clients.
+        version: the version of the broker and the clients.
         working: a folder for the broker.
-        seed: of the contents.
+        seed: the seed of the contents.
     """
 
     def __init__(self, version: str, working: Path, seed: int) -> None:

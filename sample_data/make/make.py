@@ -2,7 +2,7 @@
 
 Starts real brokers from their Maven artifacts on 127.0.0.1 and lets real clients write. Needs java,
 javac and mvn; the whole takes some minutes on two cores. Contents follow the seed; wall-clock
-times, topic ids, producer ids and where the broker cuts its segments do not repeat.
+times, topic ids, producer ids and where the broker rolls its segments do not repeat.
 """
 
 import argparse

@@ -47,7 +47,7 @@ DAILY_WEIGHTS = (10, 9, 10, 12, 30)  # Monday to Black Friday
 
 @dataclass
 class Customer:
-    """One customer as `customers` tells it; changes over the week."""
+    """One customer as in the topic `customers`; changes over the week."""
 
     customer_id: str
     name: str

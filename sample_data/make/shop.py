@@ -91,7 +91,7 @@ def make_shop(working: Path, seed: int) -> Path:
             if is_first:
                 for name, partitions, settings in TOPICS:
                     client.call("topic", name, partitions, settings=settings)
-            if is_last:  # what Friday changes stays dirty
+            if is_last:  # Friday's changes remain dirty
                 client.call("config", "customers", settings={"min.cleanable.dirty.ratio": "1.0"})
             for name, settings in PRODUCERS.items():
                 common = {"client.id": name, "transaction.timeout.ms": "900000"}

@@ -8,14 +8,13 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+from workbench.config.log_config import LogConfig
 from workbench.layout.attributes import CODEC_NAMES
-from workbench.log.append_origin import AppendOrigin
-from workbench.log.config import LogConfig
-from workbench.log.record_rules import rules_of
-from workbench.log.validator import LogValidator
-from workbench.record.builder import RecordsBuilder
+from workbench.log.append.append_origin import AppendOrigin
+from workbench.log.append.validator import LogValidator, rules_of
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.validation import check_batches
+from workbench.record.writing.builder import RecordsBuilder
+from workbench.record.writing.validation import check_batches
 
 NOW = 1_700_000_000_000
 ROUNDS = 5

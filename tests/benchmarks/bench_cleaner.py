@@ -23,10 +23,10 @@ from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.map_building import MapBuilder
 from workbench.cleaner.offset_map import OffsetMap
 from workbench.cleaner.statistics import CleanerStats
-from workbench.log.clock import ManualClock
-from workbench.log.config import LogConfig
+from workbench.config.log_config import LogConfig
 from workbench.log.log import Log
-from workbench.log.scheduler import ManualScheduler
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
 
 RECORD: Final = 107  # bytes
 RECORDS_A_KEY: Final = 5

@@ -14,9 +14,9 @@ from isal import isal_zlib
 
 from workbench.layout.attributes import CODEC_NAMES, GZIP, LZ4, SNAPPY, ZSTD
 from workbench.layout.lz4_frame import STORED_BIT
-from workbench.record import xerial_snappy
-from workbench.record.arena import Arena
-from workbench.record.compression import compress, decompress_into
+from workbench.record.codecs import xerial_snappy
+from workbench.record.codecs.compression import compress, decompress_into
+from workbench.record.reading.arena import Arena
 
 ROUNDS = 15
 BATCHES = 64

@@ -18,11 +18,11 @@ from tests.benchmarks.measure import (
     peer,
     table,
 )
+from workbench.file_system.source import FileSource
 from workbench.inspection.listing import list_log_directories
-from workbench.loaders.scan import Scan
+from workbench.loaders.scan.scan import Scan
 from workbench.record.buffers import BufferPool
-from workbench.record.source import FileSource
-from workbench.record.windows import BatchWindows
+from workbench.record.reading.windows import BatchWindows
 
 SIZE = 96 << 20
 COLUMNS = ("offset", "timestamp", "key", "value")

@@ -20,21 +20,22 @@ from typing import Final
 import numpy as np
 
 from tests.benchmarks.measure import FOLDER, Timing, best_of, generated, in_turn, peer, table
+from workbench.config.log_config import LogConfig
+from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.file_system.local import LOCAL
 from workbench.files.names import TopicPartition
-from workbench.log.clock import ManualClock, SystemClock
-from workbench.log.config import LogConfig
 from workbench.log.context import LogContext
-from workbench.log.failures import LogDirFailures
 from workbench.log.leader_epoch_cache import LeaderEpochCache
+from workbench.log.loading.segment_recovery import recover_segment
 from workbench.log.log import Log
-from workbench.log.producer_state import ProducerStateConfig, ProducerStateManager
-from workbench.log.scheduler import ManualScheduler
-from workbench.log.segment import LogSegment
-from workbench.log.segment_recovery import recover_segment
+from workbench.log.producers.state import ProducerStateManager
+from workbench.log.segments.segment import LogSegment
 from workbench.record.buffers import BufferPool
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.reader import KEYS, VALUES, RecordReader
+from workbench.record.reading.reader import KEYS, VALUES, RecordReader
+from workbench.runtime.clock import ManualClock, SystemClock
+from workbench.runtime.failures import LogDirFailures
+from workbench.runtime.scheduler import ManualScheduler
 
 BATCH_SIZE: Final = 16_384  # bytes
 BATCHES: Final = 20_000

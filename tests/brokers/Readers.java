@@ -33,7 +33,9 @@ public final class Readers {
         for (String topic : topics) {
             Map<String, String> config = new HashMap<>();
             for (String pair : topic.split(":")[1].split(";")) config.put(pair.split("=")[0], pair.split("=")[1]);
-            made.add(new NewTopic(topic.split(":")[0], 1, (short) 1).configs(config));
+            String[] name = topic.split(":")[0].split("/");
+            int partitions = name.length == 1 ? 1 : Integer.parseInt(name[1]);
+            made.add(new NewTopic(name[0], partitions, (short) 1).configs(config));
         }
         try (AdminClient admin = AdminClient.create(p)) {
             admin.createTopics(made).all().get();

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from tests.brokers.written import TOPICS, Expected, Writer, open_manager
-from workbench.log.clock import ManualClock
+from workbench.runtime.clock import ManualClock
 
 
 def main(data: Path, state: Path) -> None:

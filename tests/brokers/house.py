@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tests.brokers.written import START, TOPICS, Expected, Sent, Writer
 from tests.kafka_broker import Broker, compile_java, dump_log_segments, parse_version, run_java
-from workbench.log.clock import ManualClock
+from workbench.runtime.clock import ManualClock
 
 COMPLAINT = re.compile(
     r"\b(WARN|ERROR|FATAL)\b.*(log|index|snapshot|segment|checkpoint|recover|corrupt)",

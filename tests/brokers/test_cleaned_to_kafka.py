@@ -9,7 +9,7 @@ from tests.brokers.house import House, assert_indexes_sane, end_for
 from tests.brokers.written import Sent, open_manager, write_all
 from tests.kafka_broker import parse_version
 from workbench.cleaner.cleaner import clean_log
-from workbench.cleaner.log_to_clean import log_to_clean
+from workbench.cleaner.schedule.log_to_clean import log_to_clean
 from workbench.log.log import Log
 
 DAY = 86_400_000  # delete.retention.ms

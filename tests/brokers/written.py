@@ -8,12 +8,12 @@ from random import Random
 from typing import Any, Final
 
 from workbench.files.names import TopicPartition
-from workbench.log.append_origin import AppendOrigin
-from workbench.log.clock import ManualClock
+from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
-from workbench.log.scheduler import ManualScheduler
 from workbench.log_manager.manager import LogManager
-from workbench.record.builder import RecordsBuilder, end_transaction_marker
+from workbench.record.writing.builder import RecordsBuilder, end_transaction_marker
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
 
 HOUR_MS: Final = 3_600_000
 START: Final = time.time_ns() // 1_000_000 - HOUR_MS  # a broker forgets producers after a day

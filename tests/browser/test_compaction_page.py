@@ -120,7 +120,7 @@ def test_records_of_a_large_log_are_zoomed_into(page: Page, show: Show, tmp_path
     page.get_by_role("button", name="batch rebuilt").click()
     until(page, lambda: kind(player) == "batch rebuilt")
     rows = page.locator(".klw-mapbox:not([hidden]) .klw-row[data-row]:visible")
-    expect(rows.first).to_contain_text("goes")
+    expect(rows.first).to_contain_text("dropped")
     box = page.get_by_label("Go to the next step of a key or an offset")
     box.fill("5,000")
     box.press("Enter")

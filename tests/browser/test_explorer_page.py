@@ -231,7 +231,7 @@ def test_without_a_kernel_the_first_records_are_there_and_the_silence_is_said(
     assert len(shown_rows(page)) > 5
     page.get_by_role("tab", name="Bytes").click()
     click_batch(page, 0.5)
-    expect(page.get_by_role("status")).to_contain_text("does not answer", timeout=15_000)
+    expect(page.get_by_role("status")).to_contain_text("does not respond", timeout=15_000)
 
 
 def test_leaving_takes_every_listener_away(page: Page, show: Show, logs: wb.LogDirectory) -> None:

@@ -10,7 +10,7 @@ import workbench as wb
 from tests.browser.bridge import Show
 from tests.browser.pages import STATS, colours, settled, until
 from widgets import LookupPlayer, RecoveryPlayer, StepPlayer
-from workbench.log.steps import Step
+from workbench.runtime.steps import Step
 
 pytestmark = pytest.mark.browser
 
@@ -33,7 +33,7 @@ def test_the_buttons_step_and_the_kernel_follows(page: Page, show: Show) -> None
     player = LookupPlayer(SHOP / "orders-0", offset=1234)
     show(player)
     now = page.locator(".klw-now")
-    expect(now).to_contain_text("Offset 907 is below 1234", ignore_case=True)
+    expect(now).to_contain_text("Offset 907 (stored as 4) is below 1234", ignore_case=True)
     expect(page.get_by_role("button", name="Step back")).to_be_disabled()
     page.get_by_role("button", name="Next step").click()
     until(page, lambda: player.at == 1)

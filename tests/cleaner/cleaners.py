@@ -5,16 +5,16 @@ from typing import Any
 
 from tests.cleaner.cleaning import Cleanable
 from tests.log.logs import NOW
-from workbench.cleaner.log_cleaner import LogCleaner
+from workbench.cleaner.schedule.log_cleaner import LogCleaner
+from workbench.config.broker_config import BrokerConfig
 from workbench.file_system.local import LOCAL
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import CLEANER_OFFSETS, TopicPartition
-from workbench.log.broker_config import BrokerConfig
-from workbench.log.clock import ManualClock
-from workbench.log.failures import LogDirFailures
 from workbench.log.log import Log
-from workbench.log.offset_checkpoint_file import OffsetCheckpointFile
-from workbench.log.scheduler import Scheduler
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.failures import LogDirFailures
+from workbench.runtime.offset_checkpoint_file import OffsetCheckpointFile
+from workbench.runtime.scheduler import Scheduler
 
 
 class CleanedLogs:

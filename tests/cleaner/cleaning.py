@@ -6,8 +6,8 @@ from typing import Any
 from tests.log.logs import NOW, LogHome, end_transaction
 from workbench.cleaner.cleaner import Cleaning, clean_log
 from workbench.cleaner.config import CleanerConfig
-from workbench.cleaner.log_to_clean import log_to_clean
 from workbench.cleaner.offset_map import ENTRY_SIZE, OffsetMap
+from workbench.cleaner.schedule.log_to_clean import log_to_clean
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
 

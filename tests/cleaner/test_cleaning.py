@@ -11,8 +11,8 @@ from tests.log.logs import NOW, bases
 from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.decisions import Keeping, Reason, Verdict
 from workbench.cleaner.grouping import group_segments
+from workbench.config.log_config import LogConfig
 from workbench.errors import CleaningAbortedError
-from workbench.log.config import LogConfig
 from workbench.record.memory_records import MemoryRecords
 
 

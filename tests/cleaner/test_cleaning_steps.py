@@ -8,8 +8,8 @@ from tests.cleaner.cleaning import DAY, LATER, Cleanable, map_of
 from tests.log.logs import NOW
 from workbench.cleaner.cleaner import Cleaning, plan_cleaning
 from workbench.cleaner.cleaning_steps import tell_choice
-from workbench.cleaner.log_to_clean import log_to_clean
-from workbench.log.steps import BatchOutline, Outline, Step, wants_details, wants_records
+from workbench.cleaner.schedule.log_to_clean import log_to_clean
+from workbench.runtime.steps import BatchOutline, Outline, Step, wants_details, wants_records
 
 VERDICTS = {1: "batch copied", 2: "batch rebuilt", 3: "batch emptied", 4: "batch removed"}
 
@@ -75,8 +75,8 @@ def test_each_key_that_is_mapped_is_told_with_what_it_takes_the_place_of(log: Cl
     ]
     assert mapped == [(0, None), (1, None), (2, 0), (3, None), (7, None), (9, 1)]
     skipped = [step.reason for step in of_kind(steps, "batch not mapped")]
-    assert skipped == ["its transaction was aborted", "it ends a transaction",
-                       "it ends a transaction"]  # fmt: skip
+    assert skipped == ["the batch's transaction was aborted", "the batch ends a transaction",
+                       "the batch ends a transaction"]  # fmt: skip
 
 
 def test_the_round_is_told_from_its_map_to_its_end(log: Cleanable) -> None:
@@ -144,7 +144,7 @@ def test_why_a_log_is_chosen_or_waits_is_told(log: Cleanable) -> None:
 
     dirty = choice(None, NOW)
     assert dirty.kind == "log chosen"
-    assert dirty.reason == "its dirty ratio 1.00 is above min.cleanable.dirty.ratio 0.5"
+    assert dirty.reason == "the log's dirty ratio 1.00 is above min.cleanable.dirty.ratio 0.5"
     assert (dirty.numbers["first_dirty_offset"], dirty.numbers["bound"]) == (0, "high watermark")
     assert choice(7, LATER).reason.endswith("is not above min.cleanable.dirty.ratio 0.5")
     nothing = choice(10, NOW)

@@ -10,14 +10,14 @@ import pytest
 from tests.cleaner.cleaners import CleanedLogs, partition
 from tests.cleaner.cleaning import Cleanable
 from tests.log.logs import NOW, bases
-from workbench.cleaner.cleaner_thread import CleanedLog
 from workbench.cleaner.config import CleanerConfig
-from workbench.cleaner.manager import IN_PROGRESS
-from workbench.cleaner.throttler import CHECK_INTERVAL_MS
+from workbench.cleaner.schedule.cleaner_thread import CleanedLog
+from workbench.cleaner.schedule.manager import IN_PROGRESS
+from workbench.cleaner.schedule.throttler import CHECK_INTERVAL_MS
 from workbench.errors import ConfigError
-from workbench.log.clock import ManualClock
-from workbench.log.scheduler import ManualScheduler
 from workbench.record.memory_records import MemoryRecords
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
 
 ONE, TWO = partition("orders-1"), partition("orders-2")
 BACKOFF = 15_000
@@ -325,7 +325,7 @@ def test_threads_may_be_halved_and_doubled(tmp_path: Path) -> None:
     for threads in (6, 3, 1, 2, 4):
         cleaner.reconfigure({"log.cleaner.threads": str(threads)})
         assert len(cleaner.threads) == cleaner.config.log_cleaner_threads == threads
-    with pytest.raises(ConfigError, match="1 is not from half to double the 4"):
+    with pytest.raises(ConfigError, match="found 1, expected half to double of the current 4"):
         cleaner.reconfigure({"log.cleaner.threads": 1})
 
 
@@ -335,7 +335,10 @@ def test_threads_may_be_halved_and_doubled(tmp_path: Path) -> None:
         ({"log.cleaner.enable": False}, "cannot be changed"),
         ({"log.retention.ms": 5}, "cannot be changed"),
         ({"log.cleaner.backoff.ms": -1}, "-1 is not"),
-        ({"log.cleaner.dedupe.buffer.size": 1 << 20}, "not more than 1 MiB for each of 2 threads"),
+        (
+            {"log.cleaner.dedupe.buffer.size": 1 << 20},
+            "expected more than 1 MiB for each of 2 threads",
+        ),
         ({"log.cleaner.io.buffer.size": "many"}, "many"),
     ],
 )
@@ -394,6 +397,10 @@ def test_metrics_tell_of_the_last_round(logs: CleanedLogs) -> None:
     assert metrics["max-dirty-percent"] == 100
     assert metrics["max-buffer-utilization-percent"] == 0
     assert metrics["DeadThreadCount"] == 0
+    (summary,) = logs.cleaner.last_summaries
+    end = found.stats.end_offset
+    assert f"thread 0 cleaned log orders-1 (dirty section = [0, {end}])" in summary
+    assert "50.0% size reduction" in summary
 
 
 # On threads

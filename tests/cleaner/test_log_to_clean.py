@@ -6,7 +6,7 @@ import pytest
 
 from tests.cleaner.cleaning import Cleanable
 from tests.log.logs import NOW
-from workbench.cleaner.log_to_clean import (
+from workbench.cleaner.schedule.log_to_clean import (
     ACTIVE_SEGMENT,
     FIRST_UNSTABLE,
     HIGH_WATERMARK,
@@ -17,7 +17,7 @@ from workbench.cleaner.log_to_clean import (
     log_to_clean,
     max_compaction_delay,
 )
-from workbench.log.config import LogConfig
+from workbench.config.log_config import LogConfig
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
 

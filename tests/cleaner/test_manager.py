@@ -8,12 +8,12 @@ import pytest
 
 from tests.cleaner.cleaners import CleanedLogs, partition
 from tests.log.logs import NOW
-from workbench.cleaner.log_to_clean import LogToClean
-from workbench.cleaner.manager import ABORTED, IN_PROGRESS, CleaningState, paused
+from workbench.cleaner.schedule.log_to_clean import LogToClean
+from workbench.cleaner.schedule.manager import ABORTED, IN_PROGRESS, CleaningState, paused
 from workbench.cleaner.statistics import PreCleanStats
+from workbench.config.log_config import LogConfig
 from workbench.errors import CleaningAbortedError
 from workbench.files.names import TopicPartition
-from workbench.log.config import LogConfig
 
 ONE, TWO, THREE = (partition(f"orders-{number}") for number in (1, 2, 3))
 HOUR = 3_600_000

@@ -10,8 +10,9 @@ from tests.cleaner.cleaning import Cleanable
 from workbench.kernels.dispatch import COMPILED
 from workbench.layout.attributes import CODEC_NAMES, ZSTD
 from workbench.log.log import Log
-from workbench.record import compression, retaining
-from workbench.record.libraries import compiled_encoder
+from workbench.record.codecs import compression
+from workbench.record.codecs.libraries import compiled_encoder
+from workbench.record.compaction import retaining
 from workbench.record.memory_records import MemoryRecords
 
 NOW = 1_700_000_000_000

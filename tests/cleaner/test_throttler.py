@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from workbench.cleaner.throttler import Throttler
+from workbench.cleaner.schedule.throttler import Throttler
 
 MS = 1_000_000  # ns
 

@@ -77,7 +77,9 @@ def assert_same_cleanings(case: Case, into: Path) -> list[str]:
     for number, line in enumerate(case.script):
         for mine in ours.step(number, line):
             its = next(theirs)
-            assert _comparable(mine, case) == _comparable(its, case), f"{case.seed}: {line}"
+            assert _comparable(mine, case) == _comparable(its, case), (
+                f"{case.seed}: {line}: {mine} | {its}"
+            )
             told.append(its)
             if ENDED.match(its):
                 return told

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import crc32c
 
-from workbench.record.compression import decompress
+from workbench.record.codecs.compression import decompress
 
 OLDEST: Final = 1_000_000_000  # s; files of a case that the cleaners were given
 NEWEST: Final = 1_100_000_000

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.program import run
 from tests.golden.cases import Case
 from tests.golden.compaction import compactions_of, offsets_in
-from tests.log_manager.test_predict import snapshot
+from tests.trees import snapshot
 from workbench.files.names import CLEAN_SHUTDOWN
 
 Golden = Callable[[str], Case]
@@ -75,7 +75,7 @@ def test_without_topics_the_compacted_logs_are_cleaned(tmp_path: Path) -> None:
     assert cleaned == ["customers-0", "customers-1"]
     idle = next(log for log in done["logs"] if log["partition"] == "__consumer_offsets-1")
     assert idle["clean_offset"] is None
-    assert "the active segment is at 0" in idle["problem"]
+    assert "stops at offset 0 (active segment)" in idle["problem"]
 
 
 def test_target_and_topic_must_make_sense(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.cli.program import run
 from tests.golden.cases import Case
 from workbench.files.meta_properties import MetaProperties
-from workbench.inspection.fields import explain_batch
+from workbench.inspection.bytes.fields import explain_batch
 from workbench.log_directory import open_log_directory
 
 Golden = Callable[[str], Case]
@@ -49,14 +49,22 @@ def test_a_partition_says_its_offsets_segments_and_transactions(directory: Path)
 
 def test_a_segment_says_its_batches_and_index_entries(directory: Path) -> None:
     segment = open_log_directory(directory)["txn-a-0"].segments[1]
-    base = str(segment.base_offset)
-    told = run("describe", directory, "-p", "txn-a-0", "--segment", base, "--json").json
+    base = segment.base_offset
+    told = run("describe", directory, "-p", "txn-a-0", "--segment", str(base), "--json").json
     assert told["path"] == segment.path
     assert [b["position"] for b in told["batch_table"]] == segment.batches.column(
         "position"
     ).tolist()
     assert segment.offset_index is not None
-    assert told["offset_index"] == [entry._asdict() for entry in segment.offset_index]
+    assert told["offset_index"] == [
+        {"offset": offset, "relative_offset": offset - base, "position": position}
+        for offset, position in segment.offset_index
+    ]
+    assert segment.time_index is not None
+    assert told["time_index"] == [
+        {"timestamp": timestamp, "offset": offset, "relative_offset": offset - base}
+        for timestamp, offset in segment.time_index
+    ]
     by_file = run("describe", segment.path, "--json").json
     assert by_file["batch_table"] == told["batch_table"]
     assert by_file["base_offset"] == segment.base_offset
@@ -108,7 +116,7 @@ def test_text_of_everything_is_printed(directory: Path) -> None:
 def test_a_segment_that_is_not_there_names_those_that_are(directory: Path) -> None:
     outcome = run("describe", directory, "-p", "txn-a-0", "--segment", "2")
     assert outcome.code == 3
-    assert "there is no segment 2: txn-a-0 has " in outcome.err
+    assert "unknown segment 2: txn-a-0 has " in outcome.err
     assert run("describe", directory, "--segment", "0").code == 3
 
 

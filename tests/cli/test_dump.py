@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.program import run
 from tests.golden.cases import Case, Isolation
+from tests.naive import Record, batch
 from workbench.loaders.schemas import BATCHES
 from workbench.log_directory import open_log_directory
 
@@ -264,3 +265,22 @@ def test_batches_below_the_log_start_offset_come_without_their_records(golden: G
     assert min(each["offset"] for each in lines if "offset" in each) == start
     chosen = run("dump", path.parent, "-p", "x-idem-0", "--offsets", f"{start}:", "--batches").lines
     assert all(each.get("last_offset", start) >= start for each in chosen)
+
+
+def test_huge_values_come_as_one_line_each(tmp_path: Path) -> None:
+    huge = bytes(range(256)) * 8192
+    values = [b"small", huge, None, b"", huge + b"!"]
+    records = [
+        Record(at, 5, b'"value":""', value, ((b'"value":""', value),))
+        for at, value in enumerate(values)
+    ]
+    (tmp_path / "orders-0").mkdir()
+    (tmp_path / "orders-0" / f"{0:020}.log").write_bytes(batch(records))
+    lines = run("dump", tmp_path, "--json").lines
+    assert [line["value"] for line in lines] == [
+        None if value is None else value.hex() for value in values
+    ]
+    assert {line["key"] for line in lines} == {b'"value":""'.hex()}
+    assert [line["headers"] for line in lines] == [
+        [['"value":""', None if value is None else value.hex()]] for value in values
+    ]

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from tests.cli.program import run
-from tests.log_manager.test_predict import snapshot
+from tests.trees import snapshot
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SHOP = SAMPLES / "shop-4.3.1"
@@ -13,7 +13,7 @@ def test_each_rule_is_told_with_its_verdict() -> None:
     outcome = run("explain", SHOP, "-p", "customers-0", *NOW)
     assert outcome.code == 0
     lines = outcome.out.splitlines()
-    assert lines[0].startswith("customers-0, compaction: it is not cleaned: ")
+    assert lines[0].startswith("customers-0, compaction: the log is not cleaned: ")
     (ratio,) = [line for line in lines if line.startswith("min.cleanable.dirty.ratio")]
     assert ratio.split()[1] == "blocks"
     assert "LogCleanerManager.grabFilthiestCompactedLog" in ratio
@@ -24,11 +24,11 @@ def test_each_rule_is_told_with_its_verdict() -> None:
 def test_settings_count_and_one_side_can_be_asked_for() -> None:
     options = ("-p", "customers-0", *NOW, "--set", "min.cleanable.dirty.ratio=0.5", "--cleaning")
     outcome = run("explain", SHOP, *options)
-    assert "it is cleaned next, of 2 logs" in outcome.out
+    assert "the log is cleaned first of 2 logs" in outcome.out
     assert "deletion" not in outcome.out
     retention = run("explain", SHOP, "-p", "orders-0", *NOW, "--retention", "--json").json
     assert retention[0]["cleaning"] is None
-    assert retention[0]["retention"]["conclusion"].startswith("4 of 4 segments go")
+    assert retention[0]["retention"]["conclusion"].startswith("retention deletes 4 of 4 segments")
 
 
 def test_json_holds_every_row() -> None:
@@ -57,7 +57,7 @@ def test_the_clusters_own_log_is_left_out_unless_it_is_named() -> None:
     )
     outcome = run("explain", SAMPLES / "era-3.9.1", *NOW, "-t", "__cluster_metadata")
     assert outcome.code == 1
-    assert "KRaft keeps it itself" in outcome.out
+    assert "KRaft manages it" in outcome.out
 
 
 def test_arguments_without_a_meaning_fail() -> None:

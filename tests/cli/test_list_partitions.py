@@ -21,6 +21,7 @@ KEYS = {
     "unknown",
     "modified",
     "path",
+    "not_read",
 }
 
 
@@ -75,6 +76,7 @@ def test_text_has_a_row_a_partition_and_a_line_of_totals(golden: Golden) -> None
 def test_unknown_files_are_told(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("remember")
     (tmp_path / "photos").mkdir()
+    (tmp_path / "meta.properties").write_text("version=1\n")
     listed = run("ls", tmp_path, "--json").json
     assert listed["unknown_files"] == [str(tmp_path / "notes.txt")]
     assert listed["unknown_folders"] == [str(tmp_path / "photos")]

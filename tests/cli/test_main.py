@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from tests.golden.cases import Case
 from workbench.cli.main import COMMANDS, main
 
 Golden = Callable[[str], Case]
+SAMPLES = Path(__file__).parents[2] / "sample_data"
 
 
 def test_help_names_every_command_and_every_exit_code() -> None:
@@ -47,7 +49,7 @@ def test_an_unknown_topic_gets_the_nearest_name(golden: Golden) -> None:
     directory = golden("4.2.0-txn").directory("data")
     outcome = run("dump", directory, "--topic", "txn-sorce")
     assert outcome.code == 3
-    assert outcome.err.endswith("there is no topic txn-sorce; did you mean txn-source?\n")
+    assert outcome.err.endswith("unknown topic txn-sorce; did you mean txn-source?\n")
     assert len(outcome.err.splitlines()) == 1
 
 
@@ -123,3 +125,69 @@ def test_every_failure_is_one_line(golden: Golden) -> None:
         assert outcome.out == ""
         assert len(outcome.err.splitlines()) == 1
         assert outcome.err.startswith("kafka-workbench: ")
+
+
+PIPED = (
+    ["verify", "damaged"],
+    ["predict", "--quick", "damaged"],
+    ["describe", "shop-4.3.1", "-p", "orders-0"],
+    ["plan", "shop-4.3.1", "-t", "customers", "--records"],
+    ["ls", "shop-4.3.1"],
+    ["doctor"],
+    ["dump", "shop-4.3.1"],
+    ["--help"],
+    ["verify", "--help"],
+)
+
+
+@pytest.mark.parametrize("arguments", PIPED, ids=" ".join)
+def test_a_reader_that_stopped_reading_gives_141(arguments: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    shown = subprocess.run(
+        [sys.executable, "-m", "workbench.cli.main", *arguments],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        cwd=SAMPLES,
+        env={**os.environ, "PYTHONPATH": str(SAMPLES.parent)},
+        check=False,
+    )
+    os.close(writing)
+    assert shown.returncode == 141
+    assert shown.stderr == b""
+
+
+def test_a_closed_stderr_is_no_traceback(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    program = [sys.executable, "-m", "workbench.cli.main", "ls", str(tmp_path / "nowhere")]
+    shown = subprocess.run(program, stdout=subprocess.PIPE, stderr=writing, check=False)
+    os.close(writing)
+    assert shown.returncode == 141
+    assert shown.stdout == b""
+
+
+def test_help_shows_no_marks_of_its_own_format() -> None:
+    for name in COMMANDS:
+        shown = run(name, "--help").out
+        assert "\\b" not in shown
+        assert "\b" not in shown
+
+
+JOBS = (
+    "topic-profile",
+    "compaction-savings",
+    "cluster-verify",
+    "rescue-to-parquet",
+    "replica-diff",
+)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [*((name,) for name in COMMANDS if name != "spark"), *(("spark", job) for job in JOBS)],
+)
+def test_every_command_says_its_exit_codes(command: tuple[str, ...]) -> None:
+    shown = " ".join(run(*command, "--help").out.split())
+    assert "Exit codes: 0 " in shown
+    assert "Every command exits with 3 if " in shown

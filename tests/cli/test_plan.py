@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from tests.cli.program import run
-from tests.log_manager.test_predict import snapshot
+from tests.trees import snapshot
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 ONE = ("-p", "customers-0", "--now", "2026-01-01")
@@ -12,11 +12,11 @@ def test_reasons_are_counted_and_nothing_is_written() -> None:
     outcome = run("plan", SHOP, *ONE, "--why", "1000", "--why", "1526", "--keys", "2")
     assert outcome.code == 0
     lines = outcome.out.splitlines()
-    assert lines[0] == "customers-0: 174,064 bytes become 44,521; 612 of 822 records go"
+    assert lines[0] == "customers-0: 174,064 bytes become 44,521; 612 of 822 records are dropped"
     (dropped,) = [line.split() for line in lines if " dropped  " in line and "bytes" not in line]
     assert dropped[:3] == ["1", "dropped", "612"]
-    assert "offset 1000: round 1: dropped: a record of the same key is behind it" in outcome.out
-    assert "offset 1526: it is not among the records that are cleaned" in outcome.out
+    assert "offset 1000: round 1: dropped: a later record has the same key" in outcome.out
+    assert "offset 1526: no record at this offset is cleaned" in outcome.out
     assert any(line.startswith("C-10056 ") for line in lines)
     assert snapshot(SHOP) == before
 

@@ -22,9 +22,6 @@ def data_(tmp_path: Path) -> Path:
             log = manager.get_or_create_log(f"orders-{number}")
             for _ in range(4):
                 log.append(records(3))
-    for folder in path.glob("orders-*"):
-        text = "version: 0\ntopic_id: AAECAwQFRgeICQoLDA0ODw"
-        (folder / "partition.metadata").write_text(text)
     return path
 
 
@@ -40,7 +37,7 @@ def test_changes_give_code_1_and_are_told(data: Path) -> None:
         file.write(b"\0" * 77)
     outcome = run("predict", data)
     assert outcome.code == 1
-    assert "77 bytes are cut" in outcome.out
+    assert "77 bytes are truncated" in outcome.out
     assert outcome.out.splitlines()[-1] == "the broker starts: 2 recovers"
 
 
@@ -51,8 +48,8 @@ def test_damage_that_goes_unnoticed_gives_code_1(data: Path) -> None:
     path.write_bytes(content)
     outcome = run("predict", data)
     assert outcome.code == 1
-    assert "not noticed: a read_uncommitted consumer fails at offset 9" in outcome.out
-    assert "damage in 1 log goes unnoticed" in outcome.out
+    assert "not detected: a read_uncommitted consumer fails at offset 9" in outcome.out
+    assert "damage in 1 log is not detected" in outcome.out
     assert run("predict", data, "--quick").code == 0
 
 

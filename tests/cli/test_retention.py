@@ -4,7 +4,7 @@ import pytest
 
 from tests.cli.program import run
 from tests.log_manager.managers import NOW, Managed, records
-from tests.log_manager.test_predict import snapshot
+from tests.trees import snapshot
 from workbench.files.names import CLEAN_SHUTDOWN
 
 HOUR = 3_600_000  # ms
@@ -63,7 +63,8 @@ def test_nothing_goes_by_kafkas_defaults(data: Path) -> None:
     outcome = run("retention", data, "--dry-run", "--now", "2023-11-15T00:00:00Z", "--json")
     assert not any(fate["is_deleted"] for fate in outcome.json["segments"])
     text = run("retention", data, "--dry-run", "--now", "2023-11-15T00:00:00Z").out
-    assert text.splitlines()[-1].startswith("at 2023-11-15T00:00:00.000Z: 0 segments would go")
+    last = text.splitlines()[-1]
+    assert last.startswith("at 2023-11-15T00:00:00.000Z: 0 segments would be deleted")
 
 
 def test_time_and_target_must_be_told(data: Path, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 import re
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.cli.program import run
 from tests.golden.cases import Case
-from workbench.cli.search import find_literal, find_pattern
+from workbench.cli.commands.search import find_literal, find_pattern
 from workbench.record.columns import BinaryColumn
 
 Golden = Callable[[str], Case]
@@ -115,3 +117,25 @@ def test_a_pattern_without_a_meaning_is_refused(arguments: tuple[str, ...], gold
     outcome = run("search", golden("4.2.0-txn").directory("data"), *arguments)
     assert outcome.code == 3
     assert outcome.out == ""
+
+
+def test_the_last_argument_that_is_no_path_is_looked_for_in_keys_and_values(
+    golden: Golden, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = golden("4.2.0-txn").directory("data")
+    everything = run("dump", directory, "--json").lines
+    expected = [
+        record
+        for record in everything
+        if any(b"sigma" in bytes.fromhex(record[part] or "") for part in ("key", "value"))
+    ]
+    assert 0 < len(expected) < len(everything)
+    assert run("search", directory, "sigma", "--json").lines == expected
+    assert run("search", directory, "[[[", "--literal").code == 1
+    found = run("search", directory, "sigma", "--count")
+    assert found.out == f"{len(expected)}\n"
+    assert "whose key or value matches 'no such'" in run("search", directory, "no such").err
+    assert run("search", directory, "nowhere", "--value", "sigma").code == 3  # a path, then
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(directory, "sigma")
+    assert len(run("search", directory, "sigma", "--json").lines) == 2 * len(everything)

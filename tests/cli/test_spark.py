@@ -29,7 +29,7 @@ def test_every_job_says_what_it_does_and_takes_the_common_options(name: str) -> 
 def test_what_is_not_there_is_told_before_spark_starts() -> None:
     outcome = run("spark", "topic-profile", DAMAGED, "-t", "healthi", "--master", "local[no]")
     assert outcome.code == 3
-    assert outcome.err == ("kafka-workbench: there is no topic healthi; did you mean healthy?\n")
+    assert outcome.err == ("kafka-workbench: unknown topic healthi; did you mean healthy?\n")
     assert run("spark", "cluster-verify", DAMAGED / "nowhere").code == 3
     assert run("spark", "rescue-to-parquet", DAMAGED).code == 3
 

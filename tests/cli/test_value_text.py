@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.cli.output import size_text, time_of
-from workbench.cli.value_text import FORMATS, key_text, plain_text, value_text
+from workbench.cli.show.value_text import FORMATS, key_text, plain_text, value_text
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,9 @@ def test_a_sound_directory_gives_an_empty_list_and_code_0(golden: Golden) -> Non
     outcome = run("verify", partition, "--json")
     assert outcome.json == []
     assert outcome.code == 0
-    assert run("verify", partition).out == "nothing wrong\n"
+    assert run("verify", partition).out == (
+        "nothing wrong\nchecked 1 partition, 5 segments, 6,745 bytes\n"
+    )
 
 
 def test_findings_are_those_of_the_library_and_errors_give_code_2() -> None:

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from tests.cli.program import run
-from tests.log_manager.test_predict import snapshot
+from tests.trees import snapshot
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 NOW = ("--now", "2026-11-30")
@@ -16,8 +16,8 @@ def test_what_goes_is_told_for_every_partition() -> None:
     assert rows["orders-1"][1:6] == ["delete", "517,177", "517,177", "0", "0"]
     assert rows["customers-0"][1:3] == ["compact", "174,064"]
     assert rows["customers-0"][4] != "0"
-    assert "deleted" in outcome.out.splitlines()[-1]
-    assert "stays" in run("what-if", SHOP, *NOW, *options, "--why").out
+    assert "retention deletes" in outcome.out.splitlines()[-1]
+    assert "is kept" in run("what-if", SHOP, *NOW, *options, "--why").out
     assert snapshot(SHOP) == before
 
 

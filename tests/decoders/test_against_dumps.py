@@ -19,12 +19,12 @@ from workbench.decoders import (
     transaction_state,
 )
 from workbench.decoders.registry import decoder_for
+from workbench.file_system.source import FileSource
 from workbench.layout.control_records import CONTROL_TYPE_NAMES
 from workbench.record.control import MESSAGES as CONTROL_MESSAGES
 from workbench.record.control import decode_control_record
-from workbench.record.message import Field, Message
-from workbench.record.reader import RecordReader
-from workbench.record.source import FileSource
+from workbench.record.message_schema import Field, Message
+from workbench.record.reading.reader import RecordReader
 
 CASES = names(r"groups|txn|transactions|raft|offsets|streams|tiered")
 COORDINATOR_TYPES = {

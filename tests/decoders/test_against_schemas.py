@@ -13,7 +13,7 @@ from workbench.decoders import (
     transaction_state,
 )
 from workbench.record.control import MESSAGES as CONTROL_MESSAGES
-from workbench.record.message import Field, Message
+from workbench.record.message_schema import Field, Message
 
 NEWEST = "4.3.1"
 SOURCE = Path(__file__).with_name("Schemas.java").read_text()

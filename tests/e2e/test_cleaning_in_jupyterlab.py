@@ -41,7 +41,7 @@ def test_a_compaction_is_played_and_agrees_with_what_was_done(pages: tuple[Page,
     for key in ("d", "d", "b"):
         page.keyboard.press(key)
     assert page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.length") == cells
-    assert notebook.value("left == stays") is True
+    assert notebook.value("left == kept") is True
     assert notebook.value("[each.name for each in both.why(5)]") == [
         "TOMBSTONE_HORIZON_SET",
         "TOMBSTONE_HORIZON_PASSED",
@@ -68,15 +68,15 @@ def test_a_reader_chooses_a_log_and_sees_why_its_segments_went(pages: tuple[Page
     notebook.run_all()
     page = notebook.page
     player = notebook.in_sight(".klw-player", "Retention")
-    expect(player).to_contain_text("future: 1 gone, by now")
+    expect(player).to_contain_text("future: 1 deleted so far")
     expect(player.locator(".klw-now h4")).to_have_text("segment kept")
     page.get_by_role("button", name="quiet", exact=True).click()
-    expect(player).to_contain_text("quiet: 3 gone, by now")
+    expect(player).to_contain_text("quiet: 3 deleted so far")
     player.focus()
     page.keyboard.press("Home")
     notebook.until(lambda: notebook.value("player.at") == 0, "the first step is not shown")
     steps = notebook.value("len(player.steps)")
-    assert steps == notebook.value("len(told['quiet'])")
+    assert steps == notebook.value("len(played['quiet'])")
     expect(player.locator(".klw-place")).to_have_text(f"1 of {steps}")
     page.keyboard.press("ArrowRight")
     expect(player.locator(".klw-now")).to_contain_text("retention.ms")

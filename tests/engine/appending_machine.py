@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from tests.engine.plain_log import PlainBatch, PlainLog, PlainRecord
+from workbench.config.log_config import LogConfig
 from workbench.errors import OutOfOrderSequenceError
-from workbench.log.append_origin import AppendOrigin
-from workbench.log.clock import ManualClock
-from workbench.log.config import LogConfig
+from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
-from workbench.log.scheduler import ManualScheduler
-from workbench.record.builder import end_transaction_marker
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.builder import end_transaction_marker
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
 
 NOW = 1_700_000_000_000
 RETENTION_MS = 10_000

@@ -9,7 +9,7 @@ from tests.engine.soundness import StoredBatch, all_batches, assert_sound, produ
 from tests.log.logs import NOW, LogHome
 from workbench.cleaner.cleaner import clean_log
 from workbench.cleaner.config import CleanerConfig
-from workbench.cleaner.log_to_clean import log_to_clean
+from workbench.cleaner.schedule.log_to_clean import log_to_clean
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords

@@ -12,10 +12,10 @@ from typing import Any
 from tests.engine.life import NOW, open_log
 from workbench.cleaner.cleaner import clean_log
 from workbench.cleaner.config import CleanerConfig
-from workbench.cleaner.log_to_clean import log_to_clean
-from workbench.log.clock import ManualClock
-from workbench.log.config import LogConfig
+from workbench.cleaner.schedule.log_to_clean import log_to_clean
+from workbench.config.log_config import LogConfig
 from workbench.record.memory_records import MemoryRecords
+from workbench.runtime.clock import ManualClock
 
 CONFIG = LogConfig.of(
     {

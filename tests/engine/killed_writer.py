@@ -13,14 +13,16 @@ from random import Random
 from typing import Any
 
 from tests.engine.life import NOW, ORDERS, open_log
+from workbench.config.log_config import LogConfig
 from workbench.file_system.local import LOCAL
 from workbench.files.checkpoints import OffsetCheckpoint
-from workbench.files.names import LOG_START_OFFSETS, RECOVERY_POINTS
-from workbench.log.clock import ManualClock
-from workbench.log.config import LogConfig
+from workbench.files.names import CLEAN_SHUTDOWN, LOG_START_OFFSETS, RECOVERY_POINTS
+from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
 from workbench.log.retention import rules_for
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.builder import end_transaction_marker
+from workbench.runtime.clock import ManualClock
 
 CONFIG = LogConfig.of(
     {
@@ -31,6 +33,7 @@ CONFIG = LogConfig.of(
         "retention.ms": 20_000,
     }
 )
+TRANSACTIONAL = (11, 12, 13)  # producers
 _RUN_MS = 1_000_000  # that a run's clock is ahead of the one before
 
 
@@ -48,14 +51,15 @@ class Writer:
         self._rng = Random(seed)
         self._clock = ManualClock(NOW + seed * _RUN_MS)
         self._journal = os.open(journal, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        self._log = open_log(root, CONFIG, self._clock, clean=False)
+        self._log = open_log(root, CONFIG, self._clock)
         self._note(step="opened", is_done=True)
 
     def run(self) -> None:
         """Take steps for ever."""
         steps: dict[Callable[[], None], int] = {
             self._append: 60,
-            self._produce: 15,
+            self._produce: 12,
+            self._transact: 8,
             self._roll: 3,
             self._flush: 6,
             self._truncate: 5,
@@ -63,6 +67,7 @@ class Writer:
             self._delete_records: 3,
             self._retain: 3,
             self._wait: 4,
+            self._shut_down: 1,
         }
         while True:
             self._rng.choices(tuple(steps), tuple(steps.values()))[0]()
@@ -82,18 +87,40 @@ class Writer:
             (self._clock.now(), b"k%d" % self._end, rng.randbytes(rng.randrange(400)))
             for _ in range(rng.randrange(1, 8))
         ]
-        batch = MemoryRecords.of(*records, **options)
-        self._note(step="append", is_done=False)
-        info = self._log.append_as_leader(batch)
-        appended = [info.first_offset, info.last_offset, crc32(bytes(batch))]
-        self._note(step="append", is_done=True, batch=appended)
+        self._store(MemoryRecords.of(*records, **options), "append")
 
-    def _produce(self) -> None:
-        producer = self._rng.randrange(1, 5)
+    def _store(self, batch: MemoryRecords, step: str, **options: Any) -> None:
+        self._note(step=step, is_done=False)
+        info = self._log.append_as_leader(batch, **options)
+        appended = [info.first_offset, info.last_offset, crc32(bytes(batch))]
+        self._note(step=step, is_done=True, batch=appended)
+
+    def _produce(self, producers: tuple[int, ...] = (1, 2, 3, 4), **options: Any) -> None:
+        producer = self._rng.choice(producers)
         known = self._log.producer_state.last_entry(producer)
         last = known.batches[-1].last_sequence if known is not None and known.batches else None
         sequence = 0 if last is None else last + 1
-        self._append(producer_id=producer, producer_epoch=0, base_sequence=sequence)
+        self._append(producer_id=producer, producer_epoch=0, base_sequence=sequence, **options)
+
+    def _transact(self) -> None:
+        """Append to a transaction, or end one."""
+        known = self._log.producer_state.producers
+        open_ones = [
+            id_ for id_ in TRANSACTIONAL
+            if id_ in known and known[id_].current_transaction_first_offset is not None
+        ]  # fmt: skip
+        if not open_ones or self._rng.random() < 0.6:
+            self._produce(TRANSACTIONAL, is_transactional=True)
+            return
+        marker = end_transaction_marker(
+            0,
+            self._clock.now(),
+            self._rng.choice(open_ones),
+            0,
+            commit=self._rng.random() < 0.5,
+            coordinator_epoch=0,
+        )
+        self._store(marker, "end transaction", origin=AppendOrigin.COORDINATOR)
 
     def _roll(self) -> None:
         self._do("roll", self._log.roll)
@@ -140,6 +167,18 @@ class Writer:
 
     def _wait(self) -> None:
         self._do("wait", lambda: self._clock.advance(4000))
+
+    def _shut_down(self) -> None:
+        """Close in order, as a log manager does, and open again."""
+        self._do("shut down", self._close_and_open)
+
+    def _close_and_open(self) -> None:
+        self._log.flush(force_active_segment=True)
+        self._log.close()
+        self._checkpoint()
+        LOCAL.write_atomically(str(self._root / CLEAN_SHUTDOWN), b'{"version":0,"brokerEpoch":-1}')
+        self._log.close_handlers()
+        self._log = open_log(self._root, CONFIG, self._clock)
 
     def _do(self, step: str, action: Callable[[], object], offset: int | None = None) -> None:
         self._note(step=step, is_done=False, offset=offset)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tests.engine.crash_states import CrashState
 from tests.engine.file_systems import RecordingFileSystem
 from tests.engine.soundness import StoredBatch, all_batches, stored_batches
+from workbench.config.log_config import LogConfig
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import (
@@ -21,14 +22,13 @@ from workbench.files.names import (
     RECOVERY_POINTS,
     TopicPartition,
 )
-from workbench.log.append_origin import AppendOrigin
-from workbench.log.clock import ManualClock
-from workbench.log.config import LogConfig
+from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
-from workbench.log.scheduler import ManualScheduler
-from workbench.log.segment_files import create_new_cleaned_segment
-from workbench.record.builder import end_transaction_marker
+from workbench.log.segments.files import create_new_cleaned_segment
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.builder import end_transaction_marker
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
 
 NOW = 1_700_000_000_000
 ORDERS = TopicPartition("orders", 0)

@@ -12,11 +12,11 @@ from tests.engine.soundness import StoredBatch, all_batches
 from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.names import TopicPartition
-from workbench.log.clock import ManualClock
 from workbench.log.log import Log
-from workbench.log.scheduler import ManualScheduler
 from workbench.log_manager.manager import LogManager
 from workbench.record.memory_records import MemoryRecords
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
 
 NOW = 1_700_000_000_000
 BROKER = {

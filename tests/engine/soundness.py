@@ -9,18 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.engine.file_systems import tree
+from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.file_system.local import LOCAL
+from workbench.files.indexes.offset_index import OffsetIndex
+from workbench.files.indexes.time_index import TimeIndex
 from workbench.files.names import LEADER_EPOCHS
-from workbench.files.offset_index import OffsetIndex
 from workbench.files.producer_snapshot import ProducerEntry, ProducerSnapshot
-from workbench.files.time_index import TimeIndex
-from workbench.log.clock import ManualClock
 from workbench.log.log import Log
-from workbench.log.producer_rebuild import load_producers
-from workbench.log.producer_state import ProducerStateConfig, ProducerStateManager
-from workbench.log.segment import LogSegment
+from workbench.log.producers.rebuild import load_producers
+from workbench.log.producers.state import ProducerStateManager
+from workbench.log.segments.segment import LogSegment
 from workbench.record.crc import crc32c
 from workbench.record.memory_records import MemoryRecords
+from workbench.runtime.clock import ManualClock
 
 Rows = npt.NDArray[Any]
 
@@ -110,7 +111,8 @@ def assert_sound(log: Log, *, is_loaded: bool = True) -> list[StoredBatch]:
         assert_indexes_sound(segment, is_loaded=is_loaded)
         found += batches
     assert segments[0].base_offset <= log.log_start_offset <= log.log_end_offset
-    assert not is_loaded or log.log_start_offset == log.high_watermark
+    high = log.log_end_offset if log.commits_appends else log.log_start_offset
+    assert not is_loaded or log.high_watermark == high
     assert log.recovery_point <= log.log_end_offset
     visible = [batch for batch in found if batch.last_offset >= log.log_start_offset]
     assert list(read_batches(log)) == visible

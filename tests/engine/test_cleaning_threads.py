@@ -11,11 +11,11 @@ import pytest
 from tests.engine.soundness import assert_sound
 from workbench.cleaner.cleaner import clean_log
 from workbench.cleaner.config import CleanerConfig
-from workbench.cleaner.log_to_clean import log_to_clean
-from workbench.log.config import LogConfig
+from workbench.cleaner.schedule.log_to_clean import log_to_clean
+from workbench.config.log_config import LogConfig
 from workbench.log.log import Log
-from workbench.log.scheduler import ThreadScheduler
 from workbench.record.memory_records import MemoryRecords
+from workbench.runtime.scheduler import ThreadScheduler
 
 LEAST_APPENDS = 400
 LEAST_CLEANINGS = 8

@@ -18,14 +18,13 @@ from tests.engine.soundness import (
     batches_in,
     producers,
 )
+from workbench.config.log_config import LogConfig
 from workbench.errors import OffsetOutOfRangeError
-from workbench.log.append_origin import AppendOrigin
-from workbench.log.config import LogConfig
-from workbench.log.log import Log
-from workbench.log.log_reading import Isolation
-from workbench.log.scheduler import ThreadScheduler
-from workbench.record.builder import end_transaction_marker
+from workbench.log.append.append_origin import AppendOrigin
+from workbench.log.log import Isolation, Log
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.builder import end_transaction_marker
+from workbench.runtime.scheduler import ThreadScheduler
 
 LEAST_APPENDS = 1000
 MOST_SECONDS = 120.0  # for a machine that does much else; about 4 here

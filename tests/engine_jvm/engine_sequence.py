@@ -12,16 +12,16 @@ from tests.engine_jvm.scripts import START
 from tests.golden.compaction import assert_same
 from workbench.cleaner.cleaner import clean_log, plan_cleaning
 from workbench.cleaner.config import CleanerConfig
-from workbench.cleaner.log_to_clean import log_to_clean
 from workbench.cleaner.offset_map import ENTRY_SIZE
+from workbench.cleaner.schedule.log_to_clean import log_to_clean
+from workbench.config.log_config import LogConfig
 from workbench.errors import WorkbenchError
-from workbench.log.append_info import LogAppendInfo
-from workbench.log.append_origin import AppendOrigin
-from workbench.log.clock import ManualClock
-from workbench.log.config import LogConfig
+from workbench.log.append.append_info import LogAppendInfo
+from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
-from workbench.log.scheduler import Task
 from workbench.record.memory_records import MemoryRecords
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import Task
 
 KAFKA_ERRORS = {
     "CleaningAbortedError": "LogCleaningAbortedException",
@@ -39,6 +39,7 @@ KAFKA_ERRORS = {
     "UnexpectedAppendOffsetError": "UnexpectedAppendOffsetException",
     "UnsupportedFormatError": "IllegalStateException",
     "ValueError": "IllegalArgumentException",
+    "CorruptLogError": "IllegalArgumentException",
 }
 ISOLATIONS: dict[str, Any] = {
     "log_end": "log_end",

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from workbench.file_system.dry import Change, DryFileSystem
 from workbench.file_system.local import LOCAL, File, FileSystem
-from workbench.record.batch_table import scan_batches
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.reading.batch_table import scan_batches
 
 FOLDERS = ["", "a", "b", "a/in"]
 NAMES = ["x", "y"]

@@ -22,9 +22,9 @@ from workbench.errors import (
 )
 from workbench.file_system.local import LOCAL
 from workbench.files.file_records import FileRecords, TimestampAndOffset
-from workbench.files.transaction_index import AbortedTransaction
-from workbench.files.writable_index import WritableOffsetIndex, WritableTimeIndex
-from workbench.files.writable_transaction_index import WritableTransactionIndex
+from workbench.files.indexes.offset_index import WritableOffsetIndex
+from workbench.files.indexes.time_index import WritableTimeIndex
+from workbench.files.indexes.transaction_index import AbortedTransaction, WritableTransactionIndex
 
 VERSION = "4.2.0"
 BASE = 1000

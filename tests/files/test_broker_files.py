@@ -7,19 +7,20 @@ from pathlib import Path
 import pytest
 
 from tests.golden.cases import open_case
-from workbench.files import names, offset_index, time_index
+from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.clean_shutdown import CleanShutdown
-from workbench.files.entry_run import IndexFile
+from workbench.files.indexes import offset_index, time_index
+from workbench.files.indexes.entry_run import IndexFile
+from workbench.files.indexes.offset_index import OffsetIndex
+from workbench.files.indexes.time_index import TimeIndex
+from workbench.files.indexes.transaction_index import TransactionIndex
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.meta_properties import MetaProperties
-from workbench.files.offset_index import OffsetIndex
 from workbench.files.partition_metadata import PartitionMetadata
 from workbench.files.producer_snapshot import ProducerSnapshot
 from workbench.files.quorum_state import QuorumState
 from workbench.files.reading import SmallFile
-from workbench.files.time_index import TimeIndex
-from workbench.files.transaction_index import TransactionIndex
 
 SMALL: dict[str, type[SmallFile]] = {
     names.CLEAN_SHUTDOWN: CleanShutdown,

@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 
 from tests import corrupt
 from workbench.errors import CorruptFileError, UnsupportedFormatError
-from workbench.files import offset_index, time_index, transaction_index
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.clean_shutdown import CleanShutdown
-from workbench.files.entry_run import IndexFile
+from workbench.files.indexes import offset_index, time_index, transaction_index
+from workbench.files.indexes.entry_run import IndexFile
+from workbench.files.indexes.offset_index import OffsetIndex
+from workbench.files.indexes.time_index import TimeIndex
+from workbench.files.indexes.transaction_index import AbortedTransaction, TransactionIndex
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.meta_properties import MetaProperties
-from workbench.files.offset_index import OffsetIndex
 from workbench.files.partition_metadata import PartitionMetadata
 from workbench.files.producer_snapshot import ProducerEntry, ProducerSnapshot
 from workbench.files.quorum_state import QuorumState
 from workbench.files.reading import MIB, SmallFile
-from workbench.files.time_index import TimeIndex
-from workbench.files.transaction_index import AbortedTransaction, TransactionIndex
 
 SMALL: dict[type[SmallFile], bytes] = {
     CleanShutdown: b'{"version":0,"brokerEpoch":798}',

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 from tests.engine.file_systems import FailingFileSystem
 from workbench.file_system.local import LOCAL
-from workbench.files import entry_file
-from workbench.files.kept_indexes import KeptIndexes
-from workbench.files.offset_index import OffsetIndex
-from workbench.files.time_index import TimeIndex
-from workbench.files.writable_index import WritableOffsetIndex, WritableTimeIndex
+from workbench.files.indexes import entry_file
+from workbench.files.indexes.kept import KeptIndexes
+from workbench.files.indexes.offset_index import OffsetIndex, WritableOffsetIndex
+from workbench.files.indexes.time_index import TimeIndex, WritableTimeIndex
 
 BASE = 45
 MAX = 30 * 8

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.files.entry_columns import EntryColumns, taken
-from workbench.files.index_search import largest_lower_bound, smallest_upper_bound
+from workbench.files.indexes.entry_columns import EntryColumns, taken
+from workbench.files.indexes.search import largest_lower_bound, smallest_upper_bound
 
 LOWER, UPPER = "lower", "upper"
 OFFSET_SIZE, TIME_SIZE = 8, 12

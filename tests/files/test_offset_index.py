@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 from tests import corrupt
 from workbench.errors import CorruptIndexError, OffsetOverflowError
-from workbench.files.offset_index import OffsetIndex, OffsetPosition, encode_entry, read_last
+from workbench.files.indexes.offset_index import (
+    OffsetIndex,
+    OffsetPosition,
+    encode_entry,
+    read_last,
+)
 
 BASE = 345
 ALLOCATED = 10 * 1024 * 1024
@@ -50,7 +55,7 @@ def test_the_upper_bound_is_what_a_linear_scan_finds(
 ) -> None:
     index = OffsetIndex.decode(encoded(entries), BASE)
     bounds = [entry for entry in entries if entry.position >= position + size]
-    assert index.upper_bound(position, size) == (bounds[0] if bounds else None)
+    assert index.fetch_upper_bound(position, size) == (bounds[0] if bounds else None)
 
 
 @given(INDEXES, st.integers(0, 4))
@@ -72,7 +77,7 @@ def test_an_index_starts_at_the_segment_when_it_has_no_entries() -> None:
     assert len(index) == 0
     assert index.lookup(BASE + 10) == (BASE, 0)
     assert index.last_offset == BASE
-    assert index.upper_bound(0, 0) is None
+    assert index.fetch_upper_bound(0, 0) is None
     with pytest.raises(IndexError):
         index[0]
 
@@ -90,13 +95,13 @@ def test_the_upper_bound_of_a_fetch_is_the_first_entry_behind_it() -> None:
     entries = [OffsetPosition(BASE + n, p) for n, p in enumerate((0, 10, 23, 37))]
     index = OffsetIndex.decode(encoded(entries), BASE)
     first, second, third, fourth = entries
-    assert index.upper_bound(first.position, 5) == second
-    assert index.upper_bound(first.position, 10) == second
-    assert index.upper_bound(first.position, 22) == third
-    assert index.upper_bound(first.position, 23) == third
-    assert index.upper_bound(second.position, 24) == fourth
-    assert index.upper_bound(fourth.position, 1) is None
-    assert index.upper_bound(first.position, 200) is None
+    assert index.fetch_upper_bound(first.position, 5) == second
+    assert index.fetch_upper_bound(first.position, 10) == second
+    assert index.fetch_upper_bound(first.position, 22) == third
+    assert index.fetch_upper_bound(first.position, 23) == third
+    assert index.fetch_upper_bound(second.position, 24) == fourth
+    assert index.fetch_upper_bound(fourth.position, 1) is None
+    assert index.fetch_upper_bound(first.position, 200) is None
 
 
 def test_a_read_only_index_sees_what_was_trimmed_on_close(tmp_path: Path) -> None:
@@ -151,7 +156,7 @@ def test_entries_that_do_not_ascend_are_corrupt_and_never_skip_records() -> None
     index = OffsetIndex.decode(data, BASE, strict=False)
     assert not index.ascends
     assert index.lookup(BASE + 100) == (BASE, 0)
-    assert index.upper_bound(0, 1) is None
+    assert index.fetch_upper_bound(0, 1) is None
 
 
 def test_zeros_between_entries_are_a_problem() -> None:

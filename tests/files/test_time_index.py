@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import CorruptIndexError, OffsetOverflowError
-from workbench.files.time_index import TimeIndex, TimestampOffset, encode_entry, read_last
+from workbench.files.indexes.time_index import TimeIndex, TimestampOffset, encode_entry, read_last
 
 BASE = 45
 ALLOCATED = 10 * 1024 * 1024 // 12 * 12

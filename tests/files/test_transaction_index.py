@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests import corrupt
 from workbench.errors import CorruptIndexError, UnsupportedFormatError
-from workbench.files.transaction_index import (
+from workbench.files.indexes.transaction_index import (
     AbortedTransaction,
     AbortedTransactions,
     TransactionIndex,

@@ -9,9 +9,8 @@ import pytest
 
 from workbench.errors import CorruptIndexError, InvalidOffsetError, OffsetOverflowError
 from workbench.file_system.local import LOCAL
-from workbench.files.offset_index import OffsetIndex, OffsetPosition
-from workbench.files.time_index import TimestampOffset
-from workbench.files.writable_index import WritableOffsetIndex, WritableTimeIndex
+from workbench.files.indexes.offset_index import OffsetIndex, OffsetPosition, WritableOffsetIndex
+from workbench.files.indexes.time_index import TimestampOffset, WritableTimeIndex
 
 BASE = 45
 MAX = 30 * 8

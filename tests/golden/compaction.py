@@ -21,14 +21,14 @@ from tests.golden.pairs import Pair, pairs_of
 from workbench.cleaner.cleaner import Cleaning, clean_log, plan_cleaning
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.decisions import Decisions, Keeping, Verdict
-from workbench.cleaner.log_to_clean import log_to_clean
+from workbench.cleaner.schedule.log_to_clean import log_to_clean
+from workbench.config.broker_config import BrokerConfig
 from workbench.files.names import TopicPartition, parse_directory_name
-from workbench.log.broker_config import BrokerConfig
-from workbench.log.clock import ManualClock
+from workbench.foresight.startup.consumer import consume
 from workbench.log.log import Log
-from workbench.log.scheduler import ManualScheduler
-from workbench.log_manager.consumer import consume
 from workbench.log_manager.manager import LogManager
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
 
 CHECKPOINT: Final = "cleaner-offset-checkpoint"
 DAY_MS: Final = 86_400_000  # delete.retention.ms

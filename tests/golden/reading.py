@@ -13,9 +13,9 @@ from tests.golden.cases import Case, Isolation
 from workbench.inspection.findings import Finding
 from workbench.inspection.segment import Segment
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
-from workbench.loaders.scan import CorruptDataWarning
+from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.record.columns import HeaderColumn
-from workbench.record.reader import Problem
+from workbench.record.reading.reader import Problem
 
 Row = dict[str, Any]
 TopicPartition = tuple[str, int]

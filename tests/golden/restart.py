@@ -5,12 +5,12 @@ from random import Random
 
 from tests.golden.pairs import Pair
 from workbench.files.names import TopicPartition, parse_directory_name
-from workbench.log.clock import ManualClock
+from workbench.foresight.startup.consumer import consume
 from workbench.log.log import Log
-from workbench.log.scheduler import ManualScheduler
-from workbench.log.steps import Step
-from workbench.log_manager.consumer import consume
 from workbench.log_manager.manager import LogManager
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
+from workbench.runtime.steps import Step
 
 ALL = -1
 SOON_MS = 10_000  # a broker ran on after retention: files with a short file.delete.delay.ms go

@@ -11,11 +11,11 @@ import pytest
 import workbench
 from tests.golden.cases import CASES, Case
 from tests.golden.dump_text import DumpSection, parse_entries
+from workbench.files.indexes.offset_index import OffsetIndex
+from workbench.files.indexes.time_index import TimeIndex
+from workbench.files.indexes.transaction_index import TransactionIndex
 from workbench.files.names import parse_file_name
-from workbench.files.offset_index import OffsetIndex
 from workbench.files.producer_snapshot import ProducerSnapshot
-from workbench.files.time_index import TimeIndex
-from workbench.files.transaction_index import TransactionIndex
 
 Golden = Callable[[str], Case]
 Entries = list[dict[str, Any]]

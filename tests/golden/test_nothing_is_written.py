@@ -20,10 +20,10 @@ import pytest
 import workbench
 from tests.cli.program import run
 from tests.golden.cases import Case
-from workbench.inspection.fields import explain_batch
+from workbench.inspection.bytes.fields import explain_batch
 from workbench.inspection.partition import Partition
 from workbench.inspection.record_window import RecordWindow
-from workbench.loaders.scan import CorruptDataWarning
+from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.log_directory import LogDirectory
 
 Golden = Callable[[str], Case]
@@ -41,6 +41,14 @@ DIRECTORIES = (
 
 ASKS_THE_ENGINE = {"plan_cleaning", "explain_cleaning", "explain_retention"}
 """They load the log as a broker does, and fail where that would."""
+
+COORDINATORS = (
+    ("groups", "--json"),
+    ("offsets", "--all", "--json"),
+    ("group", "txn-group-commit", "--json"),
+    ("transactions", "--json"),
+    ("transactions", "--open"),
+)
 
 
 def fingerprint(folder: Path) -> dict[str, tuple[Any, ...]]:
@@ -148,6 +156,8 @@ def test_no_command_changes_anything(name: str, label: str, golden: Golden, tmp_
     run("search", directory, "--key", "k")
     out = tmp_path / "records.parquet"
     run("export", directory, out, "--format", "parquet")
+    for command in COORDINATORS:
+        run(*command, directory)
     assert fingerprint(directory) == before
 
 
@@ -194,7 +204,7 @@ def test_no_file_stays_open_and_none_is_opened_for_writing(golden: Golden, tmp_p
 @pytest.mark.parametrize(
     ("name", "label", "folders"),
     [
-        ("4.2.0-txn", "data", ("txn-a-0", "__consumer_offsets-0")),
+        ("4.2.0-txn", "data", ("txn-a-0", "__consumer_offsets-0", "__transaction_state-0")),
         ("4.2.0-compact-tombstones", "after1", ("tomb-0-0",)),
         ("k1.1-message-format", "after", ("m-changing-0",)),
         ("k0.9-formats", "data", ("t-lz4-0", "t-none-0")),
@@ -220,8 +230,8 @@ def test_nothing_raises_whatever_file_is_damaged(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CorruptDataWarning)
             use_everything(workbench.open_log_directory(copy), tmp_path)
-        for command in ("ls", "describe", "dump", "verify"):
-            assert run(command, copy).code in {0, 1, 2}
+        for command in (("ls",), ("describe",), ("dump",), ("verify",), *COORDINATORS):
+            assert run(*command, copy).code in {0, 1, 2}
         for path, content in before.items():
             path.write_bytes(content)
 

@@ -31,7 +31,7 @@ def test_the_engine_leaves_what_the_broker_left(name: str, golden: Golden, workp
 REFUSING = [name for name in PAIRED if "damage" in name]
 WORDS = (
     (r"[Rr]ecord size( is smaller than minimum record overhead| -?\d+ smaller)", "at least 14"),
-    (r"Unexpected aborted transaction version (\d+)", "version {}"),
+    (r"Unexpected aborted transaction version (\d+)", "aborted transaction (found {},"),
 )
 
 

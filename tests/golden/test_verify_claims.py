@@ -44,7 +44,7 @@ class Outcome:
 
 
 def is_cut(_finding: Finding, said: re.Match[str], outcome: Outcome) -> bool:
-    # Of several damaged batches the first tells where the log is cut.
+    # The first of several damaged batches determines where the log is truncated.
     ends = [re.search(said.re.pattern, f.broker) for f in outcome.before]
     return outcome.log_end == min(int(end[1]) for end in ends if end is not None)
 
@@ -87,21 +87,21 @@ def is_there(finding: Finding, _said: re.Match[str], outcome: Outcome) -> bool:
 
 
 CLAIMS: dict[str, Check] = {
-    r"recovery cuts the log off here, at offset (\d+)": is_cut,
-    r"recovery cuts these bytes off, at offset (\d+)": is_cut,
-    r"recovery builds (this|the) index anew": is_gone,
-    r"a broker starts without looking": stays,
-    r"recovery begins behind this segment": stays,
-    r"a broker does not look at it": stays,
-    r"A broker does not notice it": stays,
+    r"recovery truncates the log here, at offset (\d+)": is_cut,
+    r"recovery truncates these bytes, at offset (\d+)": is_cut,
+    r"recovery rebuilds (this|the) index": is_gone,
+    r"a broker starts without checking": stays,
+    r"recovery begins after this segment": stays,
+    r"a broker does not check this index": stays,
+    r"Neither a broker nor recovery detects it|[Aa] broker does not detect it": stays,
     r"the broker does not start|A broker does not start": is_refused,
-    r"A broker deletes it when it (starts|loads)": is_deleted,
-    r"A broker takes no notice of (it|folders)": is_left,
-    r"renames the folder to -stray": is_stray,
-    r"A broker reads the whole segment when it starts and builds it anew": is_there,
-    r"A broker makes an empty one and leaves it so": is_empty,
-    r"A broker puts it in the log when it starts": is_swapped,
-    r"takes no notice of these bytes": stays,
+    r"A broker deletes (these files|the index|the snapshot) when it (starts|loads)": is_deleted,
+    r"A broker ignores (the file|folders)": is_left,
+    r"A broker renames the directory to -stray": is_stray,
+    r"A broker reads the whole segment when it starts and rebuilds the index": is_there,
+    r"A broker creates an empty time index and does not fill it": is_empty,
+    r"A broker completes the swap when it starts": is_swapped,
+    r"ignores these bytes": stays,
 }
 
 LAST_ENTRY = "before 2.3 the last entry is looked at, and told the broker; the text says so"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tests.golden.cases import CASES, Case
 from workbench.inspection.findings import Finding
-from workbench.inspection.verify import verify
+from workbench.inspection.verify.verify import verify
 
 ENTRY_SIZES = {".index": 8, ".timeindex": 12, ".txnindex": 34}
 

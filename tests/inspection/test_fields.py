@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.golden.cases import Case
+from workbench.inspection.bytes.fields import Field, explain_batch
 from workbench.inspection.entries import FileEntry
-from workbench.inspection.fields import Field, explain_batch
 from workbench.inspection.segment import Segment
 from workbench.log_directory import open_log_directory
 

@@ -36,5 +36,5 @@ def test_sentences_may_take_more_than_one_line() -> None:
 
 
 def test_a_row_of_another_length_is_refused() -> None:
-    with pytest.raises(ValueError, match="row 0 has 1 cells, there are 2 columns"):
+    with pytest.raises(ValueError, match="row 0 has 1 cells, expected 2"):
         table_html("", ["a", "b"], [["only one"]])

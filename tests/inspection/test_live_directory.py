@@ -2,6 +2,8 @@
 
 import random
 import shutil
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -13,6 +15,11 @@ import pytest
 import workbench
 from tests.golden.cases import Case
 from tests.naive import Record, batch
+from workbench.inspection.listing import list_log_directories
+from workbench.inspection.partition import Partition
+from workbench.inspection.second_look import check_twice
+from workbench.inspection.verify.partition import Era, PartitionResult, verify_partition
+from workbench.inspection.verify.situation import Situation
 from workbench.layout import problems
 
 Golden = Callable[[str], Case]
@@ -99,6 +106,75 @@ def test_files_that_vanish_while_they_are_listed_are_no_error(tmp_path: Path) ->
     assert logs["a-0"].segments == ()
     assert logs["a-0"].log_end_offset == 0
     assert logs.scan(topics="b").count() == 6
+
+
+def test_nothing_false_is_said_while_an_engine_rolls_cleans_and_swaps(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    command = [sys.executable, "-m", "tests.inspection.rolling_engine", str(data), "60"]
+    engine = subprocess.Popen(
+        command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert engine.stdout is not None
+        assert engine.stdout.readline() == "ready\n"
+        swapped, rolled = set(), set()
+        end = time.monotonic() + 8
+        while time.monotonic() < end:
+            logs = workbench.open_log_directory(data)
+            assert [str(finding) for finding in logs.verify()] == []
+            swapped |= {file.name for file in logs["compacted-0"].leftovers}
+            rolled |= {segment.base_offset for segment in logs["rolled-0"].segments}
+        assert engine.poll() is None
+        assert len(rolled) > 5
+        assert swapped
+    finally:
+        engine.kill()
+        engine.communicate()
+
+
+@pytest.fixture(name="no_index")
+def no_index_(tmp_path: Path) -> Path:
+    """A partition whose first segment, of two, has no index."""
+    folder = tmp_path / "live-0"
+    folder.mkdir()
+    for base in (0, 3):
+        (folder / f"{base:020}.log").write_bytes(batch(numbered(base, 3)))
+    (folder / f"{3:020}.index").touch()
+    return folder
+
+
+@pytest.mark.parametrize("what", ["stays", "is made", "is made late", "is gone"])
+@pytest.mark.parametrize("is_running", [False, True])
+def test_what_a_second_look_does_not_find_is_not_said(
+    what: str,
+    is_running: bool,  # noqa: FBT001
+    no_index: Path,
+) -> None:
+    (partition,) = list_log_directories(no_index).roots[0].partitions
+    era = Era(time_indexes=False, epochs_and_snapshots=False, metadata=False, kraft=False)
+    looks = 0
+
+    def check(partition: Partition, *, deep: bool) -> PartitionResult:
+        nonlocal looks
+        looks += 1
+        found = verify_partition(partition, Situation(), era, deep=deep, is_cleaned=False)
+        if what == "is made" or (what == "is made late" and looks == 2):
+            for base in (0, 3):
+                (no_index / f"{base:020}.index").touch()
+                (no_index / f"{base:020}.timeindex").touch()
+        elif what == "is made late":
+            (no_index / "something-else").touch()
+        elif what == "is gone":
+            shutil.rmtree(no_index)
+        return found
+
+    findings = check_twice(partition, check, deep=True, is_running=is_running).findings
+    said = {finding.kind for finding in findings if finding.severity != "info"}
+    assert ("index-missing" in said) == (what == "stays")
+    if what == "is gone":
+        assert not findings
+    if what == "stays":  # who changes nothing is looked at once, if no broker is known to run
+        assert looks == (4 if is_running else 1)
 
 
 def test_a_killed_broker_s_last_batch_is_unfinished_not_damaged(golden: Golden) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import workbench
 from tests.golden.cases import Case
-from workbench.inspection.fields import explain_batch
+from workbench.inspection.bytes.fields import explain_batch
 from workbench.inspection.record_window import RecordWindow
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import read_transactions

@@ -9,8 +9,8 @@ import workbench
 from tests.golden.cases import Case, names
 from tests.golden.reading import open_segment
 from tests.naive import Record, batch, message
-from workbench.record.batch_table import scan_batches
-from workbench.record.source import FileSource
+from workbench.file_system.source import FileSource
+from workbench.record.reading.batch_table import scan_batches
 
 Golden = Callable[[str], Case]
 LOG = "00000000000000000000.log"

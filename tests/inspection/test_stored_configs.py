@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import workbench
+from tests.naive import Record, batch
 from workbench.inspection import stored_configs
 from workbench.inspection.stored_configs import METADATA_LOG, StoredConfigs, read_stored_configs
 
@@ -68,3 +69,33 @@ def test_a_transaction_counts_when_it_ends(state: Any) -> None:
     state.take([_record("EndTransactionRecord")])
     assert state.configs.of_broker(7) == {"log.retention.ms": "3"}
     assert state.configs.of_broker(None) == {"log.retention.ms": "2"}
+
+
+def test_topics_partitions_and_features_of_the_cluster(state: Any) -> None:
+    state.take(
+        [
+            _record("TopicRecord", name="a", topicId="1"),
+            _record("TopicRecord", name="b", topicId="2"),
+            *(
+                _record("PartitionRecord", topicId=id_, partitionId=n)
+                for id_ in "12"
+                for n in (1, 0)
+            ),
+            _record("PartitionRecord", topicId="9", partitionId=5),  # of a topic that is not there
+            _record("FeatureLevelRecord", name="group.version", featureLevel=0),
+            _record("FeatureLevelRecord", name="group.version", featureLevel=1),
+            _record("RemoveTopicRecord", topicId="1"),
+        ]
+    )
+    found = state.cluster
+    assert (found.topic_ids, found.partition_counts) == ({"b": "2"}, {"b": 2})
+    assert found.features == {"group.version": 1}
+
+
+def test_a_record_without_a_value_says_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / METADATA_LOG
+    folder.mkdir()
+    (folder / f"{0:020}.log").write_bytes(batch([Record(0, 5, None, None)]))
+    assert read_stored_configs(workbench.open_log_directory(tmp_path)[METADATA_LOG]) == (
+        StoredConfigs()
+    )

@@ -1,5 +1,6 @@
 """What `verify` is given and gives: paths, filters, depth, one broker's several directories."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -13,10 +14,12 @@ import pytest
 from tests import corrupt
 from tests.golden.cases import Case
 from workbench.errors import LogDirectoryError
+from workbench.file_system.source import open_regular
+from workbench.files import reading
 from workbench.inspection.findings import KINDS, Finding, worst
 from workbench.inspection.listing import Root, list_log_directories
 from workbench.inspection.partition import Partition
-from workbench.inspection.verify import verify, verify_listing, verify_partitions
+from workbench.inspection.verify.verify import verify, verify_listing, verify_partitions
 
 Golden = Callable[[str], Case]
 
@@ -67,7 +70,18 @@ def test_an_unfinished_batch_is_not_yet_written_while_a_broker_runs(directory: P
     assert "not yet written" in found[0].broker.lower()
     found = [f for f in verify(directory) if f.kind == "torn-tail"]
     assert [f.severity for f in found] == ["warning"]
-    assert "recovery cuts these bytes off" in found[0].broker
+    assert "recovery truncates these bytes" in found[0].broker
+
+
+def test_a_partition_opened_by_itself_is_known_to_be_in_use(directory: Path) -> None:
+    (directory / ".kafka_cleanshutdown").unlink()
+    log = last_log(directory)
+    log.write_bytes(log.read_bytes() + log.read_bytes()[:50])
+    with locked(directory):
+        found = [f for f in verify(log.parent) if f.kind == "torn-tail"]
+    assert [f.severity for f in found] == ["info"]
+    assert "not yet written" in found[0].broker.lower()
+    assert {f.severity for f in verify(log.parent) if f.kind == "torn-tail"} == {"warning"}
 
 
 def test_a_running_broker_s_directory_is_healthy(golden: Golden, tmp_path: Path) -> None:
@@ -183,7 +197,7 @@ def test_an_index_that_was_about_to_be_put_in_place_is_not_missing(
         index.rename(f"{index}.swap")
     (found,) = verify(directory)
     assert found.kind == "leftover-swap"
-    assert "renames it into place" in found.broker
+    assert "removes .swap from the names" in found.broker
     first.with_suffix(".log.cleaned").touch()  # such a swap is thrown away
     missing = {f"{'time-' if kind == 'timeindex' else ''}index-missing" for kind in kinds_of_files}
     assert kinds(verify(directory)) == {"leftover-swap", "leftover-cleaned"} | missing
@@ -210,8 +224,8 @@ def test_a_partition_by_itself_says_what_either_stop_would_lead_to(directory: Pa
     corrupt.edit(log, lambda data: corrupt.flip(data, 100))
     (found,) = verify(directory / "dmg-none-0")
     assert found.kind == "crc"
-    assert "clean stop" in found.broker
-    assert "recovery cuts the log off" in found.broker
+    assert "clean shutdown" in found.broker
+    assert "recovery truncates the log here" in found.broker
 
 
 def test_two_directories_of_one_broker_are_held_against_each_other(
@@ -302,3 +316,32 @@ def test_worst_is_the_highest_severity() -> None:
     assert worst(found) == "error"
     assert worst(found[2:]) == "info"
     assert worst([]) is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "meta.properties",
+        "recovery-point-offset-checkpoint",
+        "log-start-offset-checkpoint",
+        "replication-offset-checkpoint",
+        "cleaner-offset-checkpoint",
+    ],
+)
+def test_a_file_that_the_disk_does_not_give_is_told_and_the_rest_is_checked(
+    name: str, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = directory / name
+    path.touch()
+    log = last_log(directory)
+    log.write_bytes(log.read_bytes() + bytes(11))
+
+    def open_failing(asked: str, flags: int = os.O_RDONLY) -> int:
+        return os.open("/proc/self/mem", flags) if asked == str(path) else open_regular(asked)
+
+    monkeypatch.setattr(reading, "open_regular", open_failing)  # the system gives EIO at byte 0
+    found = verify(directory)
+    assert [(f.severity, f.found) for f in found if f.path == str(path)] == [
+        ("error", os.strerror(errno.EIO))
+    ]
+    assert "zero-tail" in kinds(found)

@@ -7,9 +7,9 @@ import pytest
 from tests.kafka_broker import Broker, compile_java, run_java
 from workbench.inspection.findings import worst
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.log_reading import read_log
-from workbench.inspection.verify import verify
-from workbench.inspection.verify_situation import situation_of
+from workbench.inspection.verify.log_pass import read_log
+from workbench.inspection.verify.situation import situation_of
+from workbench.inspection.verify.verify import verify
 
 VERSION = "4.2.0"
 PROGRAM = """
@@ -47,7 +47,7 @@ def test_bytes_that_a_broker_leaves_behind_the_last_batch_bury_the_next_one(tmp_
     log.write_bytes(whole + bytes(11))
     (found,) = [f for f in verify(broker.data) if f.path == str(log)]
     assert found.kind == "zero-tail"
-    assert "writes the next batch behind them, where no reader gets to" in found.broker
+    assert "writes the next batch after them, where no reader reaches it" in found.broker
     with broker:
         assert run_java(VERSION, "Send", broker.bootstrap, classes=classes).stdout == "1\n"
     reading = read_log(str(log), 0)

@@ -13,27 +13,27 @@ import pytest
 
 from tests import corrupt
 from tests.golden.cases import Case
+from workbench.file_system.source import FileSource
 from workbench.files.checkpoints import OffsetCheckpoint
+from workbench.files.indexes.offset_index import OffsetIndex
+from workbench.files.indexes.time_index import TimeIndex
+from workbench.files.indexes.transaction_index import TransactionIndex
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.meta_properties import MetaProperties
-from workbench.files.offset_index import OffsetIndex
 from workbench.files.partition_metadata import PartitionMetadata
-from workbench.files.time_index import TimeIndex
-from workbench.files.transaction_index import TransactionIndex
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
-from workbench.inspection.log_reading import LogReading, read_log
 from workbench.inspection.segment import Segment
-from workbench.inspection.verify import verify
-from workbench.inspection.verify_batches import verify_batches, verify_offsets
-from workbench.inspection.verify_indexes import (
+from workbench.inspection.verify.batches import verify_batches, verify_offsets
+from workbench.inspection.verify.indexes import (
     batches_of,
     verify_offset_index,
     verify_time_index,
 )
-from workbench.inspection.verify_situation import PartitionSituation, Place
-from workbench.record.reader import ALL_COLUMNS, RecordReader
-from workbench.record.source import FileSource
+from workbench.inspection.verify.log_pass import LogReading, read_log
+from workbench.inspection.verify.situation import PartitionSituation, Place
+from workbench.inspection.verify.verify import verify
+from workbench.record.reading.reader import ALL_COLUMNS, RecordReader
 
 Golden = Callable[[str], Case]
 

@@ -8,7 +8,7 @@ import { visibleNodes } from "../../widgets/static/tree.js";
 const same = (base, length) => ({ base: String(base), dtype: "same", length, data: null });
 const list = (values) => ({ base: "0", dtype: "u4", length: values.length, data: new DataView(Uint32Array.from(values).buffer) });
 const segment = (change = {}) => new SegmentData({
-  name: "x.log", fates: list([0, 2, 0]), file_size: 300, valid_size: 300, stop: "end", problem_words: { 14: "the CRC does not match" },
+  name: "x.log", segment: "10", fates: list([0, 2, 0]), file_size: 300, valid_size: 300, stop: "end", problem_words: { 14: "the CRC does not match" },
   batches: {
     position: list([0, 100, 200]), size: same(100, 3), base_offset: list([10, 20, 40]), last_offset: list([19, 29, 49]), record_count: same(10, 3), max_timestamp: list([5, 6, 7]),
     producer_id: same(-1, 3), producer_epoch: same(-1, 3), leader_epoch: same(0, 3), attributes: list([0, 0x11, 0x30]), magic: same(2, 3), problem: same(0, 3),
@@ -39,7 +39,7 @@ test("a description names codec, kind and problem", () => {
 
 test("what follows the last batch is said in words", () => {
   assert.equal(tailText(segment()), "");
-  assert.equal(tailText(segment({ file_size: 340, stop: "unfinished batch" })), "40 B not yet a whole batch");
+  assert.equal(tailText(segment({ file_size: 340, stop: "unfinished batch" })), "40 B of an incomplete batch");
 });
 
 test("segments lie end to end by bytes, and at their offsets by offsets", () => {

@@ -21,12 +21,14 @@ from tests.kernels.twins import (
     spans_of,
 )
 from tests.naive import Record, batch, message
-from workbench.kernels import checks, checksum, key_table, validate, validate_records, verbatim
-from workbench.kernels.locate import locate_records
-from workbench.kernels.outputs import CHECK_CRC
+from workbench.kernels import checksum
+from workbench.kernels.compaction import key_table
+from workbench.kernels.compaction.locate import locate_records
+from workbench.kernels.reading.outputs import CHECK_CRC
+from workbench.kernels.writing import checks, validate, validate_records, verbatim
 from workbench.layout.attributes import LZ4, SNAPPY
 from workbench.layout.compaction import RECORD_PLACE
-from workbench.record.compression import Arena, compress, decompress_usual
+from workbench.record.codecs.compression import Arena, Limits, compress, decompress_usual
 
 _PAGES = 4
 
@@ -107,7 +109,7 @@ def read_codecs(edge: EdgeOfMemory, size: int, randomly: random.Random) -> None:
         while packed:
             places = np.array([[0, len(packed)]])
             arena.clear()
-            limits = (2, 1 << 20, 1 << 20)
+            limits = Limits(2, 1 << 20, 1 << 20)
             decompress_usual(codec, edge.put(packed).view(), places, arena, spans, limits)
             packed[randomly.randrange(len(packed))] ^= 1 << randomly.randrange(8)
             del packed[len(packed) - randomly.randrange(1, 9) :]

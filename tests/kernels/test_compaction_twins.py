@@ -14,15 +14,21 @@ from tests.kernels.twins import as_array, spans_of
 from tests.naive import Record, batch, message, record_bytes, varint
 from tests.strategies import batches, logs
 from workbench.cleaner.filtering import rebuilt_batch
-from workbench.kernels import key_table, locate, plain, plain_compaction, plain_retain, retain
-from workbench.kernels.outputs import OUT_OF_ROOM, no_outputs
-from workbench.kernels.plain_compaction import siphash
+from workbench.kernels.compaction import key_table, locate, retain
+from workbench.kernels.plain.checksum import crc32c
+from workbench.kernels.plain.compaction import key_table as plain_key_table
+from workbench.kernels.plain.compaction import locate as plain_locate
+from workbench.kernels.plain.compaction import retain as plain_retain
+from workbench.kernels.plain.compaction.siphash import siphash
+from workbench.kernels.plain.reading import decode as plain_decode
+from workbench.kernels.plain.reading import scan as plain_scan
+from workbench.kernels.reading.outputs import OUT_OF_ROOM, no_outputs
 from workbench.layout import compaction, problems
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.compaction import BATCH_OUTCOME, FACTS, RECORD_PLACE
-from workbench.record.batch_records import ALL_COLUMNS, columns_of
-from workbench.record.key_table import places_of_keys
+from workbench.record.compaction.key_table import places_of_keys
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.reading.batch_records import ALL_COLUMNS, columns_of
 
 Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
@@ -42,7 +48,7 @@ ALL_ROUND = b"".join(PARTS)
 
 def rows_of(data: bytes) -> Any:
     rows = np.zeros(64, BATCH_ROW)
-    count, _, _ = plain.scan_window(as_array(data), 0, len(data), rows)
+    count, _, _ = plain_scan.scan_window(as_array(data), 0, len(data), rows)
     return rows[: int(count)]
 
 
@@ -56,7 +62,7 @@ def locate_both(
 ) -> tuple[tuple[int, ...], Any]:
     """Locate records with both twins; return the answer and the places."""
     found = []
-    for twin in (locate, plain_compaction):
+    for twin in (locate, plain_locate):
         places = np.zeros(room, RECORD_PLACE)
         answer = twin.locate_records(
             as_array(data).copy(), spans, rows, 0, len(rows), places, used, *marks
@@ -72,7 +78,7 @@ def test_batches_are_surveyed_alike(data: bytes) -> None:
     rows = rows_of(data)
     for end in range(len(rows) + 1):
         found = [
-            tuple(map(int, twin.survey_batches(rows[:end]))) for twin in (locate, plain_compaction)
+            tuple(map(int, twin.survey_batches(rows[:end]))) for twin in (locate, plain_locate)
         ]
         assert found[0] == found[1]
 
@@ -132,7 +138,7 @@ def test_batches_whose_records_are_all_superseded_are_found_alike(data: bytes, s
         for delta in range(first, min(first + int(row["record_count"]), 4 * len(marks))):
             marks[delta // 4] |= 2 << 2 * (delta % 4)
     found = [
-        twin.superseded_batches(rows, marks, origin).tolist() for twin in (locate, plain_compaction)
+        twin.superseded_batches(rows, marks, origin).tolist() for twin in (locate, plain_locate)
     ]
     assert found[0] == found[1]
     for row, is_found in zip(rows, found[0], strict=True):
@@ -181,7 +187,7 @@ def test_changed_records_are_located_alike_and_refused_as_decoding_does(seed: in
             offsets=np.zeros(4, np.int64), timestamps=np.zeros(4, np.int64),
             batch=np.zeros(4, np.int32),
         )  # fmt: skip
-        decoded = plain.decode_records(as_array(data), spans, rows, 0, 1, 0, out)
+        decoded = plain_decode.decode_records(as_array(data), spans, rows, 0, 1, 0, out)
         assert (row, code, position) == tuple(map(int, decoded))
         assert used == (3 if code == problems.OK else 0)
         assert passed == 0
@@ -250,7 +256,7 @@ def test_keys_are_put_and_found_alike(keys: list[bytes], slots: int, data: st.Da
     marked, origin = data.draw(st.integers(0, 40)), data.draw(st.integers(0, 20))
     end = int(offsets[len(keys) // 2]) if keys else 0
     answers = []
-    for twin in (key_table, plain_compaction):
+    for twin in (key_table, plain_key_table):
         table, marks = np.zeros(3 * slots, np.int64), np.zeros(marked, np.uint8)
         put = twin.put_keys(
             content, places, len(keys), start, table, room, *SECRET, marks, origin, -1
@@ -338,7 +344,7 @@ def test_what_stays_is_decided_and_written_alike_and_as_the_builder_would(
         part = parts[at]
         start, end = int(part["position"]), int(part["position"] + part["size"])
         assert part["size"] == outcome["new_size"]
-        assert plain.crc32c(as_array(written[start + 21 : end])) == part["crc"]
+        assert crc32c(as_array(written[start + 21 : end])) == part["crc"]
         if outcome["verdict"] == compaction.REBUILT:
             columns = columns_of(as_array(data).copy(), rows[index : index + 1], ALL_COLUMNS)
             picks = np.flatnonzero(chosen[places["batch"] == index] < SUPERSEDED)

@@ -16,11 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.golden.cases import Case
-from tests.kernels.test_twins import real_files
+from tests.kernels.real_files import real_files
 from tests.kernels.twins import as_array
 from tests.naive import Record, batch, message
 from tests.strategies import logs
-from workbench.kernels import dispatch, plain, recover, scan
+from workbench.kernels import dispatch
+from workbench.kernels.plain.reading import recover as plain_recover
+from workbench.kernels.reading import recover, scan
 from workbench.layout.batch_row import BATCH_ROW
 
 Golden = Callable[[str], Case]
@@ -32,9 +34,9 @@ RECOVER = """
 import json, sys, warnings
 warnings.simplefilter("ignore")
 from workbench.kernels import dispatch
-from workbench.log.clock import ManualClock
+from workbench.runtime.clock import ManualClock
 from workbench.log.log import Log
-from workbench.log.scheduler import ManualScheduler
+from workbench.runtime.scheduler import ManualScheduler
 clock = ManualClock(1_700_000_000_000)
 for path in sys.argv[1:]:
     log = Log.open(path, had_clean_shutdown=False, clock=clock, scheduler=ManualScheduler(clock))
@@ -53,7 +55,7 @@ def first_invalid_both(data: bytes, rows: Rows, position: int = 0) -> int:
     """Return the first row that is not whole, the same of both twins."""
     array = as_array(data)[position:]
     within = rows[rows["position"] >= position]
-    found = [int(each.first_invalid(array, position, within)) for each in (recover, plain)]
+    found = [int(each.first_invalid(array, position, within)) for each in (recover, plain_recover)]
     assert found[0] == found[1]
     return found[0]
 
@@ -61,7 +63,7 @@ def first_invalid_both(data: bytes, rows: Rows, position: int = 0) -> int:
 def choose_both(rows: Rows, last_entry: int, interval: int) -> list[int]:
     """Return the rows with index entries, the same of both twins."""
     found = []
-    for each in (recover, plain):
+    for each in (recover, plain_recover):
         chosen = np.full(len(rows), -7, np.int64)
         count = int(each.choose_entries(rows, last_entry, interval, chosen))
         assert (chosen[count:] == -7).all()

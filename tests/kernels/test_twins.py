@@ -6,8 +6,7 @@ On generated and on real bytes, whole, at every cut, and with thousands of chang
 import os
 import random
 import zlib
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from types import ModuleType
 
 import crc32c
@@ -18,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.golden.cases import Case
+from tests.kernels.real_files import real_files
 from tests.kernels.twins import (
     ALL,
     as_array,
@@ -29,35 +29,18 @@ from tests.kernels.twins import (
 )
 from tests.naive import Record, batch, message
 from tests.strategies import batches, logs, messages
-from workbench.kernels import checksum, decode, plain, scan
-from workbench.kernels.outputs import CHECK_CRC, HEADERS, KEYS, VALUES
+from workbench.kernels import checksum
+from workbench.kernels.plain import checksum as plain_checksum
+from workbench.kernels.plain.reading import decode as plain_decode
+from workbench.kernels.plain.reading import scan as plain_scan
+from workbench.kernels.reading import decode, scan
+from workbench.kernels.reading.outputs import CHECK_CRC, HEADERS, KEYS, VALUES
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
-from workbench.record.compression import DecompressionError, decompress
-from workbench.record.wrapper import WrapperError, wrapper_value
+from workbench.record.codecs.compression import DecompressionError, decompress
+from workbench.record.reading.wrapper import WrapperError, wrapper_value
 
 Golden = Callable[[str], Case]
-
-REAL_CASES = (
-    "k0.8.2-formats",
-    "k0.10.0-formats",
-    "k0.10.0-mixed-wrapper",
-    "k0.11-transactions",
-    "k2.3-message-format",
-    "4.2.0-plain-java",
-    "4.2.0-compact-txn",
-)
-
-
-def real_files(golden: Golden, largest: int, count: int) -> Iterator[bytes]:
-    """Yield the contents of ``count`` files of each case, the smallest that are not empty."""
-    for name in REAL_CASES:
-        paths = [
-            p for p in Path(golden(name).path).rglob("*.log") if 0 < p.stat().st_size <= largest
-        ]
-        by_size = sorted(paths, key=lambda path: (path.stat().st_size, str(path)))
-        for path in by_size[:: max(1, len(by_size) // count)][:count]:
-            yield path.read_bytes()
 
 
 def times_of(module: ModuleType, data: bytes) -> tuple[int, list[int], list[int]]:
@@ -246,7 +229,7 @@ def test_a_file_is_walked_like_its_bytes(
     expected, position, code = scan_both(as_array(data), 0, len(data), room)
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        for module in (scan, plain):
+        for module in (scan, plain_scan):
             rows = np.zeros(room, BATCH_ROW)
             got = module.scan_file(descriptor, 0, len(data), np.empty(window, np.uint8), rows)
             assert tuple(map(int, got)) == (len(expected), position, code)
@@ -264,9 +247,13 @@ def test_checksums_are_those_of_three_other_libraries() -> None:
         for start in (0, 1, 3, 7):
             data = memory[start : start + size]
             expected = crc32c.crc32c(data.tobytes())
-            assert int(checksum.crc32c(data)) == plain.crc32c(data) == expected
+            assert int(checksum.crc32c(data)) == plain_checksum.crc32c(data) == expected
             assert by_crcmod(data.tobytes()) == expected
-            assert int(checksum.crc32(data)) == plain.crc32(data) == zlib.crc32(data.tobytes())
+            assert (
+                int(checksum.crc32(data))
+                == plain_checksum.crc32(data)
+                == zlib.crc32(data.tobytes())
+            )
 
 
 def test_the_portable_checksum_is_the_same() -> None:
@@ -281,7 +268,7 @@ def test_the_portable_checksum_is_the_same() -> None:
 @given(batches() | messages(), st.integers(0, 500), st.integers(0, 255))
 def test_times_of_one_batch_are_those_of_the_twin(data: bytes, at: int, byte: int) -> None:
     for changed in (data, data[:at], data[:at] + bytes([byte]) + data[at + 1 :]):
-        assert times_of(decode, changed) == times_of(plain, changed)
+        assert times_of(decode, changed) == times_of(plain_decode, changed)
 
 
 def test_times_are_told_of_uncompressed_batches_with_room_for_them() -> None:

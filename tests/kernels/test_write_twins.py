@@ -12,26 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.golden.cases import Case
-from tests.kernels.test_twins import real_files
+from tests.kernels.real_files import real_files
 from tests.kernels.twins import as_array
 from tests.naive import Record, batch, message, record_bytes
 from tests.strategies import batches, logs
-from workbench.kernels import (
-    checks,
-    encode,
-    plain_encode,
-    plain_write,
-    validate,
-    validate_records,
-    verbatim,
-)
-from workbench.kernels.outputs import HEADERS, KEYS, VALUES
+from workbench.kernels.plain.writing import encode as plain_encode
+from workbench.kernels.plain.writing import validate as plain_validate
+from workbench.kernels.plain.writing import validate_records as plain_validate_records
+from workbench.kernels.plain.writing import verbatim as plain_verbatim
+from workbench.kernels.reading.outputs import HEADERS, KEYS, VALUES
+from workbench.kernels.writing import checks, encode, validate, validate_records, verbatim
 from workbench.layout import problems
-from workbench.record.batch_records import ALL_COLUMNS, columns_of
-from workbench.record.builder import RecordsBuilder
-from workbench.record.column_encoding import encode_columns, kernel_inputs
 from workbench.record.columns import RecordColumns
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.reading.batch_records import ALL_COLUMNS, columns_of
+from workbench.record.writing.builder import RecordsBuilder
+from workbench.record.writing.column_encoding import encode_columns, kernel_inputs
 
 Golden = Callable[[str], Case]
 Rows = npt.NDArray[np.int64]
@@ -54,7 +50,7 @@ THREE = [
 def check_both(data: bytes, rules: tuple[int, int, int, int], room: int = 16) -> tuple[Rows, int]:
     """Check with both twins; return the rows and the code."""
     found = []
-    for twin in (validate, plain_write):
+    for twin in (validate, plain_validate):
         rows = np.full((room, checks.COLUMNS), 77, np.int64)
         count, position, code = twin.check_batches(as_array(data).copy(), 0, rows, *rules)
         found.append((rows, int(count), int(position), int(code)))
@@ -67,7 +63,7 @@ def check_both(data: bytes, rules: tuple[int, int, int, int], room: int = 16) ->
 def check_records_both(data: bytes, row: Rows, rules: tuple[int, int, int, int]) -> Rows:
     """Check decompressed records with both twins; return the row."""
     found = []
-    for twin in (validate_records, plain_write):
+    for twin in (validate_records, plain_validate_records):
         filled = row.copy()
         twin.check_records(as_array(data).copy(), 0, len(data), filled, *rules)
         found.append(filled)
@@ -185,7 +181,7 @@ def verbatim_both(records: bytes, count: int, base_timestamp: int) -> bool:
     data = as_array(b"\xa5" + records + b"\xa5").copy()
     found = [
         bool(twin.are_verbatim(data, 1, 1 + len(records), count, base_timestamp))
-        for twin in (verbatim, plain_encode)
+        for twin in (verbatim, plain_verbatim)
     ]
     assert found[0] == found[1]
     return found[0]

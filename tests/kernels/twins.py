@@ -11,8 +11,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels import decode, messages, plain, scan
-from workbench.kernels.outputs import (
+from workbench.kernels.plain.reading import decode as plain_decode
+from workbench.kernels.plain.reading import messages as plain_messages
+from workbench.kernels.plain.reading import scan as plain_scan
+from workbench.kernels.reading import decode, messages, scan
+from workbench.kernels.reading.outputs import (
     HEADER_COUNT,
     HEADER_KEY_BYTES,
     HEADER_VALUE_BYTES,
@@ -123,7 +126,7 @@ def scan_both(data: Bytes, position: int, file_end: int, room: int = 64) -> tupl
     """Return (rows, position, code) of `scan_window`, the same of both."""
     outcomes = []
     found: Rows = np.zeros(0, BATCH_ROW)
-    for module in (scan, plain):
+    for module in (scan, plain_scan):
         memory = np.full(room + 1, 0, BATCH_ROW)
         memory.view(np.uint8)[:] = CANARY
         rows = memory[:room]
@@ -151,7 +154,7 @@ def decode_both(
     if old:
         count = int((sizes // SMALLEST_ENTRY + 1).sum())
     compiled = messages.decode_messages if old else decode.decode_records
-    by_hand = plain.decode_messages if old else plain.decode_records
+    by_hand = plain_messages.decode_messages if old else plain_decode.decode_records
     outcomes = []
     for kernel in (compiled, by_hand):
         guarded = guarded_outputs(count, size, options)
@@ -170,10 +173,12 @@ def check_both(data: Bytes, position: int, rows: Rows) -> list[bool]:
     """Return which batches have the right CRC, the same of both twins."""
     answers = []
     module: ModuleType
-    for module in (decode, plain):
+    for module in (decode, plain_decode):
         matches = np.zeros(len(rows), np.bool_)
         module.check_crcs(data, position, rows, matches)
-        (messages if module is decode else plain).check_message_crcs(data, position, rows, matches)
+        (messages if module is decode else plain_messages).check_message_crcs(
+            data, position, rows, matches
+        )
         answers.append(matches.tolist())
     assert answers[0] == answers[1]
     return answers[0]

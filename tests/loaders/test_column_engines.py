@@ -12,8 +12,8 @@ import pytest
 
 import workbench
 from tests.naive import Record, batch
-from workbench.loaders.column_engines import data_frame
-from workbench.loaders.scan import CorruptDataWarning
+from workbench.loaders.scan.column_engines import data_frame
+from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.schemas import SCAN_FIELDS
 
 LOG = "00000000000000000000.log"

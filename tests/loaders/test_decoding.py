@@ -12,8 +12,8 @@ import pytest
 
 import workbench
 from tests.naive import Record, batch
-from workbench.loaders.decoding import column_decoder, inferred_schema
-from workbench.loaders.scan import CorruptDataWarning
+from workbench.loaders.scan.decoding import column_decoder, inferred_schema
+from workbench.loaders.scan.scan import CorruptDataWarning
 
 LOG = "00000000000000000000.log"
 PRICE = pa.schema([("cents", pa.int64()), ("of", pa.struct([("sku", pa.string())]))])
@@ -151,7 +151,7 @@ def test_json_without_a_type_and_types_that_json_has_not_are_refused() -> None:
         inferred_schema([b'{"a":1}', b'{"a":{"b":1}}'])
     with pytest.raises(ValueError, match=r"duration.*another type"):
         column_decoder(pa.schema([("a", pa.duration("ms"))]), none_wanted)
-    with pytest.raises(ValueError, match="'avro' is no decoding"):
+    with pytest.raises(ValueError, match="unknown decoding 'avro'"):
         column_decoder("avro", none_wanted)
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench import java_home
 from workbench.errors import MissingDependencyError
-from workbench.loaders import java_home
 
 MakeJava = Callable[[str, str], Path]
 

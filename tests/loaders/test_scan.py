@@ -16,7 +16,7 @@ import pytest
 import workbench
 from tests.golden.cases import Case
 from tests.naive import Record, batch, message
-from workbench.loaders.scan import CorruptDataWarning
+from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.schemas import BATCH_FIELDS, RECORD_FIELDS, SCAN_FIELDS
 from workbench.log_directory import LogDirectory
 
@@ -210,13 +210,13 @@ def test_polars_and_duckdb_take_the_same_records(orders: LogDirectory) -> None:
     ("options", "error", "words"),
     [
         ({"topics": "order"}, LookupError, "did you mean orders"),
-        ({"partitions": "orders-7"}, LookupError, "no partition orders-7"),
-        ({"partitions": 9}, LookupError, "no partition 9"),
-        ({"columns": ["vlaue"]}, LookupError, "no column vlaue"),
+        ({"partitions": "orders-7"}, LookupError, "unknown partition orders-7"),
+        ({"partitions": 9}, LookupError, "unknown partition 9"),
+        ({"columns": ["vlaue"]}, LookupError, "unknown column vlaue"),
         ({"isolation_level": "committed"}, ValueError, "isolation_level"),
         ({"limit": -1}, ValueError, "below 0"),
         ({"on_corrupt": "ignore"}, ValueError, "on_corrupt"),
-        ({"topic": "orders"}, TypeError, "no option 'topic'"),
+        ({"topic": "orders"}, TypeError, "unknown option 'topic'"),
     ],
 )
 def test_options_without_meaning_are_refused_at_once(
@@ -238,7 +238,7 @@ def test_damage_is_left_out_warned_of_and_listed(tmp_path: Path) -> None:
     first = batch([Record(0)])
     logs = damaged(tmp_path, first, batch([Record(1)], crc=7), batch([Record(2)]))
     scan = logs.scan()
-    with pytest.warns(CorruptDataWarning, match="1 damaged place"):
+    with pytest.warns(CorruptDataWarning, match="1 damaged batches"):
         table = scan.to_arrow()
     assert table["offset"].to_pylist() == [0, 2]
     (finding,) = scan.findings
@@ -323,7 +323,7 @@ def test_nothing_is_read_before_a_verb(golden: Golden, monkeypatch: pytest.Monke
     def refuse(*_: Any) -> None:
         raise AssertionError("a file was opened")
 
-    monkeypatch.setattr("workbench.record.source.os.open", refuse)
+    monkeypatch.setattr("workbench.file_system.source.os.open", refuse)
     scan = logs.scan(isolation_level="read_committed", topics="txn-a", offsets=(3, 9))
     assert scan.columns == list(RECORD_FIELDS)
     assert scan.schema.names == scan.columns

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from tests import mutations
 from tests.golden.cases import open_case
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.transactions import ABORTED, read_transactions
-from workbench.loaders.plan import SegmentRead
-from workbench.loaders.scan import Scan
-from workbench.loaders.segment_batches import ReadOptions, read_segment
-from workbench.loaders.splits import pack, size_of, split, split_by_offsets
+from workbench.loaders.scan.plan import SegmentRead
+from workbench.loaders.scan.scan import Scan
+from workbench.loaders.scan.segment_batches import ReadOptions, read_segment
+from workbench.loaders.scan.splits import MOST_PIECES, pack, size_of, split, split_by_offsets
 from workbench.record.buffers import BufferPool
 
 
@@ -103,3 +104,14 @@ def test_few_markers_decide_a_piece_as_all_of_them_do(tmp_path: Path) -> None:
                 )
                 is_aborted = few.fates(row) == ABORTED
                 assert is_aborted == (transactions.fates(row) == ABORTED)
+
+
+@pytest.mark.parametrize("offset", [2**40, 2**63 - 1])
+def test_a_batch_that_claims_far_offsets_gives_few_pieces(tmp_path: Path, offset: int) -> None:
+    mutations.build(tmp_path / "data", mutations.field(54, -1, "base_offset", offset))
+    listing = list_log_directories(tmp_path / "data")
+    partition = listing.partitions[mutations.DAMAGED]
+    reads = Scan(listing, partitions=partition.name).plan()
+    pieces = split_by_offsets(reads[-1], 3, partition.log_end_offset)
+    assert len(pieces) <= MOST_PIECES + 1
+    assert set(offsets_of(pieces)) == set(offsets_of(reads[-1:]))

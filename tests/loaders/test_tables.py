@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -10,10 +11,12 @@ import pytest
 import workbench
 from tests.golden.cases import Case
 from tests.naive import Record, batch, wrapper
+from workbench.files.names import FileKind
 from workbench.loaders import schemas
 from workbench.log_directory import LogDirectory
 
 Golden = Callable[[str], Case]
+SAMPLES = Path(__file__).parents[2] / "sample_data"
 
 TABLES = {
     "segments": schemas.SEGMENTS,
@@ -89,3 +92,62 @@ def test_every_file_has_a_row_with_what_it_is_for(golden: Golden) -> None:
     kinds = set(table["kind"].to_pylist())
     assert {"log", "index", "timeindex", "snapshot", "leader-epoch-checkpoint"} <= kinds
     assert "unknown" in kinds
+
+
+def test_index_tables_have_the_relative_offset_that_is_stored(logs: LogDirectory) -> None:
+    kinds: tuple[tuple[str, FileKind, int, int], ...] = (
+        ("offset_index", "index", 0, 8),
+        ("time_index", "timeindex", 8, 12),
+    )
+    for name, kind, place, width in kinds:
+        table = getattr(logs.inspect, name)(topics="txn-b", partitions=[0])
+        stored = [
+            int.from_bytes(data[at + place : at + place + 4])
+            for segment in logs["txn-b-0"].segments
+            for data in [Path(segment.files[kind].path).read_bytes()]
+            for at in range(0, width * len(getattr(segment, name)), width)
+        ]
+        assert table["relative_offset"].to_pylist() == stored
+        assert pc.subtract(table["offset"], table["segment"]).to_pylist() == stored
+        assert any(table["segment"].to_pylist())
+
+
+def test_the_findings_are_those_of_verify() -> None:
+    logs = workbench.open_log_directory(SAMPLES / "damaged")
+    everything = logs.verify()
+    assert everything
+    assert logs.inspect.findings().to_pylist() == [each.as_dict() for each in everything]
+    assert logs.inspect.findings().schema == schemas.FINDINGS
+    some: list[dict[str, Any]] = [
+        {"topics": "torn-tail"},
+        {"topics": ["torn-tail", "flipped-byte"], "deep": False},
+        {"partitions": "flipped-byte-0", "info": True},
+        {"partitions": [0], "info": True},
+        {"info": True},
+    ]
+    for options in some:
+        expected = logs.verify(**options)
+        table = logs.inspect.findings(**options)
+        assert table.to_pylist() == [each.as_dict() for each in expected]
+    folders = {Path(each.path).parent.name for each in logs.verify(topics="torn-tail")}
+    assert "torn-tail-0" in folders
+    assert "flipped-byte-0" not in folders
+    for wrong in ({"topics": "torn"}, {"partitions": 7}):
+        with pytest.raises(LookupError):
+            logs.verify(**wrong)  # a part of a name is no name
+
+
+def test_names_that_are_not_utf8_are_shown_escaped(tmp_path: Path) -> None:
+    folder = tmp_path / "\udcff-0"
+    folder.mkdir()
+    entry = bytearray(batch([Record(0, 5, b"k", b"v")]))
+    (folder / f"{0:020}.log").write_bytes(entry)
+    (folder / "\udcfe.log").write_bytes(b"no log")
+    logs = workbench.open_log_directory(tmp_path)
+    assert logs.scan().to_arrow()["topic"].to_pylist() == [r"\udcff"]
+    names = logs.inspect.files()["name"].to_pylist()
+    assert {r"\udcfe.log", f"{0:020}.log"} <= set(names)
+    assert logs.inspect.batches()["topic"].to_pylist() == [r"\udcff"]
+    assert any(r"\udcfe.log" in path for path in logs.inspect.findings()["path"].to_pylist())
+    view = logs.to_duckdb().sql(r'select count(*) from "\udcff"')
+    assert view.fetchall() == [(1,)]

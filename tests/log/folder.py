@@ -4,21 +4,22 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
 
+from workbench.config.log_config import LogConfig
+from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.names import TopicPartition, file_name
-from workbench.log.clock import ManualClock
-from workbench.log.config import LogConfig
 from workbench.log.context import LogContext
-from workbench.log.failures import LogDirFailures
 from workbench.log.leader_epoch_cache import LeaderEpochCache
-from workbench.log.loader import LoadedOffsets, LogLoader
-from workbench.log.producer_state import ProducerStateConfig, ProducerStateManager
-from workbench.log.scheduler import ManualScheduler
-from workbench.log.segment import LogSegment
-from workbench.log.segments import LogSegments
-from workbench.log.steps import Step
-from workbench.record.builder import end_transaction_marker
+from workbench.log.loading.loader import LoadedOffsets, LogLoader
+from workbench.log.producers.state import ProducerStateManager
+from workbench.log.segments.log_segments import LogSegments
+from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.builder import end_transaction_marker
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.failures import LogDirFailures
+from workbench.runtime.scheduler import ManualScheduler
+from workbench.runtime.steps import Step
 
 NOW = 1_700_000_000_000
 DELETE_DELAY = 60_000  # file.delete.delay.ms

@@ -4,19 +4,19 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from workbench.config.log_config import LogConfig
+from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.file_system.local import LOCAL, FileSystem
-from workbench.log.append_info import LogAppendInfo
-from workbench.log.append_origin import AppendOrigin
-from workbench.log.clock import ManualClock
-from workbench.log.config import LogConfig
-from workbench.log.failures import LogDirFailures
+from workbench.log.append.append_info import LogAppendInfo
+from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.fetch import FetchData
 from workbench.log.log import Log
-from workbench.log.producer_state import ProducerStateConfig
-from workbench.log.scheduler import ManualScheduler
-from workbench.log.steps import Step
-from workbench.record.builder import end_transaction_marker
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.builder import end_transaction_marker
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.failures import LogDirFailures
+from workbench.runtime.scheduler import ManualScheduler
+from workbench.runtime.steps import Step
 
 NOW = 1_700_000_000_000
 EXPIRATION = 86_400_000  # producer.id.expiration.ms

@@ -2,15 +2,16 @@
 
 from pathlib import Path
 
+from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.file_system.local import LOCAL
 from workbench.files.names import TopicPartition, file_name
-from workbench.log.append_origin import AppendOrigin
-from workbench.log.clock import ManualClock
+from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.fetch import LogOffsetMetadata
-from workbench.log.producer_append import ProducerAppendInfo, ProducerBatch, TransactionMarker
-from workbench.log.producer_entry import CompletedTransaction
-from workbench.log.producer_state import ProducerStateConfig, ProducerStateManager
-from workbench.log.steps import Observer
+from workbench.log.producers.append import ProducerAppendInfo, ProducerBatch, TransactionMarker
+from workbench.log.producers.entry import CompletedTransaction
+from workbench.log.producers.state import ProducerStateManager
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.steps import Observer
 
 NOW = 1_700_000_000_000
 EXPIRATION = 86_400_000  # ms

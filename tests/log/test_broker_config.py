@@ -6,10 +6,10 @@ import pickle
 import pytest
 
 from tests.kafka_broker import compile_java, run_java
+from workbench.config.broker_config import BROKER_DEFINITIONS, BROKER_NAMES, BrokerConfig
+from workbench.config.definitions import TOPIC_DEFINITIONS
+from workbench.config.log_config import DEFAULTS
 from workbench.errors import ConfigError
-from workbench.log.broker_config import BROKER_DEFINITIONS, BROKER_NAMES, BrokerConfig
-from workbench.log.config import DEFAULTS
-from workbench.log.config_definitions import TOPIC_DEFINITIONS
 
 HOUR = 3_600_000
 

@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 
 from tests.kafka_broker import compile_java, run_java
+from workbench.config.broker_config import BROKER_NAMES, BrokerConfig
+from workbench.config.definitions import LEAST_SEGMENT, TOPIC_DEFINITIONS, TOPIC_NAMES
+from workbench.config.log_config import DEFAULTS, LogConfig
+from workbench.config.removed_configs import REMOVED
+from workbench.config.settings import Settings
 from workbench.errors import ConfigError
-from workbench.log.config import DEFAULTS, LogConfig
-from workbench.log.config_definitions import LEAST_SEGMENT, TOPIC_DEFINITIONS
 
 MAX_LONG = 2**63 - 1
 
@@ -208,9 +211,13 @@ def test_values_of_another_kind_are_refused(name: str, value: object) -> None:
 
 
 def test_a_refusal_says_what_is_allowed() -> None:
-    with pytest.raises(ConfigError, match=r"segment\.bytes: 13 is not at least 14"):
+    with pytest.raises(
+        ConfigError, match=r"segment\.bytes: 13 is not allowed \(expected at least 14\)"
+    ):
         LogConfig.of({"segment.bytes": 13})
-    with pytest.raises(ConfigError, match=r"'none' is not uncompressed, zstd, lz4"):
+    with pytest.raises(
+        ConfigError, match=r"'none' is not allowed \(expected uncompressed, zstd, lz4"
+    ):
         LogConfig.of({"compression.type": "none"})
 
 
@@ -331,3 +338,19 @@ def test_a_configuration_is_a_value() -> None:
     assert len({config, LogConfig.of({"segment.bytes": "1024"}), DEFAULTS}) == 2
     with pytest.raises(dataclasses.FrozenInstanceError):
         config.segment_bytes = 5  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", [*REMOVED, "zookeeper.connect", "password.encoder.secret"])
+def test_a_removed_configuration_is_refused_with_its_version_and_what_to_use(name: str) -> None:
+    for refused in (LogConfig.of, BrokerConfig.of, Settings.of):
+        with pytest.raises(ConfigError, match=r"removed in \d\.\d.*(use|set|leave)") as caught:
+            refused({name: "1"})
+        assert "did you mean" not in str(caught.value)
+    assert name not in {*TOPIC_NAMES, *BROKER_NAMES}
+
+
+def test_a_split_configuration_names_its_parts() -> None:
+    with pytest.raises(ConfigError, match=r"\.before\.max\.ms and message\.timestamp\.after\."):
+        LogConfig.of({"message.timestamp.difference.max.ms": "1000"})
+    with pytest.raises(ConfigError, match=r"since 3\.0 ignored where inter\.broker\.protocol"):
+        LogConfig.of({"message.format.version": "2.8"})

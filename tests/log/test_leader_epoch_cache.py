@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from tests.kafka_broker import compile_java, run_java
+from workbench.config.log_config import LogConfig
 from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL
 from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
 from workbench.files.names import TopicPartition
-from workbench.log.clock import ManualClock
-from workbench.log.config import LogConfig
 from workbench.log.context import LogContext
-from workbench.log.failures import LogDirFailures
 from workbench.log.leader_epoch_cache import LeaderEpochCache
-from workbench.log.scheduler import ManualScheduler
-from workbench.log.steps import Step
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.failures import LogDirFailures
+from workbench.runtime.scheduler import ManualScheduler
+from workbench.runtime.steps import Step
 
 PROGRAM = """
 import java.io.File;
@@ -382,7 +382,7 @@ def test_an_observer_is_told_of_what_was_assigned_and_truncated(
         *["leader epoch assigned"] * 4,
         "leader epochs truncated",
     ]
-    assert steps[3].reason == "instead of 3 at 8, 4 at 11"
+    assert steps[3].reason == "the new epoch replaces epochs 3 at 8, 4 at 11"
     assert steps[4].numbers["removed"] == [EpochEntry(2, 6)]
 
 

@@ -15,7 +15,7 @@ from tests.log.folder import (
     snapshots,
     three_segments,
 )
-from workbench.files.transaction_index import AbortedTransaction
+from workbench.files.indexes.transaction_index import AbortedTransaction
 from workbench.record.memory_records import MemoryRecords
 
 

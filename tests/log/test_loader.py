@@ -8,7 +8,7 @@ import pytest
 from tests.log.folder import Folder, batch, flip, keys, snapshots, three_segments
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.file_system.local import File, FileSystem
-from workbench.log.load_segments import offset_of
+from workbench.log.loading.load_segments import offset_of
 from workbench.log.log import Log
 
 # After a clean stop
@@ -184,7 +184,7 @@ def test_a_log_that_ends_before_its_start_begins_anew_there(tmp_path: Path, *, c
     assert len(folder.names_of(".log.deleted")) == 3
     assert loaded.epochs.latest_epoch is None
     (step,) = {step.reason for step in loaded.told("segment marked deleted")}
-    assert step == "the log ends at 15, before its start 5000"
+    assert step == "the log end offset 15 is below the log start offset 5000"
 
 
 def test_snapshots_written_after_such_a_start_are_not_removed_with_the_old_ones(
@@ -260,7 +260,7 @@ def test_a_missing_offset_index_makes_the_segment_be_recovered(
     recovered = loaded.told("segment recovered")
     assert (recovered[0].numbers["base_offset"], recovered[0].reason) == (
         5,
-        "its offset index is not there",
+        "the segment has no offset index",
     )
     assert len(recovered) == (1 if clean else 2)
     loaded.close()
@@ -312,7 +312,7 @@ def test_a_transaction_index_below_its_segment_makes_the_segment_be_recovered(
     loaded = folder.load(clean=True)
     (step,) = loaded.told("segment recovered")
     assert step.numbers["base_offset"] == 5
-    assert step.reason.startswith("its transaction index is wrong: ")
+    assert step.reason.startswith("the segment's transaction index is invalid: ")
     assert folder.file("txnindex", 5).stat().st_size == 0
 
 

@@ -12,10 +12,10 @@ from tests.log.folder import batch
 from tests.log.logs import NOW, LogHome, bases, every_offset, in_transaction, sent_by, values
 from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL
-from workbench.log.failures import LogDirFailures
 from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
+from workbench.runtime.failures import LogDirFailures
 
 SMALL = values(1).size
 DELETED_NAME = "orders-0.0123456789abcdef0123456789abcdef-delete"

@@ -37,12 +37,12 @@ from workbench.errors import (
     UnexpectedAppendOffsetError,
 )
 from workbench.file_system.local import LOCAL
-from workbench.files.transaction_index import AbortedTransaction
-from workbench.log.append_origin import AppendOrigin
-from workbench.log.failures import LogDirFailures
+from workbench.files.indexes.transaction_index import AbortedTransaction
+from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
-from workbench.record.builder import end_transaction_marker
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.builder import end_transaction_marker
+from workbench.runtime.failures import LogDirFailures
 
 LARGEST = 2**31 - 1
 RAFT_LEADER = AppendOrigin.RAFT_LEADER
@@ -73,14 +73,14 @@ def test_the_controllers_leader_numbers_its_records_itself(tmp_path: Path) -> No
     said = refused(
         log, UnexpectedAppendOffsetError, batch(0, epoch=3), leader_epoch=3, origin=RAFT_LEADER
     )
-    assert "below the log's end 2" in said
+    assert "below the log end offset 2" in said
     assert log.append_as_leader(batch(2, epoch=3), 3, RAFT_LEADER).first_offset == 2
 
 
 def test_a_batch_of_the_controllers_leader_has_its_epoch(tmp_path: Path) -> None:
     log = LogHome(tmp_path).open()
     said = refused(log, InvalidRecordError, batch(0, epoch=2), leader_epoch=3, origin=RAFT_LEADER)
-    assert "epoch 2, expected 3" in said
+    assert "found 2, expected 3" in said
 
 
 def test_an_append_tells_the_offset_of_its_first_record(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_an_append_tells_the_offset_of_its_first_record(tmp_path: Path) -> None:
 
 def test_a_client_begins_at_offset_0(tmp_path: Path) -> None:
     log = LogHome(tmp_path).open()
-    assert "must be 0" in refused(log, InvalidRecordError, values(base_offset=1))
+    assert "found 1, expected 0" in refused(log, InvalidRecordError, values(base_offset=1))
 
 
 def followers(magic: int, codec: str, *numbers: int) -> MemoryRecords:
@@ -199,7 +199,7 @@ def test_an_append_larger_than_a_segment_is_refused(tmp_path: Path) -> None:
     log = LogHome(tmp_path, {"segment.bytes": size}).open()
     log.append_as_leader(values(1, value=bytes(100)))
     said = refused(log, RecordBatchTooLargeError, values(1, value=bytes(101)))
-    assert f"segment.bytes is {size}" in said
+    assert f"segment.bytes = {size}" in said
 
 
 def test_only_a_leader_refuses_a_batch_above_the_largest(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_only_a_leader_refuses_a_batch_above_the_largest(tmp_path: Path) -> None
     large = values(1, value=bytes(300))
     log = LogHome(tmp_path, {"max.message.bytes": large.size - 1}).open()
     said = refused(log, RecordTooLargeError, large)
-    assert f"{large.size} bytes, max.message.bytes is {large.size - 1}" in said
+    assert f"{large.size} bytes, more than max.message.bytes = {large.size - 1}" in said
     log.append_as_follower(values(1, value=bytes(300), partition_leader_epoch=0))
     assert log.log_end_offset == 1
 
@@ -527,3 +527,15 @@ def test_markers_of_a_leader_are_taken_by_a_follower(tmp_path: Path) -> None:
     assert log.first_unstable_offset == 0
     log.update_high_watermark(3)
     assert log.first_unstable_offset is None
+
+
+def test_a_follower_refuses_a_batch_that_no_leader_has_numbered(tmp_path: Path) -> None:
+    log = Log.open(str(tmp_path / "orders-0"))
+    with pytest.raises(InvalidRecordError, match=r"offset 0 has no .* epoch .*leader"):
+        log.append_as_follower(MemoryRecords.of((b"key", b"value")))
+    assert log.log_end_offset == 0
+    assert log.leader_epochs.latest is None
+    log.append_as_follower(MemoryRecords.of((b"key", b"value"), partition_leader_epoch=0))
+    with pytest.raises(InvalidRecordError, match="found -1, expected 0 or more"):
+        log.append_as_follower(MemoryRecords.of((b"key", b"value"), base_offset=1))
+    assert log.log_end_offset == 1

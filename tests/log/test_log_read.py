@@ -16,7 +16,7 @@ from tests.log.logs import (
     values,
 )
 from workbench.errors import OffsetOutOfRangeError
-from workbench.files.transaction_index import AbortedTransaction
+from workbench.files.indexes.transaction_index import AbortedTransaction
 from workbench.log.fetch import LogOffsetMetadata
 from workbench.record.memory_records import MemoryRecords
 

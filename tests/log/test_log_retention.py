@@ -24,7 +24,7 @@ from tests.log.logs import (
 from workbench.errors import OffsetOutOfRangeError, StorageError
 from workbench.log.log import Log
 from workbench.log.retention import LogState, by_log_start, by_size, by_time, rules_for
-from workbench.log.segment_files import create_new_cleaned_segment
+from workbench.log.segments.files import create_new_cleaned_segment
 
 ONE = values(1).size
 DELETE_DELAY = 60_000
@@ -377,7 +377,7 @@ def test_files_without_timestamps_go_by_their_own_time(tmp_path: Path) -> None:
     assert deleted(log) == 0
     home.clock.set(NOW + 1001)
     (verdict, *_) = [each for each in log.delete_old_segments() if each.is_deleted]
-    assert "file's time (no record has a timestamp)" in verdict.reason
+    assert "file time (no record has a timestamp)" in verdict.reason
     assert bases(log) == [10]
 
 

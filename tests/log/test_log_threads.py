@@ -20,7 +20,7 @@ from tests.log.logs import (
     values,
 )
 from workbench.errors import OffsetOutOfRangeError
-from workbench.files.time_index import TimestampOffset
+from workbench.files.indexes.time_index import TimestampOffset
 from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.log import Log
 

@@ -23,18 +23,18 @@ from workbench.errors import (
     OutOfOrderSequenceError,
 )
 from workbench.layout.batch_row import BATCH_ROW
-from workbench.log.append_origin import AppendOrigin
+from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.fetch import LogOffsetMetadata
-from workbench.log.producer_append import ProducerAppendInfo, TransactionMarker, producer_batches
-from workbench.log.producer_entry import (
+from workbench.log.producers.append import ProducerAppendInfo, TransactionMarker, producer_batches
+from workbench.log.producers.entry import (
     BatchMetadata,
     CompletedTransaction,
     OpenTransaction,
     ProducerStateEntry,
 )
-from workbench.log.producer_verification import VerificationStateEntry
-from workbench.log.steps import Step
+from workbench.log.producers.verification import VerificationStateEntry
 from workbench.record.control import encode_control_key, encode_end_transaction
+from workbench.runtime.steps import Step
 
 ID = 1
 COMMIT = TransactionMarker(is_abort=False, coordinator_epoch=0, timestamp=NOW)
@@ -305,7 +305,9 @@ def test_a_verification_blocks_later_sequences(producers: Producers) -> None:
     verifications = producers.manager.verifications
     entry = verifications.begin(ID, 5, 0)
     assert verifications.get(ID) is entry
-    with pytest.raises(OutOfOrderSequenceError, match="5 or less, the earliest to be verified"):
+    with pytest.raises(
+        OutOfOrderSequenceError, match="5 or less, the earliest sequence to be verified"
+    ):
         producers.append(ID, 0, 6, 0)
     verifications.begin(ID, 2, 0)
     assert (entry.lowest_sequence, entry.epoch) == (2, 0)
@@ -369,5 +371,5 @@ def test_a_marker_is_read_from_its_record(control_type: int, *, is_abort: bool) 
 
 
 def test_a_control_record_that_ends_no_transaction_is_no_marker() -> None:
-    with pytest.raises(CorruptRecordError, match="control type 2"):
+    with pytest.raises(CorruptRecordError, match=r"control type .* \(found 2, expected 0 or 1\)"):
         TransactionMarker.decode(encode_control_key(2), encode_end_transaction(9), NOW)

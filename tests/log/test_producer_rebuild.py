@@ -5,15 +5,16 @@ from pathlib import Path
 import pytest
 
 from tests.log.folder import NOW, Folder, batch, marker, produced, snapshots
+from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.errors import CorruptRecordError
-from workbench.log.load_segments import offset_of
-from workbench.log.producer_entry import BatchMetadata
-from workbench.log.producer_rebuild import rebuild_producer_state
-from workbench.log.producer_state import ProducerStateConfig, ProducerStateManager
-from workbench.log.segment import LogSegment
-from workbench.log.segments import LogSegments
-from workbench.record.builder import empty_batch_header
+from workbench.log.loading.load_segments import offset_of
+from workbench.log.producers.entry import BatchMetadata
+from workbench.log.producers.rebuild import rebuild_producer_state
+from workbench.log.producers.state import ProducerStateManager
+from workbench.log.segments.log_segments import LogSegments
+from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.builder import empty_batch_header
 
 
 def three_producers(folder: Folder) -> LogSegments:

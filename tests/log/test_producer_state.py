@@ -9,11 +9,11 @@ from tests.corrupt import edit
 from tests.log.producers import EXPIRATION, NOW, REPLICATION, TIMEOUT, Producers, batch
 from workbench.errors import CoordinatorFencedError, OutOfOrderSequenceError
 from workbench.files.producer_snapshot import ProducerEntry, ProducerSnapshot
-from workbench.log.append_origin import AppendOrigin
+from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.fetch import LogOffsetMetadata
-from workbench.log.producer_entry import BatchMetadata, CompletedTransaction, ProducerStateEntry
-from workbench.log.producer_state import LATE_TRANSACTION_BUFFER_MS, ProducerStateManager
-from workbench.log.steps import Step
+from workbench.log.producers.entry import BatchMetadata, CompletedTransaction, ProducerStateEntry
+from workbench.log.producers.state import LATE_TRANSACTION_BUFFER_MS, ProducerStateManager
+from workbench.runtime.steps import Step
 
 ID = 1
 LATE = TIMEOUT + LATE_TRANSACTION_BUFFER_MS
@@ -498,7 +498,7 @@ def test_an_observer_is_told_of_snapshots_transactions_and_expiry(tmp_path: Path
     assert [(step.kind, step.reason) for step in steps] == [
         ("transaction completed", "aborted"),
         ("producer snapshot written", ""),
-        ("producers expired", "no batch for 86400000 ms"),
+        ("producers expired", "no batch came for 86400000 ms"),
     ]
     assert steps[0].numbers["last_offset"] == 1
     assert steps[1].numbers == {"offset": 2, "count": 1}

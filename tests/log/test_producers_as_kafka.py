@@ -9,7 +9,7 @@ import pytest
 from tests.kafka_broker import compile_java, run_java
 from tests.log.producers import EXPIRATION, LAST_SEQUENCE, TIMEOUT, Producers, batch
 from workbench.errors import WorkbenchError
-from workbench.log.append_origin import AppendOrigin
+from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.fetch import LogOffsetMetadata
 
 LIVES = 60

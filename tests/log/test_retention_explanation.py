@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.log.logs import NOW, LogHome
-from workbench.log.config import LogConfig
+from workbench.config.log_config import LogConfig
+from workbench.foresight.explain.retention import explain_retention
 from workbench.log.log import Log
 from workbench.log.retention import all_verdicts
-from workbench.log.retention_explanation import explain_retention
 from workbench.record.memory_records import MemoryRecords
 
 HOUR = 3_600_000  # ms
@@ -82,7 +82,17 @@ def test_when_a_segment_goes_is_told_and_true(tmp_path: Path) -> None:
     rows = [row for row in explain_retention(state, "x") if row.rule == "retention.ms"]
     assert [row.verdict for row in rows] == ["kept", "not asked", "not asked"]
     assert [row.due for row in rows] == [NOW + HOUR + 1, NOW + HOUR + 1, NOW + 2 * HOUR + 1]
-    assert "by itself it would go" in rows[1].reason
+    assert "on its own, this segment would be deleted" in rows[1].reason
+    assert rows[0].reason.endswith(
+        " is 3,600,000 ms (1 h) old, not above retention.ms = 7,200,000 (2 h)"
+    )
     for now, count in ((NOW + HOUR, 0), (NOW + HOUR + 1, 2), (NOW + 2 * HOUR + 1, 3)):
         verdicts = all_verdicts(state._replace(now=now))
         assert sum(verdict.is_deleted for verdict in verdicts) == count
+
+
+def test_a_rule_without_a_segment_left_says_so(tmp_path: Path) -> None:
+    log = _log(tmp_path, [HOUR, 0], retention_bytes=0, retention_ms=HOUR)
+    row = explain_retention(log.retention_state(), "x")[-1]
+    assert (row.rule, row.verdict) == ("retention.ms", "kept")
+    assert row.reason == "the rules before it deleted every segment"

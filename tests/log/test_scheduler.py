@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from workbench.log.clock import ManualClock
-from workbench.log.scheduler import ManualScheduler, Task, ThreadScheduler
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler, Task, ThreadScheduler
 
 SECONDS = 20  # to wait for what takes milliseconds
 

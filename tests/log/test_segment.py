@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from tests.log.folder import Folder
+from workbench.config.log_config import LogConfig
 from workbench.errors import OffsetOverflowError
 from workbench.files.file_records import FileRecords
-from workbench.log.config import LogConfig
-from workbench.log.roll import why_roll
-from workbench.log.segment import LogSegment
-from workbench.log.segment_reading import fits
+from workbench.log.segments.roll import why_roll
+from workbench.log.segments.segment import LogSegment, fits
 from workbench.record.memory_records import MemoryRecords
 
 LARGEST = 2**31 - 1
@@ -113,12 +112,21 @@ def test_without_a_known_end_only_the_place_is_told(
     assert segment.size == 2 * HELLO_SIZE
     for start, place in ((48, (50, 40, 0)), (50, (50, 40, 0)), (51, (51, 40, HELLO_SIZE))):
         for size in (0, 1, 100):
-            found = segment.read(start, size, None, min_one_message=min_one_message)
+            found = segment.read(start, size, 0, min_one_message=min_one_message)
             assert found is not None
             assert found.records.size == 0
             assert found.offset_metadata == place
     for start in (52, 53):
-        assert segment.read(start, 100, None, min_one_message=min_one_message) is None
+        assert segment.read(start, 100, 0, min_one_message=min_one_message) is None
+
+
+def test_a_segment_is_read_to_its_end_unless_it_is_bounded(tmp_path: Path) -> None:
+    segment = new_segment(tmp_path, 40)
+    segment.append(51, hello(50, b"hello", b"there"))
+    whole = segment.read(50, 100)
+    assert whole == segment.read(50, 100, segment.size)
+    assert whole is not None
+    assert whole.records.size == 2 * HELLO_SIZE
 
 
 def test_a_negative_size_is_refused(tmp_path: Path) -> None:

@@ -8,15 +8,15 @@ import pytest
 from tests.log.folder import Folder, batch
 from workbench.errors import StorageError
 from workbench.file_system.local import FileSystem
-from workbench.log.segment import LogSegment
-from workbench.log.segment_files import (
+from workbench.log.segments.files import (
     create_and_delete_segment,
     create_new_cleaned_segment,
     delete_segment_files,
     remove_and_delete_segments,
     replace_segments,
 )
-from workbench.log.segments import LogSegments
+from workbench.log.segments.log_segments import LogSegments
+from workbench.log.segments.segment import LogSegment
 
 
 def opened_segments(folder: Folder) -> LogSegments:

@@ -10,16 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import mutations
 from tests.log.folder import Folder, batch, flip, keys, marker, produced
+from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.errors import InvalidOffsetError, OffsetOverflowError
-from workbench.files.time_index import TimestampOffset
-from workbench.files.transaction_index import AbortedTransaction
+from workbench.file_system.source import FileSource
+from workbench.files.indexes.time_index import TimestampOffset
+from workbench.files.indexes.transaction_index import AbortedTransaction
 from workbench.log.leader_epoch_cache import LeaderEpochCache
-from workbench.log.producer_entry import ProducerStateEntry
-from workbench.log.producer_state import ProducerStateConfig, ProducerStateManager
-from workbench.log.segment import LogSegment
-from workbench.log.segment_recovery import recover_segment
+from workbench.log.loading.segment_recovery import recover_segment
+from workbench.log.producers.entry import ProducerStateEntry
+from workbench.log.producers.state import ProducerStateManager
+from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.reading.recovery import whole_batches
 
 FEW = settings(max_examples=60)
 
@@ -403,3 +407,14 @@ def test_lookups_are_those_of_a_scan(
         hit = segment.find_offset_by_timestamp(timestamp)
         later = [r for r in records if r.timestamp is not None and r.timestamp >= timestamp]
         assert (None if hit is None else hit.offset) == (later[0].offset if later else None)
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read_ends_the_walk(tmp_path: Path) -> None:
+    path = tmp_path / "00000000000000000000.log"
+    data = (mutations.SAMPLES / "healthy-0" / path.name).read_bytes()
+    first = mutations.batch_positions(data)[1]
+    for size in (0, 5, 30, first - 1, first, first + 5, first + 70):
+        path.write_bytes(data[:size])
+        with FileSource(str(path)) as source:
+            parts = list(whole_batches(source, len(data)))
+        assert sum(len(part.rows) for part in parts) == (size >= first)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.log.folder import Folder, batch
-from workbench.log.segment import LogSegment
-from workbench.log.segments import LogSegments, total_size
+from workbench.log.segments.log_segments import LogSegments, total_size
+from workbench.log.segments.segment import LogSegment
 
 
 def segments_at(root: Path, *bases: int) -> LogSegments:

@@ -3,10 +3,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import workbench
-from workbench.log.steps import KINDS, Step
+from workbench.runtime.steps import KINDS, Step
 
 TELLERS = {"tell", "_tell", "_tell_file", "Step"}
-ENGINE = ("log", "cleaner", "log_manager")
+ENGINE = ("runtime", "log", "cleaner", "log_manager")
 
 
 def strings(node: ast.expr) -> Iterator[str]:
@@ -22,7 +22,7 @@ def told_kinds() -> set[str]:
     """The kinds of all steps that the source of the engine tells."""
     found = set()
     for folder in ENGINE:
-        for path in (Path(workbench.__file__).parent / folder).glob("*.py"):
+        for path in (Path(workbench.__file__).parent / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text())):
                 if not isinstance(node, ast.Call):
                     continue

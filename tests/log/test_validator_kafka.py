@@ -7,6 +7,7 @@ import pytest
 
 from tests.kafka_records import Answer, ask, validate_request
 from tests.naive import Record, batch, message, wrapper
+from workbench.config.log_config import LogConfig
 from workbench.errors import (
     CorruptRecordError,
     InvalidRecordError,
@@ -15,12 +16,10 @@ from workbench.errors import (
     WorkbenchError,
 )
 from workbench.layout.attributes import CODEC_NAMES, NONE
-from workbench.log.append_origin import AppendOrigin
-from workbench.log.config import LogConfig
-from workbench.log.record_rules import rules_of
-from workbench.log.validator import LogValidator, ValidationResult
+from workbench.log.append.append_origin import AppendOrigin
+from workbench.log.append.validator import LogValidator, ValidationResult, rules_of
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.validation import check_batches
+from workbench.record.writing.validation import check_batches
 
 pytestmark = pytest.mark.broker
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.log.logs import LogHome, end_transaction, in_transaction, sent_by, values
 from workbench.errors import OffsetOutOfRangeError
-from workbench.files.transaction_index import AbortedTransaction
+from workbench.files.indexes.transaction_index import AbortedTransaction
 from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
@@ -49,7 +49,7 @@ def test_a_leader_raises_the_high_watermark_within_its_log(tmp_path: Path) -> No
     assert log.high_watermark == 3
     assert log.watermarks.increase(LogOffsetMetadata(2)) is None
     assert log.watermarks.increase(LogOffsetMetadata(3)) is None
-    with pytest.raises(ValueError, match="7 is above the log's end 6"):
+    with pytest.raises(ValueError, match="7 is above the log end offset 6"):
         log.watermarks.increase(LogOffsetMetadata(7))
     assert log.high_watermark == 3
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.file_system.local import DirectoryLock, File, FileSystem
-from workbench.log.clock import ManualClock
-from workbench.log.scheduler import ManualScheduler
-from workbench.log.steps import Step
 from workbench.log_manager.manager import LogManager
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
+from workbench.runtime.steps import Step
 
 NOW = 1_700_000_000_000
 INITIAL_DELAY = 30_000  # ms; log.initial.task.delay.ms

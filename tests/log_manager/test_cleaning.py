@@ -5,21 +5,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.log_manager.cleaning import COMPACT, cleaner_of, in_thread, last_values
 from tests.log_manager.managers import FailingDirectories, Managed, files_of
-from workbench.cleaner.log_cleaner import LogCleaner
-from workbench.cleaner.manager import IN_PROGRESS, CleaningState
+from workbench.cleaner.schedule.manager import IN_PROGRESS, CleaningState
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import CLEANER_OFFSETS, TopicPartition
 from workbench.log.log import Log
-from workbench.log.steps import Step
 from workbench.log_manager.manager import LogManager
+from workbench.runtime.steps import Step
 
 ORDERS = TopicPartition("orders", 0)
-COMPACT = {"cleanup.policy": "compact"}
 BACKOFF = 15_000
 HOUR = 3_600_000
 
@@ -32,29 +30,9 @@ def write(log: Log, keys: int = 3, segments: int = 4) -> None:
     log.update_high_watermark(log.log_end_offset)
 
 
-def last_values(log: Log) -> dict[bytes, bytes | None]:
-    """Return the last value of each key."""
-    found: dict[bytes, bytes | None] = {}
-    position = log.log_start_offset
-    while position < log.log_end_offset:
-        records = log.read(position, 1 << 20).records.records()
-        for record in records:
-            if record.key is not None:
-                found[record.key] = record.value
-            position = max(position, record.offset + 1)
-        if not records:
-            return found
-    return found
-
-
 def checkpoint(directory: Path) -> dict[str, int]:
     found = OffsetCheckpoint.read(str(directory / CLEANER_OFFSETS)).offsets
     return {str(partition): offset for partition, offset in found.items()}
-
-
-def cleaner_of(manager: LogManager) -> LogCleaner:
-    assert manager.cleaner is not None
-    return manager.cleaner
 
 
 def state_of(manager: LogManager, partition: TopicPartition = ORDERS) -> CleaningState | None:
@@ -249,12 +227,6 @@ def held_in_cleaning(root: Path) -> Iterator[tuple[LogManager, Log, Stop]]:
             yield manager, log, stop
         finally:
             stop.let_go.set()
-
-
-def in_thread(work: Callable[[], Any]) -> threading.Thread:
-    thread = threading.Thread(target=work)
-    thread.start()
-    return thread
 
 
 def wait_until(is_true: Callable[[], bool]) -> None:

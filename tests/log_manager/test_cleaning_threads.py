@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.log_manager.test_cleaning import COMPACT, cleaner_of, in_thread, last_values
-from workbench.log.steps import Outline, Step
+from tests.log_manager.cleaning import COMPACT, cleaner_of, in_thread, last_values
 from workbench.log_manager.manager import LogManager
+from workbench.runtime.steps import Outline, Step
 
 BUSY = {
     "log.cleaner.threads": 2,

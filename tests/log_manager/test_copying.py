@@ -1,10 +1,12 @@
 import os
+import resource
+import socket
 from pathlib import Path
 
 import pytest
 
-from workbench.errors import LogDirectoryError
-from workbench.log_manager.copying import copy_log_directory
+from workbench.errors import LogDirectoryError, OutputError
+from workbench.foresight.copies.copying import copy_log_directory
 
 SPARSE = 10 << 20  # bytes
 
@@ -28,7 +30,7 @@ def _directory(path: Path) -> Path:
 
 def test_a_copy_has_the_bytes_times_and_holes(tmp_path: Path) -> None:
     source = _directory(tmp_path / "data")
-    assert copy_log_directory(str(source), str(tmp_path / "copy")) == str(tmp_path / "copy")
+    assert copy_log_directory(str(source), str(tmp_path / "copy")) == []
     for each in (source, *source.rglob("*")):
         copy = tmp_path / "copy" / each.relative_to(source)
         if each.name == ".lock":
@@ -52,9 +54,53 @@ def test_nothing_is_copied_over_or_into_something(tmp_path: Path) -> None:
     (tmp_path / "full" / "notes.txt").touch()
     (tmp_path / "empty").mkdir()
     for target in ("full", "data", "data/copy", "data/orders-0"):
-        with pytest.raises(LogDirectoryError):
+        with pytest.raises(OutputError):
             copy_log_directory(str(source), str(tmp_path / target))
     with pytest.raises(LogDirectoryError, match="no such directory"):
         copy_log_directory(str(tmp_path / "missing"), str(tmp_path / "copy"))
     copy_log_directory(str(source), str(tmp_path / "empty"))
     assert (tmp_path / "empty" / "meta.properties").exists()
+
+
+def test_links_fifos_and_sockets_are_left_out_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = _directory(tmp_path / "data")
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "passwd").write_text("secret")
+    partition = source / "orders-0"
+    (source / "orders-1").symlink_to(tmp_path / "secret")
+    (source / "a").symlink_to(".")
+    (source / "b").symlink_to(".")
+    (partition / f"{5:020d}.log").symlink_to(tmp_path / "secret" / "passwd")
+    os.mkfifo(partition / f"{0:020d}.timeindex")
+    with socket.socket(socket.AF_UNIX) as listening:
+        monkeypatch.chdir(partition)  # the name of a socket is short
+        listening.bind("quorum-state")
+    left_out = copy_log_directory(str(source), str(tmp_path / "copy"))
+    assert [(os.path.relpath(each.path, source), each.what) for each in left_out] == [
+        ("a", "a link to ."),
+        ("b", "a link to ."),
+        (f"orders-0/{0:020d}.timeindex", "a FIFO"),
+        (f"orders-0/{5:020d}.log", f"a link to {tmp_path}/secret/passwd"),
+        ("orders-0/quorum-state", "a socket"),
+        ("orders-1", f"a link to {tmp_path}/secret"),
+    ]
+    copied = {str(path.relative_to(tmp_path / "copy")) for path in (tmp_path / "copy").rglob("*")}
+    assert copied == {
+        "meta.properties", "orders-0", f"orders-0/{0:020d}.log", f"orders-0/{0:020d}.index",
+    }  # fmt: skip
+
+
+def test_a_copy_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    source = _directory(tmp_path / "data")
+    folder = source / "orders-0"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (SPARSE - 1, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            copy_log_directory(str(source), str(tmp_path / "copy"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert folder.is_dir()
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]

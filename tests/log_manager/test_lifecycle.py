@@ -24,6 +24,7 @@ def test_a_directory_is_made_with_what_a_broker_keeps_there(tmp_path: Path) -> N
         "meta.properties",
         "orders-0",
         "recovery-point-offset-checkpoint",
+        "replication-offset-checkpoint",
     ]
 
 
@@ -144,11 +145,14 @@ def test_a_directory_without_identity_gets_that_of_the_others(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        ("version=1\nnode.id=2\ncluster.id=shop\n", "node.id is 2, expected 1"),
-        ("version=1\nnode.id=1\ncluster.id=market\n", "cluster.id is market, expected shop"),
+        ("version=1\nnode.id=2\ncluster.id=shop\n", r"node.id is wrong \(found 2, expected 1\)"),
+        (
+            "version=1\nnode.id=1\ncluster.id=market\n",
+            r"cluster.id is wrong \(found market, expected shop\)",
+        ),
         ("version=2\nnode.id=1\ncluster.id=shop\n", "unknown version"),
         ("version=1\nnode.id=1\n", "no cluster.id"),
-        ("garbage", "tells no broker.id"),
+        ("garbage", "meta.properties has no broker.id"),
     ],
 )
 def test_directories_of_different_brokers_do_not_start(
@@ -169,7 +173,7 @@ def test_a_directory_copied_with_its_id_does_not_start_beside_the_other(tmp_path
         pass
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / META_PROPERTIES).write_bytes((tmp_path / "a" / META_PROPERTIES).read_bytes())
-    with pytest.raises(LogDirectoryError, match="is also that of"):
+    with pytest.raises(LogDirectoryError, match="is also the id of"):
         Managed(tmp_path / "a", tmp_path / "b").manager.startup()
 
 

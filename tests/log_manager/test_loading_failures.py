@@ -11,10 +11,10 @@ from tests.log_manager.managers import Managed, records
 from workbench.errors import CorruptRecordError, StorageError
 from workbench.file_system.local import LOCAL
 from workbench.files.names import CLEAN_SHUTDOWN
-from workbench.log.failures import LogDirFailures
 from workbench.log.log import Log
 from workbench.log_manager.directory import ManagedDirectory
 from workbench.log_manager.loading import FolderToLoad, Outcome, load_logs
+from workbench.runtime.failures import LogDirFailures
 
 
 class Crash(BaseException):

@@ -1,4 +1,5 @@
 from pathlib import Path
+from random import Random
 from uuid import UUID
 
 import pytest
@@ -7,6 +8,8 @@ from tests.log_manager.managers import FailingDirectories, Managed, files_of, re
 from workbench.errors import InconsistentTopicIdError, StorageError
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import TopicPartition, parse_directory_name
+from workbench.foresight.startup.predict import predict_startup
+from workbench.log_directory import verify
 from workbench.log_manager.registry import DuplicateLogError
 
 ORDERS = TopicPartition("orders", 0)
@@ -28,6 +31,34 @@ def test_a_log_is_made_in_a_folder_of_its_name(tmp_path: Path) -> None:
             manager.get_or_create_log("orders-0", topic_id=UUID(int=5000))
     with Managed(tmp_path).manager as manager:
         assert manager.logs[ORDERS].topic_id == TOPIC_ID
+
+
+def test_a_new_topic_has_an_id_of_its_own_that_its_partitions_share(tmp_path: Path) -> None:
+    """A KRaft broker sets a log without a topic id aside."""
+    directories = [tmp_path / "a", tmp_path / "b"]
+    with Managed(*directories, rng=Random(1)).manager as manager:
+        for number in range(3):
+            manager.get_or_create_log("orders", number).append([(b"key", b"value")])
+        manager.get_or_create_log("users-0")
+        orders = {
+            log.topic_id for log in manager.logs.values() if log.topic_partition.topic == "orders"
+        }
+        users = manager.logs[TopicPartition("users", 0)].topic_id
+    assert None not in orders
+    assert len(orders) == 1
+    assert users not in {*orders, None}
+    assert verify(directories) == []
+    assert {row.verdict for row in predict_startup(directories).partitions} == {"loads"}
+    with Managed(*directories, rng=Random(2)).manager as manager:
+        assert {manager.get_or_create_log("orders-7").topic_id} == orders
+
+
+def test_with_zookeeper_a_new_topic_has_no_id_but_that_of_its_partitions(tmp_path: Path) -> None:
+    (tmp_path / "meta.properties").write_text("version=0\nbroker.id=1\ncluster.id=c\n")
+    with Managed(tmp_path).manager as manager:
+        assert manager.get_or_create_log("orders-0").topic_id is None
+        manager.get_or_create_log("users-0", topic_id=TOPIC_ID)
+        assert manager.get_or_create_log("users-1").topic_id == TOPIC_ID
 
 
 def test_new_logs_go_to_the_directory_with_the_fewest(tmp_path: Path) -> None:
@@ -151,7 +182,7 @@ def test_a_log_moves_to_another_directory(tmp_path: Path) -> None:
         current = manager.get_or_create_log("orders-0")
         current.append(records(3))
         current.update_high_watermark(2)
-        with pytest.raises(ValueError, match="no directory was named"):
+        with pytest.raises(ValueError, match="no directory to move it to was named"):
             manager.get_or_create_log("orders-0", is_future=True)
         manager.prefer_directory("orders-0", tmp_path / "a")  # it is there already: not noted
         manager.prefer_directory("orders-0", tmp_path / "b")
@@ -205,6 +236,7 @@ def test_a_log_that_belongs_to_nothing_is_set_aside(tmp_path: Path) -> None:
     with Managed(tmp_path).manager as manager:
         manager.get_or_create_log("known-0", topic_id=TOPIC_ID)
         manager.get_or_create_log("orders-0")
+    (tmp_path / "orders-0" / "partition.metadata").unlink()
     managed = Managed(tmp_path, is_stray=lambda log: None if log.topic_id else "it has no topic id")
     with managed.manager as manager:
         assert [str(partition) for partition in manager.logs] == ["known-0"]

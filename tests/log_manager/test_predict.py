@@ -7,24 +7,17 @@ import pytest
 
 from tests.golden.cases import Case
 from tests.log_manager.managers import Managed, records
+from tests.trees import snapshot
 from workbench.errors import ConfigError, LogDirectoryError
 from workbench.files.names import CLEAN_SHUTDOWN
 from workbench.files.partition_metadata import PartitionMetadata
+from workbench.foresight.startup.predict import predict_startup
 from workbench.log_directory import open_log_directory
-from workbench.log_manager.predict import predict_startup
 
 Golden = Callable[[str], Case]
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 DAMAGE = ["damage-clean", "damage-unclean", "damage-unclean-recent"]
 _COMMON = "org.apache.kafka.common"
-
-
-def snapshot(path: Path) -> dict[str, tuple[int, bytes]]:
-    """Return time and bytes of every file below a folder, and of the folders their time."""
-    return {
-        str(each): (each.stat().st_mtime_ns, each.read_bytes() if each.is_file() else b"")
-        for each in [path, *sorted(path.rglob("*"))]
-    }
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
@@ -53,7 +46,7 @@ def test_what_a_consumer_does_not_get_is_told(golden: Golden) -> None:
     assert told["dmg-t-none-0"] == ""
     assert "fails at offset 40" in told["dmg-flip-value-0"]
     assert "from offset 32 to 60: there is a hole" in told["dmg-rm-segment-middle-0"]
-    assert "18 records of transactions that were aborted" in told["dmg-t-txnindex-rm-0"]
+    assert "18 records of aborted transactions" in told["dmg-t-txnindex-rm-0"]
     assert "offsets 60 to 63 are in the file" in told["dmg-index-long-last-0"]
     assert "past the end 64" not in told["dmg-index-long-0"]
 
@@ -139,8 +132,8 @@ def test_a_torn_log_is_recovered_and_cut(tmp_path: Path) -> None:
         file.write(b"\0" * 100)
     row = predict_startup([tmp_path], kraft=False)["orders-0"]
     assert (row.verdict, row.recovered_from, row.bytes_cut) == ("recovers", 0, 100)
-    assert row.reason == "read again from offset 0: 100 bytes are cut"
-    assert any("100 bytes cut" in change for change in row.changes)
+    assert row.reason == "recovery reads from offset 0: 100 bytes are truncated"
+    assert any("100 bytes truncated" in change for change in row.changes)
 
 
 def test_one_directory_that_fails_does_not_stop_a_broker_with_two(tmp_path: Path) -> None:
@@ -163,6 +156,7 @@ def test_logs_marked_or_unknown_are_told_as_such(tmp_path: Path) -> None:
             manager.get_or_create_log(name).append(records(1))
         manager.async_delete("gone-0")
         manager.async_delete("aside-0", is_stray=True)
+    (tmp_path / "orders-0" / "partition.metadata").unlink()
     verdicts = {row.name.split("-")[0]: row.verdict for row in predict_startup([tmp_path])}
     assert verdicts == {"gone": "deleted", "aside": "stray", "orders": "stray"}
     rows = predict_startup([tmp_path], kraft=False, consumers=False)

@@ -2,9 +2,9 @@
 
 import pytest
 
+from workbench.config.settings import DEFAULT, GIVEN, INTERNAL, STORED, Settings
 from workbench.errors import ConfigError
 from workbench.files.names import TopicPartition
-from workbench.log_manager.settings import DEFAULT, GIVEN, INTERNAL, STORED, Settings
 
 STORED_CONFIGS = {
     "orders": {"retention.ms": "10", "segment.bytes": "no number", "gone.in.4": "x"},

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.naive import Record
+from workbench.file_system.source import FileSource
 from workbench.layout.problems import END
-from workbench.record.batch_table import BatchTable, scan_batches
 from workbench.record.columns import RecordColumns
-from workbench.record.reader import Problem, RecordReader
-from workbench.record.source import FileSource
+from workbench.record.reading.batch_table import BatchTable, scan_batches
+from workbench.record.reading.reader import Problem, RecordReader
 
 
 class Outcome(NamedTuple):

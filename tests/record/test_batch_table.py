@@ -9,9 +9,9 @@ from hypothesis import given
 from tests.naive import Record, batch, message, wrapper
 from tests.record.reading import table
 from tests.strategies import logs
+from workbench.file_system.source import FileSource
 from workbench.layout import problems
-from workbench.record.batch_table import scan_batches
-from workbench.record.source import FileSource
+from workbench.record.reading.batch_table import scan_batches
 
 TWO = [Record(0, 10, b"key1", b"value1"), Record(1, 12, b"key2", b"value2")]
 

@@ -8,7 +8,7 @@ from tests import naive
 from tests.naive import Record, batch, message, wrapper
 from tests.strategies import batches, messages
 from workbench.errors import CorruptRecordError
-from workbench.record.batch_times import batch_times
+from workbench.record.reading.batch_times import batch_times
 
 
 def times(data: bytes) -> list[tuple[int, int]]:
@@ -45,13 +45,13 @@ def test_threads_read_into_memory_of_their_own() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (batch([Record(1)])[:-1], "not finished"),
+        (batch([Record(1)])[:-1], "incomplete"),
         (bytes(60), "size cannot be right"),
         (batch([Record(1)], magic=9), "unknown magic"),
         (batch([Record(1)], attributes=7), "unknown codec"),
         (batch([Record(1)], payload=b"\xff" * 20), "byte 0 of the records"),
         (batch([Record(1)], 1, payload=b"\xff" * 20), "cannot be read: "),
-        (message(1, Record(1))[:-1], "not finished"),
+        (message(1, Record(1))[:-1], "incomplete"),
         (wrapper(1, [Record(1)], 1, value=b"\xff" * 20), "cannot be read: "),
     ],
 )

@@ -12,15 +12,15 @@ import pytest
 from tests.kafka_records import ask, build_request, hexed, record_words
 from workbench.layout.attributes import CODEC_NAMES
 from workbench.layout.control_records import LEADER_CHANGE, SNAPSHOT_FOOTER, SNAPSHOT_HEADER
-from workbench.record.batch_records import Record
-from workbench.record.builder import (
+from workbench.record.codecs.compression import decompress
+from workbench.record.memory_records import MemoryRecords
+from workbench.record.reading.batch_records import Record
+from workbench.record.reading.wrapper import wrapper_value
+from workbench.record.writing.builder import (
     RecordsBuilder,
     end_transaction_marker,
     quorum_control_batch,
 )
-from workbench.record.compression import decompress
-from workbench.record.memory_records import MemoryRecords
-from workbench.record.wrapper import wrapper_value
 
 pytestmark = pytest.mark.broker
 

@@ -24,6 +24,12 @@ def column(items: list[bytes | None]) -> BinaryColumn:
 def test_items_are_bytes_or_null_and_empty_is_not_null(items: list[bytes | None]) -> None:
     found = column(items)
     assert [found.item(at) for at in range(len(found))] == items
+    assert found.items() == items
+    for first in range(len(items)):
+        for last in (first, len(items)):
+            part = found.cut(first, last)
+            assert part.items() == items[first:last]
+            assert part.null_count == part.items().count(None)
     assert found.sizes().tolist() == [len(item or b"") for item in items]
     assert found.is_null().tolist() == [item is None for item in items]
 

@@ -16,13 +16,19 @@ from workbench.kernels import dispatch
 from workbench.kernels.dispatch import COMPILED
 from workbench.layout.attributes import CODEC_NAMES, GZIP, LZ4, NONE, SNAPPY, ZSTD
 from workbench.layout.lz4_frame import MAGIC
-from workbench.record import compression, gzip_stream, lz4_frame, varint, xerial_snappy, zstd_frame
-from workbench.record.arena import Arena, DecompressionError
-from workbench.record.compression import compress, decompress, decompress_into, decompress_run
-from workbench.record.libraries import lz4_decoder
+from workbench.record import varint
+from workbench.record.codecs import compression, gzip_stream, lz4_frame, xerial_snappy, zstd_frame
+from workbench.record.codecs.compression import (
+    compress,
+    decompress,
+    decompress_into,
+    decompress_run,
+)
+from workbench.record.codecs.libraries import lz4_decoder
+from workbench.record.reading.arena import Arena, DecompressionError
 
 if COMPILED:
-    from workbench.kernels.lz4 import decode_blocks
+    from workbench.kernels.codecs.lz4 import decode_blocks
 
 CODECS = (NONE, GZIP, SNAPPY, LZ4, ZSTD)
 PACKED = (GZIP, SNAPPY, LZ4, ZSTD)
@@ -551,8 +557,8 @@ STORED = struct.pack("<I", 4 | 1 << 31) + b"data"
 @pytest.mark.parametrize(
     ("frame", "problem"),
     [
-        (b"", "at least 7 bytes"),
-        (bytes.fromhex("04224d1860"), "at least 7 bytes"),
+        (b"", r"has 0 bytes \(expected at least 7\)"),
+        (bytes.fromhex("04224d1860"), r"has 5 bytes \(expected at least 7\)"),
         (bytes.fromhex("05224d18604082") + bytes(4), "begins with 04224d18"),
         (bytes.fromhex("04224d18604083") + bytes(4), "should be 0x82"),
         (lz4_of(0x61, 0x40, bytes(4)), "reserved"),

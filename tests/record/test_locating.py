@@ -6,8 +6,8 @@ import pytest
 from tests.naive import Record, batch
 from workbench.errors import CorruptRecordError
 from workbench.layout.attributes import CODEC_NAMES
-from workbench.record.key_table import Marks
-from workbench.record.locating import BatchSurveyor, RecordLocator
+from workbench.record.compaction.key_table import Marks
+from workbench.record.compaction.locating import BatchSurveyor, RecordLocator
 from workbench.record.memory_records import MemoryRecords
 
 CODECS = range(len(CODEC_NAMES))

@@ -6,15 +6,15 @@ import pytest
 from tests.naive import Record, batch, message, wrapper
 from workbench.errors import CorruptRecordError
 from workbench.layout import problems
-from workbench.record.batch_fields import (
+from workbench.record.memory_records import EMPTY, MemoryRecords
+from workbench.record.reading.batch_records import add_to_sequence, subtract_from_sequence
+from workbench.record.writing.batch_fields import (
     set_last_offset,
     set_leader_epoch,
     set_max_timestamp,
     set_offset_and_epoch,
 )
-from workbench.record.batch_records import add_to_sequence, subtract_from_sequence
-from workbench.record.memory_records import EMPTY, MemoryRecords
-from workbench.record.validation import check_batches
+from workbench.record.writing.validation import check_batches
 
 THREE = [Record(0, 10, b"a", b"1"), Record(1, 30, b"b", b"2"), Record(2, 20, None, None)]
 CREATE_TIME, LOG_APPEND_TIME = 0, 1
@@ -50,9 +50,9 @@ def test_a_size_that_cannot_be_is_an_error(size: int) -> None:
     data = bytearray(batch(THREE))
     data[8:12] = size.to_bytes(4, signed=True)
     for cut in (12, 16, 17, len(data)):
-        with pytest.raises(CorruptRecordError, match=f"{size}, at least 14"):
+        with pytest.raises(CorruptRecordError, match=rf"is {size} bytes \(expected at least 14\)"):
             records(bytes(data[:cut])).batches()
-        with pytest.raises(CorruptRecordError, match=f"{size}, at least 14"):
+        with pytest.raises(CorruptRecordError, match=rf"is {size} bytes \(expected at least 14\)"):
             check_batches(records(bytes(data[:cut])))
     assert len(records(bytes(data[:11])).batches()) == 0
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
-from workbench.record.message import (
+from workbench.record.message_schema import (
     LATEST,
     NULL_UUID,
     UNKNOWN_TAGS,
@@ -196,7 +196,7 @@ def test_null_is_not_empty() -> None:
 
 def test_a_version_that_is_not_declared_is_refused() -> None:
     for version in (-1, 4):
-        with pytest.raises(UnsupportedFormatError, match=rf"version {version}, 0 to 3 are known"):
+        with pytest.raises(UnsupportedFormatError, match=rf"version {version} \(expected 0 to 3\)"):
             EVERYTHING.decode(bytes(100), version)
 
 

@@ -9,13 +9,14 @@ import pytest
 from tests.kernels.twins import ALL, guarded_outputs, spans_of
 from tests.naive import Record, batch
 from tests.record.reading import read, records_of
-from workbench.kernels import decode, plain, scan
-from workbench.kernels.outputs import CHECK_CRC, VALUE_BYTES
+from workbench.file_system.source import FileSource
+from workbench.kernels.plain.reading import decode as plain_decode
+from workbench.kernels.reading import decode, scan
+from workbench.kernels.reading.outputs import CHECK_CRC, VALUE_BYTES
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.record.buffers import BufferPool
-from workbench.record.reader import RecordReader
-from workbench.record.source import FileSource
+from workbench.record.reading.reader import RecordReader
 
 _RANDOM = np.random.default_rng(7)
 
@@ -34,7 +35,7 @@ def large_records(first: int, count: int, most: int = 3000) -> list[Record]:
     ]
 
 
-@pytest.mark.parametrize("module", [decode, plain])
+@pytest.mark.parametrize("module", [decode, plain_decode])
 def test_values_move_within_the_bytes_that_are_decoded(module: ModuleType) -> None:
     records = large_records(0, 90)
     whole = b"".join(batch(records[at : at + 9]) for at in range(0, 90, 9))

@@ -8,11 +8,11 @@ import pytest
 
 from tests.naive import Record, batch
 from tests.record.reading import Outcome, read
+from workbench.file_system.source import FileSource
 from workbench.kernels.dispatch import COMPILED
 from workbench.layout.attributes import GZIP, LZ4, NONE, SNAPPY, ZSTD
 from workbench.layout.batch_header import BATCH_HEADER_SIZE
-from workbench.record import reader
-from workbench.record.source import FileSource
+from workbench.record.reading import reader
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="it is compiled code that decodes in one go")
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.kernels import murmur2, plain_murmur2
+from workbench.kernels import murmur2
+from workbench.kernels.plain import murmur2 as plain_murmur2
 from workbench.record.columns import BinaryColumn
 from workbench.record.partitioner import partitions_for_keys
 

@@ -11,10 +11,10 @@ from tests.naive import Record, batch, message, record_bytes, varint, wrapper
 from tests.naive import read as read_plainly
 from tests.record.reading import read, records_of, table
 from tests.strategies import logs
+from workbench.file_system.source import FileSource
 from workbench.layout import problems
 from workbench.record.buffers import BufferPool
-from workbench.record.reader import HEADERS, KEYS, VALUES, Problem, RecordReader
-from workbench.record.source import FileSource
+from workbench.record.reading.reader import HEADERS, KEYS, VALUES, Problem, RecordReader
 
 TWO = [Record(0, 283843, b"key1", b"value1"), Record(1, 1234, b"key2", b"value2")]
 CODECS = range(5)
@@ -298,12 +298,17 @@ def test_a_bad_wrapper_is_refused(magic: int, tmp_path: Path) -> None:
         assert [record.offset for record in outcome.records] == [9]
 
 
-def test_an_inner_message_that_is_cut_short_ends_its_wrapper_quietly(tmp_path: Path) -> None:
-    """Kafka: AbstractLegacyRecordBatch.DeepRecordsIterator stops there."""
-    inner = message(0, TWO[0]) + message(0, TWO[1])[:-3]
-    outcome = read(tmp_path, wrapper(0, TWO, 1, payload=inner))
-    assert [record.key for record in outcome.records] == [b"key1"]
-    assert outcome.problems == []
+@pytest.mark.parametrize("left", [1, 11, 12, 30])
+def test_an_inner_message_that_is_cut_short_ends_its_wrapper_and_is_told(
+    left: int, tmp_path: Path
+) -> None:
+    """Kafka: AbstractLegacyRecordBatch.DeepRecordsIterator stops there without an error."""
+    inner = message(0, TWO[0]) + message(0, TWO[1])[:left]
+    last = Record(TWO[-1].offset + 1, 5, b"key3", None)
+    entries = wrapper(0, TWO, 1, payload=inner) + wrapper(0, [last], 1)
+    outcome = read(tmp_path, entries)
+    assert [record.key for record in outcome.records] == [b"key1", b"key3"]
+    assert codes(outcome.problems) == [problems.CUT_WRAPPER]
 
 
 @pytest.mark.parametrize("codec", [1, 2, 3])

@@ -9,6 +9,7 @@ import random
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,9 @@ from tests.golden.cases import Case
 from tests.naive import Record, batch, message, wrapper
 from tests.naive import read as read_plainly
 from tests.record.reading import Outcome, read
+from workbench.file_system.source import FileSource
 from workbench.layout import problems
-from workbench.record.reader import RecordReader
-from workbench.record.source import FileSource
+from workbench.record.reading.reader import RecordReader
 
 Golden = Callable[[str], Case]
 
@@ -212,6 +213,15 @@ def test_bytes_of_nothing_but_zeros_are_passed_over_quickly(tmp_path: Path) -> N
     (problem,) = [problem for chunk in chunks for problem in chunk.problems]
     assert problem.code == problems.BAD_SIZE
     assert problem.position + problem.size == 64 << 20
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_the_first_record_is_found_behind_zeros(magic: int, tmp_path: Path) -> None:
+    (record,) = some_records(0, 1)
+    entry = batch([record]) if magic == 2 else message(magic, replace(record, headers=()))
+    outcome = read(tmp_path, bytes(61) + entry)
+    assert [found.offset for found in outcome.records] == [0]
+    assert [problem.size for problem in outcome.problems] == [61]
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.naive import Record, batch, message, wrapper
-from workbench.record.resync import batch_at, find_batch
-from workbench.record.source import FileSource
+from workbench.file_system.source import FileSource
+from workbench.record.reading.resync import batch_at, find_batch
 
 ANY = (0, 2**62)
 

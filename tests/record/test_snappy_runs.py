@@ -7,9 +7,9 @@ import pytest
 
 from workbench.kernels.dispatch import COMPILED
 from workbench.layout.attributes import SNAPPY
-from workbench.record import xerial_snappy
-from workbench.record.arena import Arena, DecompressionError
-from workbench.record.compression import decompress_usual
+from workbench.record.codecs import xerial_snappy
+from workbench.record.codecs.compression import Limits, decompress_usual
+from workbench.record.reading.arena import Arena, DecompressionError
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="the kernel runs where numba compiles it")
 GUARD = 0xEE
@@ -82,7 +82,7 @@ def by_kernel(data: bytes, behind: int = 0, room: int = LIMIT) -> bytes | None:
     arena.data[:] = GUARD
     whole, arena.data = arena.data, arena.data[: 7 + room]
     arena.used = 7
-    count = decompress_usual(SNAPPY, source, places, arena, spans, (2, LIMIT, 1 << 30))
+    count = decompress_usual(SNAPPY, source, places, arena, spans, Limits(2, LIMIT, 1 << 30))
     assert (whole[:7] == GUARD).all()
     assert (whole[7 + room :] == GUARD).all()
     if not count:

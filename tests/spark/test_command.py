@@ -46,3 +46,10 @@ def test_replicas_that_differ_end_with_a_code_of_their_own() -> None:
     other = run("spark", "replica-diff", same, DAMAGED / "torn-tail-0", "--json")
     assert other.code == 1
     assert {row["difference"] for row in other.json} == {"missing", "extra"}
+
+
+def test_a_job_over_nothing_of_kafka_s_is_refused(tmp_path: Path) -> None:
+    for job in ("cluster-verify", "topic-profile"):
+        outcome = run("spark", job, tmp_path)
+        assert (outcome.code, outcome.out) == (3, "")
+        assert "nothing here looks like Kafka's: it is empty" in outcome.err

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark  # it imports pyspark, as the source does
         ({"path": "x", "subscribePattern": " "}, "pattern is empty"),
         ({"path": "x", "subscribePattern": "("}, "unterminated"),
         ({"path": "x", "assign": "orders"}, "expected such as"),
-        ({"path": "x", "starting": "1"}, "no option 'starting'"),
+        ({"path": "x", "starting": "1"}, "unknown option 'starting'"),
         ({"path": "x", "startingOffsets": "latest"}, "starting offset can't be latest"),
         ({"path": "x", "endingOffsets": "earliest"}, "ending offset can't be earliest"),
         (
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.spark  # it imports pyspark, as the source does
         ({"path": "x", "maxPartitionBytes": "much"}, "not a size"),
         ({"path": "x", "includeHeaders": "perhaps"}, "not true or false"),
         ({"path": "x", "onCorrupt": "pray"}, "not fail, skip or rows"),
-        ({"path": "x", "columns": "key,colour"}, "no column colour"),
+        ({"path": "x", "columns": "key,colour"}, "unknown column colour"),
         ({"path": "x", "kafka.isolation.level": "none"}, "isolation.level is 'none'"),
         ({"path": "x", "kafka.auto.offset.reset": "latest"}, "set startingOffsets"),
         ({"path": "x", "kafka.key.deserializer": "X"}, "decode them in Spark"),

@@ -13,7 +13,8 @@ import workbench as wb
 from tests.corrupt import edit, flip
 from tests.golden.cases import Case
 from workbench.cleaner.decisions import Reason
-from workbench.loaders.scan import CorruptDataWarning
+from workbench.errors import OutputError
+from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.pipelines import compaction_savings as savings
 from workbench.pipelines import rescue_to_parquet as rescue
 from workbench.pipelines.cluster_verify import cluster_verify
@@ -213,6 +214,25 @@ def test_a_rescue_that_was_stopped_goes_on(spark: Any, tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in written} == written
     assert not (out / "_unfinished").exists()
     assert spark.read.parquet(str(out)).count() == len(rows_of(SHOP, "customers"))
+
+
+def test_a_rescue_writes_nothing_among_the_logs_nor_through_links(
+    spark: Any, tmp_path: Path
+) -> None:
+    logs = tmp_path / "logs"
+    shutil.copytree(SAMPLES / "damaged" / "healthy-0", logs / "healthy-0")
+    before = {path: path.read_bytes() for path in logs.rglob("*") if path.is_file()}
+    (tmp_path / "link").symlink_to(logs)
+    for out in (logs, logs / "out", tmp_path / "link" / "out", logs / "healthy-0" / "out"):
+        with pytest.raises(OutputError, match="must not be inside the input"):
+            list(rescue.rescue_to_parquet(spark, logs, out))
+    for name in ("_unfinished", "topic=healthy"):
+        out = tmp_path / f"out{name}"
+        out.mkdir()
+        (out / name).symlink_to(logs)
+        with pytest.raises(OutputError, match="is a link"):
+            list(rescue.rescue_to_parquet(spark, logs, out))
+    assert {path: path.read_bytes() for path in logs.rglob("*") if path.is_file()} == before
 
 
 def test_a_bucket_is_no_place_for_a_rescue(spark: Any) -> None:

@@ -15,8 +15,8 @@ import workbench as wb
 from tests.golden.cases import CASES, Case, open_case
 from tests.spark.tasks import Load, rows
 from workbench.inspection.listing import list_log_directories
-from workbench.loaders.scan import Scan
-from workbench.loaders.splits import pack
+from workbench.loaders.scan.scan import Scan
+from workbench.loaders.scan.splits import pack
 
 pytestmark = pytest.mark.spark
 

@@ -9,7 +9,7 @@ from pyspark.sql.datasource import DataSourceStreamReader
 import workbench as wb
 from tests.spark.tasks import rows
 from workbench.errors import OffsetOutOfRangeError
-from workbench.loaders.scan import Scan
+from workbench.loaders.scan.scan import Scan
 from workbench.spark_source.options import parse_options
 from workbench.spark_source.planning import DataLossWarning
 from workbench.spark_source.streaming import KafkaLogStreamReader, limited

@@ -12,7 +12,7 @@ import workbench as wb
 from tests.golden.cases import CASES, Case
 from tests.spark.tasks import Load, rows
 from workbench.errors import CorruptRecordError, LogDirectoryError, OffsetOutOfRangeError
-from workbench.loaders.scan import CorruptDataWarning
+from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.spark_source.planning import DataLossWarning
 
 pytestmark = pytest.mark.spark  # it imports pyspark, as the source does
@@ -104,7 +104,7 @@ def test_damage_ends_the_job_or_is_left_out_or_becomes_rows(logs: Path) -> None:
     lost = range(105, 110)
     with pytest.raises(CorruptRecordError, match="CRC"):
         Load(logs).table()
-    with pytest.warns(CorruptDataWarning, match="1 damaged places"):
+    with pytest.warns(CorruptDataWarning, match="1 damaged batches"):
         skipped = Load(logs, onCorrupt="skip").table()
     assert offsets(skipped) == [at for at in range(COUNT) if at not in lost]
     told = Load(logs, onCorrupt="rows").table()
@@ -153,7 +153,7 @@ def test_batches_have_no_more_rows_than_was_asked_for(logs: Path) -> None:
 
 
 def test_a_partition_in_two_of_the_paths_is_refused(made: Path, logs: Path) -> None:
-    with pytest.raises(ValueError, match="lies in two of"):
+    with pytest.raises(ValueError, match="is in two of"):
         Load(f"{made},{logs}")
 
 

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 from pyspark.sql.types import BinaryType, StructField, StructType
 
 import workbench as wb
-from workbench.kernels.plain_murmur2 import murmur2
+from workbench.kernels.plain.murmur2 import murmur2
 from workbench.log_directory import LogDirectory
 from workbench.spark_source.writing import KafkaLogWriter, parse_write_options
 
@@ -143,21 +143,21 @@ def test_a_task_that_runs_on_when_its_job_has_failed_leaves_nothing(
 def test_offsets_that_would_come_twice_are_refused(spark: Any, tmp_path: Path) -> None:
     frame = numbers(spark, 10, tasks=1).withColumn("offset", F.lit(3).cast("long") + F.col("key"))
     save(frame, tmp_path, topic="numbers", keepOffsets="true")
-    with pytest.raises(Exception, match="offset 3 of numbers-0 is written twice, or is there"):
+    with pytest.raises(Exception, match="offset 3 of numbers-0 is written twice, or exists"):
         save(frame, tmp_path, topic="numbers", keepOffsets="true")
     assert wb.open_log_directory(tmp_path).scan().count() == 10
 
 
 def test_what_cannot_be_a_record_is_told_before_anything_runs(spark: Any, tmp_path: Path) -> None:
     for options, words in (
-        ({}, "there is no column topic to write"),
+        ({}, "no column topic to write"),
         ({"topic": "a b"}, "topic 'a b'"),
         (
             {"topic": "t", "kafka__compression__type": "brotli"},
             "kafka.compression.type is 'brotli'",
         ),
-        ({"topic": "t", "partitions": "3"}, "no option 'partitions'"),
-        ({"topic": "t", "keepOffsets": "true"}, "there is no column offset"),
+        ({"topic": "t", "partitions": "3"}, "unknown option 'partitions'"),
+        ({"topic": "t", "keepOffsets": "true"}, "no column offset"),
     ):
         with pytest.raises(Exception, match=words):
             save(numbers(spark, 1), tmp_path, **options)

@@ -76,7 +76,7 @@ def test_a_saved_notebook_keeps_a_picture_and_the_conclusion(folder: Path) -> No
     bundle = view._repr_mimebundle_()
     assert bundle is not None
     assert bundle[0]["image/png"].startswith(b"\x89PNG")
-    assert bundle[0]["text/plain"] == "CleanerView: orders-0: it is cleaned"
+    assert bundle[0]["text/plain"] == "CleanerView: orders-0: the log is cleaned"
     before = view.to_png()
     view.show(CONFIG | {"orders:min.compaction.lag.ms": DAY}, now=NOW)
     assert view.to_png() != before

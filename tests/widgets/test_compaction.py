@@ -40,6 +40,12 @@ def test_nothing_on_the_disk_changes(folder: Path) -> None:
     assert after == before
 
 
+@pytest.mark.parametrize("times", [{"passes": 0}, {"now": []}, {"now": [NOW, NOW - 1]}])
+def test_rounds_that_make_no_sense_are_refused(folder: Path, times: Any) -> None:
+    with pytest.raises(ValueError, match="round"):
+        CompactionPlayer(folder, CONFIG, **times)
+
+
 def test_steps_name_their_records_and_batches(folder: Path) -> None:
     player = CompactionPlayer(folder, CONFIG, now=NOW)
     sent = played(player)
@@ -140,7 +146,7 @@ def test_where_nothing_may_be_cleaned_it_says_so(folder: Path) -> None:
     lag = {"orders:min.compaction.lag.ms": DAY}
     player = CompactionPlayer(folder, CONFIG | lag, now=NOW)
     assert kinds(player) == ["log not due"]
-    assert player.about == "nothing may be cleaned"
+    assert player.about == "nothing can be cleaned"
     assert player.to_png().startswith(PNG)
 
 

@@ -1,6 +1,9 @@
 """The explorer's traits, messages and pictures, without a browser."""
 
+import ast
 import dataclasses
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +18,7 @@ from tests.golden.cases import Case
 from widgets import LogExplorer
 from widgets.segment_view import SegmentView
 from widgets.view.packing import unpack
+from workbench.log_manager.manager import LogManager
 
 Golden = Callable[[str], Case]
 NOTHING = {"partition": None, "segment": None, "position": None, "offset": None}
@@ -63,7 +67,7 @@ def test_it_starts_with_the_largest_topic_of_the_users(logs: wb.LogDirectory) ->
 
 
 def test_an_option_nobody_knows_is_refused(logs: wb.LogDirectory) -> None:
-    with pytest.raises(TypeError, match="LogExplorer has no option show_value"):
+    with pytest.raises(TypeError, match="LogExplorer: unknown option show_value"):
         LogExplorer(logs, show_value=True)
 
 
@@ -276,6 +280,33 @@ def test_the_end_of_a_damaged_file_is_named(golden: Golden, topic: str, stop: st
     assert stop in stops
 
 
+def test_garbage_after_zeros_is_not_called_preallocated(golden: Golden, tmp_path: Path) -> None:
+    source = golden("4.2.0-damage-unclean").directory("before") / "dmg-cut-last-17-0"
+    folder = shutil.copytree(source, tmp_path / "dmg-cut-last-17-0")
+    log = min(folder.glob("*.log"))
+    whole = log.read_bytes()
+    for rest, stop in ((bytes(9000), "zeros"), (bytes(9000) + b"garbage", "bad size")):
+        log.write_bytes(whole + rest)
+        logs = wb.open_log_directory(tmp_path)
+        explorer = LogExplorer(logs, selected={"partition": folder.name, "segment": int(log.stem)})
+        assert explorer.get_state("_segment")["_segment"]["stop"] == stop
+
+
+def test_the_findings_query_gives_those_of_its_partition_alone(tmp_path: Path) -> None:
+    data = tmp_path / "partition = of mine"
+    with LogManager([data]) as manager:
+        for number in (1, 10):
+            manager.get_or_create_log("orders", number).append([(b"key", b"value")])
+            (data / f"orders-{number}" / "leader-epoch-checkpoint").write_text("garbage")
+    explorer = LogExplorer(data, selected={"partition": "orders-1"})
+    module = ast.parse(explorer.query["findings"])
+    assert isinstance(module.body[-1], ast.Expr)
+    names: dict[str, Any] = {}
+    exec(compile(ast.Module(module.body[:-1], []), "query", "exec"), names)  # noqa: S102
+    found = eval(compile(ast.Expression(module.body[-1].value), "query", "eval"), names)  # noqa: S307
+    assert {os.path.dirname(each.path) for each in found} == {str(data / "orders-1")}
+
+
 def test_every_segment_of_every_damaged_directory_can_be_shown(golden: Golden) -> None:
     logs = wb.open_log_directory(golden("4.2.0-damage-unclean").directory("before"))
     for name, partition in logs.items():
@@ -344,7 +375,7 @@ def test_a_finding_is_gone_to(golden: Golden) -> None:
     assert (chosen["partition"], chosen["segment"]) == ("dmg-flip-value-0", 32)
     assert chosen["position"] <= (finding.position or 0)
     elsewhere = dataclasses.replace(finding, path="/elsewhere/x.log")
-    with pytest.raises(ValueError, match="lies in no partition"):
+    with pytest.raises(ValueError, match="is not in any partition"):
         explorer.show(elsewhere)
 
 

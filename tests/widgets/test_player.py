@@ -18,8 +18,8 @@ from widgets.view import steps as steps_view
 from widgets.view.player_states import PlayerStates
 from widgets.view.steps import MOST_STEPS, number_text
 from workbench.errors import LogDirectoryError
-from workbench.log.rehearsal import rehearse_recovery
-from workbench.log.steps import KINDS, Step
+from workbench.foresight.rehearse.log import rehearse_recovery
+from workbench.runtime.steps import KINDS, Step
 
 Golden = Callable[[str], Case]
 PNG = b"\x89PNG"
@@ -103,7 +103,7 @@ def test_a_recovery_validates_every_batch_and_cuts_what_is_torn(torn: str) -> No
     cut = next(row for row in sent(player)["steps"] if row[ROLE] == "cut")
     assert cut[POSITION] + cut[SIZE] == partition.segments[-1].size
     assert cut[POSITION] == partition.segments[-1].batches.valid_size
-    assert f"{cut[SIZE]} bytes cut; the log ends at offset 59" in player.about
+    assert f"{cut[SIZE]} bytes truncated; log end offset 59" in player.about
 
 
 def test_before_the_recovery_point_nothing_is_read(torn: str) -> None:
@@ -188,8 +188,8 @@ def test_what_cannot_be_looked_up_is_told_in_words(
     assert outside.at == -1
     assert "offset 1000 is not in orders-0" in outside.about
     assert outside.to_png().startswith(PNG)
-    assert LookupPlayer(orders[0], timestamp=10**12).about == "no record is that late"
-    with pytest.raises(ValueError, match="give one of them"):
+    assert LookupPlayer(orders[0], timestamp=10**12).about == "no record at or after that time"
+    with pytest.raises(ValueError, match="either an offset or a timestamp"):
         LookupPlayer(orders[0], offset=1, timestamp=1)
 
 
@@ -270,3 +270,19 @@ def test_numbers_are_told_as_people_read_them() -> None:
     assert number_text("cut", 1536) == "1,536 (1.5 KiB)"
     assert number_text("timestamp", 0) == "1970-01-01 00:00:00.000 (0)"
     assert number_text("rule", "retention.ms") == "retention.ms"
+
+
+def test_a_probe_says_what_is_stored(orders: tuple[wb.Partition, list[Step]]) -> None:
+    partition = orders[0]
+    base = partition.segments[1].base_offset
+    for player in (
+        LookupPlayer(partition, offset=base + 15),
+        LookupPlayer(partition, timestamp=1000 * (base + 15)),
+    ):
+        probes = [step for step in player.steps if step.kind == "index probed"]
+        of_second = [s for s in probes if f"{base:020d}" in s.where]
+        assert of_second
+        for step in of_second:
+            assert step.numbers["relative_offset"] == step.numbers["offset"] - base > 0
+            if step.where.endswith(".index"):
+                assert f"(stored as {step.numbers['relative_offset']})" in step.reason

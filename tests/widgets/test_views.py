@@ -14,8 +14,8 @@ from widgets.view.records import MOST_SHOWN, Lens, readable
 from widgets.view.segments import batch_columns, first_rows, index_columns, positions_of
 from widgets.view.text import plural, size_text, time_text
 from widgets.view.tree import tree_nodes
-from workbench.inspection.batch_bytes import read_batch
-from workbench.inspection.fields import explain_batch
+from workbench.inspection.bytes.batch_bytes import read_batch
+from workbench.inspection.bytes.fields import explain_batch
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
 

@@ -1,4 +1,4 @@
-// Places of the ticks of an axis: round numbers, few enough to read.
+// Positions of the ticks of an axis: round numbers, few enough to read.
 import { count } from "./format.js";
 
 // Round steps for bytes are powers of two, so that labels say 64 KiB and not 62.5 KiB.

@@ -1,7 +1,7 @@
 // Many batches to the pixel: what share of each pixel column belongs to which category.
 import { floorIndex } from "./columns.js";
 
-// Sums over [from, to) cut into `width` columns. Of each column: bytes per category, bytes that are
+// Sums over [from, to) divided into `width` columns. For each column: bytes per category, bytes that are
 // transactional, and flags: 1 = a control batch begins here, 2 = a damaged batch touches it.
 export function binBatches(data, from, to, width) {
   const kinds = data.categories.length, scale = width / (to - from);

@@ -1,4 +1,4 @@
-// The bytes of a batch, 16 to a row, each coloured by the field it belongs to; the fields in sight beside them.
+// The bytes of a batch, 16 to a row, each colored by its field; the visible fields beside them.
 import { choice, h } from "./dom.js";
 import { bytes, count } from "./format.js";
 import { windowedRows } from "./rows.js";
@@ -7,7 +7,7 @@ const PAGE_BYTES = 4096, WIDTH = 16;
 
 export function bytesView({ fetch, signal }) {
   const hexbox = h("div", { class: "klw-hexbox", tabindex: 0, role: "region", "aria-label": "Bytes of the batch" });
-  const list = h("div", { class: "klw-fields", tabindex: 0, role: "list", "aria-label": "Fields in sight" });
+  const list = h("div", { class: "klw-fields", tabindex: 0, role: "list", "aria-label": "Visible fields" });
   const empty = h("div", { class: "klw-empty" }, "Select a batch to see its bytes.");
   const modes = choice("Which bytes", [["disk", "On disk"], ["inside", "Decompressed"]], "disk", (mode) => showMode(mode === "inside"));
   const modeBar = h("div", { class: "klw-modes", hidden: true }, modes.el);
@@ -100,7 +100,7 @@ export function bytesView({ fetch, signal }) {
   function showMode(isInside) {
     inside = isInside;
     modes.show(inside ? "inside" : "disk");
-    modes.el.title = inside ? `${bytes(batch.size)} on disk become ${bytes(batch.inside)}` : "";
+    modes.el.title = inside ? `${bytes(batch.size)} on disk, ${bytes(batch.inside)} decompressed` : "";
     open(inside ? { position: 0, size: batch.inside } : batch);
     if (wanted?.[0] === inside) rows.toTop(Math.floor(wanted[1] / WIDTH) - 2);
   }

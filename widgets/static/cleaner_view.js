@@ -1,10 +1,10 @@
-// CleanerView: a partition's segments in their regions, the dirty ratio, and what each rule says.
+// CleanerView: a partition's segments in their regions, the dirty ratio, and each rule's verdict.
 import { h } from "./dom.js";
 import { bytes, count, plural } from "./format.js";
 import { dataGrid } from "./rows.js";
 import { followTheme } from "./theme.js";
 
-const REGION_NAMES = { clean: "clean", dirty: "dirty", waiting: "not to be cleaned yet", active: "active, never cleaned" };
+const REGION_NAMES = { clean: "clean", dirty: "dirty", waiting: "not cleanable yet", active: "active, never cleaned" };
 const NOTHING = { partition: null, segment: null, position: null, offset: null };
 const LEAST_WIDTH = 1.4;
 
@@ -21,7 +21,7 @@ function render({ model, el, signal: outer }) {
   const gauge = h("div", { class: "klw-gauge" });
   const facts = h("div", { class: "klw-now" });
   const rules = dataGrid({
-    label: "Rules", signal, rowHeight: 26, emptyText: "No rule was asked.", onPick: (i) => { live.textContent = `${held().rules[i][0]}: ${held().rules[i][1]}. ${held().rules[i][4]}.`; showRule(i); },
+    label: "Rules", signal, rowHeight: 26, emptyText: "No rules applied.", onPick: (i) => { live.textContent = `${held().rules[i][0]}: ${held().rules[i][1]}. ${held().rules[i][4]}.`; showRule(i); },
     columns: [{ name: "Rule", width: "minmax(170px, 1.2fr)" }, { name: "Verdict", width: "72px" }, { name: "Value", width: "minmax(76px, .6fr)", number: true }, { name: "Threshold", width: "minmax(76px, .6fr)", number: true }, { name: "Why", width: "minmax(180px, 3fr)" }],
     cellsOf(i) {
       const [rule, verdict, value, threshold, reason, kafka] = held().rules[i];
@@ -65,14 +65,14 @@ function render({ model, el, signal: outer }) {
   function region(segment, share, i) {
     const marks = [];
     if (segment.tombstones) marks.push(h("small", { title: plural(segment.tombstones, "tombstone") }, h("i", { "data-mark": "tombstone" }), count(segment.tombstones)));
-    if (segment.passed) marks.push(h("small", { title: `${plural(segment.passed, "batch", "batches")} whose delete horizon has passed` }, h("i", { "data-mark": "passed" }), count(segment.passed)));
-    if (segment.ahead) marks.push(h("small", { title: `${plural(segment.ahead, "batch", "batches")} whose delete horizon is not reached` }, h("i", { "data-mark": "ahead" }), count(segment.ahead)));
+    if (segment.passed) marks.push(h("small", { title: `${plural(segment.passed, "batch", "batches")} with a delete horizon in the past` }, h("i", { "data-mark": "passed" }), count(segment.passed)));
+    if (segment.ahead) marks.push(h("small", { title: `${plural(segment.ahead, "batch", "batches")} with a delete horizon in the future` }, h("i", { "data-mark": "ahead" }), count(segment.ahead)));
     return h("button", {
       type: "button", class: "klw-region", role: "option", "data-region": segment.region, style: `flex-basis:${(share * 100).toFixed(3)}%`, onclick: () => choose(i),
       title: `Segment ${count(segment.base_offset)}: ${REGION_NAMES[segment.region]}, ${bytes(segment.size)}`,
     }, h("b", {}, count(segment.base_offset)), h("span", {}, bytes(segment.size)), h("em", {}, ...marks));
   }
-  // Where an offset stands on the strip, 0 to 1: between segments exactly, within one by its share of offsets.
+  // Position of an offset on the strip, 0 to 1: exact between segments, interpolated by offset within one.
   function place(offset, sent, widths) {
     let at = 0;
     for (let i = 0; i < sent.segments.length; i++) {
@@ -104,12 +104,12 @@ function render({ model, el, signal: outer }) {
     gauge.replaceChildren(
       h("span", { class: "klw-gaugename" }, "Dirty ratio"),
       h("span", { class: "klw-bar", role: "img", "aria-label": `dirty ratio ${ratio}, threshold ${sent.threshold}` }, h("i", { style: `width:${sent.ratio * 100}%` }), h("u", { style: `left:${Math.min(1, sent.threshold) * 100}%` })),
-      h("span", { class: "klw-gaugetext" }, h("b", { "data-above": String(above) }, ratio.toFixed(2)), ` ${above ? "above" : "not above"} ${sent.threshold} · ${bytes(sent.cleanable_bytes)} dirty, ${bytes(sent.clean_bytes)} clean, ${bytes(sent.uncleanable_bytes)} left alone`));
+      h("span", { class: "klw-gaugetext" }, h("b", { "data-above": String(above) }, ratio.toFixed(2)), ` ${above ? "above" : "not above"} ${sent.threshold} · ${bytes(sent.cleanable_bytes)} dirty, ${bytes(sent.clean_bytes)} clean, ${bytes(sent.uncleanable_bytes)} not cleanable`));
   }
   function showSelected() {
     const i = selectedIndex(), segment = held().segments[i];
     [...strip.children].forEach((each, k) => { each.setAttribute("aria-selected", String(k === i)); });
-    if (!segment) return facts.replaceChildren(h("p", { class: "klw-meaning" }, "Click a segment, or a rule, to see more of it."));
+    if (!segment) return facts.replaceChildren(h("p", { class: "klw-meaning" }, "Click a segment or a rule for details."));
     facts.replaceChildren(
       h("h4", {}, h("i", { "data-region": segment.region }), `Segment ${count(segment.base_offset)}`),
       h("p", { class: "klw-why" }, `${REGION_NAMES[segment.region]}.`),

@@ -1,4 +1,4 @@
-// Columns of whole numbers as Python packs them: a base and the narrowest unsigned difference to it.
+// Columns of integers as Python packs them: a base and the narrowest unsigned difference to it.
 // Offsets and ids are 64 bits wide; exact(i) never goes through a JavaScript number.
 const ARRAYS = { u1: Uint8Array, u2: Uint16Array, u4: Uint32Array, u8: BigUint64Array };
 
@@ -7,7 +7,7 @@ export class Column {
     this.base = BigInt(base);
     this.length = length;
     this.deltas = dtype === "same" ? null : typedView(data, ARRAYS[dtype]);
-    if (this.deltas && this.deltas.length !== length) throw new Error(`column has ${this.deltas.length} values, ${length} were announced`);
+    if (this.deltas && this.deltas.length !== length) throw new Error(`column has ${this.deltas.length} values (expected ${length})`);
   }
   exact(i) { return this.deltas ? this.base + BigInt(this.deltas[i]) : this.base; }
   number(i) { return Number(this.base) + (this.deltas ? Number(this.deltas[i]) : 0); }
@@ -30,7 +30,7 @@ export class Column {
   }
 }
 
-// Buffers of some hosts start at odd places: copy those, look straight into the others.
+// Buffers of some hosts start at unaligned positions: copy those, use the others directly.
 export function typedView(view, Type) {
   const size = Type.BYTES_PER_ELEMENT;
   if (view.byteOffset % size === 0) return new Type(view.buffer, view.byteOffset, Math.floor(view.byteLength / size));

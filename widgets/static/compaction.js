@@ -1,4 +1,4 @@
-// CompactionPlayer: a cleaning of a log, one step after the other, and of each record why it stays.
+// CompactionPlayer: a cleaning of a log, one step after the other, with a reason for each record.
 import { CompactionData, LATER } from "./compaction_data.js";
 import { cleaningStage } from "./compaction_stage.js";
 import { choice, h } from "./dom.js";
@@ -15,7 +15,7 @@ function render({ model, el, signal }) {
 function cleaningViews({ root, pick, signal, stats, model, data, at, steps }) {
   const errorBar = h("div", { class: "klw-error", role: "alert", hidden: true });
   const showError = (text) => { errorBar.textContent = text; errorBar.hidden = !text; };
-  const ask = requests(model, { signal, onError: showError, onSilence: (isSilent) => showError(isSilent ? "The kernel does not answer. Is it connected? It may be busy with a cell." : "") });
+  const ask = requests(model, { signal, onError: showError, onSilence: (isSilent) => showError(isSilent ? "The kernel does not respond. It may be disconnected, or busy running a cell." : "") });
   const extent = choice("What the picture shows", [["follow", "Follow"], ["whole", "Whole log"]], "follow", (what) => stage.setWhole(what === "whole"));
   const stage = cleaningStage({ root, signal, stats, onPick: (round, batch, record) => {
     const i = stepAbout(data().rounds[round], batch, record, at());
@@ -75,19 +75,19 @@ function cleaningViews({ root, pick, signal, stats, model, data, at, steps }) {
   };
 }
 
-// What the shapes and colours mean: only those that this log has.
+// The meaning of the shapes and colors that this log has.
 function legendOf({ detail, rounds }) {
   const has = (test) => rounds.some((round) => test(round));
   const flags = (bit) => has(({ batches }) => batches.flags.some((each) => each & bit));
   const entries = detail === "records" ? [["in the map", "mapped"]] : [];
-  entries.push(["stays", "kept"], ["goes", "dropped"]);
+  entries.push(["kept", "kept"], ["dropped", "dropped"]);
   if (has(({ records }) => records?.tombstone.some(Boolean))) entries.push(["tombstone", "tombstone"]);
   if (detail === "records" && flags(2)) entries.push(["marker", "marker"]);
   if (flags(1)) entries.push(["in a transaction", "transactional"]);
   return [...entries, ["clean", "clean"], ["dirty", "dirty"], ["not cleaned", "waiting"]];
 }
 
-// The step about a record or batch that belongs to what is shown: where it is mapped, until it is decided.
+// The step about a record or batch that fits the step shown: its mapping until it is decided.
 function stepAbout(round, batch, record, at) {
   const judged = round.judged[batch], unmapped = round.unmapped[batch];
   if (record >= 0) {
@@ -104,12 +104,12 @@ function isDeciding(round, at) {
   return round.groups.length > 0 && round.groups[0].step <= at;
 }
 
-// The map of newest offsets: a row for each key, in the order in which they came.
+// The offset map: a row for each key, in order of appearance.
 function offsetMap({ signal, data, onPick }) {
   let entries = [], round = null, current = -1, before = null;
   const head = h("span", { class: "klw-maphead" });
   const grid = dataGrid({
-    label: "Map of newest offsets", signal, emptyText: "No key is in the map yet.",
+    label: "Offset map", signal, emptyText: "The offset map has no keys yet.",
     columns: [{ name: "Key", width: "minmax(60px,1fr)" }, { name: "Newest offset", width: "96px", number: true }],
     cellsOf: (k) => {
       const [key, record] = entries[k];

@@ -1,4 +1,4 @@
-// A rehearsed cleaning: what has become of each batch and record of a round when a step is shown.
+// A rehearsed cleaning: the state of each batch and record of a round at the step shown.
 import { Column, floorIndex } from "./columns.js";
 import { ROLE, SEGMENT, StepRows } from "./step_rows.js";
 
@@ -26,10 +26,10 @@ export class CompactionData extends StepRows {
   record(i) { return this.steps[i][RECORD]; }
   batch(i) { return this.steps[i][BATCH]; }
   keyName(key, isShort = false) { return key < 0 ? "no key" : this.keys[key][isShort ? 0 : 1]; }
-  // The reason of a record, or of a batch, in words; "" where nothing was decided.
+  // The reason for a record or a batch, in words; "" without a decision.
   reasonText(code) { return this.reasons[code]?.[1] ?? ""; }
   isKept(code) { return Boolean(this.reasons[code]?.[0]); }
-  // The next step about a key or an offset behind `at`, from the first again after the last.
+  // The next step about a key or an offset after `at`; after the last step it starts over.
   find(text, at) {
     const wanted = text.trim().replaceAll(",", "");
     for (let k = 1; k <= this.length; k++) {
@@ -102,7 +102,7 @@ class Round {
     if (role === "cleaned") {
       const group = this.groups.findLast((each) => each.first <= segment);
       if (group) group.last = Math.max(group.last, segment);
-      // Where single batches are not told of, they are decided with their segment.
+      // Without steps about single batches, they are decided with their segment.
       for (let b = this.firstBatches[segment]; b < this.firstBatches[segment + 1]; b++) this.judged[b] = Math.min(i, this.judged[b]);
     }
   }
@@ -119,7 +119,7 @@ class Round {
     return steps.deleted <= at ? "deleted" : "";
   }
   groupOf(segment) { return this.groups.find((each) => each.first <= segment && segment <= each.last) ?? null; }
-  // What the new segment of a group is called when step `at` is shown.
+  // The name of a group's new segment at step `at`.
   suffix(group, at) {
     const { steps } = this.segments[group.first];
     if (steps.swapped <= at) return "";
@@ -131,7 +131,7 @@ class Round {
     return this.mapped[r] <= at ? "mapped" : "";
   }
   verdict(b, at) { return this.judged[b] <= at ? VERDICTS[this.batches.verdict[b]] : ""; }
-  // The map of newest offsets when step `at` is shown: keys in the order they came, with their newest record.
+  // The offset map at step `at`: keys in order of appearance, with their newest record.
   entries(at) {
     const count = floorIndex(this.mapSteps, at) + 1, newest = new Map();
     for (let k = 0; k < count; k++) newest.set(this.records.key[this.mapRecords[k]], this.mapRecords[k]);
@@ -143,7 +143,7 @@ class Round {
     if (key >= 0) this.records.key.forEach((each, r) => { if (each === key) found.push(r); });
     return found;
   }
-  // What a step is about in the picture, in cells: [from, to), or null.
+  // The cells that a step is about: [from, to), or null.
   touched(data, i) {
     const record = data.record(i), batch = data.batch(i), segment = data.segmentOf(i);
     if (record >= 0) return [this.placeOf(record), this.placeOf(record) + 1];

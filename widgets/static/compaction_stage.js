@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { fitCanvas, glider, painter } from "./host.js";
 import { inks } from "./theme.js";
 
-// How wide a cell is at least, in pixels: most of the keys' names have room.
+// The least width of a cell in pixels: room for most names of keys.
 function leastWidth(data) {
   if (data.detail !== "records") return 62;
   const lengths = data.keys.map(([short]) => short.length).sort((a, b) => a - b);

@@ -1,4 +1,4 @@
-// What the picture of a cleaning paints: the records as they lie, what was decided, and the new segments.
+// The picture of a cleaning: the records on disk, the decisions, and the new segments.
 import { bytes, count, range } from "./format.js";
 import { DAMAGE, hatch } from "./theme.js";
 
@@ -33,7 +33,7 @@ function paintLaneNames({ pen, ink, left }) {
   for (const [name, lane] of [["Whole log", "overview"], ["Segments", "name"], ["Before", "before"], ["After", "after"]]) pen.fillText(name, 0, LANES[lane][0] + LANES[lane][1] / 2);
 }
 
-// The whole log in one line: its regions, how far the step has come, and what is in the picture.
+// The whole log in one line: its regions, the step's progress, and what the picture shows.
 function paintWhole({ pen, ink, round, at, view, left, span, data }) {
   const [top, tall] = LANES.overview, x = (cell) => left + (cell / round.wide) * span;
   round.segments.forEach((segment, s) => {
@@ -85,7 +85,7 @@ function paintSegmentNames({ pen, ink, round, at, x, left, span }) {
   });
 }
 
-// The new segments: as wide as what they are made of, dashed until they are swapped in.
+// The new segments: as wide as their source segments, dashed until they are swapped in.
 function paintTargets(scene) {
   const { pen, ink, round, at, x, left, span } = scene, [top, tall] = LANES.after, [nameTop] = LANES.target;
   for (const group of round.groups) {
@@ -161,7 +161,7 @@ function recordsKept({ round, at, data }, b) {
   return false;
 }
 
-// The frame of a batch: a bar below for a transaction, dashed where it is written anew.
+// The frame of a batch: a bar below for a transaction, dashed if it is rewritten.
 function frame({ pen, ink, round }, b, a, wide, top, tall, verdict) {
   const flags = round.batches.flags[b];
   pen.fillStyle = ink.hair;
@@ -235,7 +235,7 @@ function dropped(pen, ink, x, y, wide, tall) {
   pen.stroke();
 }
 
-// A record: its key large, its offset small. A tombstone has the shape of one; a marker is dark.
+// A record: its key large, its offset small. A tombstone has its own shape; a marker is dark.
 function recordCell({ pen, ink, round, x, data }, b, r, y, tall, state) {
   const place = round.from[b] + r - round.firstRecords[b], gap = 1.5, a = x(place) + gap, wide = Math.max(1.5, x(place + 1) - x(place) - 2 * gap);
   const control = round.records.control[r], isTombstone = round.records.tombstone[r] === 1, key = round.records.key[r];
@@ -299,7 +299,7 @@ function paintSameKey({ pen, ink, round, x, data, at }) {
   }
 }
 
-// From a record to the newer one of its key: when its key is mapped anew, and when it is dropped.
+// From a record to the newer record of its key: when its key is mapped again, and when it is dropped.
 function paintArcs({ pen, round, x, data, at }) {
   const record = at < 0 ? -1 : data.record(at), role = at < 0 ? "" : data.role(at);
   if (record < 0) return;

@@ -1,10 +1,10 @@
-// Which cells of a round the picture of a cleaning shows: all where they fit, else those around the step.
+// Which cells of a round the picture of a cleaning shows: all if they fit, otherwise those around the step.
 const WIDEST = 58;
 const FAR = 0.12;
-const SQUEEZE = 1.25; // cells may be so much narrower if then all of them are in sight
+const SQUEEZE = 1.25; // cells may be narrower by this factor if all of them are then visible
 
-// The view [from, to] in cells, each at least `least` pixels wide; it stays at `view` where what is touched lies
-// well inside.
+// The view [from, to] in cells, each at least `least` pixels wide; it remains `view` if the touched
+// cells are well inside.
 export function cellsInView(round, touched, { span, least, view, isWhole = false }) {
   const all = [0, Math.max(round.wide, span / WIDEST)];
   const most = Math.max(6, span / least);

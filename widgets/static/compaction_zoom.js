@@ -1,4 +1,4 @@
-// The records of one batch of a cleaning that is played by batches or segments; the kernel reads them.
+// The records of one batch of a cleaning played by batches or segments; the kernel reads them.
 import { h } from "./dom.js";
 import { count, plural, range } from "./format.js";
 import { pageStore } from "./pages.js";
@@ -12,7 +12,7 @@ export function recordZoom({ signal, ask, data }) {
     fetch: (start, stop) => ask("records", { round_number: round, batch, start, stop }).then((answer) => {
       if (!answer) return [];
       grid.setCount(answer.count, { keep: true });
-      grid.setEmptyText("No record of this batch was decided about.");
+      grid.setEmptyText("No decisions for this batch.");
       return answer.rows;
     }),
   });
@@ -23,7 +23,7 @@ export function recordZoom({ signal, ask, data }) {
       const row = store.row(i);
       if (!row) return null;
       const [offset, [key, kind], isKept, why] = row;
-      return [count(offset), { text: key, kind: kind === "text" ? "mono" : kind, title: key }, { text: isKept ? "stays" : "goes", kind: isKept ? "stays" : "bad" }, { text: why, title: why }];
+      return [count(offset), { text: key, kind: kind === "text" ? "mono" : kind, title: key }, { text: isKept ? "kept" : "dropped", kind: isKept ? "stays" : "bad" }, { text: why, title: why }];
     },
   });
   const el = h("div", { class: "klw-mapbox" }, h("div", { class: "klw-maptitle" }, h("strong", {}, "Records"), head), grid.el);

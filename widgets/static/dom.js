@@ -9,7 +9,7 @@ export function h(tag, attributes, ...children) {
     if (name.startsWith("on")) el.addEventListener(name.slice(2), value);
     else el.setAttribute(name, value === true ? "" : value);
   }
-  // JupyterLab looks at the focused element alone: without this, D twice in a table deletes the cell.
+  // JupyterLab checks only the focused element: without this, D twice in a table deletes the cell.
   if (attributes?.tabindex !== undefined || FOCUSABLE.has(tag)) el.dataset.lmSuppressShortcuts = "true";
   el.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
   return el;
@@ -47,7 +47,7 @@ export function button(label, { glyph, text, onclick, kind = "" } = {}) {
   return h("button", { type: "button", class: `klw-button ${kind}`, title: label, "aria-label": label, onclick }, glyph && icon(glyph), text);
 }
 
-// A row of buttons of which one is pressed, as in a segmented control.
+// A row of buttons, one of them pressed, as in a segmented control.
 export function choice(label, options, current, onpick) {
   const group = h("div", { class: "klw-choice", role: "group", "aria-label": label });
   const show = (value) => { for (const el of group.children) el.setAttribute("aria-pressed", String(el.dataset.value === value)); };

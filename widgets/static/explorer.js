@@ -28,7 +28,7 @@ function render({ model, el, signal: outer }) {
   const sheet = popover(root);
   let data = null, firstRows = new Column({ base: "0", dtype: "same", length: 0, data: null });
 
-  // What is selected; a change goes to the kernel, which sends what belongs to it.
+  // The selection; a change goes to the kernel, which sends the contents.
   const chosen = () => ({ ...NOTHING, ...model.get("selected") });
   function choose(change) {
     model.set("selected", { ...chosen(), ...change });
@@ -39,7 +39,7 @@ function render({ model, el, signal: outer }) {
   const ask = requests(model, { signal, onError: showError, onSilence: (quiet) => { silence.hidden = !quiet; } });
   const inSegment = (body) => ({ partition: chosen().partition, segment: chosen().segment, ...body });
 
-  // Head: what is open, go to, verify, refresh, keys.
+  // Head: title, go to, verify, refresh, keys.
   const title = h("span", { class: "klw-title" }), summary = h("span", { class: "klw-sum" });
   const goBox = h("input", { class: "klw-input", type: "text", placeholder: "Go to offset or time", "aria-label": "Go to an offset or a UTC time in this partition", spellcheck: "false" });
   goBox.addEventListener("keydown", (event) => {
@@ -54,7 +54,7 @@ function render({ model, el, signal: outer }) {
   const refresh = button("Read the directory again", { glyph: "refresh", onclick: () => ask("refresh") });
   const keys = button("Keys (?)", { glyph: "keyboard", onclick: () => sheet.keys(keys) });
   const head = h("header", { class: "klw-top" }, title, summary, h("span", { class: "klw-go" }, goBox), verify, refresh, keys);
-  const silence = h("div", { class: "klw-error", role: "status", hidden: true }, h("span", {}, "The kernel does not answer. Is it connected? It may be busy with a cell."));
+  const silence = h("div", { class: "klw-error", role: "status", hidden: true }, h("span", {}, "The kernel does not respond. It may be disconnected, or busy running a cell."));
   const errorText = h("span", {});
   const errorBar = h("div", { class: "klw-error", role: "alert", hidden: true }, errorText, button("Dismiss", { glyph: "cross", onclick: () => { errorBar.hidden = true; } }));
   function showError(text) {
@@ -78,7 +78,7 @@ function render({ model, el, signal: outer }) {
     onOpen: () => tabs.show("records", true),
     onView: (view) => { model.set("view", view); model.save_changes(); },
   });
-  const colours = choice("Colour of the batches", [["codec", "Compression"], ["producer", "Producer"], ["epoch", "Epoch"]], model.get("colour_by"), (what) => { model.set("colour_by", what); model.save_changes(); });
+  const colours = choice("Color of the batches", [["codec", "Compression"], ["producer", "Producer"], ["epoch", "Epoch"]], model.get("colour_by"), (what) => { model.set("colour_by", what); model.save_changes(); });
   const mapHead = panelHead("Segment", colours.el, map.tools, python("batches", "Batches"));
   const legend = h("div", { class: "klw-legend" });
 
@@ -181,7 +181,7 @@ function render({ model, el, signal: outer }) {
   }
   function showFindings() {
     const list = shownFindings(), verified = (model.get("_verified") ?? []).includes(chosen().partition);
-    findings.setEmptyText(verified ? "Nothing wrong: every byte was checked." : "Not verified yet. Verify reads every byte of the partition and checks it.");
+    findings.setEmptyText(verified ? "No findings: every byte was checked." : "Not verified yet. Verify reads every byte of the partition and checks it.");
     findings.setCount(list.length);
     tabs.setCount("findings", verified ? (list.length ? count(list.length) : "✓") : "");
     if (verified) announce(`${chosen().partition}: ${listSummary(list)}.`);

@@ -1,4 +1,4 @@
-// Numbers, sizes and times as people read them. Times are UTC.
+// Numbers, sizes and times in readable form. Times are UTC.
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 export function bytes(n) {

@@ -1,5 +1,5 @@
 // When to draw: on the next frame, and only while the element is on a page and has a width.
-// JupyterLab takes cells that are out of sight off the page; what was asked for meanwhile is kept.
+// JupyterLab removes invisible cells from the page; requests made meanwhile are kept.
 export function painter(el, paint, signal) {
   let frame = 0, dirty = true, width = -1, height = -1, ratio = 0;
   const stale = () => dirty || el.clientWidth !== width || el.clientHeight !== height || devicePixelRatio !== ratio;
@@ -41,7 +41,7 @@ export function fitCanvas(canvas, context) {
   return changed;
 }
 
-// Move a number pair smoothly; a second call takes over. People who asked for less motion get none.
+// Move a number pair smoothly; a second call replaces the first. No motion if the user prefers less.
 export function glider(set, signal) {
   let frame = 0;
   signal.addEventListener("abort", () => cancelAnimationFrame(frame));

@@ -1,4 +1,4 @@
-// The lower tracks of the segment map: offset index with the path of a look-up, and time.
+// The lower tracks of the segment map: offset index with the path of a lookup, and time.
 import { binTimes } from "./binning.js";
 import { floorIndex } from "./columns.js";
 import { bytes, count, shortTime } from "./format.js";
@@ -29,7 +29,7 @@ export function paintIndex({ pen, data, ink, view, x, span, left }) {
     }
   }
   pen.globalAlpha = 1;
-  if (!places.length) trackNote(pen, ink, left, top + tall / 2, "no entries: a look-up reads from the start of the file");
+  if (!places.length) trackNote(pen, ink, left, top + tall / 2, "no entries: a lookup reads from the start of the file");
 }
 
 export function trackNote(pen, ink, left, y, text) {
@@ -39,11 +39,11 @@ export function trackNote(pen, ink, left, y, text) {
   pen.fillText(text, left + 6, y);
 }
 
-// The path of a look-up: from the entry at or before the offset, over the batches that must be read.
+// The path of a lookup: from the entry at or before the offset, over the batches that must be read.
 export function paintLookup({ pen, data, ink, x, left, span }, i, offset) {
   const target = data.target(i, offset), entry = data.entryFor(target), from = entry < 0 ? 0 : data.indexPosition[entry], to = data.position[i];
   const [top, tall] = LAYOUT.index, a = x(from), limit = left + span;
-  // A batch that begins left of the view and reaches into it is pointed at where it comes into sight.
+  // A batch that begins left of the view and reaches into it is pointed at where it becomes visible.
   const b = x(to) < left && x(data.end[i]) > left ? left + 6 : x(to);
   pen.strokeStyle = pen.fillStyle = ink.accent;
   pen.lineWidth = 2;

@@ -1,4 +1,4 @@
-// The lists under the map: records, batches, index entries, findings. They are also its text for screen readers.
+// The lists under the map: records, batches, index entries, findings. Screen readers read them instead of the map.
 import { count, plural, timestamp } from "./format.js";
 import { dataGrid } from "./rows.js";
 
@@ -20,7 +20,7 @@ export function recordList({ store, onPick, onOpen, batchOf, signal }) {
   });
 }
 
-// [text, kind]: kind says whether the text is the value, its bytes, its size alone, or that there is none.
+// [text, kind]: kind says whether the text is the value, its bytes, only its size, or a null.
 function cellOf([text, kind, title]) {
   return { text, kind: kind === "text" ? "mono" : kind, title: title ?? (kind === "text" ? text : "") };
 }
@@ -47,11 +47,12 @@ export function batchList({ data, onPick, onOpen, signal }) {
 
 export function offsetIndexList({ data, onPick, signal }) {
   return dataGrid({
-    label: "Offset index entries", signal, onPick, emptyText: "The offset index has no entries: a look-up reads from the start of the file.",
-    columns: [{ name: "#", width: "62px", number: true }, { name: "Offset", width: "minmax(100px,1fr)", number: true }, { name: "Position", width: "minmax(100px,1fr)", number: true }, { name: "Points at", width: "minmax(160px,3fr)" }],
+    label: "Offset index entries", signal, onPick, emptyText: "The offset index has no entries: a lookup reads from the start of the file.",
+    columns: [{ name: "#", width: "62px", number: true }, { name: "Offset", width: "minmax(100px,1fr)", number: true }, { name: "Relative", width: "minmax(80px,1fr)", number: true }, { name: "Position", width: "minmax(100px,1fr)", number: true }, { name: "Points at", width: "minmax(160px,3fr)" }],
     cellsOf(i) {
       const d = data(), place = d.indexPosition[i], batch = d.batchAtPosition(place);
-      return [count(i), count(d.offsetIndex.offset.exact(i)), count(place), batch >= 0 ? `batch ${count(batch)}, offsets ${d.offsets(batch)}` : { text: "no batch starts there", kind: "bad" }];
+      const offset = d.offsetIndex.offset.exact(i);
+      return [count(i), count(offset), count(offset - d.baseOffset), count(place), batch >= 0 ? `batch ${count(batch)}, offsets ${d.offsets(batch)}` : { text: "no batch starts there", kind: "bad" }];
     },
   });
 }
@@ -59,10 +60,10 @@ export function offsetIndexList({ data, onPick, signal }) {
 export function timeIndexList({ data, onPick, signal }) {
   return dataGrid({
     label: "Time index entries", signal, onPick, emptyText: "The time index has no entries.",
-    columns: [{ name: "#", width: "62px", number: true }, { name: "Timestamp (UTC)", width: "minmax(180px,1fr)" }, { name: "Offset", width: "minmax(100px,1fr)", number: true }, { name: "Means", width: "minmax(200px,3fr)" }],
+    columns: [{ name: "#", width: "62px", number: true }, { name: "Timestamp (UTC)", width: "minmax(180px,1fr)" }, { name: "Offset", width: "minmax(100px,1fr)", number: true }, { name: "Relative", width: "minmax(80px,1fr)", number: true }, { name: "Means", width: "minmax(200px,3fr)" }],
     cellsOf(i) {
       const d = data(), offset = d.timeIndex.offset.exact(i);
-      return [count(i), timestamp(d.timeIndex.timestamp.exact(i)), count(offset), `no record up to offset ${count(offset)} is later`];
+      return [count(i), timestamp(d.timeIndex.timestamp.exact(i)), count(offset), count(offset - d.baseOffset), `no record up to offset ${count(offset)} is later`];
     },
   });
 }
@@ -83,5 +84,5 @@ export function findingList({ findings, onPick, signal }) {
 }
 
 export function listSummary(list) {
-  return list.length ? plural(list.length, "finding") : "nothing wrong found";
+  return list.length ? plural(list.length, "finding") : "no findings";
 }

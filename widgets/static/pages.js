@@ -1,4 +1,4 @@
-// Rows that live in the kernel, fetched by the page and kept while they are likely to be seen again.
+// Rows in the kernel, fetched by page and kept while they are likely to be needed again.
 export const PAGE_ROWS = 200;
 const KEPT_PAGES = 60;
 

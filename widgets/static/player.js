@@ -1,4 +1,4 @@
-// StepPlayer: what the engine told while it did something, one step after the other.
+// StepPlayer: the steps the engine reported, one after the other.
 import { choice, h } from "./dom.js";
 import { bytes, count, plural } from "./format.js";
 import { PlayerData } from "./player_data.js";

@@ -1,4 +1,4 @@
-// The steps of a player: what has become of each batch, index entry and segment when a step is shown.
+// The steps of a player: the state of each batch, index entry and segment at the step shown.
 import { Column, floorIndex } from "./columns.js";
 import { POSITION, ROLE, SEGMENT, SIZE, StepRows } from "./step_rows.js";
 
@@ -18,7 +18,7 @@ export class PlayerData extends StepRows {
     this.stages = stagesOf(this.steps);
   }
   segmentOf(i) { return this.steps[i][SEGMENT]; }
-  // The segment that is on the stage with a step: its own, or that of the nearest step with one.
+  // The segment on the stage at a step: its own, or the segment of the nearest step with one.
   stage(i) { return i < 0 ? -1 : this.stages[i]; }
   // The bytes that a step touched, [from, to), or null.
   touched(i) {
@@ -81,7 +81,7 @@ class PlayedSegment {
     if (role === "rolled") this.born = i;
     if (FATES.has(role)) this.fates.push([i, role]);
   }
-  // Batches that no step names came with the one before them; those before the first were there.
+  // Batches that no step names came with the batch before them; those before the first existed already.
   settle() {
     if (!this.reveal) return;
     let last = -1;
@@ -91,10 +91,10 @@ class PlayedSegment {
   rowAt(byte) { return floorIndex(this.position, byte); }
   isShown(row, at) { return this.reveal === null || this.reveal[row] <= at; }
   shownCount(at) { return this.reveal === null ? this.length : this.reveal.reduce((n, step) => n + (step <= at), 0); }
-  // What has become of a batch when step `at` is shown: "" when nothing yet.
+  // The state of a batch at step `at`; "" without one.
   state(row, at) { return this.firstStep[row] <= at ? this.role[row] : ""; }
   cutFrom(at) { return this.cuts.reduce((from, cut) => (cut.step <= at ? Math.min(from, cut.from) : from), Infinity); }
-  // Positions of the index entries that there are when step `at` is shown.
+  // Positions of the index entries that exist at step `at`.
   entries(at) {
     if (!this.rebuilds) return this.onDisk;
     const first = this.added[0]?.position ?? Infinity, before = this.reveal ? this.onDisk.filter((each) => each < first) : [];
@@ -108,13 +108,13 @@ class PlayedSegment {
     }
     return end;
   }
-  // The last thing that was decided on the whole segment, "" when nothing yet.
+  // The last decision on the whole segment; "" without one.
   fate(at) {
     let fate = "";
     for (const [step, what] of this.fates) if (step <= at) fate = what;
     return fate;
   }
-  // Bytes that are in the file when step `at` is shown.
+  // Bytes in the file at step `at`.
   shownSize(at) {
     if (this.born > at) return 0;
     if (!this.reveal) return this.size;

@@ -1,4 +1,4 @@
-// The frame of a player: title, stage, controls, the step in words, all steps; the picture comes from who asks.
+// The frame of a player: title, stage, controls, the step in words, all steps; the caller supplies the picture.
 import { h } from "./dom.js";
 import { count, plural } from "./format.js";
 import { playerControls } from "./player_controls.js";
@@ -7,7 +7,7 @@ import { followTheme } from "./theme.js";
 
 const FASTEST_SPOKEN = 1;
 
-// `makeData` takes what was sent; `makeViews` makes the picture:
+// `makeData` takes the data sent; `makeViews` makes the picture:
 // {top, above, panel, beside, setData(data), show(at, isSmooth), repaint()}, elements and functions.
 export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
   const life = new AbortController(), { signal } = life;
@@ -30,7 +30,7 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
   const now = h("div", { class: "klw-now" });
   const kinds = h("div", { class: "klw-kinds", role: "group", "aria-label": "Next step of a kind" });
   const list = dataGrid({
-    label: "Steps", signal, rowHeight: 24, emptyText: "Nothing was told.",
+    label: "Steps", signal, rowHeight: 24, emptyText: "No steps recorded.",
     columns: [{ name: "Step", width: "52px", number: true }, { name: "What", width: "minmax(112px, 170px)" }, { name: "Why", width: "minmax(160px, 1fr)" }, { name: "Where", width: "minmax(60px, 110px)", mono: true }],
     cellsOf: (i) => [count(i + 1), { text: data.kind(i), kind: isBad(i) ? "bad" : "" }, { text: data.reason(i) || numbersText(i), title: data.reason(i) }, { text: shortFile(data.file(i)), kind: "quiet", title: data.file(i) }],
     rowKind: (i) => (data.role(i) === "invalid" ? "bad" : i > at ? "later" : ""),
@@ -58,7 +58,7 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
     kinds.replaceChildren(...data.kinds.map(([kind, meaning, n], number) =>
       h("button", { type: "button", class: "klw-kind", title: `${meaning}: go to the next`, "data-number": number, onclick: () => pick(data.nextOfKind(number, at)) }, h("i", { "data-role": data.roleOfKind(number) }), kind, h("small", {}, count(n)))));
     leftOut.hidden = !data.leftOut;
-    leftOut.textContent = `${plural(data.leftOut, "later step")} left out.`;
+    leftOut.textContent = `${plural(data.leftOut, "later step")} omitted.`;
     at = -1;
     showStep(false);
   }
@@ -74,7 +74,7 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
     controls.show(at, data.length);
     list.select(at);
     for (const each of kinds.children) each.setAttribute("aria-pressed", String(at >= 0 && Number(each.dataset.number) === data.kindNumber(at)));
-    now.replaceChildren(...(at < 0 ? [h("p", { class: "klw-why" }, model.get("_about") || "Nothing was told.")] : words(at)));
+    now.replaceChildren(...(at < 0 ? [h("p", { class: "klw-why" }, model.get("_about") || "No steps recorded.")] : words(at)));
   }
   function words(i) {
     return [

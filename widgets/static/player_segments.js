@@ -1,15 +1,15 @@
-// The segments of a partition in a row, as wide as they are large, and what has become of each.
+// The segments of a partition in a row, as wide as they are large, with the state of each.
 import { h } from "./dom.js";
 import { bytes, count } from "./format.js";
 
 const MOST = 48;
-const WORDS = { kept: "stays", deletable: "goes", gone: "renamed .deleted", removed: "files removed", recovered: "recovered", cut: "recovered, end cut" };
+const WORDS = { kept: "kept", deletable: "deletable", gone: "renamed .deleted", removed: "files removed", recovered: "recovered", cut: "recovered, end truncated" };
 
 export function playerSegments({ onPick }) {
   const el = h("div", { class: "klw-segs", role: "group", "aria-label": "Segments", hidden: true });
   let data = null, first = -1, boxes = [];
 
-  // Of very many segments those around the current one are shown.
+  // If there are very many segments, those around the current one are shown.
   function build(stage) {
     const n = data.segments.length, from = Math.max(0, Math.min(n - MOST, stage - (MOST >> 1)));
     if (from === first) return;

@@ -1,4 +1,4 @@
-// The stage of a player: a segment's bytes from left to right, and what the steps so far did there.
+// The stage of a player: a segment's bytes from left to right, and what the steps so far did to them.
 import { h } from "./dom.js";
 import { fitCanvas, glider, painter } from "./host.js";
 import { paintStage, STAGE, TRACKS } from "./player_tracks.js";

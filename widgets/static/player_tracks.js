@@ -1,4 +1,4 @@
-// What a player paints of a segment: its batches and what became of them, index entries, the search.
+// What a player paints of a segment: its batches with their states, index entries, the search.
 import { byteTicks } from "./axis.js";
 import { floorIndex } from "./columns.js";
 import { bytes, count, range } from "./format.js";
@@ -86,7 +86,7 @@ function paintBatches(scene) {
     pen.fillStyle = ink.faint;
     pen.font = ink.ui;
     pen.textAlign = "left";
-    pen.fillText(segment.size ? `${bytes(segment.size)}, not looked into` : "no batches yet", left + 2, top + tall / 2);
+    pen.fillText(segment.size ? `${bytes(segment.size)}, contents not read` : "no batches yet", left + 2, top + tall / 2);
     return;
   }
   const first = Math.max(0, floorIndex(segment.position, view[0])), last = floorIndex(segment.position, view[1]);
@@ -133,7 +133,7 @@ function paintCut({ pen, ink, segment, at, x, left, span }) {
   const a = Math.max(left - 6, x(from)), b = Math.min(left + span + 6, x(segment.size));
   if (b <= left - 5 || a >= left + span + 5) return;
   striped(pen, ink, a, top - 2, Math.max(3, b - a), tall + 4);
-  const text = `${bytes(segment.size - from)} cut`;
+  const text = `${bytes(segment.size - from)} truncated`;
   pen.font = ink.strong;
   const wide = pen.measureText(text).width + 12;
   if (b - a < wide + 4) return;
@@ -144,7 +144,7 @@ function paintCut({ pen, ink, segment, at, x, left, span }) {
   pen.fillText(text, (a + b) / 2, top + tall / 2 + 0.5);
 }
 
-// Hops over the batches whose headers a look-up read.
+// Hops over the batches whose headers a lookup read.
 function paintWalk({ pen, ink, data, segment, at, x }) {
   const [top, tall] = TRACKS.walk;
   let from = null;
@@ -159,7 +159,7 @@ function paintWalk({ pen, ink, data, segment, at, x }) {
   }
 }
 
-// Whether the look-up is in the time index when step `at` is shown.
+// Whether the lookup is in the time index at step `at`.
 function isInTimes(segment, at) {
   const last = segment.probes[floorIndex(segment.probes.map((each) => each.step), at)];
   return Boolean(last?.role.startsWith("time"));
@@ -214,11 +214,11 @@ function paintPath({ pen, ink, segment, at, x }) {
   if (isTime && mine.length) {
     pen.textAlign = "left";
     pen.fillStyle = ink.dim;
-    pen.fillText("each entry stands under the batch that holds its offset", x(0) < 0 ? 96 : Math.max(12, x(0)), top + tall - 4);
+    pen.fillText("each entry is below the batch that holds its offset", x(0) < 0 ? 96 : Math.max(12, x(0)), top + tall - 4);
   }
 }
 
-// A frame and a pointer for what the step itself touched.
+// A frame and a pointer for what the step touched.
 function paintNow({ pen, ink, data, segment, at, x, left, span }) {
   const touched = data.segments[data.segmentOf(at)] === segment ? data.touched(at) : null;
   if (!touched) return;

@@ -6,7 +6,7 @@ const WINDOW = 48;
 const WHOLE = new Set(["probe", "time probe", "time entry"]);
 const WALKED = new Set(["entry", "passed", "found"]);
 
-// The view for step i; it stays at `view` where what is touched lies well inside.
+// The view for step i; it remains `view` if the touched bytes are well inside.
 export function viewOf(data, i, view) {
   const segment = data.segments[data.stage(i)], touched = data.touched(i);
   if (!segment) return [0, 1];
@@ -26,7 +26,7 @@ export function viewOf(data, i, view) {
   return clampView(touched[0] - window * 0.16, touched[0] + window * 0.84, segment.size);
 }
 
-// Runs of neighbouring batches in the same state, so that many narrow ones are one box.
+// Runs of neighboring batches in the same state, so that many narrow ones are one box.
 export function stateRuns(segment, first, last, at, least) {
   const runs = [];
   for (let row = first; row <= last; row++) {

@@ -1,10 +1,10 @@
-// Small sheets over the explorer: the Python of a view, and the keys.
+// Small sheets over the explorer: the Python code of a view, and the keys.
 import { button, h, icon } from "./dom.js";
 
 const KEYS = [
   ["↑ ↓", "move in the tree and in tables"], ["← →", "previous or next segment or batch"], ["+ −", "zoom the segment map"],
   ["A D", "pan the segment map"], ["0", "show the whole segment"], ["Enter", "from a batch to its records, from a record to its bytes"],
-  ["Home End", "first or last"], ["/", "filter topics"], ["G", "go to an offset or a time"], ["Esc", "take back the selection, close a sheet"], ["?", "this list"],
+  ["Home End", "first or last"], ["/", "filter topics"], ["G", "go to an offset or a time"], ["Esc", "clear the selection, close a sheet"], ["?", "this list"],
 ];
 
 export function popover(root) {
@@ -53,5 +53,5 @@ async function copyText(text, from) {
     done = document.execCommand("copy");
     area.remove();
   }
-  from.replaceChildren(icon(done ? "check" : "cross"), done ? "Copied" : "Select and copy it by hand");
+  from.replaceChildren(icon(done ? "check" : "cross"), done ? "Copied" : "Select and copy by hand");
 }

@@ -1,4 +1,4 @@
-// A scrolling box of equal rows, however many: only the rows in sight exist, and they are used again.
+// A scrolling box of equal rows, however many: only the visible rows exist, and they are reused.
 import { h } from "./dom.js";
 import { painter } from "./host.js";
 import { geometry, scrollOf, topOf, topToShow } from "./window.js";
@@ -84,7 +84,7 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
 let tableCount = 0;
 
 // A grid of any number of rows. `cellsOf(i)` gives the texts of row i, or null while they are on their way.
-export function dataGrid({ label, columns, cellsOf, onPick, onOpen, rowKind, signal, rowHeight = 24, emptyText = "Nothing here." }) {
+export function dataGrid({ label, columns, cellsOf, onPick, onOpen, rowKind, signal, rowHeight = 24, emptyText = "No rows." }) {
   const id = `klw-grid-${++tableCount}`, template = columns.map((each) => each.width).join(" ");
   const head = h("div", { class: "klw-row klw-head", role: "row", style: `grid-template-columns:${template}` },
     ...columns.map((each) => h("span", { role: "columnheader", class: each.number ? "klw-number" : null, title: each.title }, each.name)));

@@ -8,7 +8,7 @@ const FATES = ["", "committed", "aborted", "still open"], ABORTED = 2;
 
 export class SegmentData {
   constructor(sent) {
-    Object.assign(this, { name: sent.name, fileSize: sent.file_size, validSize: sent.valid_size, stop: sent.stop, problems: sent.problem_words });
+    Object.assign(this, { name: sent.name, baseOffset: BigInt(sent.segment), fileSize: sent.file_size, validSize: sent.valid_size, stop: sent.stop, problems: sent.problem_words });
     this.columns = unpackColumns(sent.batches);
     this.length = this.columns.position.length;
     this.position = this.columns.position.numbers();
@@ -18,7 +18,7 @@ export class SegmentData {
     this.problem = this.columns.problem.numbers();
     this.time = this.columns.max_timestamp.numbers();
     this.fate = sent.fates ? new Column(sent.fates).numbers() : new Float64Array(this.length);
-    // Markers carry the coordinator's clock: where records have times of their own they would bend the scale.
+    // Markers carry the coordinator's clock: if records have their own times, markers would distort the scale.
     if (this.attributes.some((bits) => !(bits & CONTROL))) for (let i = 0; i < this.length; i++) if (this.isControl(i)) this.time[i] = -1;
     this.offsetIndex = { ...unpackColumns(sent.offset_index), dropped: sent.offset_index_dropped };
     this.indexPosition = this.offsetIndex.position.numbers();
@@ -30,7 +30,7 @@ export class SegmentData {
     this.colourBy("codec");
   }
 
-  // Give every batch a category: `category[i]` indexes `categories`, whose entries have text and colour.
+  // Give every batch a category: `category[i]` indexes `categories`, whose entries have text and color.
   colourBy(what) {
     const category = new Uint8Array(this.length), seen = new Map(), categories = [];
     const column = what === "producer" ? this.columns.producer_id : what === "epoch" ? this.columns.leader_epoch : null;
@@ -67,7 +67,7 @@ export class SegmentData {
   setFates(column) {
     if (column.length === this.length) this.fate = column.numbers();
   }
-  // Mark the batches that verify found something wrong with, besides those the scan saw.
+  // Mark the batches with findings of verify, besides those the scan found.
   setFindings(findings) {
     this.found = new Map();
     this.problem = this.columns.problem.numbers();
@@ -89,12 +89,12 @@ export class SegmentData {
     return i >= 0 && this.position[i] === position ? i : -1;
   }
 
-  // The offset that is looked up: the one that is selected, else the first of the batch.
+  // The offset to look up: the selected offset, otherwise the batch's first.
   target(i, offset) {
     const base = this.columns.base_offset.exact(i);
     return offset ?? (base < 0n ? this.columns.last_offset.exact(i) : base);
   }
-  // The index entry from which a broker starts to look for an offset; -1: from the start of the file.
+  // The index entry where a broker starts its search for an offset; -1: the start of the file.
   entryFor(offset) {
     return this.offsetIndex.offset.after(offset) - 1;
   }
@@ -105,10 +105,10 @@ export class SegmentData {
   }
   records(i) {
     const n = this.columns.record_count.number(i);
-    return n < 0 ? "unknown until it is decompressed" : plural(n, "record");
+    return n < 0 ? "unknown until decompressed" : plural(n, "record");
   }
 
-  // What is said about a batch in words: title and pairs; for the card and for screen readers.
+  // A batch in words: title and pairs; for the card and for screen readers.
   describe(i) {
     const c = this.columns, pairs = [["Offsets", this.offsets(i)], ["Records", this.records(i)]];
     pairs.push([this.attributes[i] & 8 ? "Appended" : "Latest record", timestamp(c.max_timestamp.exact(i))]);
@@ -138,7 +138,7 @@ function categoryOf(what, value, at) {
   return { text: `${what === "producer" ? "producer" : "epoch"} ${count(value)}`, colour };
 }
 
-// The span of the times that are there and can be true; none when there is no such time.
+// The span of the known, plausible times; [null, null] without any.
 function timeSpan(times, problem) {
   let low = Infinity, high = -Infinity;
   for (let i = 0; i < times.length; i++) {
@@ -153,9 +153,9 @@ export function tailText(data) {
   const rest = data.fileSize - data.validSize;
   if (!rest) return "";
   const words = {
-    "unfinished batch": "not yet a whole batch",
-    "bad size": "cannot be read: the size of the next batch makes no sense",
-    zeros: "zeros, set aside and not written yet",
+    "unfinished batch": "of an incomplete batch",
+    "bad size": "unreadable: the next batch has an invalid size",
+    zeros: "preallocated, not written yet",
   };
   return `${bytes(rest)} ${words[data.stop] ?? data.stop}`;
 }

@@ -1,4 +1,4 @@
-// A partition's segments on one line: by bytes as they lie on disk, or by the offsets they hold.
+// A partition's segments on one line: by their bytes on disk, or by the offsets they hold.
 import { byteTicks, countTicks } from "./axis.js";
 import { h } from "./dom.js";
 import { bytes, count, plural } from "./format.js";
@@ -113,7 +113,7 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
       pen.fillText(text, Math.round(place) + 4, TOP + TALL + 12);
     }
   }
-  // A flag where clients may start to read, when that is not the first record on disk.
+  // A flag at the log start offset, unless it is the first record on disk.
   function paintStart() {
     const start = data.log_start_offset;
     if (start === null || mode !== "offsets" || BigInt(start) <= BigInt(data.base_offset[0] ?? 0)) return;
@@ -143,7 +143,7 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
     card.hidden = i < 0;
     if (i < 0) return;
     const pairs = [["File", `${String(data.base_offset[i]).padStart(20, "0")}.log`], ["Size", `${count(data.size[i])} bytes`], ["Modified", data.modified[i]]];
-    if (data.is_active[i]) pairs.push(["State", "active: the one that is written to"]);
+    if (data.is_active[i]) pairs.push(["State", "active: the broker appends to it"]);
     if (data.findings[i]) pairs.push(["Findings", String(data.findings[i])]);
     card.replaceChildren(h("strong", {}, `Segment ${count(data.base_offset[i])}`), h("dl", {}, ...pairs.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
     const px = event.clientX - canvas.getBoundingClientRect().left, room = canvas.clientWidth - card.offsetWidth - 8;

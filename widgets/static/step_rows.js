@@ -1,4 +1,4 @@
-// The steps of a player as rows: kind, what was touched, role in the picture, file, reason, numbers.
+// The steps of a player as rows: kind, bytes touched, role in the picture, file, reason, numbers.
 export const SEGMENT = 1;
 export const POSITION = 2;
 export const SIZE = 3;
@@ -20,7 +20,7 @@ export class StepRows {
   reason(i) { return this.steps[i][REASON]; }
   numbers(i) { return this.steps[i][NUMBERS]; }
   roleOfKind(number) { return this.steps.find((step) => step[KIND] === number)?.[ROLE] ?? ""; }
-  // The next step of a kind behind `at`, from the first again after the last; -1 if there is none.
+  // The next step of a kind after `at`; after the last step it starts over; -1 if there is none.
   nextOfKind(kind, at) {
     for (let k = 1; k <= this.length; k++) if (this.steps[(at + k) % this.length][KIND] === kind) return (at + k) % this.length;
     return -1;

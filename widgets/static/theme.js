@@ -1,4 +1,4 @@
-// Colours. The Okabe-Ito palette can be told apart by colour-blind people; every colour has a second cue.
+// Colors. Color-blind people can distinguish the Okabe-Ito palette; every color has a second cue.
 export const CODECS = ["uncompressed", "gzip", "snappy", "lz4", "zstd"];
 export const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#B8A800", "#8C6BB1"];
 export const DAMAGE = "#D55E00";
@@ -21,7 +21,7 @@ function pages(doc) {
   try {
     for (let view = doc.defaultView; view !== view.parent; view = view.parent) found.push(view.parent.document);
   } catch {
-    // An outer page of another origin may not be read: what was found so far is all there is.
+    // An outer page of another origin cannot be read: use what was found so far.
   }
   return found;
 }
@@ -47,7 +47,7 @@ export function followTheme(root, changed, signal) {
   apply();
 }
 
-// The colours a canvas needs, from the same CSS variables that style the rest.
+// The colors a canvas needs, from the same CSS variables that style the rest.
 export function inks(root) {
   const style = getComputedStyle(root), read = (name) => style.getPropertyValue(`--klw-${name}`).trim();
   const ink = Object.fromEntries(["bg", "panel", "fg", "dim", "faint", "line", "hair", "accent", "control"].map((name) => [name, read(name)]));
@@ -58,7 +58,7 @@ export function rgb(hex) {
   return [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 }
 
-// Diagonal stripes: the second cue of damage and of what is not finished.
+// Diagonal stripes: the second cue of damage and of incomplete batches.
 export function hatch(context, colour, gap = 6) {
   const tile = document.createElement("canvas");
   tile.width = tile.height = gap;

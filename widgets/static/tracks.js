@@ -153,7 +153,7 @@ function paintBatch({ pen, data, ink, left, span }, i, a, wide, top, tall, strip
   pen.fillText(data.offsets(i), from + 7, top + 17);
   pen.font = ink.ui;
   pen.globalAlpha = 0.85;
-  pen.fillText(damaged ? data.problemText(i) : data.isControl(i) ? "control" : data.records(i).replace("unknown until it is decompressed", "compressed"), from + 7, top + 33);
+  pen.fillText(damaged ? data.problemText(i) : data.isControl(i) ? "control" : data.records(i).replace("unknown until decompressed", "compressed"), from + 7, top + 33);
   pen.restore();
 }
 

@@ -1,4 +1,4 @@
-// The tree of log directories, topics, partitions and other files; only the rows in sight exist.
+// The tree of log directories, topics, partitions and other files; only the visible rows exist.
 import { h, icon } from "./dom.js";
 import { bytes } from "./format.js";
 import { windowedRows } from "./rows.js";

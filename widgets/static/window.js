@@ -1,4 +1,4 @@
-// The mathematics of scrolling through any number of equal rows.
+// The arithmetic of scrolling through any number of equal rows.
 // Browsers cap the height of an element near 33 million pixels, so long tables scroll on a reduced scale.
 const TALLEST = 8_000_000;
 
@@ -13,7 +13,7 @@ export function geometry(rows, rowHeight, viewport) {
   };
 }
 
-// The first row in sight, with its fraction, for a place of the scroll bar; and the other way.
+// The first visible row, with its fraction, for a position of the scroll bar; and the inverse.
 export function topOf(scroll, g) {
   if (!g.isScaled) return Math.min(scroll / g.rowHeight, g.lastTop);
   return g.lastScroll ? (scroll / g.lastScroll) * g.lastTop : 0;
@@ -24,7 +24,7 @@ export function scrollOf(top, g) {
   return g.lastTop ? (top / g.lastTop) * g.lastScroll : 0;
 }
 
-// The new first row that brings `row` into sight with the least movement.
+// The new first row that makes `row` visible with the least movement.
 export function topToShow(row, top, shown, lastTop) {
   if (row < top) return Math.max(0, row);
   if (row + 1 > top + shown) return Math.min(lastTop, row + 1 - shown);

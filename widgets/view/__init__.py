@@ -1,1 +1,1 @@
-"""From arrays of the workbench to what the front end draws: pure functions, no Jupyter."""
+"""From the workbench's arrays to the front end's data: pure functions, no Jupyter."""

@@ -1,14 +1,14 @@
 """A window of a batch's bytes with the fields in it, for the bytes view.
 
 Private bytes (keys, values, and everything that is compressed) are replaced by zeros here, in the
-kernel, unless values are shown; the field still tells its length.
+kernel, unless values are shown; the field still shows its length.
 """
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from widgets.view.records import Lens, readable
-from workbench.inspection.fields import Field
+from workbench.inspection.bytes.fields import Field
 
 _TONES = 4
 _PRIVATE = frozenset({"key", "value", "records"})
@@ -16,13 +16,13 @@ _HOLDS_BITS = "attributes"
 
 
 class Place(NamedTuple):
-    """A field, with what the bytes view needs to know of it.
+    """A field, with what the bytes view needs to know about it.
 
     Attributes:
         field: as explained.
-        start: byte within the bytes that are shown.
-        owns: whether bytes are coloured by it: it holds no other field, or only bits.
-        tone: which of the four colours, by turns.
+        start: the field's first byte within the bytes shown.
+        owns: whether the field colors its bytes: it holds no other field, or only bits.
+        tone: the number of its color, one of four in turn.
     """
 
     field: Field
@@ -32,11 +32,11 @@ class Place(NamedTuple):
 
 
 def places(fields: Sequence[Field], origin: int) -> list[Place]:
-    """Give each field its start and its colour.
+    """Give each field its start and its color.
 
     Args:
-        fields: in the order of the bytes, groups before what they hold.
-        origin: position of the first byte that is shown.
+        fields: the fields in byte order, groups before what they hold.
+        origin: the position of the first byte shown.
     """
     result: list[Place] = []
     tone, bits_below = 0, None
@@ -60,9 +60,9 @@ def byte_window(
 
     Args:
         data: the bytes of the window.
-        fields: all there are.
-        start: where the window starts within the bytes that are shown.
-        lens: whether private bytes may be seen.
+        fields: all fields of the bytes shown.
+        start: the window's start within the bytes shown.
+        lens: whether private bytes are shown.
 
     Returns:
         ``start``, ``fields`` (start, size, name, value, note, level, leaf, tone, wrong), ``masks``
@@ -96,12 +96,12 @@ def byte_window(
 
 
 def is_private(field: Field) -> bool:
-    """Whether a field holds what people wrote: a key, a value, or records as a whole."""
+    """Return whether a field holds users' data: a key, a value, or whole records."""
     return field.name in _PRIVATE
 
 
 def _is_open(lens: Lens) -> bool:
-    # A mask changes texts in cells; what it would do to raw bytes nobody can say: they stay shut.
+    # A mask changes texts in cells; its effect on raw bytes is undefined, so they remain hidden.
     return lens.show_values and lens.mask is None
 
 

@@ -1,4 +1,4 @@
-"""A partition as the cleaner sees it: what is clean, what dirty, what must wait, and why."""
+"""A partition as the cleaner sees it: what is clean, what is dirty, what must wait, and why."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -6,10 +6,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from widgets.view.text import size_text, time_text
-from workbench.cleaner.log_to_clean import LogToClean
+from workbench.cleaner.schedule.log_to_clean import LogToClean
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.loaders.explanation import Explanation
+from workbench.loaders.tables.explanation import Explanation
 
 MOST_READ: Final = 64 << 20
 """Bytes: in a larger partition single tombstones are not counted; horizons in headers are."""
@@ -19,12 +19,12 @@ class SegmentState(NamedTuple):
     """A segment as the cleaner sees it.
 
     Attributes:
-        base_offset, size: of the segment.
+        base_offset, size: the segment's base offset, and its size in bytes.
         region: "clean", "dirty", "waiting" (not cleaned yet) or "active".
-        latest: ms, of the latest record; None without one.
-        tombstones: how many there are; None where they were not counted.
-        without_horizon: of these, those whose delete horizon is not set yet.
-        horizons: ms, of each batch that has a delete horizon.
+        latest: the latest record's timestamp in ms; None without one.
+        tombstones: the number of tombstones; None if they were not counted.
+        without_horizon: the number of tombstones whose delete horizon is not set yet.
+        horizons: the delete horizons in ms of the batches that have one.
     """
 
     base_offset: int
@@ -37,7 +37,7 @@ class SegmentState(NamedTuple):
 
 
 def segment_states(partition: Partition, found: LogToClean) -> list[SegmentState]:
-    """Read the headers of a partition's batches, and its records where they are not too many."""
+    """Read the headers of a partition's batches, and its records unless there are too many."""
     counts = partition.size <= MOST_READ
     return [_state(segment, found, counts=counts) for segment in partition.segments]
 
@@ -84,7 +84,7 @@ def _tombstones(segment: Segment) -> tuple[int, int]:
 
 
 def segment_rows(states: Sequence[SegmentState], now: int) -> list[dict[str, Any]]:
-    """The segments as they are sent, with what each view says of them."""
+    """Return the segments as they are sent, with the facts shown about each."""
     return [
         {
             "base_offset": str(state.base_offset),
@@ -103,10 +103,10 @@ def _facts(state: SegmentState, now: int) -> list[list[str]]:
     facts = [["bytes", f"{state.size:,} ({size_text(state.size)})"]]
     if state.latest is not None:
         facts.append(["latest record", time_text(state.latest)])
-        facts.append(["its age", age_text(now - state.latest)])
+        facts.append(["age of latest record", age_text(now - state.latest)])
     if state.tombstones is not None:
         facts.append(["tombstones", f"{state.tombstones:,}"])
-        facts.append(["without a horizon", f"{state.without_horizon:,}"])
+        facts.append(["tombstones without a horizon", f"{state.without_horizon:,}"])
     if state.horizons:
         passed = sum(horizon <= now for horizon in state.horizons)
         facts.append(["batches with a horizon", f"{len(state.horizons):,}, {passed:,} passed"])
@@ -117,7 +117,7 @@ def _facts(state: SegmentState, now: int) -> list[list[str]]:
 
 
 def age_text(ms: int) -> str:
-    """Milliseconds in the largest unit that leaves a number of at least 2."""
+    """Return a duration in the largest unit that gives at least 2."""
     for size, unit in ((86_400_000, "days"), (3_600_000, "hours"), (60_000, "minutes")):
         if abs(ms) >= 2 * size:
             return f"{ms / size:,.1f} {unit}".replace(".0 ", " ")
@@ -125,14 +125,14 @@ def age_text(ms: int) -> str:
 
 
 def rule_rows(explanation: Explanation) -> list[list[str]]:
-    """A row for each rule: its name, verdict, value, threshold, reason, and Kafka's method."""
+    """Return a row for each rule: name, verdict, value, threshold, reason, and Kafka's method."""
     return [
         [
             row.rule,
             row.verdict,
             _value(row.rule, row.value),
             _value(row.rule, row.threshold),
-            row.reason + (f"; from {time_text(row.due)} on" if row.due is not None else ""),
+            row.reason + (f"; due at {time_text(row.due)} UTC" if row.due is not None else ""),
             row.kafka,
         ]
         for row in explanation
@@ -148,6 +148,6 @@ def _value(rule: str, value: Any) -> str:
 
 
 def marker_rows(found: LogToClean, last_clean_offset: int | None) -> list[list[str]]:
-    """The offsets that bound the regions: what each is, and where."""
+    """Return the offsets that bound the regions: each with its name."""
     markers = [] if last_clean_offset is None else [["checkpoint", str(last_clean_offset)]]
     return markers + [[bound.name, str(bound.offset)] for bound in found.offsets.bounds]

@@ -1,7 +1,7 @@
-"""A rehearsed cleaning for its player: each round's log, what each step touched, what was decided.
+"""A rehearsed cleaning for its player: each round's log, each step's target, and the decisions.
 
-Everything here comes from the steps and decisions of the engine. Batches and records are counted
-through all segments of a round, as they lay when it began; a step names them by these numbers.
+Everything here comes from the steps and decisions of the engine. Batches and records are numbered
+across all segments of a round, as they were when it began; a step names them by these numbers.
 """
 
 import os
@@ -17,8 +17,8 @@ from widgets.view.packing import pack
 from widgets.view.steps import MOST_STEPS, kind_rows, kinds_of, numbers_of
 from widgets.view.text import time_text
 from workbench.cleaner.decisions import Reason
-from workbench.cleaner.rehearsal import CleaningRehearsal, Round
-from workbench.log.steps import Step
+from workbench.foresight.rehearse.cleaning import CleaningRehearsal, Round
+from workbench.runtime.steps import Step
 
 ROLES: Final = {
     "log chosen": "chosen",
@@ -54,15 +54,15 @@ Longs = npt.NDArray[np.int64]
 
 
 class Layout(NamedTuple):
-    """The segments, batches and records of a round, counted through.
+    """The segments, batches and records of a round, numbered across segments.
 
     Attributes:
-        round: whose.
-        bases: base offsets of the segments.
-        first_batches: int64[s + 1], where the batches of each segment begin.
-        first_records: int64[b + 1], where the records of each batch begin; all 0 where records are
-            not told of.
-        columns: of the batches: the fields of their rows, joined.
+        round: the round.
+        bases: the segments' base offsets.
+        first_batches: int64[s + 1], the number of each segment's first batch.
+        first_records: int64[b + 1], the number of each batch's first record; all 0 if steps are
+            not about records.
+        columns: the fields of the batches' rows, joined.
         regions: for each segment "clean", "dirty", "waiting" (not cleaned yet) or "active".
     """
 
@@ -75,7 +75,7 @@ class Layout(NamedTuple):
 
 
 class Touched(NamedTuple):
-    """What a step is about; -1: nothing."""
+    """The target of a step; -1: none."""
 
     segment: int
     record: int
@@ -83,7 +83,7 @@ class Touched(NamedTuple):
 
 
 def layout_of(found: Round) -> Layout:
-    """Count the batches and records of a round through."""
+    """Number the batches and records of a round."""
     rows = [segment.rows for segment in found.segments]
     columns = np.concatenate(rows)
     first_batches = _starts(np.array([len(each) for each in rows]))
@@ -127,20 +127,26 @@ def touched_by(step: Step, layout: Layout) -> Touched:
     records = layout.round.records
     if records is None or "offset" not in step.numbers:
         return Touched(segment, -1, -1)
-    record = int(np.searchsorted(records.offsets, step.numbers["offset"]))
+    offset = step.numbers["offset"]
+    record = int(np.searchsorted(records.offsets, offset))
+    if record == len(records.offsets) or records.offsets[record] != offset:  # they do not ascend
+        found = np.flatnonzero(records.offsets == offset)
+        if not len(found):
+            return Touched(segment, -1, -1)
+        record = int(found[0])
     batch = int(np.searchsorted(layout.first_records, record, "right")) - 1
     return Touched(segment, record, batch)
 
 
 def round_of(rounds: Sequence[Round], at: int) -> int:
-    """The round that a step belongs to."""
+    """Return the round that a step belongs to."""
     return max(0, sum(each.first_step <= at for each in rounds) - 1)
 
 
 def sent(
     found: CleaningRehearsal, layouts: Sequence[Layout], touches: Sequence[Touched], names: KeyNames
 ) -> dict[str, Any]:
-    """Everything that the front end plays."""
+    """Return everything that the front end plays."""
     steps = found.steps[:MOST_STEPS]
     return {
         "detail": found.detail,
@@ -210,7 +216,7 @@ def _round(layout: Layout) -> dict[str, Any]:
 
 
 def _decided(layout: Layout) -> tuple[Longs, Longs, Longs]:
-    """Verdict, bytes afterwards and records that stay of each batch; 0 where none was decided."""
+    """Return each batch's verdict, new size in bytes and kept records; 0 if not decided."""
     columns = [np.zeros(len(layout.columns), np.int64) for _ in range(3)]
     cleaning = layout.round.cleaning
     if cleaning is not None:
@@ -223,7 +229,7 @@ def _decided(layout: Layout) -> tuple[Longs, Longs, Longs]:
 
 
 def _records(layout: Layout) -> dict[str, Any]:
-    """The records of a round, and what was decided about each; 0 where nothing was."""
+    """Return the records of a round with the decision on each; 0 if not decided."""
     records = layout.round.records
     assert records is not None
     reasons = np.zeros(len(records.offsets), np.int64)

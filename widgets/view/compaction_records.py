@@ -1,6 +1,6 @@
-"""Single records of a cleaning that is played batch by batch: read when they are asked for.
+"""Single records of a cleaning that is played batch by batch: read on request.
 
-Keys are read from the partition as it lies on the disk: a record keeps its offset in every round.
+Keys are read from the partition on disk: a record keeps its offset in every round.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from workbench.inspection.partition import Partition
 
 
 def record_count(decisions: Decisions, batch: int) -> int:
-    """How many records of a batch were decided about."""
+    """Return the number of a batch's records that have a decision."""
     first, end = np.searchsorted(decisions.batch, [batch, batch + 1]).tolist()
     return int(end - first)
 
@@ -23,7 +23,7 @@ def record_count(decisions: Decisions, batch: int) -> int:
 def record_rows(
     decisions: Decisions, batch: int, start: int, stop: int, partition: Partition, lens: Lens
 ) -> list[list[Any]]:
-    """Rows [start, stop) of a batch's records: offset, cell of the key, whether it stays, why."""
+    """Return rows [start, stop) of a batch's records: offset, key cell, whether kept, and why."""
     first, end = np.searchsorted(decisions.batch, [batch, batch + 1]).tolist()
     picked = slice(first + start, min(first + stop, end))
     offsets = decisions.offsets[picked].tolist()
@@ -41,7 +41,7 @@ def record_rows(
 
 
 def _keys(partition: Partition, first: int, last: int) -> dict[int, bytes | None]:
-    """Offset → key of the records from the first offset to the last."""
+    """Return offset → key of the records from the first offset to the last."""
     found: dict[int, bytes | None] = {}
     for segment in partition.segments:
         rows = segment.batches.rows
@@ -57,7 +57,7 @@ def _keys(partition: Partition, first: int, last: int) -> dict[int, bytes | None
 
 
 def offsets_of(partition: Partition, key: bytes) -> list[int]:
-    """The offsets of all records of a key, ascending; reads the partition whole."""
+    """Return the offsets of all records of a key, ascending; reads the whole partition."""
     found: list[int] = []
     for segment in partition.segments:
         for chunk in segment.read():
@@ -70,7 +70,7 @@ def offsets_of(partition: Partition, key: bytes) -> list[int]:
 
 
 def batches_of(layout: Layout, offsets: Sequence[int]) -> list[int]:
-    """The batches of a round in which these offsets were decided about, ascending."""
+    """Return the batches of a round that decide on these offsets, ascending."""
     cleaning = layout.round.cleaning
     if cleaning is None or not offsets:
         return []

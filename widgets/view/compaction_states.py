@@ -1,4 +1,4 @@
-"""What has become of a round's batches and records when a step is shown, for the static picture.
+"""The states of a round's batches and records at the step shown, for the static picture.
 
 ``static/compaction_data.js`` keeps the same for the page, for every step at once.
 """
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from widgets.view.compaction import ROLES, Layout, Touched
 from workbench.cleaner.decisions import Reason, Verdict
-from workbench.log.steps import Step
+from workbench.runtime.steps import Step
 
 _BETWEEN_BATCHES, _BETWEEN_SEGMENTS, _EMPTY = 0.16, 0.9, 0.7
 _MOST_CELLS = 34
@@ -19,18 +19,18 @@ Floats = npt.NDArray[np.float64]
 
 
 class CompactionStates:
-    """The state behind one step.
+    """The state after one step.
 
     Attributes:
-        layout: of the step's round.
-        starts, ends: float64[b], where each batch lies, in cells of one record.
-        bounds: for each segment where it begins and ends, in cells.
-        view: cells that are drawn: [from, to).
+        layout: the layout of the step's round.
+        starts, ends: float64[b], each batch's begin and end, in cells of one record.
+        bounds: each segment's begin and end, in cells.
+        view: the cells drawn: [from, to).
         records: number of a record → "mapped", "kept" or "dropped".
-        verdicts: number of a batch → what was decided.
+        verdicts: number of a batch → its verdict.
         fates: segment → "deleted" or "removed".
-        groups: for each group of segments: its first, its last, and what its file is called.
-        touched: cells that the step is about; None where it is about none.
+        groups: for each group of segments: its first, its last, and its file's suffix.
+        touched: the cells that the step is about; None if there are none.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class CompactionStates:
         return float(self.starts[batch] + record - self.layout.first_records[batch])
 
     def newer_of(self, record: int) -> int:
-        """The record that supersedes one; -1 if none does."""
+        """Return the record that supersedes this record; -1 if none does."""
         found, records = self.layout.round, self.layout.round.records
         if found.cleaning is None or records is None or record >= len(found.cleaning.decisions):
             return -1
@@ -109,7 +109,7 @@ class CompactionStates:
         return int(np.searchsorted(records.offsets, decisions.newer_offsets[record]))
 
     def share_of(self, batch: int) -> float:
-        """How much of a batch's bytes stays, 0 to 1."""
+        """Return the share of a batch's bytes that is kept, 0 to 1."""
         cleaning = self.layout.round.cleaning
         if cleaning is None or batch >= len(cleaning.decisions.batches):
             return 1.0

@@ -14,13 +14,13 @@ from workbench.inspection.segment import Segment
 def finding_rows(
     key: str, partition: Partition, findings: Iterable[Finding]
 ) -> list[dict[str, Any]]:
-    """Return one row a finding, in the order given.
+    """Return one row per finding, in the order given.
 
     Args:
-        key: the name by which the explorer knows the partition.
-        partition: what was verified.
-        findings: about files in the partition's folder; others (checkpoints of the log directory)
-            have no segment.
+        key: the partition's name in the explorer.
+        partition: the verified partition.
+        findings: findings about files in the partition directory; others (about checkpoints of the
+            log directory) have no segment.
     """
     by_file = {
         file.name: segment for segment in partition.segments for file in segment.files.values()
@@ -48,7 +48,7 @@ def finding_rows(
 
 
 def _batch_position(segment: Segment | None, name: str, position: int | None) -> int | None:
-    """Where the batch starts that a finding in a `.log` file is about."""
+    """Return the start of the batch that a finding in a `.log` file is about."""
     if segment is None or position is None or not name.endswith(".log"):
         return None
     starts = segment.batches.rows["position"]

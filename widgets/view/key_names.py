@@ -1,4 +1,4 @@
-"""What keys are called in a picture: the keys themselves where they may be seen, else numbers."""
+"""Names of keys in a picture: the keys themselves if they may be shown, otherwise numbers."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -10,7 +10,7 @@ _HIDDEN: Final = "key "  # before the number of a key that is not shown
 
 
 def _common_start(texts: Sequence[str]) -> str:
-    """What all of them begin with, up to a mark between words; "" for a single one."""
+    """Return the common start of all keys, up to a mark between words; "" for a single key."""
     if len(texts) < 2:
         return ""
     first, last = min(texts), max(texts)
@@ -22,14 +22,14 @@ def _common_start(texts: Sequence[str]) -> str:
 
 
 class KeyNames:
-    """What a key is called in the picture.
+    """Names of keys in the picture.
 
     Args:
-        keys: in the order in which they came.
-        lens: whether they are shown.
+        keys: the keys in the order in which they came.
+        lens: whether keys are shown.
 
     Attributes:
-        prefix: what all keys begin with, which is left out of the short names.
+        prefix: the common start of all keys, which short names omit.
     """
 
     def __init__(self, keys: Sequence[bytes], lens: Lens) -> None:

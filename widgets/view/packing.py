@@ -1,4 +1,4 @@
-"""Columns of whole numbers, made small for the way to the browser.
+"""Columns of integers, packed for the browser.
 
 A column is sent as a base (a decimal text, so that 64 bits survive JavaScript) and the narrowest
 unsigned difference to it; a column of one value is its base alone. 100,000 batches take about
@@ -32,7 +32,7 @@ def pack(column: npt.NDArray[Any]) -> dict[str, Any]:
     if span == 0:
         return {"base": str(base), "dtype": "same", "length": length, "data": None}
     dtype = next((name for name, size in _WIDTHS if span < 256**size), "u8")
-    # Unsigned arithmetic wraps, so the difference is right even across the whole 64 bits.
+    # Unsigned arithmetic wraps, so the difference is correct across all 64 bits.
     deltas = values.view(np.uint64) - np.uint64(base % 2**64)
     return {
         "base": str(base),
@@ -43,7 +43,7 @@ def pack(column: npt.NDArray[Any]) -> dict[str, Any]:
 
 
 def unpack(packed: dict[str, Any]) -> npt.NDArray[np.int64]:
-    """The column that `pack` was given, as int64[n]."""
+    """Return the packed column as int64[n]."""
     base = int(packed["base"])
     if packed["dtype"] == "same":
         return np.full(packed["length"], base, np.int64)

@@ -1,4 +1,4 @@
-"""What has become of a player's segments when a step is shown, for its static picture.
+"""The states of a player's segments at the step shown, for its static picture.
 
 ``static/player_data.js`` keeps the same for the page, for every step at once.
 """
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from widgets.view.steps import NOWHERE, Scene, Touch, role_of
-from workbench.log.steps import Step
+from workbench.runtime.steps import Step
 
 _ON_BATCHES: Final = frozenset({"passed", "found", "valid", "invalid", "appended"})
 _FATES: Final = frozenset({"kept", "deletable", "gone", "removed", "recovered", "cut"})
@@ -19,19 +19,19 @@ _ALL_FIT, _WINDOW = 80, 48
 
 
 class PlayerStates:
-    """The state behind one step.
+    """The state after one step.
 
     Attributes:
         scenes: the segments, ascending.
-        stage: the one that is drawn; -1 where no step has one.
-        touch, role: of the step.
-        view: bytes of the segment that are drawn: [from, to).
-        shown: bool[n], batches of that segment that are there.
-        entries: int64[n], positions of the index entries that are there.
-        probes: positions compared in the last search, each with whether the step is it.
+        stage: the segment drawn; -1 if no step has a segment.
+        touch, role: the step's touch and role.
+        view: the range of the segment's bytes drawn: [from, to).
+        shown: bool[n], whether each batch of that segment exists yet.
+        entries: int64[n], positions of the index entries that exist.
+        probes: positions compared in the last search, each with whether the step compares it.
         is_in_times: whether that search is in the time index.
-        cut_from: position from which on the segment was cut; None where it was not.
-        fates: segment → what was decided on it last.
+        cut_from: the position at which the segment was truncated; None if it was not.
+        fates: segment → the last decision on it.
         progress: segment → bytes that were validated, or written.
         unborn: segments that a later step begins.
     """
@@ -86,7 +86,7 @@ class PlayerStates:
             self.cut_from = 0
 
     def state_of(self, row: int) -> str:
-        """What has become of a batch of the segment drawn: a role, or ""."""
+        """Return the state of a batch of the segment drawn: a role, or ""."""
         return self._states.get(int(self.scenes[self.stage].rows["position"][row]), "")
 
     @property
@@ -94,7 +94,7 @@ class PlayerStates:
         return len(self.scenes[self.stage].rows) if self.stage >= 0 else 0
 
     def _shown(self, told: list[tuple[str, Touch]], at: int) -> npt.NDArray[np.bool_]:
-        """Batches that are not behind the last one that was written so far."""
+        """Return the batches up to the last one written so far."""
         places = [
             (number, touch.position)
             for number, (_, touch) in enumerate(told)
@@ -124,7 +124,7 @@ class PlayerStates:
         return np.concatenate([kept, np.array(self._added, np.int64)])
 
     def _view(self) -> tuple[float, float]:
-        """The bytes around what the step touched; all of a segment of few batches."""
+        """Return the bytes around the step's touch; all bytes of a segment of few batches."""
         if self.stage < 0:
             return (0.0, 1.0)
         size = max(1, self.scenes[self.stage].size)
@@ -137,7 +137,7 @@ class PlayerStates:
 
 
 def _stage(touches: Sequence[Touch], at: int) -> int:
-    """The segment of the step ``at``, or of the nearest before it that has one, or after it."""
+    """Return the segment of the step ``at``, or of the nearest step before or after it."""
     before = [touch.segment for touch in touches[: at + 1] if touch.segment >= 0]
     after = [touch.segment for touch in touches[at + 1 :] if touch.segment >= 0]
     return before[-1] if before else (after[0] if after else -1)

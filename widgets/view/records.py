@@ -1,14 +1,14 @@
 """Records as cells of the record list: what may be seen of keys, values and headers.
 
-Values are private. Unless they are asked for, a cell tells whether there is a value and how long it
-is; the bytes themselves never leave the kernel, so they are in no saved notebook either.
+Values are private. By default a cell shows whether there is a value and its length; the bytes
+themselves never leave the kernel, so they are not in saved notebooks either.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
 MOST_SHOWN = 160
-"""Characters of a value in a cell; the rest is cut and the cell says so."""
+"""Characters of a value in a cell; the rest is omitted and the cell says so."""
 
 Mask = Callable[[str, bytes], bytes]
 """Takes "key", "value" or "header" and the bytes; returns the bytes to show instead."""
@@ -21,7 +21,7 @@ class Lens:
 
     Attributes:
         show_values: whether bytes are shown at all.
-        mask: applied to the bytes before they are shown.
+        mask: a function applied to the bytes before they are shown.
     """
 
     def __init__(self, *, show_values: bool = False, mask: Mask | None = None) -> None:
@@ -57,11 +57,11 @@ class Lens:
 
 
 def readable(value: bytes) -> Cell:
-    """Text where the bytes are printable UTF-8, hexadecimal digits where not."""
+    """Return text if the bytes are printable UTF-8, otherwise hexadecimal digits."""
     try:
         text = value[: MOST_SHOWN * 4].decode("utf-8")
     except UnicodeDecodeError as error:
-        # A character that is cut at the end of the piece is no reason to show hexadecimal.
+        # A character that is incomplete at the end of the piece does not call for hexadecimal.
         if len(value) <= MOST_SHOWN * 4 or error.start < MOST_SHOWN * 4 - 4:
             return [_cut("0x" + value[: MOST_SHOWN // 2 + 1].hex()), "text"]
         text = value[: error.start].decode("utf-8")
@@ -83,7 +83,7 @@ def record_row(record: Any, batch: int, lens: Lens) -> list[Any]:
 
     Returns:
         Offset as text, timestamp in ms or None, cells of key, value and headers, number of the
-        batch in the segment, and a note for what is no ordinary record.
+        batch in the segment, and a note if this is not an ordinary record.
     """
     return [
         str(record.offset),

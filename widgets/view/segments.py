@@ -40,7 +40,7 @@ def batch_columns(rows: npt.NDArray[Any], damaged: dict[int, int] | None = None)
     Args:
         rows: the structured array of a batch table, ascending by position.
         damaged: position of a batch → problem code, for damage that a header scan cannot see
-            (a wrong CRC).
+            (an invalid CRC).
 
     Returns:
         One packed column for each name. Attributes keep their low byte, with the codec and the
@@ -63,7 +63,7 @@ def shown_attributes(rows: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
 
 
 def with_damage(rows: npt.NDArray[Any], damaged: dict[int, int]) -> npt.NDArray[np.uint8]:
-    """The problem column, with the codes of ``damaged`` where the scan found nothing."""
+    """Return the problem column, with the codes of ``damaged`` where the scan found nothing."""
     problem = rows["problem"].astype(np.uint8)
     for position, code in damaged.items():
         row = int(np.searchsorted(rows["position"], position))
@@ -100,7 +100,7 @@ def time_index_columns(
 
 
 def positions_of(offsets: Int64Array, rows: npt.NDArray[Any]) -> Int64Array:
-    """Where the first batch starts that reaches each offset: int64[n], the end past the last."""
+    """Return the start of the first batch that reaches each offset, or the end: int64[n]."""
     if not len(rows):
         return np.zeros(len(offsets), np.int64)
     reached = np.maximum.accumulate(rows["last_offset"].astype(np.int64))
@@ -110,7 +110,7 @@ def positions_of(offsets: Int64Array, rows: npt.NDArray[Any]) -> Int64Array:
 
 
 def first_rows(counts: npt.NDArray[Any]) -> Int64Array:
-    """The number of records before each batch, and in all: int64[n + 1]."""
+    """Return the number of records before each batch, and the total: int64[n + 1]."""
     return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)))
 
 
@@ -118,8 +118,8 @@ def strip_columns(key: str, partition: Partition, findings: dict[str, int]) -> d
     """A partition's segments for the strip, one list for each column.
 
     Args:
-        key: the name by which the explorer knows the partition.
-        partition: read by listing its folder; its last segment is walked for the end offset.
+        key: the partition's name in the explorer.
+        partition: the partition; its last segment is walked for the log end offset.
         findings: base offset of a segment, as text → number of findings.
 
     Returns:
@@ -145,7 +145,7 @@ def strip_columns(key: str, partition: Partition, findings: dict[str, int]) -> d
 
 
 def _about(partition: Partition) -> str:
-    """One line about a partition: how much of what."""
+    """Summarize a partition in one line."""
     parts = [
         plural(len(partition.segments), "segment"),
         size_text(partition.size),

@@ -1,7 +1,7 @@
-"""The engine's steps for a player: what each is, what it touched, and the segments it lies in.
+"""The engine's steps for a player: each with what it touched, and the segments.
 
 A player gets two things. Segments: for each the batches by position, and the entries of its
-indexes. Steps: for each its kind, its words, and the place in a segment that it touched.
+indexes. Steps: for each its kind, its words, and the bytes of a segment that it touched.
 """
 
 import re
@@ -14,12 +14,12 @@ import numpy.typing as npt
 from widgets.view.packing import pack
 from widgets.view.segments import positions_of
 from widgets.view.text import size_text, time_text
+from workbench.foresight.rehearse.log import SegmentPicture
 from workbench.inspection.segment import Segment
-from workbench.log.rehearsal import SegmentPicture
-from workbench.log.steps import KINDS, Step
+from workbench.runtime.steps import KINDS, Step
 
 MOST_STEPS: Final = 50_000
-"""A player shows that many steps; what was told after them is left out, and the player says so."""
+"""The most steps a player shows; it omits later ones and says so."""
 
 ROLES: Final = {
     "appended": "appended",
@@ -38,10 +38,10 @@ ROLES: Final = {
     "segment files removed": "removed",
     "rolled": "rolled",
 }
-"""Kinds of steps that change the picture, and how; of the others a player has only the words."""
+"""Kinds of steps that change the picture, and how; others are shown in words only."""
 
 MOST_UNTOUCHED: Final = 5_000
-"""Batches that a player gets of segments that no step touches, to show them too."""
+"""Batches that a player gets for segments that no step touches, to show them too."""
 
 _FILE = re.compile(r"(?:.*[/\\])?(\d{20})\.(\w+)(?:\.\w+)*$")
 _PLACED = frozenset(ROLES.values()) - {"kept", "deletable", "gone", "removed", "rolled"}
@@ -52,7 +52,7 @@ class Scene(NamedTuple):
     """A segment as a player draws it.
 
     Attributes:
-        base_offset, size: of the segment, in bytes.
+        base_offset, size: the segment's base offset, and its size in bytes.
         rows: a row for each batch, as in a batch table.
         entries: int64[n], positions that the entries of its offset index point to.
         time_entries: int64[n], positions of the batches that its time index names.
@@ -77,10 +77,10 @@ NOWHERE: Final = Touch(-1, -1, -1)
 
 
 def scene_of(segment: Segment | SegmentPicture) -> Scene:
-    """Read what a player needs of a segment.
+    """Read what a player needs from a segment.
 
     Raises:
-        OSError: its file cannot be read.
+        OSError: the segment's file cannot be read.
     """
     rows = segment.batches.rows
     if isinstance(segment, SegmentPicture):
@@ -99,7 +99,7 @@ def scene_of(segment: Segment | SegmentPicture) -> Scene:
 
 
 def place(step: Step, scenes: Sequence[Scene]) -> Touch:
-    """Say what a step touched in which of the scenes, which ascend by base offset."""
+    """Return which of the scenes, ascending by base offset, a step touched, and where."""
     numbers = step.numbers
     found = _FILE.match(step.where)
     if found is None and step.kind != "appended":
@@ -123,7 +123,7 @@ def place(step: Step, scenes: Sequence[Scene]) -> Touch:
 
 
 def _appended(numbers: dict[str, Any], scenes: Sequence[Scene]) -> Touch:
-    """The batch that begins with the first offset appended."""
+    """Return the batch that begins with the first offset appended."""
     first = numbers.get("first_offset")
     if first is None:
         return NOWHERE
@@ -136,7 +136,7 @@ def _appended(numbers: dict[str, Any], scenes: Sequence[Scene]) -> Touch:
 
 
 def _size_at(scene: Scene, position: int) -> int:
-    """The size of the batch there; where none begins, what is left of the file."""
+    """Return the size of the batch there; if none begins there, the rest of the file."""
     row = int(np.searchsorted(scene.rows["position"], position))
     if row < len(scene.rows) and scene.rows["position"][row] == position:
         return int(scene.rows["size"][row])
@@ -144,7 +144,7 @@ def _size_at(scene: Scene, position: int) -> int:
 
 
 def segment_columns(scenes: Sequence[Scene], used: Iterable[int]) -> list[dict[str, Any]]:
-    """The segments as they are sent: with batches and entries those ``used``, and short others."""
+    """Return the segments as they are sent: with batches and entries if ``used`` or short."""
     wanted, room = set(used), MOST_UNTOUCHED
     for number, scene in enumerate(scenes):
         room -= 0 if number in wanted else len(scene.rows)
@@ -168,7 +168,7 @@ def segment_columns(scenes: Sequence[Scene], used: Iterable[int]) -> list[dict[s
 
 
 def step_rows(steps: Sequence[Step], touches: Sequence[Touch]) -> list[list[Any]]:
-    """A row for each step: kind, segment, position, size, role, file, reason, numbers."""
+    """Return a row for each step: kind, segment, position, size, role, file, reason, numbers."""
     kinds = {kind: number for number, kind in enumerate(kinds_of(steps))}
     return [
         [
@@ -184,7 +184,7 @@ def step_rows(steps: Sequence[Step], touches: Sequence[Touch]) -> list[list[Any]
 
 
 def role_of(step: Step, touch: Touch) -> str:
-    """How a step changes the picture; "" where it does not."""
+    """Return how a step changes the picture; "" if it does not."""
     role = ROLES.get(step.kind, "")
     if role in {"probe", "entry"} and step.where.endswith(".timeindex"):
         return f"time {role}"
@@ -196,21 +196,21 @@ def _file(where: str) -> str:
 
 
 def kinds_of(steps: Iterable[Step]) -> list[str]:
-    """The kinds among the steps, each once, in the order in which they come."""
+    """Return the kinds among the steps, each once, in order of appearance."""
     return list(dict.fromkeys(step.kind for step in steps))
 
 
 def kind_rows(steps: Sequence[Step]) -> list[list[Any]]:
-    """For each of `kinds_of`: the kind, what it means, how many steps are of it."""
+    """Return for each of `kinds_of`: the kind, its meaning, its number of steps."""
     counts: dict[str, int] = {}
     for step in steps:
         counts[step.kind] = counts.get(step.kind, 0) + 1
-    return [[kind, KINDS.get(kind, "").removeprefix("… "), n] for kind, n in counts.items()]
+    return [[kind, KINDS.get(kind, ""), n] for kind, n in counts.items()]
 
 
 def numbers_of(step: Step) -> list[list[str]]:
-    """The names and numbers of a step, as people read them."""
-    is_time = "timestamp" in step.numbers  # then what is looked for is a time, too
+    """Return the names and numbers of a step in readable form."""
+    is_time = "timestamp" in step.numbers  # then the target is a time, too
     return [
         [name.replace("_", " "),
          number_text("timestamp" if name == "target" and is_time else name, value)]
@@ -219,7 +219,7 @@ def numbers_of(step: Step) -> list[list[str]]:
 
 
 def number_text(name: str, value: Any) -> str:
-    """A number of a step as people read it: times as times, bytes with their unit."""
+    """Return a number of a step in readable form: times as times, bytes with their unit."""
     if not isinstance(value, int) or isinstance(value, bool):
         return str(value)
     if "timestamp" in name or name == "delete_horizon":

@@ -1,4 +1,4 @@
-"""Sizes, counts and times as people read them, for summaries and pictures. Times are UTC."""
+"""Sizes, counts and times in readable form, for summaries and pictures. Times are UTC."""
 
 from datetime import UTC, datetime
 
@@ -6,7 +6,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def size_text(size: float) -> str:
-    """Bytes in the largest unit that leaves a number of at least 1: ``1.2 MiB``."""
+    """Return a size in the largest unit that gives at least 1: ``1.2 MiB``."""
     unit = 0
     while abs(size) >= 1024 and unit < len(_UNITS) - 1:
         size /= 1024
@@ -16,12 +16,12 @@ def size_text(size: float) -> str:
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
-    """``1 batch``, ``2 batches``: the count with the right word."""
+    """Return the count with the right word: ``1 batch``, ``2 batches``."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def time_text(ms: int | None) -> str:
-    """Milliseconds since the epoch as a UTC time; the number itself where no calendar reaches."""
+    """Return epoch ms as a UTC time; the number itself if it is outside the calendar."""
     if ms is None or ms == -1:
         return "no timestamp"
     try:

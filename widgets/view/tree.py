@@ -1,7 +1,7 @@
 """The tree of log directories, topics, partitions and other files, as nodes of a list.
 
-A node names its parent by its place in the list, which is before its own. What no broker would put
-there is in the tree as well, marked, never left out.
+A node names its parent by its index in the list, which is below its own. Files that no broker would
+write are in the tree as well, marked, never left out.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import Partition
 
 MOST_LOOKED_INTO = 2000
-"""With more partitions their folders are not listed, so sizes and odd files do not show."""
+"""With more partitions, their directories are not listed; sizes and odd files are not shown."""
 
 _KINDS = {"delete": "to be deleted", "future": "future", "stray": "stray"}
 
@@ -22,13 +22,13 @@ def tree_nodes(listing: Listing, findings: dict[str, int] | None = None) -> list
     """Return the nodes of a listing, parents first.
 
     Args:
-        listing: what was opened.
-        findings: name of a partition → number of findings, for those that were verified.
+        listing: the opened log directories.
+        findings: name of a partition → number of findings, for verified partitions.
 
     Returns:
-        ``key`` (of a partition: its name in ``listing.partitions``), ``name``, ``parent`` (place in
-        the list or -1), ``kind`` ("root", "topic", "partition", "file"), ``size`` (bytes or None),
-        ``quiet``, and at will ``chip``, ``chip_kind``, ``title``.
+        ``key`` (for a partition: its name in ``listing.partitions``), ``name``, ``parent`` (index
+        in the list or -1), ``kind`` ("root", "topic", "partition", "file"), ``size`` (bytes or
+        None), ``quiet``, and optionally ``chip``, ``chip_kind``, ``title``.
     """
     nodes: list[Node] = []
     names = {id(partition): name for name, partition in listing.partitions.items()}
@@ -43,7 +43,7 @@ def tree_nodes(listing: Listing, findings: dict[str, int] | None = None) -> list
 
 
 def _add(nodes: list[Node], key: str, name: str, parent: int, kind: str, **more: Any) -> int:
-    """Append a node and return its place."""
+    """Append a node and return its index."""
     node = {"key": key, "name": name, "parent": parent, "kind": kind, "size": None, "quiet": False}
     nodes.append(node | more)
     return len(nodes) - 1
@@ -97,7 +97,7 @@ def _add_topics(
 
 
 def _add_odd_files(nodes: list[Node], partition: Partition, parent: int) -> None:
-    """Append the files of a partition that are no part of its segments in use."""
+    """Append the files of a partition that do not belong to its segments in use."""
     for chip, files in (
         ("leftover", partition.leftovers),
         ("orphan", partition.orphans),
@@ -110,7 +110,7 @@ def _add_odd_files(nodes: list[Node], partition: Partition, parent: int) -> None
 
 
 def _add_files(nodes: list[Node], root: Root, parent: int) -> None:
-    """Append the plain files of a log directory, and the folders that are no partitions."""
+    """Append the plain files of a log directory, and the folders that are not partitions."""
     if not root.files and not root.unknown_folders:
         return
     place = _add(nodes, f"files {root.path}", "Files of the directory", parent, "files", quiet=True)

@@ -1,1 +1,1 @@
-"""Compaction: which records of a log stay, why, and the segments that hold them afterwards."""
+"""Compaction: which records of a log are kept, why, and the segments that hold them afterwards."""

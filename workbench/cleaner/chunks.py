@@ -1,4 +1,4 @@
-"""Read a `.log` file as the cleaner does: as many whole batches as fit into a buffer, at a time.
+"""Read a `.log` file as the cleaner does: at a time, as many whole batches as fit into a buffer.
 
 Kafka: Cleaner.cleanInto, Cleaner.growBuffersOrFail (4.2)
 """
@@ -13,24 +13,24 @@ from workbench.errors import CorruptRecordError
 from workbench.files.file_records import FileRecords
 from workbench.layout import problems
 from workbench.layout.batch_header import ENTRY_HEADER_SIZE, LENGTH_END
-from workbench.record.batch_records import columns_of
 from workbench.record.buffers import thread_pool
 from workbench.record.columns import RecordColumns
+from workbench.record.compaction.locating import BatchSurveyor, Located, RecordLocator, Survey
 from workbench.record.control import decode_control_type
-from workbench.record.locating import BatchSurveyor, Located, RecordLocator, Survey
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.reader import KEYS
+from workbench.record.reading.batch_records import columns_of
+from workbench.record.reading.reader import KEYS
 
 
 class Chunk(NamedTuple):
     """Some whole batches; valid until the next chunk is read.
 
     Attributes:
-        path: of the file.
-        position: of the first of them in it.
+        path: the file's path.
+        position: byte position of the first batch in the file.
         buffer: uint8[n].
-        survey: of the batches, with places in ``buffer``; behind them it may hold a part of
-            another.
+        survey: the batches' survey, with positions in ``buffer``; after them the buffer may hold
+            a part of another batch.
     """
 
     path: str
@@ -40,19 +40,19 @@ class Chunk(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Bytes of the batches."""
+        """The batches' size in bytes."""
         return self.survey.size
 
     @property
     def rows(self) -> npt.NDArray[Any]:
-        """BATCH_ROW[m], with places in `buffer`."""
+        """BATCH_ROW[m], with positions in `buffer`."""
         return self.survey.rows
 
     def columns(self, index: int, options: int) -> RecordColumns:
-        """Return the records of a batch; see `record.batch_records.columns_of`.
+        """Return the records of a batch; see `record.reading.batch_records.columns_of`.
 
         Raises:
-            CorruptRecordError: they cannot be read.
+            CorruptRecordError: the records cannot be read.
         """
         try:
             return columns_of(self.buffer, self.rows[index : index + 1], options)
@@ -62,10 +62,10 @@ class Chunk(NamedTuple):
     def records(
         self, locator: RecordLocator, wanted: npt.NDArray[np.bool_] | None
     ) -> Iterator[Located]:
-        """Yield where the records of the batches lie; see `RecordLocator.locate`.
+        """Yield where the records of the batches are; see `RecordLocator.locate`.
 
         Raises:
-            CorruptRecordError: they cannot be read.
+            CorruptRecordError: the records cannot be read.
         """
         try:
             yield from locator.locate(self.buffer, self.survey, wanted)
@@ -76,7 +76,7 @@ class Chunk(NamedTuple):
         """Return the type of the first record of a control batch; None if it has no records.
 
         Raises:
-            CorruptRecordError: it cannot be read.
+            CorruptRecordError: the record cannot be read.
         """
         keys = self.columns(index, KEYS).keys
         assert keys is not None
@@ -84,12 +84,12 @@ class Chunk(NamedTuple):
 
 
 def read_chunks(log: FileRecords, start: int, buffer_size: int) -> Iterator[Chunk]:
-    """Yield the batches from a byte position on, in chunks of at most ``buffer_size`` bytes.
+    """Yield the batches starting at a byte position, in chunks of at most ``buffer_size`` bytes.
 
-    A batch that is larger is a chunk of its own.
+    A larger batch is a chunk of its own.
 
     Raises:
-        CorruptRecordError: a size or magic cannot be right, or the last batch is not whole.
+        CorruptRecordError: a size or magic is invalid, or the last batch is incomplete.
     """
     position, surveyor = start, BatchSurveyor()
     buffer = thread_pool().take(np.uint8, min(buffer_size, log.size))
@@ -107,7 +107,7 @@ def read_chunks(log: FileRecords, start: int, buffer_size: int) -> Iterator[Chun
 
 
 def _read(log: FileRecords, position: int, buffer: npt.NDArray[np.uint8]) -> MemoryRecords:
-    """Fill a buffer from a position on; fewer bytes at the end of the batches."""
+    """Fill a buffer starting at a position; with fewer bytes at the end of the batches."""
     buffer = buffer[: log.size - position]
     return MemoryRecords(buffer[: log.file.read_into(buffer, position)])
 
@@ -120,15 +120,15 @@ def _survey(surveyor: BatchSurveyor, records: MemoryRecords, path: str, position
 
 
 def _size_of_batch(log: FileRecords, position: int) -> int:
-    """Return the bytes of a batch of which the buffer holds a part only."""
+    """Return the bytes of a batch that the buffer holds only a part of."""
     left = log.size - position
     header = bytes(log.read(position, ENTRY_HEADER_SIZE))
     if len(header) < ENTRY_HEADER_SIZE:
-        problem = f"the file ends within the header of a batch: {left} bytes are left"
+        problem = f"the file ends within a batch header: {left} bytes are left"
         raise CorruptRecordError(log.path, position, problem)
     size = int.from_bytes(header[8:LENGTH_END], signed=True) + LENGTH_END
     if size > left:
-        problem = f"a batch of {size} bytes, but only {left} are left in the segment"
+        problem = f"the batch has {size} bytes, but only {left} are left in the segment"
         raise CorruptRecordError(log.path, position, problem)
     return size
 

@@ -1,7 +1,7 @@
 """Clean a log: keep the newest record of each key, and what transactions and producers need.
 
-`clean_log` decides and carries it out; `plan_cleaning` decides, along the same path, and writes
-nothing. Both may run beside appends; one log is cleaned by one thread at a time.
+`clean_log` decides and executes; `plan_cleaning` decides by the same code and writes nothing.
+Both may run beside appends; only one thread at a time may clean a log.
 
 Kafka: Cleaner (4.2)
 """
@@ -23,16 +23,16 @@ from workbench.cleaner.filtering import Filter
 from workbench.cleaner.grouping import group_segments
 from workbench.cleaner.map_building import MapBuilder
 from workbench.cleaner.offset_map import OffsetMap
-from workbench.cleaner.retention import LastRecord, Rules
+from workbench.cleaner.rules import LastRecord, Rules
 from workbench.cleaner.statistics import CleanerStats
 from workbench.cleaner.transactions import CleanedTransactions
 from workbench.errors import CleaningAbortedError, OffsetOverflowError
+from workbench.log.damage import damage_is_told
 from workbench.log.log import Log
-from workbench.log.segment import LogSegment
-from workbench.log.segment_files import create_new_cleaned_segment
-from workbench.log.segment_reading import fits
-from workbench.log.steps import wants_details
+from workbench.log.segments.files import create_new_cleaned_segment
+from workbench.log.segments.segment import LogSegment, fits
 from workbench.record.memory_records import MemoryRecords
+from workbench.runtime.steps import wants_details
 
 Check = Callable[[], None]
 Throttle = Callable[[int], None]
@@ -60,22 +60,23 @@ def clean_log(
     """Clean a log once.
 
     Args:
-        log: of a compacted topic.
+        log: a compacted topic's log.
         first_dirty_offset: where the last round ended.
-        upper_bound: base offset of the first segment that may not be cleaned.
-        now: ms; delete horizons are measured by it.
-        config: memory and buffers.
-        offset_map: used instead of one of ``config``'s memory; it can be used again.
+        upper_bound: base offset of the first segment that must not be cleaned.
+        now: ms; delete horizons depend on it.
+        config: the memory and buffers to use.
+        offset_map: used instead of one with ``config``'s memory; it can be reused.
         check: called between reads; ends the cleaning by raising `CleaningAbortedError`.
-        throttle: told the bytes of each read and write; may sleep.
-        collects: whether `Cleaning.decisions` are wanted, at 25 bytes a record; else there are none
-            unless somebody watches single batches.
+        throttle: receives the bytes of each read and write; may sleep.
+        collects: whether `Cleaning.decisions` are wanted, at 25 bytes per record; otherwise they
+            are made only if an observer wants single batches.
 
     Raises:
-        ValueError: there is nothing between the two offsets.
-        CleaningAbortedError: ``check`` said so, or a segment was found that had to be split; the
-            log is as it was, the groups of segments aside that were finished.
-        CorruptRecordError: a batch cannot be read.
+        ValueError: no offset lies between the two bounds.
+        CleaningAbortedError: ``check`` raised it, or a segment had to be split; the log is as it
+            was, except for the groups of segments that were finished.
+        CorruptFileError: a batch cannot be read or rewritten.
+        ConfigError: the memory is too small for an offset map.
         UnsupportedFormatError: see `Filter.filter`.
         StorageError: files could not be changed; the log directory is offline.
 
@@ -91,7 +92,7 @@ def clean_log(
         throttle=throttle or _go_on,
         collects=collects,
     )
-    with log.context.guard("clean"):
+    with log.context.guard("clean"), damage_is_told(log.directory, "cleaned"):
         return cleaner.run(offset_map, writes=True)
 
 
@@ -107,14 +108,15 @@ def plan_cleaning(
     """Return what `clean_log` would do with the same arguments; nothing is written.
 
     Raises:
-        As `clean_log`; a segment that would have to be split stays whole.
+        See `clean_log`; a segment that would have to be split stays as it is.
     """
     cleaner = _Round(log, first_dirty_offset, upper_bound, now, config or CleanerConfig())
-    return cleaner.run(offset_map, writes=False)
+    with damage_is_told(log.directory, "cleaned"):
+        return cleaner.run(offset_map, writes=False)
 
 
 def _go_on(_size: int = 0) -> None:
-    """Let the cleaning go on."""
+    """Let the cleaning continue."""
 
 
 class _Round:
@@ -144,7 +146,7 @@ class _Round:
         self._config = config
         self._check = check
         self._throttle = throttle
-        self._stats = CleanerStats()
+        self._stats = CleanerStats(start_ms=log.context.clock.now())
         self._tells_chunks = wants_details(log.context.observer)
         self._decisions = DecisionsBuilder() if collects or self._tells_chunks else None
 
@@ -157,10 +159,11 @@ class _Round:
         clean = log.local.segments.values(0, self._first_dirty)
         self._old_horizon = clean[-1].last_modified - log.config.delete_retention_ms if clean else 0
         if offset_map is None:
-            dirty = self._upper_bound - self._first_dirty  # offsets: each has one key at most
+            dirty = self._upper_bound - self._first_dirty  # offsets: each has at most one key
             offset_map = OffsetMap(config.map_memory, config.load_factor, keys=dirty)
         builder = MapBuilder(offset_map, config.buffer_size, stats, self._check, self._throttle)
         builder.build(log, self._first_dirty, self._upper_bound)
+        stats.map_done_ms = log.context.clock.now()
         stats.end_offset = offset_map.latest_offset + 1
         groups = group_segments(
             log.local.segments.values(0, stats.end_offset),
@@ -175,12 +178,13 @@ class _Round:
             rules.last_records = self._last_records()
             self._clean_group(group, rules, writes=writes)
         stats.map_utilization = offset_map.utilization
+        stats.end_ms = log.context.clock.now()
         tell_log_cleaned(log.context, stats)
         decisions = self._decisions or DecisionsBuilder()
         return Cleaning(stats, decisions.finish())
 
     def _last_records(self) -> dict[int, LastRecord]:
-        """Return the last that is known of each producer.
+        """Return the last known record of each producer.
 
         Kafka: UnifiedLog.lastRecordsOfActiveProducers (4.2)
         """
@@ -191,7 +195,7 @@ class _Round:
             }
 
     def _clean_group(self, group: Sequence[LogSegment], rules: Rules, *, writes: bool) -> None:
-        """Clean segments into one, and put it in their place.
+        """Clean segments into one, and replace them with it.
 
         Kafka: Cleaner.cleanSegments (4.2)
         """
@@ -230,10 +234,10 @@ class _Round:
             except OffsetOverflowError as error:
                 if cleaned is not None:
                     self._log.split_overflowed_segment(segment)
-                raise CleaningAbortedError(f"{error}; cleaning begins anew") from error
+                raise CleaningAbortedError(f"{error}; cleaning starts again") from error
 
     def _copy(self, segment: LogSegment, cleaned: LogSegment | None, base_offset: int) -> None:
-        """Copy what stays of a segment.
+        """Copy what is kept of a segment.
 
         Kafka: Cleaner.cleanInto (4.2)
         """
@@ -250,7 +254,7 @@ class _Round:
         self._append(segment, cleaned, base_offset)
 
     def _append(self, segment: LogSegment, cleaned: LogSegment | None, base_offset: int) -> None:
-        """Append what stays so far to the new segment."""
+        """Append what has been kept so far to the new segment."""
         data, max_offset = self._filter.take()
         if not len(data):
             return

@@ -1,6 +1,6 @@
-"""What a cleaning tells who watches: keys that are mapped, groups, batches and records decided.
+"""What a cleaning reports to an observer: mapped keys, groups, decisions on batches and records.
 
-Made only where somebody watches, from what the cleaner decided by.
+Steps are made only for an observer, from what the cleaner decided by.
 """
 
 from collections.abc import Sequence
@@ -11,19 +11,19 @@ import numpy.typing as npt
 
 from workbench.cleaner.chunks import Chunk
 from workbench.cleaner.decisions import Decisions, Keeping, Reason, Verdict
-from workbench.cleaner.log_to_clean import LogToClean
 from workbench.cleaner.offset_map import NOT_FOUND, OffsetMap
+from workbench.cleaner.schedule.log_to_clean import LogToClean
 from workbench.cleaner.statistics import CleanerStats
 from workbench.log.context import LogContext
-from workbench.log.segment import LogSegment
-from workbench.log.steps import wants_details, wants_records
-from workbench.record.locating import Located
+from workbench.log.segments.segment import LogSegment
+from workbench.record.compaction.locating import Located
+from workbench.runtime.steps import wants_details, wants_records
 
 Longs = npt.NDArray[np.int64]
 
 _KEEPINGS: Final = {
-    Keeping.LAST_OF_PRODUCER: "it is the last batch of a producer that is still known",
-    Keeping.LAST_OF_ROUND: "it ends where the round ends",
+    Keeping.LAST_OF_PRODUCER: "the batch is the last one of a producer that is still known",
+    Keeping.LAST_OF_ROUND: "the batch ends where the round ends",
 }
 _HORIZONS: Final = frozenset(
     {Reason.TOMBSTONE_HORIZON_SET, Reason.TOMBSTONE_HORIZON_AHEAD}
@@ -32,11 +32,11 @@ _HORIZONS: Final = frozenset(
 
 
 class MapTeller:
-    """Tells how the map of newest offsets is filled.
+    """Reports how the offset map is filled.
 
     Args:
-        context: of the log.
-        offset_map: that is filled.
+        context: the log's context.
+        offset_map: the map being filled.
     """
 
     def __init__(self, context: LogContext, offset_map: OffsetMap) -> None:
@@ -46,7 +46,7 @@ class MapTeller:
         self._tells_records = wants_records(context.observer)
 
     def known(self, located: Located) -> Longs | None:
-        """Return the offsets that the map has of keys; None where nobody wants to know."""
+        """Return the map's offsets of keys; None if no observer wants them."""
         if not self._tells_records:
             return None
         known = np.empty(len(located.places), np.int64)
@@ -56,14 +56,14 @@ class MapTeller:
     def taken(
         self, path: str, located: Located, start: int, known: Longs | None, passed: int
     ) -> None:
-        """Tell the keys that were put into the map, and whether it is full.
+        """Report the keys that were put into the map, and whether it is full.
 
         Args:
-            path: of the `.log` file.
+            path: the `.log` file's path.
             located: the records.
-            start: records before this offset do not count.
-            known: what `known` returned before they were put into the map.
-            passed: how many of them were.
+            start: offset of the first record to report.
+            known: the result of `known` from before they were put into the map.
+            passed: number of them that were put into the map.
         """
         if known is not None:
             self._taken(path, located, start, known, passed)
@@ -71,8 +71,8 @@ class MapTeller:
             offset = int(located.places["offset"][passed])
             self._context.tell(
                 "map full",
-                f"{self._map.size} keys are all that it takes; the round ends before offset "
-                f"{offset}, and the next one goes on there",
+                f"the offset map is full with {self._map.size} keys; the round ends before offset "
+                f"{offset}, where the next one begins",
                 path,
                 offset=offset,
                 entries=self._map.size,
@@ -89,28 +89,32 @@ class MapTeller:
             previous = newest.get(key, before)
             newest[key] = offset
             numbers = {"offset": offset}
-            reason = "its key is new"
+            reason = "the record's key is new"
             if previous != NOT_FOUND:
-                reason, numbers["previous"] = f"it takes the place of offset {previous}", previous
+                reason, numbers["previous"] = f"the record supersedes offset {previous}", previous
             self._context.tell("key mapped", reason, path, **numbers)
 
     def skipped(self, chunk: Chunk, first: int, last: int) -> None:
-        """Tell that the keys of batches do not count."""
+        """Report that the keys of batches were not put into the map."""
         if not self._tells_batches:
             return
         for row in chunk.rows[first:last]:
-            reason = "it ends a transaction" if row["is_control"] else "its transaction was aborted"
+            reason = (
+                "the batch ends a transaction"
+                if row["is_control"]
+                else "the batch's transaction was aborted"
+            )
             numbers = {"offset": int(row["base_offset"]), "size": int(row["size"])}
             position = chunk.position + int(row["position"])
             self._context.tell("batch not mapped", reason, chunk.path, position=position, **numbers)
 
     def segment(self, segment: LogSegment, end: int) -> None:
-        """Tell that all keys of a segment, up to the offset ``end``, are in the map."""
+        """Report that all keys of a segment, up to the offset ``end``, are in the map."""
         if self._context.observer is not None:
             entries, most = self._map.size, self._map.most
             self._context.tell(
                 "segment mapped",
-                f"up to offset {end} the map has {entries} keys, and it takes {most}",
+                f"up to offset {end} the offset map has {entries} keys, of at most {most}",
                 segment.log.path,
                 end_offset=end,
                 entries=entries,
@@ -119,13 +123,13 @@ class MapTeller:
 
 
 def tell_groups(context: LogContext, groups: Sequence[Sequence[LogSegment]]) -> None:
-    """Tell which segments become one."""
+    """Report which segments are cleaned into one."""
     if context.observer is None:
         return
     for group in groups:
         bases = [segment.base_offset for segment in group]
         size = sum(segment.size for segment in group)
-        together = "a segment that is cleaned by itself"
+        together = "the segment is cleaned by itself"
         if len(group) > 1:
             together = f"{len(group)} segments of {size} bytes together fit into one"
         context.tell(
@@ -134,7 +138,7 @@ def tell_groups(context: LogContext, groups: Sequence[Sequence[LogSegment]]) -> 
 
 
 def tell_chunk(context: LogContext, path: str, decisions: Decisions) -> None:
-    """Tell what becomes of the batches of a chunk, and of their records."""
+    """Report the outcome for each batch of a chunk, and for its records."""
     tells_records = wants_records(context.observer)
     first = 0
     for row in decisions.batches:
@@ -166,20 +170,20 @@ def _tell_batch(context: LogContext, path: str, row: Any, kept: int) -> None:
         name: int(row[name])
         for name in ("position", "size", "new_size", "base_offset", "last_offset")
     }
-    all_stay = "its record stays" if count == 1 else f"all {count} records stay"
+    all_stay = "the batch's record is kept" if count == 1 else f"all {count} records are kept"
     if verdict == Verdict.COPIED:
         context.tell("batch copied", all_stay, path, **numbers)
     elif verdict == Verdict.REBUILT:
         horizon = int(row["delete_horizon"])
         if horizon >= 0:
             numbers["delete_horizon"] = horizon
-        stays = f"{kept} of {count} records stay" if kept < count else all_stay
+        stays = f"{kept} of {count} records are kept" if kept < count else all_stay
         context.tell("batch rebuilt", stays, path, **numbers)
     elif verdict == Verdict.EMPTIED:
         keeping = _KEEPINGS[Keeping(int(row["keeping"]))]
-        context.tell("batch emptied", f"no record stays, but {keeping}", path, **numbers)
+        context.tell("batch emptied", f"no record is kept, but {keeping}", path, **numbers)
     else:
-        context.tell("batch removed", f"0 of {count} records stay", path, **numbers)
+        context.tell("batch removed", f"0 of {count} records are kept", path, **numbers)
 
 
 def tell_segment_cleaned(
@@ -189,13 +193,13 @@ def tell_segment_cleaned(
     before: CleanerStats,
     after: CleanerStats,
 ) -> None:
-    """Tell what of a segment went into the new one.
+    """Report how much of a segment was copied into the new one.
 
     Args:
-        context: of the log.
-        segment: that was read.
+        context: the log's context.
+        segment: the segment that was read.
         target: the first segment of its group.
-        before, after: statistics of the round.
+        before, after: the round's statistics before and after the segment.
     """
     if context.observer is None:
         return
@@ -203,7 +207,7 @@ def tell_segment_cleaned(
     new_size = after.bytes_written - before.bytes_written
     context.tell(
         "segment cleaned",
-        f"{new_size} of {size} bytes stay",
+        f"{new_size} of {size} bytes are kept",
         segment.log.path,
         base_offset=segment.base_offset,
         into=target.base_offset,
@@ -214,12 +218,12 @@ def tell_segment_cleaned(
 
 
 def tell_log_cleaned(context: LogContext, stats: CleanerStats) -> None:
-    """Tell how a round ended."""
+    """Report how a round ended."""
     if context.observer is not None:
         context.tell(
             "log cleaned",
-            f"it is clean up to offset {stats.end_offset}: "
-            f"{stats.bytes_written} of {stats.bytes_read} bytes stayed",
+            f"the log is clean up to offset {stats.end_offset}: "
+            f"{stats.bytes_written} of {stats.bytes_read} bytes were kept",
             end_offset=stats.end_offset,
             bytes_read=stats.bytes_read,
             bytes_written=stats.bytes_written,
@@ -229,7 +233,7 @@ def tell_log_cleaned(context: LogContext, stats: CleanerStats) -> None:
 
 
 def tell_choice(context: LogContext, to_clean: LogToClean) -> None:
-    """Tell whether a log is dirty enough to be cleaned, and what of it may be."""
+    """Report whether a log is dirty enough to be cleaned, and which offsets may be."""
     if context.observer is None:
         return
     ratio, threshold = to_clean.cleanable_ratio, context.config.min_cleanable_dirty_ratio
@@ -242,11 +246,11 @@ def tell_choice(context: LogContext, to_clean: LogToClean) -> None:
         "clean_bytes": to_clean.clean_bytes,
         "cleanable_bytes": to_clean.cleanable_bytes,
     }
-    measured = f"its dirty ratio {ratio:.2f} is {{}} min.cleanable.dirty.ratio {threshold:g}"
+    measured = f"the log's dirty ratio {ratio:.2f} is {{}} min.cleanable.dirty.ratio {threshold:g}"
     if to_clean.first_dirty_offset >= to_clean.first_uncleanable_offset:
         context.tell("log not due", f"nothing may be cleaned: {least.name} is the bound", **numbers)
     elif to_clean.needs_compaction_now and to_clean.cleanable_bytes:
-        late = f"max.compaction.lag.ms made it due {to_clean.compaction_delay_ms} ms ago"
+        late = f"max.compaction.lag.ms made the log due {to_clean.compaction_delay_ms} ms ago"
         context.tell("log chosen", late, **numbers)
     elif to_clean.is_cleanable:
         context.tell("log chosen", measured.format("above"), **numbers)

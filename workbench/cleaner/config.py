@@ -1,4 +1,4 @@
-"""What a cleaner is given besides the topic's configuration: memory and buffers.
+"""A cleaner's settings beyond the topic's configuration: memory and buffers.
 
 Kafka: CleanerConfig (4.2)
 """
@@ -6,7 +6,7 @@ Kafka: CleanerConfig (4.2)
 from dataclasses import dataclass
 from typing import Final, Self
 
-from workbench.log.broker_config import BrokerConfig
+from workbench.config.broker_config import BrokerConfig
 
 MOST_MEMORY: Final = 2**31 - 1  # bytes of one offset map
 _MIB: Final = 1 << 20
@@ -17,10 +17,10 @@ class CleanerConfig:
     """The settings of one cleaner thread.
 
     Attributes:
-        map_memory: bytes of its offset map.
-        load_factor: how full the map may become, 0 to 1.
-        buffer_size: bytes that are read at a time, and about as many are written; a larger batch is
-            read whole. Kafka reads half as many: each chunk costs us more than it does there.
+        map_memory: size of its offset map in bytes.
+        load_factor: share of the map that may be filled, 0 to 1.
+        buffer_size: bytes read at a time, and about as many are written; a larger batch is read
+            whole. Kafka reads half as many, because a chunk costs it less.
 
     Kafka: LogCleaner.CleanerThread (4.2)
     """
@@ -31,7 +31,7 @@ class CleanerConfig:
 
     @classmethod
     def of(cls, broker: BrokerConfig) -> Self:
-        """Return what each thread of a broker's cleaner has: its share of memory and buffers."""
+        """Return each cleaner thread's settings: its share of a broker's memory and buffers."""
         threads = max(broker.log_cleaner_threads, 1)
         return cls(
             min(broker.log_cleaner_dedupe_buffer_size // threads, MOST_MEMORY),

@@ -1,6 +1,6 @@
-"""What becomes of each batch and each record, and why.
+"""Whether each batch and each record is kept, and why.
 
-Cleaning executes these decisions; planning returns them alone.
+Cleaning executes these decisions; planning only returns them.
 
 Kafka: MemoryRecords.RecordFilter, Cleaner.shouldRetainRecord (4.2)
 """
@@ -17,7 +17,7 @@ from workbench.layout.rows import joined_rows
 
 
 class Reason(IntEnum):
-    """Why a record stays or goes; stored as uint8. `is_kept` tells which, `text` says it."""
+    """Why a record is kept or dropped; stored as uint8. `is_kept` says which, `text` says why."""
 
     NEWEST = 1
     BEYOND_MAP = 2
@@ -37,7 +37,7 @@ class Reason(IntEnum):
 
     @property
     def is_kept(self) -> bool:
-        """Whether the record stays."""
+        """Whether the record is kept."""
         return self < Reason.SUPERSEDED
 
     @property
@@ -47,33 +47,39 @@ class Reason(IntEnum):
 
 
 _TEXTS: Final = {
-    Reason.NEWEST: "no record of this key behind it is in the map",
-    Reason.BEYOND_MAP: "the map of newest offsets does not reach so far",
+    Reason.NEWEST: "the offset map has no later record of this key",
+    Reason.BEYOND_MAP: "the offset map does not reach this offset",
     Reason.TOMBSTONE_HORIZON_SET: "a tombstone whose delete horizon is set now",
     Reason.TOMBSTONE_HORIZON_AHEAD: "a tombstone whose delete horizon is not reached",
     Reason.TOMBSTONE_OF_OLD_FORMAT: "a tombstone of magic 0 or 1 in a file that is new enough",
-    Reason.MARKER_NEEDED: "batches of the transaction that it ends are still there",
-    Reason.MARKER_HORIZON_SET: "its transaction is gone; the marker's delete horizon is set now",
-    Reason.MARKER_HORIZON_AHEAD: "its transaction is gone; the delete horizon is not reached",
+    Reason.MARKER_NEEDED: "batches of the marker's transaction are still in the log",
+    Reason.MARKER_HORIZON_SET: (
+        "the marker's transaction has no batches left; its delete horizon is set now"
+    ),
+    Reason.MARKER_HORIZON_AHEAD: (
+        "the marker's transaction has no batches left; its delete horizon is not reached"
+    ),
     Reason.CONTROL: "a control record that ends no transaction",
-    Reason.SUPERSEDED: "a record of the same key is behind it",
-    Reason.NO_KEY: "it has no key",
+    Reason.SUPERSEDED: "a later record has the same key",
+    Reason.NO_KEY: "the record has no key",
     Reason.TOMBSTONE_HORIZON_PASSED: "a tombstone whose delete horizon has passed",
     Reason.TOMBSTONE_OF_OLD_FORMAT_EXPIRED: "a tombstone of magic 0 or 1 in an old file",
-    Reason.ABORTED: "its transaction was aborted",
-    Reason.MARKER_HORIZON_PASSED: "its transaction is gone, and the delete horizon has passed",
+    Reason.ABORTED: "the record's transaction was aborted",
+    Reason.MARKER_HORIZON_PASSED: (
+        "the marker's transaction has no batches left, and its delete horizon has passed"
+    ),
 }
 
 
 class Verdict(IntEnum):
-    """What becomes of a batch; stored as uint8."""
+    """The outcome for a batch; stored as uint8."""
 
     COPIED = compaction.COPIED
-    """Byte for byte."""
+    """It is copied byte for byte."""
     REBUILT = compaction.REBUILT
-    """With the records that stay, or only with a delete horizon."""
+    """It is rewritten with the records that are kept, or only to set a delete horizon."""
     EMPTIED = compaction.EMPTIED
-    """A header without records stays."""
+    """Its header is kept without records."""
     REMOVED = compaction.REMOVED
 
 
@@ -84,13 +90,13 @@ class Keeping(IntEnum):
     LAST_OF_PRODUCER = 1
     """It has the last sequence number, or epoch, of a producer that is still known."""
     LAST_OF_ROUND = 2
-    """It ends where this round of cleaning ends, and tells where the log's cleaned part does."""
+    """It ends where this round of cleaning ends, and marks the end of the log's clean section."""
 
 
 BATCH_DECISION: Final = np.dtype(
     [
         ("segment", np.int64),           # base offset of the source segment
-        ("position", np.int64),          # byte place in it
+        ("position", np.int64),          # byte position in it
         ("size", np.int64),              # bytes before
         ("new_size", np.int64),          # bytes after; 0: removed
         ("base_offset", np.int64),
@@ -112,11 +118,11 @@ class Decisions:
     """The decisions of one round of cleaning, in the order of the log.
 
     Attributes:
-        batches: BATCH_DECISION[m].
-        batch: int64[n], to which of them each record belongs.
-        offsets: int64[n], of the records.
+        batches: BATCH_DECISION[m], one per batch.
+        batch: int64[n], the index of each record's batch.
+        offsets: int64[n], the records' offsets.
         reasons: uint8[n], `Reason`s.
-        newer_offsets: int64[n], of the record that supersedes each; -1 where none does.
+        newer_offsets: int64[n], offset of the record that supersedes each; -1 if none does.
     """
 
     batches: npt.NDArray[Any]
@@ -130,7 +136,7 @@ class Decisions:
 
     @property
     def is_kept(self) -> npt.NDArray[np.bool_]:
-        """bool[n]: which records stay."""
+        """bool[n]: which records are kept."""
         return self.reasons < Reason.SUPERSEDED
 
     def counts(self) -> dict[Reason, int]:
@@ -140,10 +146,10 @@ class Decisions:
         return {Reason(number): count for number, count in pairs}
 
     def reason_of(self, offset: int) -> Reason:
-        """Return why the record at an offset stays or goes.
+        """Return why the record at an offset is kept or dropped.
 
         Raises:
-            LookupError: no record at this offset was decided about.
+            LookupError: the cleaning made no decision about this offset.
         """
         found = np.flatnonzero(self.offsets == offset)
         if not len(found):
@@ -159,10 +165,10 @@ class DecisionsBuilder:
         self._offsets: list[Longs] = []
         self._reasons: list[Codes] = []
         self._newer: list[Longs] = []
-        self._parts = [0]  # how many parts of columns there were when each chunk ended
+        self._parts = [0]  # number of column parts at the end of each chunk
 
     def add_records(self, offsets: Longs, reasons: Codes, newer_offsets: Longs) -> None:
-        """Add copies of what is decided about records; fields as of `Decisions`."""
+        """Add copies of the decisions on records; for the fields see `Decisions`."""
         self._offsets.append(offsets.copy())
         self._reasons.append(reasons.copy())
         self._newer.append(newer_offsets.copy())
@@ -173,7 +179,7 @@ class DecisionsBuilder:
         self._parts.append(len(self._offsets))
 
     def last_chunk(self) -> Decisions:
-        """Return what was added about the last chunk."""
+        """Return what was added for the last chunk."""
         first = self._parts[-2]
         return _decisions(
             self._batches[-1:], self._offsets[first:], self._reasons[first:], self._newer[first:]
@@ -187,7 +193,7 @@ class DecisionsBuilder:
 def _decisions(
     batches: list[npt.NDArray[Any]], offsets: list[Longs], reasons: list[Codes], newer: list[Longs]
 ) -> Decisions:
-    """Return decisions from parts; the lists are emptied, so that not all is there twice."""
+    """Return decisions from parts; the lists are emptied, so that nothing is held twice."""
     whole = _joined(batches, BATCH_DECISION)
     return Decisions(
         whole,

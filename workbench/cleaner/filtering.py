@@ -1,4 +1,4 @@
-"""Carry the decisions about a chunk out: what is copied, rebuilt, emptied and left out.
+"""Execute the decisions on a chunk: copy, rebuild, empty or leave out its batches.
 
 Kafka: MemoryRecords.filterTo (4.2)
 """
@@ -10,17 +10,17 @@ import numpy.typing as npt
 
 from workbench.cleaner.chunks import Chunk
 from workbench.cleaner.decisions import BATCH_DECISION, DecisionsBuilder, Reason, Verdict
-from workbench.cleaner.retention import NONE, REASONS, Rules, decide_about_batches
+from workbench.cleaner.rules import ABSENT, REASONS, Rules, decide_about_batches
 from workbench.cleaner.statistics import CleanerStats
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.layout.attributes import LOG_APPEND_TIME, TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.layout.compaction import BATCH_OUTCOME
-from workbench.record.batch_records import ALL_COLUMNS
-from workbench.record.builder import RecordsBuilder, empty_batch_header
 from workbench.record.columns import RecordColumns
-from workbench.record.key_table import NO_MARKS
-from workbench.record.locating import Located, RecordLocator
-from workbench.record.retaining import Decided, Retainer
+from workbench.record.compaction.key_table import NO_MARKS
+from workbench.record.compaction.locating import Located, RecordLocator
+from workbench.record.compaction.retaining import Decided, Retainer
+from workbench.record.reading.batch_records import ALL_COLUMNS
+from workbench.record.writing.builder import RecordsBuilder, empty_batch_header
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -29,11 +29,11 @@ _NO_KEY: Final = np.uint8(Reason.NO_KEY)  # compared with arrays: a member would
 
 
 class Filtered(NamedTuple):
-    """What stays.
+    """What is kept.
 
     Attributes:
         data: uint8[n], whole batches; valid until the next chunk is filtered.
-        max_offset: the largest offset of a record, or of a batch that stays as it is; -1: none.
+        max_offset: largest offset of a kept record, or of a batch kept as it is; -1: none.
 
     Kafka: MemoryRecords.FilterResult (4.2)
     """
@@ -43,13 +43,13 @@ class Filtered(NamedTuple):
 
 
 class Filter:
-    """Decides about the batches of a chunk and makes what stays of them. Memory is used again.
+    """Decides on the batches of a chunk and builds what is kept of them. Reuses its memory.
 
     Args:
-        rules: of the round; those of a segment, or of a group, are set before it is filtered.
-        delete_retention_ms: what is added to now for a delete horizon.
-        stats: counts.
-        decisions: gets each; None: nobody asks for them.
+        rules: the round's rules; those of a segment or group are set before it is filtered.
+        delete_retention_ms: time from now to a new delete horizon, ms.
+        stats: the counts to raise.
+        decisions: collects each decision; None: none are wanted.
 
     Kafka: MemoryRecords.filterTo (4.2)
     """
@@ -73,21 +73,21 @@ class Filter:
 
     @property
     def size(self) -> int:
-        """Bytes that wait for `take`."""
+        """Number of bytes that wait for `take`."""
         return self._retainer.size
 
     def take(self) -> Filtered:
-        """Return what stays of the chunks since the last call."""
+        """Return what is kept of the chunks since the last call."""
         max_offset, self._max_offset = self._max_offset, -1
         return Filtered(self._retainer.take(), max_offset)
 
     def filter(self, chunk: Chunk, segment: int) -> None:
-        """Decide about a chunk of the segment with this base offset, and keep what stays.
+        """Decide on a chunk of the segment with this base offset, and store what is kept.
 
         Raises:
             CorruptRecordError: a batch cannot be read.
             UnsupportedFormatError: a batch of magic 0 or 1 ends the round and loses all records,
-                which 4.2 cannot write: it calls the log uncleanable.
+                which a broker cannot write: it marks the log uncleanable.
 
         Kafka: MemoryRecords.filterTo (4.2)
         """
@@ -105,7 +105,7 @@ class Filter:
         self._stats.bytes_written += self.size - size
 
     def _filter_records(self, chunk: Chunk, located: Located, outcomes: Any) -> None:
-        """Decide about the records of some batches and write what stays."""
+        """Decide on the records of some batches and write what is kept."""
         count, offset_map = len(located.places), self.rules.offset_map
         if count > len(self._newest):
             self._newest = np.empty(count, np.int64)
@@ -143,7 +143,7 @@ class Filter:
         outcomes: Any,
         progress: tuple[int, int],
     ) -> tuple[int, int]:
-        """Write a batch that is old, or holds what no builder writes today."""
+        """Write a batch that is old, or has content that no builder writes today."""
         index, used = progress
         behind = used + int(outcomes["count"][index])
         row = chunk.rows[index]
@@ -153,26 +153,31 @@ class Filter:
             columns = chunk.columns(index, ALL_COLUMNS)
             stays = decided.reasons[used:behind] < Reason.SUPERSEDED
             picks = located.places["index"][used:behind][stays].astype(np.int64)
-            part = rebuilt_batch(row, columns, picks, int(outcomes["delete_horizon"][index]))
+            try:
+                part = rebuilt_batch(row, columns, picks, int(outcomes["delete_horizon"][index]))
+            except ValueError as error:
+                position = chunk.position + int(row["position"])
+                problem = f"the batch cannot be written without its dropped records: {error}"
+                raise CorruptRecordError(chunk.path, position, problem) from error
         outcomes["new_size"][index] = len(part)
         self._retainer.append(part)
         return index + 1, behind
 
     def _pass_unread(self, chunk: Chunk, first: int, last: int, outcomes: Any) -> None:
-        """Note that batches go without a look at their records."""
+        """Note that batches are dropped without reading their records."""
         for index in range(first, last):
             outcome = outcomes[index]
-            outcome["verdict"], outcome["delete_horizon"] = Verdict.REMOVED, NONE
+            outcome["verdict"], outcome["delete_horizon"] = Verdict.REMOVED, ABSENT
             outcome["max_offset"] = -1
             if self._decisions is not None:
                 offsets = _offsets_only(chunk, index).offsets
                 outcome["count"] = len(offsets)
                 reasons = np.full(len(offsets), outcome["rule"], np.uint8)
-                self._decisions.add_records(offsets, reasons, np.full(len(offsets), NONE))
+                self._decisions.add_records(offsets, reasons, np.full(len(offsets), ABSENT))
 
 
 def _decisions_of(chunk: Chunk, segment: int, outcomes: Any) -> npt.NDArray[Any]:
-    """Return BATCH_DECISION[m]."""
+    """Return BATCH_DECISION[m] for the batches."""
     rows = chunk.rows
     decisions = np.empty(len(rows), BATCH_DECISION)
     decisions["segment"] = segment
@@ -186,7 +191,7 @@ def _decisions_of(chunk: Chunk, segment: int, outcomes: Any) -> npt.NDArray[Any]
 
 
 def _offsets_only(chunk: Chunk, index: int) -> RecordColumns:
-    """Return the offsets of a batch that goes unread; if it is damaged, as its header has them."""
+    """Return the offsets of a batch that is dropped unread; its header's if it is damaged."""
     try:
         return chunk.columns(index, 0)
     except CorruptRecordError:
@@ -194,7 +199,7 @@ def _offsets_only(chunk: Chunk, index: int) -> RecordColumns:
         base, count = int(row["base_offset"]), max(int(row["record_count"]), 0)
         last = int(row["last_offset"])
         offsets = np.arange(base, min(base + count, last + 1), dtype=np.int64)
-        timestamps = np.full(len(offsets), NONE, np.int64)
+        timestamps = np.full(len(offsets), ABSENT, np.int64)
         return RecordColumns(
             offsets, timestamps, np.zeros(len(offsets), np.int32), None, None, None
         )
@@ -205,7 +210,7 @@ def rebuilt_batch(
 ) -> Bytes:
     """Return a batch with some of its records, in magic 2.
 
-    Its base and last offset stay, so that the sequence numbers do; a batch of magic 0 or 1 begins
+    Its base and last offset are kept, and so its sequence numbers; a batch of magic 0 or 1 begins
     and ends with its records.
 
     Kafka: MemoryRecords.buildRetainedRecordsInto (4.2)
@@ -224,7 +229,7 @@ def rebuilt_batch(
         is_transactional=bool(row["is_transactional"]),
         is_control=bool(row["is_control"]),
         partition_leader_epoch=int(row["partition_leader_epoch"]),
-        delete_horizon=None if delete_horizon == NONE else delete_horizon,
+        delete_horizon=None if delete_horizon == ABSENT else delete_horizon,
     )
     builder.append_columns(columns, picks)
     if is_new:
@@ -239,7 +244,9 @@ def _emptied(row: Any, chunk: Chunk) -> Bytes:
     """
     if row["magic"] < 2:
         position = chunk.position + int(row["position"])
-        problem = f"a batch of magic {row['magic']} cannot stay without records, and ends the round"
+        problem = (
+            f"a batch of magic {row['magic']} that ends the round cannot be kept without records"
+        )
         raise UnsupportedFormatError(chunk.path, position, problem)
     return empty_batch_header(
         base_offset=int(row["base_offset"]),

@@ -1,12 +1,11 @@
-"""Which segments become one when they are cleaned.
+"""Which segments are cleaned into one.
 
 Kafka: Cleaner.groupSegmentsBySize (4.2)
 """
 
 from collections.abc import Sequence
 
-from workbench.log.segment import LogSegment
-from workbench.log.segment_reading import MAX_RELATIVE_OFFSET
+from workbench.log.segments.segment import MAX_RELATIVE_OFFSET, LogSegment
 
 
 def group_segments(
@@ -16,9 +15,9 @@ def group_segments(
 
     Args:
         segments: ascending.
-        most_bytes: of the batches of a group.
-        most_index_bytes: of its offset index, and of its time index.
-        upper_bound: first offset that is not cleaned.
+        most_bytes: limit for the batches of a group.
+        most_index_bytes: limit for its offset index, and for its time index.
+        upper_bound: first offset that the round does not clean.
 
     Kafka: Cleaner.groupSegmentsBySize (4.2)
     """

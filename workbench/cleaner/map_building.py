@@ -1,4 +1,4 @@
-"""Fill the offset map with the keys of the dirty part of a log, until it is full.
+"""Fill the offset map with the keys of the dirty section of a log, until it is full.
 
 Kafka: Cleaner.buildOffsetMap (4.2)
 """
@@ -14,19 +14,19 @@ from workbench.cleaner.offset_map import OffsetMap
 from workbench.cleaner.statistics import CleanerStats
 from workbench.cleaner.transactions import CleanedTransactions
 from workbench.log.log import Log
-from workbench.log.segment import LogSegment
-from workbench.record.locating import RecordLocator
+from workbench.log.segments.segment import LogSegment
+from workbench.record.compaction.locating import RecordLocator
 
 
 class MapBuilder:
     """Builds the map of one round.
 
     Args:
-        offset_map: emptied and filled.
-        buffer_size: bytes that are read at a time.
-        stats: counts.
+        offset_map: the map to empty and fill.
+        buffer_size: bytes read at a time.
+        stats: the counts to raise.
         check: called between reads; ends the cleaning by raising.
-        throttle: told the bytes of each read; may sleep.
+        throttle: receives the bytes of each read; may sleep.
 
     Kafka: Cleaner.buildOffsetMap (4.2)
     """
@@ -48,7 +48,7 @@ class MapBuilder:
         self._locator = RecordLocator()
 
     def build(self, log: Log, start: int, end: int) -> None:
-        """Take in the keys of [start, end); `OffsetMap.latest_offset` tells how far it came.
+        """Put the keys of [start, end) into the map; `OffsetMap.latest_offset` says how far it got.
 
         Raises:
             CorruptRecordError: a batch cannot be read.
@@ -65,11 +65,11 @@ class MapBuilder:
             self._check()
             if self._take_segment(segment, start):
                 return
-            self._map.latest_offset = segment_end - 1  # also where the last offsets are missing
+            self._map.latest_offset = segment_end - 1  # even if the last offsets are missing
             self._teller.segment(segment, segment_end)
 
     def _take_segment(self, segment: LogSegment, start: int) -> bool:
-        """Take a segment in; return whether the map became full."""
+        """Put a segment's keys into the map; return whether it became full."""
         position = segment.offset_index.lookup(start).position
         for chunk in read_chunks(segment.log, position, self._buffer_size):
             self._check()
@@ -80,7 +80,7 @@ class MapBuilder:
         return False
 
     def _take_chunk(self, chunk: Chunk, start: int) -> bool:
-        """Take some batches in; return whether the map became full."""
+        """Put some batches' keys into the map; return whether it became full."""
         rows = chunk.rows
         without_keys = self._records_without_keys(chunk)
         wanted = None if without_keys is None else without_keys < 0
@@ -109,14 +109,14 @@ class MapBuilder:
         return True
 
     def _reach(self, offsets: npt.NDArray[np.int64], start: int) -> None:
-        """Let the map reach to the last of offsets that is not before ``start``."""
+        """Extend the map to the last of some offsets, unless it is before ``start``."""
         for offset in reversed(offsets):
             if offset >= start:
                 self._map.latest_offset = int(offset)
                 return
 
     def _records_without_keys(self, chunk: Chunk) -> npt.NDArray[np.int64] | None:
-        """Return the records of control and aborted batches, -1 of others; None: none are so."""
+        """Return the record counts of control and aborted batches, -1 for others; None if none."""
         found, rows = None, chunk.rows
         for index, _, can_go in self._transactions.follow(chunk):
             is_control = bool(rows["is_control"][index])

@@ -1,6 +1,6 @@
 """The newest offset of each key, in memory of a fixed size.
 
-An entry takes as much room as Kafka's, which keeps MD5 sums, so that the map is full at the same
+An entry takes as many bytes as Kafka's, which holds an MD5 sum, so the map is full at the same
 record.
 
 Kafka: SkimpyOffsetMap (4.2)
@@ -12,34 +12,41 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from workbench.record.key_table import ENTRY_SIZE, NO_MARKS, KeyTable, Marks, places_of_keys
-from workbench.record.locating import Located
+from workbench.errors import ConfigError
+from workbench.record.compaction.key_table import (
+    ENTRY_SIZE,
+    NO_MARKS,
+    KeyTable,
+    Marks,
+    places_of_keys,
+)
+from workbench.record.compaction.locating import Located
 
 __all__ = ["ENTRY_SIZE", "MOST_OFFSET", "NOT_FOUND", "OffsetMap"]
 
 NOT_FOUND: Final = -1
 MOST_OFFSET: Final = 2**63 - 1
-_SLOTS_PER_KEY: Final = 2  # half of them stay free: a key is found at its first or second slot
+_SLOTS_PER_KEY: Final = 2  # half of them are free: a key is found at its first or second slot
 
 Longs = npt.NDArray[np.int64]
 
 
 class OffsetMap:
-    """Offsets by key. Not thread-safe.
+    """The newest offset of each key. Not thread-safe.
 
     Args:
-        memory: bytes; taken at the first use, and used again after `clear`.
-        load_factor: share of the slots that may be taken.
-        keys: as many may come at most, so that less memory may be enough; None: as many as fit.
+        memory: bytes; allocated at the first use, and reused after `clear`.
+        load_factor: share of the slots that may be used.
+        keys: largest number of keys, for which less memory may be enough; None: as many as fit.
 
     Attributes:
-        slots: entries that the memory holds.
-        most: entries that the load factor allows.
-        size: entries.
-        latest_offset: up to where the log is in the map, inclusive; -1 at first.
+        slots: number of entries that the memory holds.
+        most: number of entries that the load factor allows.
+        size: number of entries.
+        latest_offset: last offset of the log that is in the map; -1 at first.
 
     Raises:
-        ValueError: not even two entries are allowed: cleaning would never get on.
+        ConfigError: fewer than two entries are allowed: cleaning would make no progress.
 
     Kafka: SkimpyOffsetMap (4.2)
     """
@@ -47,10 +54,11 @@ class OffsetMap:
     def __init__(self, memory: int, load_factor: float = 0.9, *, keys: int | None = None) -> None:
         self.slots = memory // ENTRY_SIZE
         if self.slots * load_factor <= 1:
-            raise ValueError(
-                f"{memory} bytes at load factor {load_factor} hold no offset map: more than "
-                f"{ENTRY_SIZE / load_factor:.0f} are needed"
+            problem = (
+                f"{memory} bytes at load factor {load_factor} hold no offset map "
+                f"(expected more than {ENTRY_SIZE / load_factor:.0f})"
             )
+            raise ConfigError("log.cleaner.dedupe.buffer.size", problem)
         self.most = int(self.slots * load_factor)
         slots = self.slots if keys is None else min(self.slots, _SLOTS_PER_KEY * keys + 1)
         self._table = KeyTable(slots)
@@ -68,7 +76,7 @@ class OffsetMap:
 
     @property
     def utilization(self) -> float:
-        """Share of the slots that are taken.
+        """Share of the slots that are used.
 
         Kafka: OffsetMap.utilization (4.2)
         """
@@ -89,16 +97,16 @@ class OffsetMap:
         return found
 
     def put(self, keys: Sequence[bytes], offsets: Longs) -> int:
-        """Take keys in, one after the other, each with its offset in the place of an earlier one.
+        """Put keys in, one after the other; each replaces the offset of an earlier one.
 
-        The first key that comes when the map is full ends it, even if it is known.
+        The first key that comes when the map is full ends this, even if it is known.
 
         Args:
-            keys: of records in the order of the log.
-            offsets: int64[n].
+            keys: the records' keys in the order of the log.
+            offsets: int64[n], the records' offsets.
 
         Returns:
-            How many were taken; fewer than were given: the map is full.
+            How many were put in; fewer than were given if the map is full.
 
         Kafka: SkimpyOffsetMap.put, Cleaner.buildOffsetMapForSegment (4.2)
         """
@@ -110,11 +118,11 @@ class OffsetMap:
         return passed
 
     def put_records(self, located: Located, start: int) -> int:
-        """Take in the keys of records from offset ``start`` on, as `put`.
+        """Put in the keys of records at or after offset ``start``; see `put`.
 
         Returns:
-            How many records were passed; fewer than there are: the map is full. `latest_offset`
-            is as before.
+            How many records were processed; fewer than there are if the map is full.
+            `latest_offset` does not change.
         """
         data, places = located.data, located.places
         passed, new = self._table.put(data, places, start, self._room - self.size)
@@ -122,12 +130,12 @@ class OffsetMap:
         return passed
 
     def mark(self, start: int, end: int) -> None:
-        """Remember which of the offsets in [start, end) are superseded, as `marks`."""
+        """Remember in `marks` which of the offsets in [start, end) are superseded."""
         self._table.mark(start, end)
 
     @property
     def marks(self) -> Marks:
-        """Which offsets of `mark` are superseded; none where that is not known."""
+        """Which offsets of `mark` are superseded; none if that is not known."""
         return self._table.marks
 
     def newest_of(
@@ -136,10 +144,10 @@ class OffsetMap:
         """Look up the keys of records.
 
         Args:
-            located: n records.
-            newest: int64[n], filled: the newest offset of each key; -1 where it is not known, there
-                is no key, or the record is at or behind ``end``.
-            end: see there.
-            marks: where they tell that a record is superseded, any larger offset will do.
+            located: the n records.
+            newest: int64[n], filled: the newest offset of each key; -1 if it is not known, there is
+                no key, or the record is at or after ``end``.
+            end: first offset that is not looked up.
+            marks: where they say that a record is superseded, any larger offset will do.
         """
         self._table.find(located.data, located.places, end, newest, marks)

@@ -1,22 +1,28 @@
-"""What a round of cleaning read and wrote, and what was found when its log was chosen.
+"""What a round of cleaning read and wrote, and what was found when choosing its log.
 
 Kafka: CleanerStats, PreCleanStats (4.2)
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Final
+
+_MIB: Final = 1 << 20
 
 
 @dataclass(slots=True)
 class CleanerStats:
-    """Counts of one round.
+    """The counts of one round.
 
     Attributes:
-        end_offset: up to where the log is clean afterwards, exclusive.
-        map_bytes_read, map_messages_read: for the offset map.
-        bytes_read, messages_read: for the copy; records of batches that go unread do not count.
-        bytes_written, messages_written: of what stays.
-        invalid_messages_read: records without a key.
-        map_utilization: how full the map became, 0 to 1.
+        end_offset: end of the log's clean section afterwards, exclusive.
+        map_bytes_read, map_messages_read: read for the offset map.
+        bytes_read, messages_read: read for the copy, without records of batches dropped unread.
+        bytes_written, messages_written: what is kept.
+        invalid_messages_read: number of records without a key.
+        map_utilization: share of the map that was filled, 0 to 1.
+        start_ms, map_done_ms, end_ms: times of the round's start, complete map, and end.
 
     Kafka: CleanerStats (4.2)
     """
@@ -30,16 +36,85 @@ class CleanerStats:
     messages_written: int = 0
     invalid_messages_read: int = 0
     map_utilization: float = 0.0
+    start_ms: int = field(default=0, compare=False)
+    map_done_ms: int = field(default=-1, compare=False)
+    end_ms: int = field(default=-1, compare=False)
+
+    @property
+    def elapsed_secs(self) -> float:
+        """The duration of the round.
+
+        Kafka: CleanerStats.elapsedSecs (4.2)
+        """
+        return (self.end_ms - self.start_ms) / 1000
+
+    @property
+    def elapsed_index_secs(self) -> float:
+        """The duration of building the map.
+
+        Kafka: CleanerStats.elapsedIndexSecs (4.2)
+        """
+        return (self.map_done_ms - self.start_ms) / 1000
+
+    def summary(self, thread: int, name: str, start: int, end: int) -> str:
+        """Return a broker's log message after a round.
+
+        Args:
+            thread: number of the cleaner's thread.
+            name: the partition directory's name.
+            start, end: offsets of the dirty section.
+
+        Kafka: LogCleaner.CleanerThread.recordStats (4.2)
+        """
+        secs, map_secs = self.elapsed_secs, self.elapsed_index_secs
+        read, written, mapped = (
+            each / _MIB for each in (self.bytes_read, self.bytes_written, self.map_bytes_read)
+        )
+        copy_secs = secs - map_secs
+        smaller = 100 * (1 - _ratio(self.bytes_written, self.bytes_read))
+        fewer = 100 * (1 - _ratio(self.messages_written, self.messages_read))
+        return (
+            f"\n\tLog cleaner thread {thread} cleaned log {name} (dirty section = "
+            f"[{start}, {end}])\n"
+            f"\t{_one(read)} MB of log processed in {_one(secs)} seconds "
+            f"({_one(_ratio(read, secs))} MB/sec).\n"
+            f"\tIndexed {_one(mapped)} MB in {_one(map_secs, grouped=False)} seconds "
+            f"({_one(_ratio(mapped, map_secs))} Mb/sec, "
+            f"{_one(_ratio(100 * map_secs, secs), grouped=False)}% of total time)\n"
+            f"\tBuffer utilization: {_one(100 * self.map_utilization, grouped=False)}%\n"
+            f"\tCleaned {_one(read)} MB in {_one(copy_secs, grouped=False)} seconds "
+            f"({_one(_ratio(read, copy_secs))} Mb/sec, "
+            f"{_one(_ratio(100 * copy_secs, secs), grouped=False)}% of total time)\n"
+            f"\tStart size: {_one(read)} MB ({self.messages_read:,} messages)\n"
+            f"\tEnd size: {_one(written)} MB ({self.messages_written:,} messages)\n"
+            f"\t{_one(smaller, grouped=False)}% size reduction "
+            f"({_one(fewer, grouped=False)}% fewer messages)\n"
+        )
+
+
+def _ratio(part: float, whole: float) -> float:
+    """Divide as Java does."""
+    if whole:
+        return part / whole
+    return math.inf if part else math.nan
+
+
+def _one(value: float, *, grouped: bool = True) -> str:
+    """Return a number as Java's ``%,.1f`` does, or ``%.1f``."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity"
+    rounded = Decimal(repr(value)).quantize(Decimal("0.1"), ROUND_HALF_UP)
+    return f"{rounded:,}" if grouped else str(rounded)
 
 
 @dataclass(slots=True)
 class PreCleanStats:
-    """What was found when a log was chosen.
+    """What was found when choosing a log.
 
     Attributes:
-        max_compaction_delay_ms: how long ago `max.compaction.lag.ms` made a log due; the longest.
-        delayed_partitions: logs that it made due.
-        cleanable_partitions: logs that are dirty enough, or due.
+        max_compaction_delay_ms: longest time since `max.compaction.lag.ms` made a log due.
+        delayed_partitions: number of logs that it made due.
+        cleanable_partitions: number of logs that are dirty enough, or due.
 
     Kafka: PreCleanStats (4.2)
     """
@@ -49,7 +124,7 @@ class PreCleanStats:
     cleanable_partitions: int = 0
 
     def take_delay(self, delay_ms: int) -> None:
-        """Count a log that was due ``delay_ms`` ago; 0 if it is not.
+        """Count a log that became due ``delay_ms`` ago; 0 if it is not due.
 
         Kafka: PreCleanStats.updateMaxCompactionDelay (4.2)
         """

@@ -1,4 +1,4 @@
-"""Which transactions are open, committed or aborted where the cleaner reads.
+"""Which transactions are open, committed or aborted at the cleaner's position.
 
 Kafka: CleanedTransactionMetadata (4.2)
 """
@@ -11,27 +11,26 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.cleaner.chunks import Chunk
-from workbench.files.transaction_index import AbortedTransaction
-from workbench.files.writable_transaction_index import WritableTransactionIndex
+from workbench.files.indexes.transaction_index import AbortedTransaction, WritableTransactionIndex
 from workbench.layout.compaction import HAS_TRANSACTIONS
 from workbench.layout.control_records import ABORT, COMMIT
 
 
 @dataclass(slots=True)
 class _Aborted:
-    """An aborted transaction that the cleaner is within."""
+    """An aborted transaction that is open at the cleaner's position."""
 
     transaction: AbortedTransaction
-    was_seen: bool = False  # whether a batch of it was
+    was_seen: bool = False  # whether one of its batches was
 
 
 class Followed(NamedTuple):
-    """A control batch, or one of a transaction.
+    """A control batch, or a batch of a transaction.
 
     Attributes:
-        row: its place among the batches of the chunk.
-        control_type: of a control batch with records.
-        can_go: whether it tells of nothing that is left, or its transaction was aborted.
+        row: its index among the batches of the chunk.
+        control_type: the type, for a control batch with records.
+        can_go: whether nothing is left that it ends, or its transaction was aborted.
     """
 
     row: int
@@ -40,10 +39,10 @@ class Followed(NamedTuple):
 
 
 class CleanedTransactions:
-    """Follows transactions through the batches of a log, one batch after the other.
+    """Follows transactions through the batches of a log.
 
     Attributes:
-        index: gets the aborted transactions of which batches are left; None: nobody does.
+        index: gets the aborted transactions that have batches left; None: not wanted.
 
     Kafka: CleanedTransactionMetadata (4.2)
     """
@@ -56,7 +55,7 @@ class CleanedTransactions:
         self._committed: set[int] = set()
 
     def add_aborted(self, transactions: Iterable[AbortedTransaction]) -> None:
-        """Tell of aborted transactions further on; one may be told of twice.
+        """Add aborted transactions that come later; one may be added twice.
 
         Kafka: CleanedTransactionMetadata.addAbortedTransactions (4.2)
         """
@@ -69,7 +68,7 @@ class CleanedTransactions:
 
         Raises:
             CorruptRecordError: a control record cannot be read.
-            InvalidOffsetError: as `on_control_batch`.
+            InvalidOffsetError: see `on_control_batch`.
 
         Kafka: Cleaner.shouldDiscardBatch (4.2)
         """
@@ -94,14 +93,14 @@ class CleanedTransactions:
     def on_control_batch(
         self, last_offset: int, producer_id: int, control_type: int | None
     ) -> bool:
-        """Return whether nothing is left that a control batch tells about.
+        """Return whether nothing is left of the transaction that a control batch ends.
 
         Args:
-            last_offset, producer_id: of the batch.
-            control_type: of its record; None if it has none.
+            last_offset, producer_id: the batch's.
+            control_type: type of its record; None if it has none.
 
         Raises:
-            InvalidOffsetError: the index has a transaction that ends at or behind this one.
+            InvalidOffsetError: the index has a transaction that ends at or after this one.
 
         Kafka: CleanedTransactionMetadata.onControlBatchRead (4.2)
         """

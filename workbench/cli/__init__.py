@@ -1,1 +1,1 @@
-"""The command `kafka-workbench`: what the workbench can say, in a terminal and as JSON."""
+"""The command `kafka-workbench`: the workbench in a terminal, with output for people or as JSON."""

@@ -1,4 +1,4 @@
-"""What the commands that change a log directory, or a copy of it, have in common."""
+"""Options and steps shared by the commands that change a log directory, or a copy of it."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -7,7 +7,11 @@ from typing import Any, TypeVar
 
 import click
 
+from workbench.cli.output import note
 from workbench.cli.progress import progress
+from workbench.file_system.outputs import refuse_inputs, remove_folder
+from workbench.foresight.copies.copying import LeftOut, copy_log_directory
+from workbench.inspection.listing import Listing, list_log_directories, require_logs
 from workbench.log_manager.loading import LoadProgress, Progress
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -16,10 +20,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def takes_target(function: Function) -> Function:
     """Add --to and --in-place."""
     function = click.option(
-        "--in-place", is_flag=True, help="Change DIR itself; there is no way back."
+        "--in-place", is_flag=True, help="Change DIR itself; this cannot be undone."
     )(function)
     return click.option(
-        "--to", "target", metavar="OUT", type=click.Path(), help="Where the copy goes."
+        "--to",
+        "target",
+        metavar="OUT",
+        type=click.Path(),
+        help="Change a copy of DIR, made in OUT.",
     )(function)
 
 
@@ -27,15 +35,54 @@ def chosen_target(path: str, target: str | None, *, in_place: bool) -> str:
     """Return the path of the directory to be changed.
 
     Raises:
-        UsageError: neither a copy nor the directory itself was asked for, or both.
+        UsageError: neither --to nor --in-place is given, or both are.
+        OutputError: the copy would be inside the directory.
     """
     if (target is None) != in_place:
-        raise click.UsageError("either --to OUT or --in-place, to say what is to be changed")
+        raise click.UsageError("give either --to OUT or --in-place, to say what to change")
+    if target is not None:
+        refuse_inputs(target, [path])
     return path if target is None else target
 
 
+@contextmanager
+def copied(path: str, where: str) -> Iterator[list[LeftOut]]:
+    """Copy a log directory to be changed; yield what was left out, after naming it on stderr.
+
+    If both paths are the same, nothing is copied. If the change fails, the copy is removed.
+
+    Raises:
+        OutputError: the target already has content, or one directory is inside the other.
+        OSError: it cannot be copied.
+    """
+    if path == where:
+        yield []
+        return
+    was_there = os.path.isdir(where)
+    left_out = copy_log_directory(path, where)
+    for each in left_out:
+        note(str(each))
+    try:
+        yield left_out
+    except BaseException:
+        remove_folder(where, keep=was_there)
+        raise
+
+
+def listed(path: str) -> Listing:
+    """List the directory that is to be changed or copied.
+
+    Raises:
+        LogDirectoryError: it does not exist, or nothing there looks like Kafka's.
+        OSError: it cannot be listed.
+    """
+    listing = list_log_directories(path)
+    require_logs(listing)
+    return listing
+
+
 def folder_count(path: str) -> int:
-    """Return how many folders a directory has, to show how far loading is.
+    """Return how many folders a directory has, to show the progress of loading.
 
     Raises:
         OSError: it cannot be listed.
@@ -46,7 +93,7 @@ def folder_count(path: str) -> int:
 
 @contextmanager
 def loading(title: str, total: int) -> Iterator[Progress]:
-    """Show how many logs of so many are loaded; give who is to be told of each."""
+    """Show how many of ``total`` logs are loaded; yield the callback for each loaded log."""
     with progress(title, total, unit="logs") as meter:
 
         def advance(_: LoadProgress) -> None:

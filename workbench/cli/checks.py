@@ -1,4 +1,4 @@
-"""What `doctor` looks at. Every check tries the thing itself, not only whether it is installed."""
+"""The checks of `doctor`. Each one uses what it checks, and does not only see it installed."""
 
 import importlib
 import importlib.metadata
@@ -26,10 +26,10 @@ class Check:
     """What one check found.
 
     Attributes:
-        name: what was looked at.
-        status: "absent": an extra that is not installed, which is no fault.
-        found: versions and places.
-        advice: what to do; empty where nothing is to be done.
+        name: the subject of the check.
+        status: "absent" is an extra that is not installed, which is not a fault.
+        found: versions and locations.
+        advice: what to do; empty if there is nothing to do.
     """
 
     name: str
@@ -90,16 +90,16 @@ def _library(name: str, missing: Status, install: str = _INSTALL) -> Callable[[]
     """Return a check that imports a library.
 
     Args:
-        name: of the module and of its distribution.
-        missing: status when it is not there; one that is there and broken is at least a warning.
-        install: what to run when it is not there.
+        name: the name of the module and of its distribution.
+        missing: the status if it is not installed; if it is broken, at least "warning".
+        install: the command that installs it.
     """
 
     def check() -> Check:
         version = _version(name)
         if version is None:
             return Check(name, missing, "not installed", install)
-        if name == "pyspark":  # importing it takes a second and says no more
+        if name == "pyspark":  # importing it takes a second and shows no more
             return Check(name, "ok", version)
         try:
             importlib.import_module(name)
@@ -128,8 +128,8 @@ def _kernels() -> Check:
     """Read a batch, and see how long the first one takes."""
     import tempfile
 
-    from workbench.record.reader import RecordReader
-    from workbench.record.source import FileSource
+    from workbench.file_system.source import FileSource
+    from workbench.record.reading.reader import RecordReader
 
     numba = _version("numba")
     start = time.monotonic()
@@ -137,7 +137,7 @@ def _kernels() -> Check:
         file.write(_sample_log())
     try:
         with warnings.catch_warnings(), FileSource(file.name) as source:
-            warnings.simplefilter("ignore", RuntimeWarning)  # numba is missing: told below
+            warnings.simplefilter("ignore", RuntimeWarning)  # a missing numba is reported below
             chunks = list(RecordReader(source))
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it is what is asked
         return Check("compiled code", "error", f"numba {numba}: {error}", _INSTALL)
@@ -145,17 +145,17 @@ def _kernels() -> Check:
         os.unlink(file.name)
     seconds = time.monotonic() - start
     if [len(chunk.columns) for chunk in chunks] != [1]:
-        return Check("compiled code", "error", "a sound batch is not read", _INSTALL)
+        return Check("compiled code", "error", "a valid batch cannot be read", _INSTALL)
     if numba is None:
-        advice = f"{_INSTALL} (Macs with an Intel processor have no numba: there it stays slow)"
+        advice = f"{_INSTALL} (numba does not support Intel Macs, where reading is always slow)"
         return Check("compiled code", "warning", "no numba: about 100 times slower", advice)
     if os.environ.get("KAFKA_WORKBENCH_KERNELS") == "plain":
         advice = "unset KAFKA_WORKBENCH_KERNELS"
-        return Check("compiled code", "warning", "asked for plain Python: slow", advice)
+        return Check("compiled code", "warning", "plain Python was requested: slow", advice)
     cache = getattr(sys.modules.get("workbench.kernels._jit"), "CACHE_FOLDER", "")
     found = f"numba {numba}, first batch after {seconds:.1f} s, kept in {cache}"
     if seconds > _SLOW_START_S:
-        advice = "compiled just now; if it is as slow again, that folder cannot be written"
+        advice = "compiled just now; if the next run is as slow, that folder is not writable"
         return Check("compiled code", "warning", found, advice)
     return Check("compiled code", "ok", found)
 
@@ -176,14 +176,14 @@ def _crc() -> Check:
 
 def _codecs() -> Check:
     from workbench.layout.attributes import CODEC_NAMES
-    from workbench.record.compression import compress, decompress
+    from workbench.record.codecs.compression import compress, decompress
 
     text = b"what goes in comes out " * 100
     broken: list[str] = []
     for codec, name in enumerate(CODEC_NAMES):
         try:
             if decompress(codec, compress(codec, text, 2), 2) != text:
-                broken.append(f"{name}: other bytes")
+                broken.append(f"{name}: decompresses to other bytes")
         except Exception as error:  # noqa: BLE001 - whatever is wrong with it is what is asked
             broken.append(f"{name}: {error}")
     versions = {name: _version(name) for name in ("cramjam", "isal", "lz4", "zstandard")}
@@ -208,9 +208,9 @@ def _widget() -> Check:
 
 
 def _java() -> Check:
-    """Find the Java that Spark would run on; without Spark nobody needs one."""
+    """Find the Java that Spark would run on; without Spark, none is needed."""
     from workbench.errors import MissingDependencyError
-    from workbench.loaders.java_home import ensure_java
+    from workbench.java_home import ensure_java
 
     if _version("pyspark") is None:
         return Check("Java for Spark", "absent", "not looked for: pyspark is not installed")
@@ -237,10 +237,10 @@ def _browser() -> Check:
 
 
 def _first_line(command: list[str]) -> str:
-    """Return the first line that a program prints; what went wrong when it does not."""
+    """Return the first line that a program prints, or the error if it cannot run."""
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.SubprocessError) as error:
         return str(error)
     lines = (answer.stdout or answer.stderr).strip().splitlines()
-    return lines[0] if lines else f"{command[0]} says nothing"
+    return lines[0] if lines else f"{command[0]} prints nothing"

@@ -1,15 +1,14 @@
-"""What the commands have in common: the options that choose data, and how they are understood."""
+"""What the commands share: the options that choose data, and what these options mean."""
 
-import datetime as dt
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import click
 
-from workbench.inspection.listing import Listing
+from workbench.inspection.listing import Listing, require_logs
 from workbench.inspection.partition import Partition
-from workbench.loaders.plan import (
+from workbench.loaders.scan.plan import (
     HIGHEST,
     LOWEST,
     IsolationLevel,
@@ -19,15 +18,25 @@ from workbench.loaders.plan import (
     plan_partition,
 )
 from workbench.log_directory import LogDirectory, open_log_directory
+from workbench.runtime.times import milliseconds
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+_EPILOG: Final = (
+    "Every command exits with 3 if there is nothing to look at or an argument is invalid, with 130 "
+    "if it is interrupted, and with 141 if the reader of its output stops reading."
+)
+
+
 class Command(click.Command):
-    """A command that also takes ``--debug`` itself, not only before its name."""
+    """A command that also takes ``--debug`` itself, not only before its name.
+
+    Its help ends with the exit codes that all commands share.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **{"epilog": _EPILOG, **kwargs})
         help_text = "Show the traceback of an error."
         self.params.append(
             click.Option(["--debug"], is_flag=True, expose_value=False, help=help_text)
@@ -50,7 +59,7 @@ def _offsets(
 
 
 def read_time(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
-    """Return ISO 8601 (UTC when it names no zone) or a number of milliseconds as ms since 1970."""
+    """Return ISO 8601 (UTC if it has no zone) or a number of milliseconds as ms since the epoch."""
     if value is None:
         return None
     try:
@@ -58,14 +67,11 @@ def read_time(_ctx: click.Context, _param: click.Parameter, value: str | None) -
     except ValueError:
         pass
     try:
-        time = dt.datetime.fromisoformat(value)
+        return milliseconds(value)
     except ValueError:
         raise click.BadParameter(
             f"{value!r} is neither a time such as 2026-03-01T12:00:00Z nor milliseconds"
         ) from None
-    aware = time if time.tzinfo else time.replace(tzinfo=dt.UTC)
-    since = aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-    return since // dt.timedelta(milliseconds=1)
 
 
 _PATHS: Final = click.argument(
@@ -87,23 +93,27 @@ _READING: Final = (
         "--offsets",
         metavar="A:B",
         callback=_offsets,
-        help="Only offsets A to B, B excluded; either may be missing.",
+        help="Only offsets from A up to, but not including, B; either can be omitted.",
     ),
     click.option(
         "--since", metavar="TIME", callback=read_time,
-        help="Only from this time on: ISO 8601, or ms.",
+        help="Only records at or after this time: ISO 8601, or ms since the epoch.",
     ),
-    click.option("--until", metavar="TIME", callback=read_time, help="Only before this time."),
+    click.option(
+        "--until", metavar="TIME", callback=read_time, help="Only records before this time."
+    ),
     click.option(
         "--isolation-level",
         type=click.Choice(["read_uncommitted", "read_committed"]),
         default="read_uncommitted",
-        help="read_committed leaves out aborted records and stops where a consumer would.",
+        help="read_committed omits aborted records and stops at the last stable offset.",
     ),
-    click.option("--limit", "-n", type=click.IntRange(min=0), help="At most so many records."),
+    click.option(
+        "--limit", "-n", type=click.IntRange(min=0), metavar="N", help="Stop after N records."
+    ),
     click.option(
         "--no-crc", "check_crc", is_flag=True, default=True, flag_value=False,
-        help="Take batches whose CRC is wrong, too.",
+        help="Include batches with an invalid CRC.",
     ),
 )  # fmt: skip
 
@@ -114,7 +124,7 @@ def chooses_partitions(function: Function) -> Function:
 
 
 def chooses_records(function: Function) -> Function:
-    """Add what `chooses_partitions` does, and ranges, isolation and limit."""
+    """Add what `chooses_partitions` adds, and ranges, isolation and limit."""
     for option in reversed(_READING):
         function = option(function)
     return chooses_partitions(function)
@@ -128,11 +138,11 @@ class Selection:
     """The records that the options choose.
 
     Attributes:
-        partitions: sorted by topic and number.
+        partitions: the partitions, sorted by topic and number.
         offsets: (first, end), None where open.
-        times: [first, end) in ms; (LOWEST, HIGHEST) also takes records without a time.
-        limit: records at most; None: all.
-        check_crc: leave out batches whose CRC is wrong.
+        times: [first, end) in ms; (LOWEST, HIGHEST) includes records without a timestamp.
+        limit: the most records; None: all.
+        check_crc: whether batches with an invalid CRC are left out.
     """
 
     partitions: list[Partition]
@@ -143,11 +153,11 @@ class Selection:
     check_crc: bool = True
 
     def plan(self, partition: Partition, *, below_start: bool = False) -> list[SegmentRead]:
-        """Return what of a partition's segments will be read, in order.
+        """Return the parts of a partition's segments to read, in order.
 
         Args:
             partition: one of `partitions`.
-            below_start: read also what is still there below the log start offset.
+            below_start: also read what is left below the log start offset.
         """
         low, high = offset_range(self.offsets, partition)
         if below_start:
@@ -159,16 +169,18 @@ def open_logs(paths: tuple[str, ...]) -> LogDirectory:
     """Open what the arguments name.
 
     Raises:
-        LogDirectoryError: a path does not exist.
-        OSError: a folder may not be listed.
+        LogDirectoryError: a path does not exist, or nothing there looks like Kafka's.
+        OSError: a folder cannot be listed.
     """
-    return open_log_directory(paths)
+    logs = open_log_directory(paths)
+    require_logs(logs.listing)
+    return logs
 
 
 def pick_partitions(
     listing: Listing, topics: tuple[str, ...] = (), partitions: tuple[str, ...] = ()
 ) -> list[Partition]:
-    """Return the partitions that options name.
+    """Return the partitions that the options name.
 
     Raises:
         LookupError: a topic or partition is not there; the message names the nearest.

@@ -1,4 +1,4 @@
-"""What `explain`, `plan`, `compact` and `what-if` have in common."""
+"""Options shared by `explain`, `plan`, `compact` and `what-if`."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
@@ -6,19 +6,19 @@ from typing import Any, Final, TypeVar
 import click
 
 from workbench.cli.command import pick_partitions, read_time
+from workbench.foresight.dry_listing import round_times
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.stored_configs import METADATA_LOG
-from workbench.loaders.dry_listing import round_times
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 FAILURES: Final = 1
-"""Exit code where a log cannot be loaded, or cannot be cleaned."""
+"""Exit code if a log cannot be loaded or cleaned."""
 
 takes_now: Final = click.option(
     "--now", metavar="TIME", callback=read_time,
-    help="The time that ages are measured by: ISO 8601, or ms; default: this machine's.",
+    help="Measure ages from this time: ISO 8601, or ms since the epoch; default: this machine's.",
 )  # fmt: skip
 
 
@@ -30,15 +30,16 @@ def _read_times(ctx: click.Context, param: click.Parameter, values: tuple[str, .
 _ROUNDS: Final = (
     click.option(
         "--now", "times", metavar="TIME", multiple=True, callback=_read_times,
-        help="When a round of cleaning begins: ISO 8601, or ms; once for each, or one for all.",
+        help="Begin a round of cleaning at this time: ISO 8601, or ms since the epoch. Give it "
+        "once, or once per round.",
     ),
     click.option(
         "--passes", type=click.IntRange(min=1), default=1, metavar="N",
-        help="Rounds, each of what the one before left.",
+        help="Run N rounds; each cleans what the round before it left.",
     ),
     click.option(
         "--everything", is_flag=True,
-        help="Begin each round where the log does, as if nothing were clean yet.",
+        help="Begin each round at the start of the log, as if nothing were clean yet.",
     ),
 )  # fmt: skip
 
@@ -54,11 +55,14 @@ def chosen_times(times: list[int], passes: int) -> list[int]:
     """Return when the rounds of cleaning begin.
 
     Raises:
-        UsageError: several times and another number of passes.
-        ValueError: a round would come before the one before it.
+        UsageError: several times are given, and not one for each round.
+        ValueError: a round would begin before the previous one.
     """
     if len(times) > 1 and passes not in {1, len(times)}:
-        raise click.UsageError(f"{len(times)} times for {passes} passes")
+        raise click.UsageError(
+            f"--now was given {len(times)} times for {passes} rounds; "
+            "give it once, or once per round"
+        )
     if len(times) > 1:
         return round_times(times, passes)
     return round_times(times[0] if times else None, passes)
@@ -67,7 +71,7 @@ def chosen_times(times: list[int], passes: int) -> list[int]:
 def chosen_logs(
     listing: Listing, topics: tuple[str, ...], partitions: tuple[str, ...]
 ) -> list[Partition]:
-    """Return the partitions that options name; without any those that a log manager keeps.
+    """Return the partitions that the options name; by default, those that a log manager loads.
 
     Raises:
         LookupError: a topic or partition is not there.

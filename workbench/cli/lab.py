@@ -1,9 +1,9 @@
 """Open JupyterLab on the tour: over the sample data, or over a directory of the user's own.
 
-In a checkout the notebooks are opened where they are. When the package is installed they are
-copied to a folder of the user's, and a copy that was changed is never written over. JupyterLab runs
-with this interpreter, so that kernel, server and widgets are of one environment, and with settings
-of its own in front of the user's, which stay as they are.
+In a checkout, the notebooks are opened where they are. If the package is installed, they are copied
+to a folder of the user's, and a copy that the user changed is never overwritten. JupyterLab runs
+with this interpreter, so that kernel, server and widgets share one environment. Its settings for
+the tour take precedence over the user's, and do not change them.
 """
 
 import hashlib
@@ -11,7 +11,6 @@ import importlib.metadata
 import importlib.util
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,10 +20,11 @@ from typing import Final, NamedTuple
 from jupyter_core.paths import jupyter_runtime_dir
 
 from workbench.errors import LogDirectoryError, MissingDependencyError
+from workbench.file_system.outputs import new_file
 
 TOUR: Final = "01_open_a_log_directory.ipynb"
 DATA_VARIABLE: Final = "KAFKA_WORKBENCH_DATA"
-"""Environment variable by which the notebooks are told which log directory to open."""
+"""Environment variable that names the log directory for the notebooks to open."""
 
 DISTRIBUTION: Final = "kafka-log-workbench"
 SAMPLE: Final = "shop-4.3.1"
@@ -32,7 +32,7 @@ _COPIED: Final = ".copied.json"
 
 _SETTINGS: Final = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
-    # A widget whose state is saved is alive again when the notebook is opened without a kernel.
+    # A widget with a saved state is shown again when the notebook is opened without a kernel.
     "@jupyter-widgets/jupyterlab-manager:plugin": {"saveState": True},
 }
 
@@ -66,7 +66,7 @@ def run_lab(
         directory: the log directory that the tour opens; its sample by default.
         folder: where copies of the notebooks go when they are not opened in place; by default
             ``kafka-workbench`` in the home directory.
-        browser: open a browser; else JupyterLab prints the address.
+        browser: open a browser; otherwise JupyterLab prints the address.
         options: passed on to JupyterLab.
 
     Returns:
@@ -94,7 +94,7 @@ def run_lab(
 
 
 def find_tour() -> Tour:
-    """Find the notebooks beside the package in a checkout, else among the installed files.
+    """Find the notebooks: beside the package in a checkout, otherwise among the installed files.
 
     Raises:
         MissingDependencyError: this installation has no notebooks.
@@ -116,7 +116,7 @@ def find_tour() -> Tour:
 
 
 def copy_notebooks(source: Path, target: Path) -> None:
-    """Copy the notebooks; one that was changed since it was copied stays as it is.
+    """Copy the notebooks, except over copies that were changed since.
 
     Raises:
         OSError: the target cannot be written.
@@ -128,9 +128,15 @@ def copy_notebooks(source: Path, target: Path) -> None:
         to = target / notebook.name
         if to.exists() and _digest(to) != copied.get(notebook.name):
             continue
-        shutil.copyfile(notebook, to)
+        _write(to, notebook.read_bytes())
         copied[notebook.name] = _digest(to)
-    record.write_text(json.dumps(copied, indent=1, sort_keys=True) + "\n")
+    _write(record, (json.dumps(copied, indent=1, sort_keys=True) + "\n").encode())
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a small file; a link of its name is replaced."""
+    with new_file(path, overwrite=True) as file:
+        file.write(data)
 
 
 def _digest(path: Path) -> str:
@@ -142,7 +148,7 @@ def lab_environment(
 ) -> dict[str, str]:
     """Return the environment for JupyterLab: the data to open, and settings before the user's.
 
-    A directory that is given wins; then what the environment says; then the sample, which the
+    A given directory takes precedence over the environment's, and that over the sample, which the
     notebooks of a checkout find by themselves.
     """
     environment = dict(inherited)
@@ -160,7 +166,7 @@ def write_settings(folder: Path) -> Path:
     """Write JupyterLab's settings for the tour below ``folder`` and return it."""
     file = folder / "labconfig" / "default_setting_overrides.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(_SETTINGS, indent=1) + "\n")
+    _write(file, (json.dumps(_SETTINGS, indent=1) + "\n").encode())
     return folder
 
 

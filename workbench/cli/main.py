@@ -1,28 +1,36 @@
-"""`kafka-workbench`: what is in Kafka's log directories, from the command line, without a broker.
+"""`kafka-workbench`: inspect Kafka's log directories from the command line, without a broker.
 
-Data go to stdout, everything else to stderr. Exit codes, of every command:
+Data goes to stdout, everything else to stderr. Exit codes of every command:
 
     0    done; `verify`: nothing wrong; `search`: found
     1    `verify`: warnings; `search`: nothing found; `doctor`: something is slow or missing;
-         `predict`: a log is changed, or damage goes unnoticed; `explain`, `plan`, `what-if`: a log
-         cannot be loaded, or cleaning it fails; `spark`: replicas differ, damage was left out
-    2    `verify`: errors; `doctor`: the installation does not work; --strict: data were left out;
+         `predict`: a log is changed, or damage is not detected; `explain`, `plan`, `what-if`: a
+         log cannot be loaded, or cleaning it fails; `spark`: replicas differ, damage was left out;
+         `groups`, `group`, `offsets`, `transactions`: a record could not be read or is in a wrong
+         partition; no such group; a transaction hangs
+    2    `verify`: errors; `doctor`: the installation does not work; --strict: data was left out;
          `predict`: the broker does not start, or not with all directories
-    3    not done: an argument makes no sense, or a path, topic or file cannot be read
+    3    not done: an argument is invalid, a path, topic or file cannot be read, or nothing there
+         looks like Kafka's
     130  interrupted
-    141  whoever read the output stopped reading it
+    141  the reader of the output stopped reading it
 
-Nothing that is looked at is ever written to or locked; `recover`, `retention` and `compact` change
-a copy, or what `--in-place` is given for.
+No command writes to or locks what it reads; `recover`, `retention` and `compact` change a copy, or
+the directory itself with `--in-place`.
 """
 
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import Any, Final
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, TextIO
 
 import click
+
+from workbench.cli.output import note, safe, say
 
 PROGRAM: Final = "kafka-workbench"
 
@@ -38,6 +46,10 @@ COMMANDS: Final = {
     "search": "search",
     "export": "export",
     "verify": "verify",
+    "groups": "list_groups",
+    "group": "show_group",
+    "offsets": "list_offsets",
+    "transactions": "list_transactions",
     "predict": "predict",
     "explain": "explain",
     "plan": "plan",
@@ -55,13 +67,16 @@ _EPILOG: Final = """\b
 Exit codes:
   0    done (verify: nothing wrong; search: found)
   1    verify: warnings; search: nothing found; doctor: something is slow or missing;
-       predict: a log is changed, or damage goes unnoticed; explain, plan, what-if: a log
-       cannot be loaded, or cleaning it fails; spark: replicas differ, damage was left out
-  2    verify: errors; doctor: the installation does not work; --strict: data were left out;
+       predict: a log is changed, or damage is not detected; explain, plan, what-if: a log
+       cannot be loaded, or cleaning it fails; spark: replicas differ, damage was left out;
+       groups, group, offsets, transactions: a record could not be read or is in a wrong
+       partition; no such group; a transaction hangs
+  2    verify: errors; doctor: the installation does not work; --strict: data was left out;
        predict: the broker does not start, or not with all directories
-  3    not done: an argument makes no sense, or a path, topic or file cannot be read
+  3    not done: an argument is invalid, a path, topic or file cannot be read, or nothing there
+       looks like Kafka's
   130  interrupted
-  141  whoever read the output stopped reading it"""
+  141  the reader of the output stopped reading it"""
 
 
 class Program(click.Group):
@@ -72,22 +87,24 @@ class Program(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return a command; None when there is no such."""
+        """Return a command; None if no command has this name."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"workbench.cli.{COMMANDS[cmd_name]}")
+        module = importlib.import_module(f"workbench.cli.commands.{COMMANDS[cmd_name]}")
         command: click.Command = module.command
         return command
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Read the arguments, which can print the help: a closed pipe is handled as in `invoke`."""
+        with _closed_pipes():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; a closed pipe is no error, and not click's to treat as one."""
-        try:
+        """Run the command; a closed pipe is not an error, and must not reach click as one."""
+        with _closed_pipes():
             code = super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:
-            _silence_stdout()
-            return PIPE_CLOSED
-        return code
+            return code
 
     def main(
         self,
@@ -101,33 +118,44 @@ class Program(click.Group):
         given = list(sys.argv[1:] if args is None else args)
         if not standalone_mode:
             return super().main(given, prog_name, complete_var, standalone_mode=False, **extra)
-        sys.exit(self._run(given, complete_var, extra))
+        try:
+            with _closed_pipes(), warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                code = self._run(given, complete_var, extra)
+        except PipeClosedError:
+            _silence_output()
+            code = PIPE_CLOSED
+        sys.exit(code)
 
     def _run(self, args: list[str], complete_var: str | None, extra: dict[str, Any]) -> int:
         try:
             code = super().main(args, PROGRAM, complete_var, standalone_mode=False, **extra)
+        except PipeClosedError:
+            raise
         except (KeyboardInterrupt, click.Abort):
             click.echo("interrupted", err=True)
             return INTERRUPTED
         except click.exceptions.NoArgsIsHelpError as error:
             error.show()
             return FAILED
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - the last resort: one line, and exit code 3
             if "--debug" in args:
-                raise
-            click.echo(f"{PROGRAM}: {one_line(error)}", err=True)
+                for line in "".join(traceback.format_exception(error)).splitlines():
+                    say(line, err=True)
+                return FAILED
+            note(one_line(error))
             return FAILED
         return code if isinstance(code, int) else 0
 
 
 def one_line(error: Exception) -> str:
-    """Return what an error says, on one line; for errors that nobody foresaw with their kind."""
+    """Return the message of an error on one line; an unforeseen error begins with its type."""
     from workbench.errors import WorkbenchError
 
     if isinstance(error, click.ClickException):
         text = error.format_message()
         if isinstance(error, click.UsageError) and error.ctx is not None:
-            text = f"{text.rstrip('.')} ({error.ctx.command_path} --help tells more)"
+            text = f"{text.rstrip('.')} (see {error.ctx.command_path} --help)"
     elif isinstance(error, OSError) and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
     else:
@@ -135,18 +163,44 @@ def one_line(error: Exception) -> str:
     expected = (click.ClickException, WorkbenchError, OSError, ValueError)
     if not isinstance(error, expected) and type(error) is not LookupError:
         name = type(error).__name__
-        text = f"{name}: {text} (a fault of this program; --debug shows where)"
-    return " ".join(text.split())
+        text = f"{name}: {text} (a bug in kafka-workbench; --debug shows where)"
+    return safe(text.strip())
 
 
-def _silence_stdout() -> None:
-    """Give stdout another end, or Python complains when it flushes it at exit."""
+class PipeClosedError(Exception):
+    """The reader of stdout or stderr stopped reading it."""
+
+
+@contextmanager
+def _closed_pipes() -> Iterator[None]:
+    """Distinguish a closed pipe from the errors for which click exits with 1."""
     try:
-        descriptor = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(descriptor, sys.stdout.fileno())
-        os.close(descriptor)
-    except (OSError, ValueError):  # not a real file: a test's
-        return
+        yield
+    except BrokenPipeError as error:
+        raise PipeClosedError from error
+
+
+def _silence_output() -> None:
+    """Redirect the closed stream, because otherwise Python complains when it flushes it at exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            descriptor = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(descriptor, stream.fileno())
+            os.close(descriptor)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],  # noqa: ARG001 - the signature of warnings.showwarning
+    filename: str,  # noqa: ARG001
+    lineno: int,  # noqa: ARG001
+    file: TextIO | None = None,  # noqa: ARG001
+    line: str | None = None,  # noqa: ARG001
+) -> None:
+    """Print a warning as one line, instead of `warnings.showwarning`."""
+    note(f"warning: {message}")
 
 
 def _version() -> str:
@@ -162,11 +216,11 @@ def _version() -> str:
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 @click.version_option(_version(), prog_name=PROGRAM)
 def main() -> None:
-    """Look into Kafka's log directories without a broker.
+    """Inspect Kafka's log directories without a broker.
 
-    A PATH is a log directory (an entry of log.dirs), several of one broker, the folder of one
-    partition, or a single file. Nothing is written to or locked, but by recover, retention and
-    compact, and those work on copies unless --in-place is given.
+    A PATH is a log directory (an entry of log.dirs), a partition directory, or a single file;
+    several PATHs are those of one broker. No command writes to or locks them, except recover,
+    retention and compact, which work on copies unless --in-place is given.
     """
 
 

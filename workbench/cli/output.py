@@ -1,4 +1,9 @@
-"""What goes to stdout and stderr: JSON, tables, and numbers as people read them."""
+"""Output to stdout and stderr: JSON, tables, and numbers as people read them.
+
+Names, keys, values and messages come from disks of unknown origin. A terminal obeys the escape
+sequences in them, and a newline in them makes a line that looks like ours. So all text for people
+passes through `safe`; JSON is exact and has its own escapes.
+"""
 
 import datetime as dt
 import json
@@ -9,14 +14,38 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from workbench.inspection.field_list import LONGEST_TIME
+from workbench.inspection.bytes.field_list import LONGEST_TIME
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
-WIDE: Final = 500  # columns of a table that no terminal cuts
+WIDE: Final = 500  # columns of output that is not a terminal
 _MOST_RICH_ROWS: Final = 500
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+def safe(text: str) -> str:
+    r"""Return text with every character escaped that is not visible: ``\x1b``, ``\n``.
+
+    Such characters control a terminal, end a line, or change the direction of writing. Safe text
+    does not change.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def say(text: str, *, err: bool = False, **style: Any) -> None:
+    """Print one line; its text is made `safe`, its style is only for a terminal."""
+    click.echo(click.style(safe(text), **style) if style else safe(text), err=err)
+
+
+def rich_text(text: str, style: str = "") -> "Text":
+    """Return a line for a `rich` console; its text is made `safe`, and is not markup."""
+    from rich.text import Text
+
+    return Text(safe(text), style)
 
 
 def print_json(value: Any) -> None:
@@ -25,21 +54,27 @@ def print_json(value: Any) -> None:
 
 
 def is_terminal() -> bool:
-    """Return whether stdout is one: a person reads it."""
+    """Return whether stdout is a terminal, which a person reads."""
     return sys.stdout.isatty()
 
 
 def note(text: str) -> None:
     """Print one line on stderr."""
-    click.echo(f"kafka-workbench: {text}", err=True)
+    say(f"kafka-workbench: {text}", err=True)
 
 
 def console() -> "Console":
-    """Return a console on stdout; not as narrow as 80 columns when nobody looks at it."""
+    """Return a console on stdout, `WIDE` columns wide if that is not a terminal."""
     from rich.console import Console
 
+    class PipeConsole(Console):
+        """A console that leaves a closed pipe to `main`; rich would exit with 1."""
+
+        def on_broken_pipe(self) -> None:
+            raise  # noqa: PLE0704 - called by rich where it handles the BrokenPipeError
+
     width = None if is_terminal() else WIDE
-    return Console(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
+    return PipeConsole(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
 
 
 def print_table(
@@ -52,15 +87,15 @@ def print_table(
 ) -> None:
     """Print rows under headings; numbers flush right, None as a dash.
 
-    Long tables, and those that no terminal gets, are only padded: laying out 10,000 rows takes rich
-    ten seconds.
+    Long tables, and those that do not go to a terminal, are only padded, because rich takes ten
+    seconds for 10,000 rows.
 
     Args:
-        columns: headings.
-        rows: as many values each as there are headings.
-        title: a line above; empty for none.
-        footer: values of a last row.
-        spare: headings of columns to leave out, in this order, where the terminal is too narrow.
+        columns: the headings.
+        rows: the rows, each with one value per heading.
+        title: a line above the table; empty for none.
+        footer: the values of a last row.
+        spare: headings of columns to leave out, in this order, if the terminal is too narrow.
     """
     values = [list(row) for row in rows]
     if is_terminal():
@@ -76,15 +111,15 @@ def print_table(
     ]
     if not is_terminal() or len(cells) > _MOST_RICH_ROWS:
         if title:
-            click.echo(title)
-        click.echo("\n".join(_padded([[*columns], *cells, *([last] if last else [])], numeric)))
+            say(title)
+        headings = [safe(name) for name in columns]
+        click.echo("\n".join(_padded([headings, *cells, *([last] if last else [])], numeric)))
         return
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(
         box=None,
-        title=title or None,
+        title=rich_text(title) if title else None,
         title_justify="left",
         title_style="bold",
         header_style="dim",
@@ -95,16 +130,17 @@ def print_table(
     )
     for at, name in enumerate(columns):
         justify: Any = "right" if numeric[at] else "left"
-        table.add_column(name, last[at] if last else "", justify=justify, overflow="fold")
+        foot = rich_text(last[at] if last else "")
+        table.add_column(rich_text(name), foot, justify=justify, overflow="fold")
     for row in cells:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(rich_text, row))
     console().print(table)
 
 
 def _fitting(
     columns: Sequence[str], rows: Sequence[Sequence[Any]], spare: Sequence[str]
 ) -> list[int]:
-    """Return the places of the columns that fit the terminal, or that cannot be spared."""
+    """Return the numbers of the columns that fit the terminal, or that cannot be left out."""
     widths = [
         2 + max([len(name), *(len(cell(row[at])) for row in rows[:_MOST_RICH_ROWS])])
         for at, name in enumerate(columns)
@@ -119,7 +155,7 @@ def _fitting(
 
 
 def _padded(rows: list[list[str]], flush_right: list[bool]) -> list[str]:
-    """Return rows as lines whose cells stand below each other."""
+    """Return rows as lines with aligned cells."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     form = "  ".join(
         f"{{:{'>' if right else '<'}{width}}}"
@@ -133,14 +169,14 @@ class Size(int):
 
 
 def cell(value: Any) -> str:
-    """Return a cell's text."""
+    """Return a cell's text, which is `safe`."""
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, Size):
         return size_text(value)
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else safe(str(value))
 
 
 def size_text(size: int) -> str:
@@ -154,7 +190,7 @@ def size_text(size: int) -> str:
 
 
 def time_of(milliseconds: int | None) -> str | None:
-    """Return a time in UTC as ISO 8601; None for none; in ms where it is beyond year 9999."""
+    """Return a time in UTC as ISO 8601, or in ms if it is after the year 9999; None for none."""
     if milliseconds is None or milliseconds == -1:
         return None
     if not 0 <= milliseconds <= LONGEST_TIME:

@@ -1,4 +1,4 @@
-"""A progress bar on stderr: only on a terminal, and only when the work takes above a second."""
+"""A progress bar on stderr: only on a terminal, and only if the work takes more than a second."""
 
 import sys
 import time
@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 PATIENCE: Final = 1.0  # seconds before a bar appears
-_STEP: Final = 0.1  # seconds between two looks at the clock's result
+_STEP: Final = 0.1  # seconds between two updates of the bar
 
 
 class Meter:
-    """Counts what is done, and shows it once it takes long. Made by `progress`."""
+    """Counts finished work, and shows it once the work takes long. Made by `progress`."""
 
     def __init__(self, title: str, total: int, unit: str) -> None:
         self._title = title
@@ -23,7 +23,7 @@ class Meter:
         self._task: Any = None
 
     def advance(self, amount: int) -> None:
-        """Say that ``amount`` more (bytes, or whatever the total counts) is done."""
+        """Add ``amount`` (bytes, or whatever the total counts) to the finished work."""
         self._done += amount
         now = time.monotonic()
         if now - self._start < PATIENCE or now - self._shown < _STEP:
@@ -56,7 +56,7 @@ class Meter:
 
 
 class _Silent(Meter):
-    """Counts for nobody."""
+    """A meter that shows nothing."""
 
     def advance(self, amount: int) -> None:
         """Do nothing."""
@@ -66,13 +66,13 @@ class _Silent(Meter):
 def progress(
     title: str, total: int, *, unit: str = "bytes", quiet: bool = False
 ) -> Iterator[Meter]:
-    """Give a meter for work of a known size.
+    """Yield a meter for work of a known size.
 
     Args:
-        title: what is being done.
-        total: of what `Meter.advance` counts.
+        title: the name of the work.
+        total: the sum of the amounts that `Meter.advance` will get.
         unit: "bytes", or any other word.
-        quiet: never show anything, as when the output goes to the same terminal.
+        quiet: whether to show nothing, for example if the output goes to the same terminal.
     """
     shown = not quiet and sys.stderr.isatty()
     meter = Meter(title, total, unit) if shown else _Silent(title, total, unit)

@@ -1,8 +1,8 @@
-"""The records that the options choose, a chunk at a time, with what could not be read."""
+"""The records that the options choose, chunk by chunk, with what could not be read."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,21 +10,26 @@ import numpy.typing as npt
 from workbench.cli.command import Selection
 from workbench.cli.output import note, plural
 from workbench.cli.progress import progress
+from workbench.errors import LogDirectoryError
+from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
-from workbench.loaders.plan import LOWEST, SegmentRead
-from workbench.loaders.segment_chunks import read_wanted
+from workbench.inspection.unread import findings_about_records, removed
+from workbench.loaders.scan.plan import LOWEST, SegmentRead
+from workbench.loaders.scan.segment_chunks import WantedRecords, read_wanted
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import RecordColumns
-from workbench.record.reader import ALL_COLUMNS
+from workbench.record.reading.reader import ALL_COLUMNS
+
+_LOOK: Final = 1 << 20  # bytes to check for a preallocated segment
 
 
 class Part(NamedTuple):
     """Some batches of a segment and the wanted ones of their records.
 
     Attributes:
-        partition: where they are.
-        read: the segment, and the offsets wanted of it.
+        partition: the partition of the segment.
+        read: the segment, and its wanted offsets.
         rows: BATCH_ROW[m], the batches that hold wanted offsets, decoded or not.
         columns: the records of the decoded ones.
         batch_rows: BATCH_ROW[k] that ``columns.batch`` numbers.
@@ -46,10 +51,11 @@ class Reading:
     Attributes:
         selection: what to read.
         options: which of KEYS, VALUES, HEADERS to decode.
-        include_control: whether control records are wanted, too.
-        all_batches: give the batches below the log start offset, too, without their records.
-        quiet: never show progress.
-        findings: what could not be read, complete when the pass is.
+        include_control: whether control records are wanted.
+        all_batches: whether batches below the log start offset are included, without their records.
+        quiet: whether to show no progress.
+        findings: what could not be read, complete at the end of the pass.
+        batch_count: batches read so far, wanted or not.
     """
 
     selection: Selection
@@ -58,16 +64,18 @@ class Reading:
     all_batches: bool = False
     quiet: bool = False
     findings: list[Finding] = field(default_factory=list)
+    batch_count: int = 0
 
     def __iter__(self) -> Iterator[Part]:
         """Yield parts in log order: partitions sorted, offsets ascending.
 
-        The memory of a part is used again: take what is needed before asking for the next.
+        The memory of a part is reused: copy what is needed before taking the next part.
         """
         pool = BufferPool()
         total = sum(partition.size for partition in self.selection.partitions)
         with progress("reading", total, quiet=self.quiet) as meter:
             for partition in self.selection.partitions:
+                self.findings += findings_about_records(partition)
                 for read in self.selection.plan(partition, below_start=self.all_batches):
                     done = 0
                     for part in self._parts(read, pool):
@@ -80,23 +88,55 @@ class Reading:
 
     def _parts(self, read: SegmentRead, pool: BufferPool) -> Iterator[Part]:
         start = read.partition.log_start_offset if self.all_batches else LOWEST
-        for chunk, keep, findings in read_wanted(
-            read,
-            pool,
-            options=self.options,
-            times=self.selection.times,
-            include_control=self.include_control,
-            check_crc=self.selection.check_crc,
-        ):
+        for chunk, keep, findings in self._wanted(read, pool):
             self.findings.extend(findings)
             rows = chunk.rows
+            self.batch_count += len(rows)
             inside = (rows["last_offset"] >= read.low) & (rows["base_offset"] < read.high)
             wanted = keep & (chunk.columns.offsets >= start)
             yield Part(read.partition, read, rows[inside], chunk.columns, rows, wanted)
 
+    def _wanted(self, read: SegmentRead, pool: BufferPool) -> Iterator[WantedRecords]:
+        """Read one segment; a segment that has disappeared becomes a finding."""
+        try:
+            yield from read_wanted(
+                read,
+                pool,
+                options=self.options,
+                times=self.selection.times,
+                include_control=self.include_control,
+                check_crc=self.selection.check_crc,
+            )
+        except FileNotFoundError:
+            self.findings.append(removed(read.segment.path))
+
+    def require_batches(self) -> None:
+        """Check, after a complete pass, that the files are a log: a file without a batch is not.
+
+        A file of zeros is, because a broker preallocates segments.
+
+        Raises:
+            LogDirectoryError: there were other bytes, and no batch among them.
+        """
+        if self.batch_count or self.selection.offsets != (None, None):
+            return
+        segments = [s for partition in self.selection.partitions for s in partition.segments]
+        logs = [segment for segment in segments if not _begins_with_zeros(segment.path)]
+        if logs:
+            size = sum(segment.size for segment in logs)
+            more = f" and {plural(len(logs) - 1, 'more file')}" if len(logs) > 1 else ""
+            problem = f"not a log: there is no batch among {plural(size, 'byte')}"
+            raise LogDirectoryError(f"{logs[0].path}{more}", problem)
+
     def tell_findings(self) -> bool:
-        """Say on stderr what was left out; return whether anything was."""
+        """Report on stderr what was left out; return whether anything was."""
         if self.findings:
             count = plural(len(self.findings), "damaged place")
             note(f"{count} left out; the first: {self.findings[0]}")
         return bool(self.findings)
+
+
+def _begins_with_zeros(path: str) -> bool:
+    """Return whether a file is empty, or preallocated and not written yet."""
+    with FileSource(path) as source:
+        return source.is_zero(0, min(_LOOK, source.size))

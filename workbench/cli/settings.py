@@ -5,9 +5,9 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from workbench.config.settings import Settings
+from workbench.foresight.dry_listing import settings_of
 from workbench.inspection.listing import Listing
-from workbench.loaders.dry_listing import settings_of
-from workbench.log_manager.settings import Settings
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -16,16 +16,16 @@ takes_settings: Final = click.option(
     "settings",
     multiple=True,
     metavar="[TOPIC:]NAME=VALUE",
-    help="Configure as the broker was: its names, or those of topics, for all or for one topic. "
-    "What is not set is as __cluster_metadata in the same directory tells, or Kafka's default.",
+    help="Set a configuration of the broker, of all topics, or of TOPIC. Default: the value in "
+    "__cluster_metadata in the same directory, otherwise Kafka's default.",
 )
 
 
 def settings_for(listing: Listing, settings: tuple[str, ...]) -> Settings:
-    """Return what `--set` means, on top of what the metadata among the partitions tell.
+    """Return the settings of `--set`, on top of those in the listing's metadata log.
 
-    A name of topics counts for every topic, as the broker's name for it does. Of names that both
-    have, that of topics counts.
+    A topic's configuration applies to every topic, as the broker's synonym does. A name that both
+    have is the topic's.
 
     Raises:
         BadParameter: a value is not of the form name=value.
@@ -35,7 +35,7 @@ def settings_for(listing: Listing, settings: tuple[str, ...]) -> Settings:
 
 
 def named_values(settings: tuple[str, ...]) -> dict[str, str]:
-    """Return the values of `--set` by their names; of one name the last.
+    """Return the values of `--set` by their names; the last value of a name applies.
 
     Raises:
         BadParameter: a value is not of the form name=value.

@@ -1,4 +1,4 @@
-"""Topics whose values say what they are: three unsigned varints, then the message.
+"""Topics whose values name their type: three unsigned varints, then the message.
 
     value  ::=  frame version: 1  type  version  message
 
@@ -10,9 +10,9 @@ from typing import Any, Final
 from workbench.decoders.decoder import Bytes, failure, printable, problem_of
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.record import varint
-from workbench.record.message import Message
+from workbench.record.message_schema import Message
 
-FRAME_VERSION: Final = 1  # 0 was that of the preview in Kafka 2.8
+FRAME_VERSION: Final = 1  # the preview in Kafka 2.8 had 0
 
 
 def decode_value(messages: dict[int, Message], data: Bytes) -> Any:
@@ -20,16 +20,16 @@ def decode_value(messages: dict[int, Message], data: Bytes) -> Any:
 
     Args:
         messages: by type number.
-        data: a whole value, nothing behind the message.
+        data: a whole value that ends with the message.
 
     Returns:
-        The same with ``bytes`` instead of data when the type is not known; a failure when the
-        bytes do not fit.
+        The same with ``bytes`` instead of data for an unknown type; a failure when the bytes do
+        not fit.
     """
     try:
         frame, at = varint.decode_unsigned(data, 0)
         if frame != FRAME_VERSION:
-            return failure(f"the frame has version {frame}, {FRAME_VERSION} is known", data)
+            return failure(f"the frame has version {frame}, expected {FRAME_VERSION}", data)
         type_id, at = varint.decode_unsigned(data, at)
         version, at = varint.decode_unsigned(data, at)
         message = messages.get(type_id)

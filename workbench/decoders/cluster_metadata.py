@@ -1,6 +1,6 @@
 """The topic `__cluster_metadata` and its snapshots: the state of a KRaft cluster, change by change.
 
-A data record has no key. Control records, which have keys, tell of leaders, voters and snapshots.
+A data record has no key. Control records, which have keys, are about leaders, voters and snapshots.
 
 Kafka: MetadataRecordSerde, AbstractApiMessageSerde (4.3)
 """
@@ -16,7 +16,7 @@ from workbench.record.control import (
     decode_control_record,
     decode_control_type,
 )
-from workbench.record.message import Message, declare
+from workbench.record.message_schema import Message, declare
 
 _ENDPOINTS_AND_FEATURES: Final = """
     endPoints: [
@@ -190,7 +190,7 @@ MESSAGES: Final[dict[int, Message]] = {
 
 
 def decode_key(data: Bytes | None) -> Any:
-    """Return None for a data record, else ``type`` and ``type_id`` of a control record."""
+    """Return None for a data record, ``type`` and ``type_id`` for a control record."""
     if data is None:
         return None
     try:
@@ -201,9 +201,9 @@ def decode_key(data: Bytes | None) -> Any:
 
 
 def decode_value(key: Bytes | None, data: Bytes | None) -> Any:
-    """Return type, type_id, version and data; of a control record type, type_id and data.
+    """Return type, type_id, version and data; for a control record type, type_id and data.
 
-    A type that is not known has ``bytes`` instead of data.
+    An unknown type has ``bytes`` instead of data.
     """
     if data is None:
         return None

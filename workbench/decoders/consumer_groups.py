@@ -1,6 +1,6 @@
 """Records of consumer groups (KIP-848) in `__consumer_offsets`: types 3 to 8 and 16.
 
-Kafka: ConsumerGroupMetadataValue and its neighbours (4.3)
+Kafka: ConsumerGroupMetadataValue and its neighbors (4.3)
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
 """The topic `__consumer_offsets`: committed offsets and the state of groups of every kind.
 
 Types 0 and 1 are both offset commits (0: Kafka 0.8.2), 2 are classic groups. A transactional commit
-is an ordinary record in a transactional batch: it holds only once the marker behind it commits.
+is an ordinary record in a transactional batch: it holds only once the marker after it commits.
 
 Kafka: GroupCoordinatorRecordSerde (4.3)
 """
@@ -16,7 +16,7 @@ from workbench.decoders.share_groups import SHARE_GROUP_TYPES
 from workbench.decoders.streams_groups import STREAMS_GROUP_TYPES
 from workbench.decoders.typed_records import RecordType, record_type
 from workbench.errors import CorruptRecordError
-from workbench.record.message import Message, declare
+from workbench.record.message_schema import Message, declare
 
 _VERSION: Final = struct.Struct(">h")
 
@@ -50,7 +50,7 @@ ASSIGNMENT: Final = declare(
 
 
 def _expand_members(group: dict[str, Any]) -> None:
-    """Decode what consumers put into the bytes of their subscription and assignment."""
+    """Decode the bytes of consumers' subscriptions and assignments in place."""
     if group["protocolType"] != "consumer":
         return
     for member in group["members"]:

@@ -1,4 +1,4 @@
-"""What a decoder is: a pair of functions from the bytes of keys and values to what a person reads.
+"""Define decoders: pairs of functions from the bytes of keys and values to what a person reads.
 
 Decoders never raise on bad bytes: they return `failure(...)`, a dict with the reason and the bytes.
 What they return can be written as JSON.
@@ -30,7 +30,7 @@ class Decoder:
 
 
 def failure(problem: str, data: Bytes) -> dict[str, str]:
-    """Return what stands for bytes that cannot be decoded: ``error`` and ``bytes`` in hex."""
+    """Return the result for bytes that cannot be decoded: ``error`` and ``bytes`` in hex."""
     return {"error": problem, "bytes": bytes(data).hex()}
 
 

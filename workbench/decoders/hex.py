@@ -1,4 +1,4 @@
-"""Keys and values as hexadecimal digits: right for every byte."""
+"""Keys and values as hexadecimal digits, for any bytes."""
 
 from typing import Any, Final
 
@@ -6,7 +6,7 @@ from workbench.decoders.decoder import Bytes, Decoder
 
 
 def decode(data: Bytes | None) -> Any:
-    """Return two digits a byte; None for null."""
+    """Return two digits per byte; None for null."""
     return None if data is None else bytes(data).hex()
 
 

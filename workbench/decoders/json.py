@@ -7,9 +7,9 @@ from workbench.decoders.decoder import Bytes, Decoder, failure
 
 
 def decode(data: Bytes | None) -> Any:
-    """Return what the JSON says, None for null, or a failure that names the place.
+    """Return the value of the JSON, None for null, or a failure with the position.
 
-    A JSON ``null`` gives None too; the raw value tells the two apart.
+    A JSON ``null`` gives None too; the raw value distinguishes the two.
     """
     if data is None:
         return None
@@ -18,11 +18,11 @@ def decode(data: Bytes | None) -> Any:
     except UnicodeDecodeError as error:
         return failure(f"byte {error.start} is not text: {error.reason}", data)
     except (ValueError, RecursionError) as error:
-        return failure(f"no JSON: {error}", data)
+        return failure(f"not JSON: {error}", data)
 
 
 def decode_value(_key: Bytes | None, value: Bytes | None) -> Any:
-    """Return what the value's JSON says; the key does not matter."""
+    """Return the value of the value's JSON; the key does not matter."""
     return decode(value)
 
 

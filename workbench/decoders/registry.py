@@ -41,13 +41,13 @@ def decoder(name: str) -> Decoder:
     """Return the decoder with this name.
 
     Raises:
-        LookupError: there is none; the message lists those there are.
+        LookupError: the name is unknown; the message lists the known ones.
     """
     try:
         return DECODERS[name]
     except KeyError:
         raise LookupError(
-            f"there is no decoder {name!r}, only {', '.join(sorted(DECODERS))}"
+            f"unknown decoder {name!r} (expected one of {', '.join(sorted(DECODERS))})"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""The topic `__remote_log_metadata`: which segments lie in remote storage. Its keys are null.
+"""The topic `__remote_log_metadata`: which segments are in remote storage. Its keys are null.
 
 Kafka: RemoteLogMetadataSerde (4.3)
 """
@@ -8,7 +8,7 @@ from typing import Any, Final
 from workbench.decoders import api_records
 from workbench.decoders.decoder import Bytes, Decoder
 from workbench.decoders.hex import decode
-from workbench.record.message import Message, declare
+from workbench.record.message_schema import Message, declare
 
 _TOPIC_ID_PARTITION: Final = """
     topicIdPartition: {

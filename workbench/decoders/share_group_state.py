@@ -1,6 +1,6 @@
 """The topic `__share_group_state`: which records of a partition a share group has delivered.
 
-A snapshot holds the whole state of a share-partition, updates what changed since. Delivery states:
+A snapshot holds the whole state of a share-partition, updates its later changes. Delivery states:
 0 available, 2 acknowledged, 4 archived.
 
 Kafka: ShareCoordinatorRecordSerde (4.3)

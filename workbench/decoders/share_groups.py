@@ -2,7 +2,7 @@
 
 As Kafka 4.1 and 4.2 write them; the early access of 4.0 wrote other fields under the same version.
 
-Kafka: ShareGroupMetadataValue and its neighbours (4.3)
+Kafka: ShareGroupMetadataValue and its neighbors (4.3)
 """
 
 from typing import Final

@@ -2,7 +2,7 @@
 
 As Kafka 4.2 writes them; the early access of 4.1 wrote other fields under the same version.
 
-Kafka: StreamsGroupMetadataValue and its neighbours (4.3)
+Kafka: StreamsGroupMetadataValue and its neighbors (4.3)
 """
 
 from typing import Final

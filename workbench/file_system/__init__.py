@@ -1,1 +1,1 @@
-"""Every write of the engine goes through here: to the disk, or to a dry copy that forgets it."""
+"""Every write of the engine passes through here: to the disk, or to a dry copy in memory."""

@@ -1,18 +1,20 @@
-"""A file system that takes every change and leaves the disk as it is.
+"""A file system that accepts every change and leaves the disk as it is.
 
-What is read is the disk with the changes on top, so that code that writes can show what it would
-do. The changes are kept in memory and in temporary files without names, and are gone with it.
+Reads see the disk with the changes on top, so code that writes can show what it would do. The
+changes are kept in memory and in temporary files without names, as long as the file system is.
 """
 
 import errno
 import os
 import stat
 import threading
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.errors import LinkError, NotRegularFileError
 from workbench.file_system.local import (
     LOCAL,
     Data,
@@ -23,6 +25,7 @@ from workbench.file_system.local import (
     Stat,
 )
 from workbench.file_system.overlay import Overlay
+from workbench.file_system.source import follow_link
 
 ChangeKind = Literal[
     "create", "write", "truncate", "rename", "remove", "make directory", "remove directory"
@@ -30,14 +33,14 @@ ChangeKind = Literal[
 
 
 class Change(NamedTuple):
-    """One thing that would have been done to the disk.
+    """One change that would have been made on the disk.
 
     Attributes:
-        kind: what.
-        path: of the file or folder.
-        target: the new path of what is renamed.
-        size: bytes written in all, by writes to the file one after the other; or the bytes that a
-            file is cut or made longer to.
+        kind: what would have been done.
+        path: the file or folder.
+        target: the new path of a rename.
+        size: bytes written in all, by consecutive writes to the file; or the new size of a file
+            that is truncated or extended.
     """
 
     kind: ChangeKind
@@ -47,15 +50,17 @@ class Change(NamedTuple):
 
 
 class _Folder:
-    """A folder: names that were looked at or changed; for others the disk is asked.
+    """A folder: names that were looked up or changed; others are looked up on the disk.
 
     Attributes:
-        base: path on the disk; None for one that is not there.
-        names: name to what it is now, None for what is not there.
+        base: path on the disk; None if it does not exist there.
+        within: folder that links must not lead out of; None if they may lead anywhere.
+        names: name → what it is now, None if nothing.
     """
 
-    def __init__(self, base: str | None) -> None:
+    def __init__(self, base: str | None, within: str | None = None) -> None:
         self.base = base
+        self.within = within
         self.names: dict[str, _Folder | Overlay | None] = {}
 
     def find(self, name: str) -> "_Folder | Overlay | None":
@@ -68,11 +73,23 @@ class _Folder:
         if self.base is None:
             return None
         path = os.path.join(self.base, name)
+        is_bound = self.within is not None and os.path.islink(path)
         try:
             found = os.stat(path)
         except FileNotFoundError:
             return None
-        return _Folder(path) if stat.S_ISDIR(found.st_mode) else Overlay(path, found)
+        except OSError:
+            if not is_bound:
+                raise
+            found = os.lstat(path)
+        if is_bound:
+            try:
+                follow_link(path, str(self.within))
+            except LinkError as error:
+                return Overlay(path, found, error)
+        if stat.S_ISDIR(found.st_mode):
+            return _Folder(path, self.within)
+        return Overlay(path, found)
 
 
 class DryFile(File):
@@ -85,7 +102,7 @@ class DryFile(File):
 
     @property
     def overlay(self) -> Overlay:
-        """The file's bytes; from the first use on those of the same file, whatever its name."""
+        """The file's bytes; after the first use always the same file's, even if it is renamed."""
         if self._overlay is None:
             self._overlay = self._fs.overlay(self.path)
         return self._overlay
@@ -110,22 +127,22 @@ class DryFile(File):
         return buffer[: self.overlay.read_into(buffer, position)].tobytes()
 
     def write(self, data: Data, position: int) -> None:
-        """Keep ``data`` as what stands at ``position``."""
+        """Keep ``data`` as the bytes at ``position``."""
         view = memoryview(data).cast("B")
         self.overlay.write(view, position)
         self._fs.note("write", self.path, size=len(view))
 
     def truncate(self, size: int) -> None:
-        """Take the file for cut to ``size`` bytes, or made longer with zeros."""
+        """Truncate the file to ``size`` bytes, or extend it with zeros, in memory."""
         self.overlay.truncate(size)
         self._fs.note("truncate", self.path, size=size)
 
     def sync(self) -> None:
-        """Do nothing but look whether the file is there."""
+        """Do nothing but check that the file exists."""
         _ = self.overlay
 
     def prepare_removal(self) -> None:
-        """Do nothing: one process predicts."""
+        """Do nothing: only one process predicts."""
 
     def close(self) -> None:
         """Close what is open on the disk."""
@@ -135,24 +152,26 @@ class DryFile(File):
 
 
 class DryFileSystem(FileSystem):
-    """Keeps all changes to itself. Threads may share it.
+    """Keep all changes off the disk. Threads may share it.
 
-    Locks are not taken: what is only looked at may be in use.
+    No lock is taken: the directory that is only read may be in use.
 
     Args:
-        base: what is listed where nothing was changed.
+        base: the file system below the changes.
+        within: folders; links in them are not followed out of the one they are in.
     """
 
-    def __init__(self, base: FileSystem = LOCAL) -> None:
+    def __init__(self, base: FileSystem = LOCAL, within: Iterable[str] = ()) -> None:
         self._base = base
+        self._within = frozenset(map(os.path.abspath, within))
         self._root = _Folder(os.path.abspath(os.sep))
         self._changes: list[Change] = []
-        self._last: dict[str, int] = {}  # path to the place of its newest change
+        self._last: dict[str, int] = {}  # path → index of its newest change
         self._lock = threading.RLock()
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What would have been done, in order; writes to a file one after the other are one."""
+        """The changes, in order; consecutive writes to a file are one change."""
         with self._lock:
             return tuple(self._changes)
 
@@ -161,21 +180,19 @@ class DryFileSystem(FileSystem):
         return DryFile(self, path)
 
     def create(self, path: str) -> File:
-        """Return a file to read and write, made empty if it is not there."""
+        """Return a file to read and write, created empty if it does not exist."""
         with self._lock:
             folder, name = self._parent(path)
-            there = folder.find(name)
-            if isinstance(there, _Folder):
-                raise _error(errno.EISDIR, path)
-            if there is None:
+            if folder.find(name) is None:
                 folder.names[name] = Overlay()
                 self.note("create", path)
+            self.overlay(path)
         return self.open(path)
 
-    def read(self, path: str) -> bytes:
-        """Return the bytes of a small file."""
+    def read(self, path: str, most: int = -1) -> bytes:
+        """Return the bytes of a small file, at most the first ``most`` unless that is below 0."""
         overlay = self.overlay(path)
-        buffer = np.empty(overlay.size, np.uint8)
+        buffer = np.empty(overlay.size if most < 0 else min(most, overlay.size), np.uint8)
         data = buffer[: overlay.read_into(buffer, 0)].tobytes()
         overlay.close()
         return data
@@ -190,14 +207,16 @@ class DryFileSystem(FileSystem):
                 if node is None:
                     found.pop(name, None)
                 else:
-                    found[name] = Entry(name, isinstance(node, _Folder))
+                    found[name] = Entry(name, isinstance(node, _Folder) or node.is_directory)
             return sorted(found.values())
 
     def exists(self, path: str) -> bool:
-        """Return whether there is a file or folder of this name."""
+        """Return whether a file or folder of this name exists."""
         with self._lock:
             try:
                 self._find(path)
+            except PermissionError:  # nobody knows
+                raise
             except OSError:
                 return False
             return True
@@ -207,11 +226,13 @@ class DryFileSystem(FileSystem):
         with self._lock:
             node = self._find(path)
             if isinstance(node, Overlay):
+                if node.refusal is not None:
+                    raise node.refusal
                 return Stat(node.size, node.modified_ms)
             return Stat(0, 0) if node.base is None else self._base.stat(node.base)
 
     def rename(self, old: str, new: str) -> None:
-        """Give a file or folder another name; a file of that name is replaced."""
+        """Rename a file or folder; a file of the new name is replaced."""
         with self._lock:
             folder, name = self._parent(old)
             new_folder, new_name = self._parent(new)
@@ -244,7 +265,7 @@ class DryFileSystem(FileSystem):
             self.note("remove", path)
 
     def make_directory(self, path: str) -> None:
-        """Make a folder."""
+        """Create a folder."""
         with self._lock:
             folder, name = self._parent(path)
             if folder.find(name) is not None:
@@ -262,12 +283,12 @@ class DryFileSystem(FileSystem):
             self.note("remove directory", path)
 
     def sync_directory(self, path: str) -> None:
-        """Do nothing but look whether the folder is there."""
+        """Do nothing but check that the folder exists."""
         with self._lock:
             self._folder(path)
 
     def set_modified(self, path: str, modified_ms: int) -> None:
-        """Take the time of a file's last change for this, ms since the epoch."""
+        """Set the time of a file's last change, ms since the epoch, in memory."""
         self.overlay(path).modified_ms = modified_ms
 
     def lock(self, path: str) -> DirectoryLock:
@@ -281,18 +302,22 @@ class DryFileSystem(FileSystem):
         """Return the bytes of a file.
 
         Raises:
-            OSError: it is not there, or is a folder.
+            NotRegularFileError: a folder, FIFO, socket or device has this name.
+            LinkError: it is a link out of one of the folders of ``within``.
+            OSError: it does not exist.
         """
         with self._lock:
             node = self._find(path)
             if isinstance(node, _Folder):
-                raise _error(errno.EISDIR, path)
+                raise NotRegularFileError(path, "a folder")
+            if node.refusal is not None:
+                raise node.refusal
             return node
 
     def note(
         self, kind: ChangeKind, path: str, *, target: str | None = None, size: int | None = None
     ) -> None:
-        """Remember a change; a write right after a write to the same file is added to it."""
+        """Record a change; a write directly after a write to the same file is added to it."""
         with self._lock:
             at = self._last.get(path)
             if kind == "write" and at is not None and self._changes[at].kind == kind:
@@ -314,8 +339,10 @@ class DryFileSystem(FileSystem):
         _, tail = os.path.splitdrive(os.path.abspath(path))
         for name in filter(None, tail.split(os.sep)):
             if isinstance(node, Overlay):
-                raise _error(errno.ENOTDIR, path)
+                raise node.refusal or _error(errno.ENOTDIR, path)
             node = None if node is None else node.find(name)
+            if isinstance(node, _Folder) and node.base in self._within:
+                node.within = node.base
         if node is None:
             raise _error(errno.ENOENT, path)
         return node
@@ -323,7 +350,7 @@ class DryFileSystem(FileSystem):
     def _folder(self, path: str) -> _Folder:
         node = self._find(path)
         if isinstance(node, Overlay):
-            raise _error(errno.ENOTDIR, path)
+            raise node.refusal or _error(errno.ENOTDIR, path)
         return node
 
     def _parent(self, path: str) -> tuple[_Folder, str]:
@@ -338,5 +365,5 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _error(number: int, path: str) -> OSError:
-    """Return the error that the system would raise."""
+    """Return the error that the operating system would raise."""
     return OSError(number, os.strerror(number), path)

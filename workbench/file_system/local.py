@@ -1,12 +1,13 @@
 """Files and folders of this machine, for what writes.
 
-The engine never calls `os` itself: it is given a `FileSystem`. This one does what it is told;
-others keep the changes to themselves (`dry`), record them, or fail: so crashes are tested.
+The engine never calls `os` itself but a `FileSystem`. This one changes the disk; others keep the
+changes in memory (`dry`), record them, or fail, which is how crashes are tested.
 
-Errors are those of the operating system (OSError); who knows the log says which log it was.
+Errors are the operating system's (OSError); callers add which log it was.
 """
 
 import os
+import stat
 import sys
 import threading
 from collections.abc import Callable
@@ -16,15 +17,14 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.errors import LogDirectoryError
-from workbench.record.source import FileSource
+from workbench.errors import LogDirectoryError, NotRegularFileError
+from workbench.file_system.source import READ_ONLY, FileSource, kind_of_mode, open_regular
 
 Data = bytes | bytearray | memoryview | npt.NDArray[np.uint8]
 
-TEMPORARY: Final = ".tmp"  # behind a file's name while it is written anew
+TEMPORARY: Final = ".tmp"  # suffix of a file's name while it is rewritten
 
 _NANOSECONDS: Final = 1_000_000  # in a ms
-_READ_ONLY: Final = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 _READ_WRITE: Final = os.O_RDWR | getattr(os, "O_BINARY", 0)
 _LOCKED: Final[set[tuple[int, int]]] = set()  # device and number of the lock files held here
 _LOCKING: Final = threading.Lock()
@@ -47,8 +47,8 @@ class Stat(NamedTuple):
 class _Descriptor(int):
     """The operating system's number of an open file, which is closed with the last reference.
 
-    So a thread that reads is never handed the bytes of another file, though one that deletes the
-    file closes it meanwhile.
+    So a thread that reads never gets the bytes of another file, even if another thread deletes and
+    closes the file meanwhile.
     """
 
     __slots__ = ()
@@ -58,29 +58,29 @@ class _Descriptor(int):
 
 
 class File(FileSource):
-    """A file that may be written at any position; opened when it is first used.
+    """A file that can be written at any position; opened when it is first used.
 
-    Threads may share one. A file that was closed opens again when it is used again; who renames it
-    holds `naming` until `path` is the new name, so that no thread looks for it under the old one.
+    Threads may share one. A file that was closed opens again when it is used again; a thread that
+    renames it must hold `naming` until `path` is the new name, so that no thread opens the old one.
 
     Attributes:
-        path: of the file.
-        naming: held while it is opened.
+        path: the file.
+        naming: held while the file is opened.
 
     Args:
-        path: of the file.
-        descriptor: of the file, if it is open already; closed with it.
+        path: the file.
+        descriptor: the file's descriptor, if it is open already; closed with it.
         read_only: writing fails.
 
     Raises:
-        OSError: from any method, also for a file that is not there.
+        OSError: from any method, even for a file that does not exist.
     """
 
     def __init__(
         self, path: str, *, descriptor: int | None = None, read_only: bool = False
     ) -> None:
         self.path = path
-        self._flags = _READ_ONLY if read_only else _READ_WRITE
+        self._flags = READ_ONLY if read_only else _READ_WRITE
         self._descriptor = None if descriptor is None else _Descriptor(descriptor)
         self.naming = threading.RLock()
 
@@ -92,7 +92,9 @@ class File(FileSource):
             with self.naming:
                 descriptor = self._descriptor
                 if descriptor is None:
-                    descriptor = self._descriptor = _Descriptor(os.open(self.path, self._flags))
+                    descriptor = self._descriptor = _Descriptor(
+                        open_regular(self.path, self._flags)
+                    )
         return descriptor
 
     def read_bytes(self, position: int, size: int) -> bytes:
@@ -109,17 +111,17 @@ class File(FileSource):
             written += _pwrite(descriptor, rest, position + written)
 
     def truncate(self, size: int) -> None:
-        """Cut the file to ``size`` bytes, or make it longer with zeros that take no space."""
+        """Truncate the file to ``size`` bytes, or extend it with zeros that take no space."""
         os.ftruncate(self.descriptor, size)
 
     def sync(self) -> None:
-        """Return when all that was written is on the disk."""
+        """Write everything to the disk before returning."""
         _sync(self.descriptor)
 
     def prepare_removal(self) -> None:
-        """Let who reads the file read on when it is removed, where the system allows that.
+        """Let readers of the file continue after its removal, where the system allows that.
 
-        It is closed with the last reference to it then.
+        The file is then closed with the last reference to it.
         """
         if os.name == "nt":
             self.close()
@@ -128,7 +130,7 @@ class File(FileSource):
             _ = self.descriptor
 
     def close(self) -> None:
-        """Close the file once nobody reads it any more; a second call does nothing."""
+        """Close the file once nobody reads it; a second call does nothing."""
         with self.naming:
             self._descriptor = None
 
@@ -140,7 +142,7 @@ class DirectoryLock:
         self._descriptor = descriptor
 
     def release(self) -> None:
-        """Give the lock back; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
         with _LOCKING:
             if self._descriptor >= 0:
                 _LOCKED.discard(_identity(os.fstat(self._descriptor)))
@@ -156,34 +158,36 @@ class FileSystem:
         return File(path)
 
     def create(self, path: str) -> File:
-        """Return a file to read and write, made empty if it is not there."""
-        return File(path, descriptor=os.open(path, _READ_WRITE | os.O_CREAT, 0o644))
+        """Return a file to read and write, created empty if it does not exist."""
+        return File(path, descriptor=open_regular(path, _READ_WRITE | os.O_CREAT))
 
-    def read(self, path: str) -> bytes:
-        """Return the bytes of a small file."""
-        with open(path, "rb") as file:
-            return file.read()
+    def read(self, path: str, most: int = -1) -> bytes:
+        """Return the bytes of a small file, at most the first ``most`` unless that is below 0."""
+        with open(open_regular(path), "rb") as file:
+            return file.read(most)
 
     def list(self, path: str) -> list[Entry]:
         """Return what is in a folder, sorted by name."""
         with os.scandir(path) as found:
-            return sorted(Entry(entry.name, entry.is_dir()) for entry in found)
+            return sorted(Entry(entry.name, _is_directory(entry)) for entry in found)
 
     def exists(self, path: str) -> bool:
-        """Return whether there is a file or folder of this name."""
+        """Return whether a file or folder of this name exists."""
         return os.path.exists(path)
 
     def stat(self, path: str) -> Stat:
-        """Return size and time of a file."""
+        """Return size and time of a file or folder; anything else raises NotRegularFileError."""
         found = os.stat(path)
+        if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+            raise NotRegularFileError(path, kind_of_mode(found.st_mode))
         return Stat(found.st_size, found.st_mtime_ns // _NANOSECONDS)
 
     def rename(self, old: str, new: str) -> None:
-        """Give a file or folder another name at once; a file of that name is replaced."""
+        """Rename a file or folder atomically; a file of the new name is replaced."""
         os.replace(old, new)
 
     def write_atomically(self, path: str, data: bytes) -> None:
-        """Replace a small file so that a crash leaves the old bytes or the new ones, all of them.
+        """Replace a small file so that a crash leaves either all old bytes or all new ones.
 
         Kafka: CheckpointFile.write, Utils.atomicMoveWithFallback (4.2)
         """
@@ -203,7 +207,7 @@ class FileSystem:
         os.remove(path)
 
     def make_directory(self, path: str) -> None:
-        """Make a folder."""
+        """Create a folder."""
         os.mkdir(path)
 
     def remove_directory(self, path: str) -> None:
@@ -211,7 +215,7 @@ class FileSystem:
         os.rmdir(path)
 
     def sync_directory(self, path: str) -> None:
-        """Return when names made, changed and removed in a folder are on the disk."""
+        """Write names created, changed and removed in a folder to the disk before returning."""
         if os.name == "nt":  # folders cannot be opened there; names are journaled
             return
         descriptor = os.open(path, os.O_RDONLY)
@@ -235,11 +239,11 @@ class FileSystem:
         """
         problem = "the directory is locked; a broker or another process is using it"
         with _LOCKING:
-            # A process may lock a file as often as it likes, and loses the lock when it closes the
-            # file the first time: so one that is locked here is not even opened.
+            # A process can lock a file several times, and loses the lock when it first closes the
+            # file: so one that is locked here is not even opened.
             if os.path.exists(path) and _identity(os.stat(path)) in _LOCKED:
                 raise LogDirectoryError(os.path.dirname(path), problem)
-            descriptor = os.open(path, _READ_WRITE | os.O_CREAT, 0o644)
+            descriptor = open_regular(path, _READ_WRITE | os.O_CREAT)
             try:
                 _lock(descriptor)
             except OSError as error:
@@ -247,6 +251,14 @@ class FileSystem:
                 raise LogDirectoryError(os.path.dirname(path), problem) from error
             _LOCKED.add(_identity(os.fstat(descriptor)))
         return DirectoryLock(descriptor)
+
+
+def _is_directory(entry: "os.DirEntry[str]") -> bool:
+    """Return whether a name in a folder is a folder; a circle of links is not."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
 
 
 def _identity(found: os.stat_result) -> tuple[int, int]:
@@ -274,7 +286,7 @@ if sys.platform == "win32":
     _sync: Final = os.fsync
 
     def allow_open_files() -> None:
-        """Do nothing: there is no such limit here."""
+        """Do nothing: this system has no such limit."""
 else:
     import fcntl
     import resource
@@ -285,7 +297,7 @@ else:
     def _lock(descriptor: int) -> None:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    if sys.platform == "darwin":  # fsync alone leaves the bytes in the drive's memory
+    if sys.platform == "darwin":  # fsync alone leaves the bytes in the drive's cache
 
         def _sync(descriptor: int) -> None:
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
@@ -293,13 +305,13 @@ else:
         _sync: Final = os.fsync
 
     def allow_open_files() -> None:
-        """Let this process open as many files as it may ask for, as a JVM does at its start.
+        """Raise the limit of open files to the most that is allowed, as a JVM does at its start.
 
-        Each log that is appended to keeps some open.
+        Each log with appends keeps some files open.
         """
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft != hard:
-            with suppress(OSError, ValueError):  # macOS refuses more than it says
+            with suppress(OSError, ValueError):  # macOS allows less than it reports
                 resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 

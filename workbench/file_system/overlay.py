@@ -1,10 +1,12 @@
-"""The bytes of a file that are changed in memory while the file on the disk stays as it is.
+"""The bytes of a file that are changed in memory while the file on the disk remains as it is.
 
-Kept is what differs: where the file was cut, and one run of bytes that were written. Both are small
-for what a broker does when it starts: it cuts logs, and writes indexes anew from their beginning.
+Only differences are kept: where the file was truncated, and one run of written bytes. Both are
+small for what a broker does when it starts: it truncates logs, and rewrites indexes from their
+beginning.
 """
 
 import os
+import stat
 import tempfile
 import threading
 import time
@@ -13,7 +15,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from workbench.errors import NotRegularFileError
 from workbench.file_system.local import File
+from workbench.file_system.source import kind_of_mode
 
 _MOST_IN_MEMORY: Final = 16 << 20  # bytes written to one file; beyond, they go to a temporary file
 _COPY_SIZE: Final = 1 << 20
@@ -21,23 +25,30 @@ _MS: Final = 1_000_000  # ns in a ms
 
 
 class Overlay:
-    """A file's bytes: those of a file on the disk up to a limit, some written over, zeros behind.
+    """A file's bytes: a file on the disk up to a limit, some bytes overwritten, zeros at the end.
 
     Threads may share one.
 
     Args:
-        path: of the file on the disk; None for a new one, in memory only.
-        found: what the system says of the file on the disk.
+        path: the file on the disk; None for a new one, in memory only.
+        found: the status of the file on the disk.
 
     Attributes:
         size: bytes.
         modified_ms: time of the last change, ms since the epoch.
+        refusal: why it is not read: a FIFO, or a link out of a directory; None if it is read.
+        is_directory: whether the target of such a link is a directory.
 
     Raises:
         OSError: the file on the disk cannot be read.
     """
 
-    def __init__(self, path: str | None = None, found: os.stat_result | None = None) -> None:
+    def __init__(
+        self,
+        path: str | None = None,
+        found: os.stat_result | None = None,
+        refusal: OSError | None = None,
+    ) -> None:
         self.size = 0
         self.modified_ms = 0
         self._base = None if path is None else File(path, read_only=True)
@@ -46,15 +57,21 @@ class Overlay:
         self._written = bytearray()
         self._copy: File | None = None  # once there is one, it holds all bytes
         self._lock = threading.RLock()
+        self.refusal = refusal
+        self.is_directory = False
         if found is None:
             self.touch()
+        elif refusal is not None or not stat.S_ISREG(found.st_mode):
+            kind = kind_of_mode(found.st_mode)
+            self.refusal = refusal or NotRegularFileError(str(path), kind)
+            self.is_directory = stat.S_ISDIR(found.st_mode)
         else:
             self.size = self._limit = found.st_size
             self.modified_ms = found.st_mtime_ns // _MS
 
     @property
     def descriptor(self) -> int:
-        """A descriptor to read from; for some changes all bytes are copied first."""
+        """A descriptor to read from; some changes require that all bytes are copied first."""
         with self._lock:
             is_cut_only = not self._written and self.size <= self._limit
             if self._copy is None and self._base is not None and is_cut_only:
@@ -94,7 +111,7 @@ class Overlay:
             self.touch()
 
     def truncate(self, size: int) -> None:
-        """Cut to ``size`` bytes, or make longer with zeros."""
+        """Truncate to ``size`` bytes, or extend with zeros."""
         with self._lock:
             if self._copy is not None:
                 self._copy.truncate(size)
@@ -113,7 +130,7 @@ class Overlay:
             self._base.close()
 
     def _keep(self, data: memoryview, position: int) -> None:
-        """Remember written bytes; they and those before them become one run."""
+        """Keep written bytes; they and earlier ones become one run."""
         if not self._written:
             self._written_at = position
         start, end = self._written_at, self._written_at + len(self._written)
@@ -136,11 +153,11 @@ class Overlay:
         return buffer.tobytes()
 
     def _copied(self) -> File:
-        """Return a temporary file without a name that holds the bytes, made when first needed."""
+        """Return a temporary file without a name that holds the bytes, created when needed."""
         if self._copy is None:
             descriptor, path = tempfile.mkstemp()
             copy = File(path, descriptor=descriptor)
-            os.remove(path)  # gone when the last reader is
+            os.remove(path)  # its bytes exist until the last reader closes it
             for start in range(0, self.size, _COPY_SIZE):
                 chunk = self._bytes(start, min(start + _COPY_SIZE, self.size))
                 if chunk.strip(b"\0"):  # zeros need no room on the disk

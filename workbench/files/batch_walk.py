@@ -1,7 +1,7 @@
-"""One batch header after the other, from a place in a `.log` file until enough is seen.
+"""Walk over batch headers from a position in a `.log` file, until the caller stops.
 
-A look-up through an index ends a few batches behind the place where it begins, so the first headers
-are read by hand, a small read each or several of them in one; who goes on gets them from the
+A lookup through an index ends a few batches after the position where it begins, so the first
+headers are read by hand, in small reads of one or several headers; later ones come from the
 compiled walk, in windows that grow.
 
 Kafka: FileLogInputStream.nextBatch (4.2)
@@ -16,9 +16,9 @@ from workbench.file_system.local import File
 from workbench.layout import problems
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, ENTRY_HEADER_SIZE, LENGTH_END
 from workbench.layout.message_header import SMALLEST_MESSAGE
-from workbench.record.batch_table import scan_batches
+from workbench.record.reading.batch_table import scan_batches
 
-# Of BATCH_HEADER: base offset, length, leader epoch, magic, last offset delta, max timestamp.
+# In BATCH_HEADER: base offset, length, leader epoch, magic, last offset delta, max timestamp.
 _FIELDS: Final = Struct(">qiib4x2xi8xq")
 _READ: Final = 4096  # bytes; holds the headers of all small batches up to an index entry's distance
 _BY_HAND: Final = 32  # batches
@@ -36,7 +36,7 @@ _COLUMNS: Final = [
 
 
 class BatchHeader(NamedTuple):
-    """What a search looks at; the fields are those of BATCH_ROW."""
+    """The fields of a BATCH_ROW that a search reads."""
 
     position: int
     size: int
@@ -48,14 +48,14 @@ class BatchHeader(NamedTuple):
 
 
 def walk_batches(file: File, start: int, end: int) -> Iterator[BatchHeader]:
-    """Yield the headers of the whole batches of [start, end).
+    """Yield the headers of the whole batches in [start, end).
 
-    Bytes behind the last whole batch are passed over silently.
+    Bytes after the last whole batch are skipped silently.
 
     Args:
         file: a `.log`.
         start: byte position of a batch.
-        end: of the batches, in bytes.
+        end: byte position where the batches end.
 
     Raises:
         CorruptRecordError: the size of a batch cannot be right; batches before it were yielded.
@@ -72,7 +72,7 @@ def walk_batches(file: File, start: int, end: int) -> Iterator[BatchHeader]:
         base, length, epoch, magic, delta, max_timestamp = _FIELDS.unpack_from(data, at)
         size = length + LENGTH_END
         if magic != 2 or size < BATCH_HEADER_SIZE or position + size > end:
-            break  # the compiled walk knows what that is
+            break  # left to the compiled walk
         yield BatchHeader(position, size, base, base + delta, max_timestamp, epoch, magic)
         position += size
     yield from _walk_windows(file, position, end)
@@ -90,25 +90,27 @@ def _walk_windows(file: File, position: int, end: int) -> Iterator[BatchHeader]:
             return
         if stop == end:
             return
-        # A batch that does not end in the window is begun with in the next one.
+        # The next window begins with the batch that does not end in this one.
         position = reached
         window = min(4 * window, max(_LAST_WINDOW, window if len(table) else 4 * window))
 
 
 def check_size(file: File, position: int, end: int) -> None:
-    """Refuse a size below the smallest, unless there is no room for a batch anyway.
+    """Reject a size below the smallest, unless there is no room for a batch anyway.
 
     Args:
         file: a `.log`.
         position: where a batch starts.
-        end: of the batches, in bytes.
+        end: byte position where the batches end.
 
     Raises:
         CorruptRecordError: the size cannot be right.
     """
-    if end - position <= ENTRY_HEADER_SIZE:  # a broker does not look at so few
+    if end - position <= ENTRY_HEADER_SIZE:  # a broker ignores so few bytes
         return
     size = int.from_bytes(file.read_bytes(position + LENGTH_END - 4, 4), signed=True)
     if size < SMALLEST_MESSAGE:
-        problem = f"a batch of {size} bytes, at least {SMALLEST_MESSAGE} are needed"
+        problem = (
+            f"the batch size is too small (found {size}, expected at least {SMALLEST_MESSAGE})"
+        )
         raise CorruptRecordError(file.path, position, problem)

@@ -1,10 +1,10 @@
 """The four checkpoints that keep an offset for each partition of a log directory.
 
-`recovery-point-offset-checkpoint`: the first offset that may not be on disk yet.
-`log-start-offset-checkpoint`: the first offset to be read, where that is not the first segment's.
+`recovery-point-offset-checkpoint`: the first offset that is perhaps not on disk yet.
+`log-start-offset-checkpoint`: the log start offset, if it is not the first segment's base offset.
 `replication-offset-checkpoint`: the high watermark. `cleaner-offset-checkpoint`: the first offset
-that compaction has not seen. Each is a checkpoint (see `text`) of topic, partition, offset. They
-are written now and then, so a crash leaves them older than the logs.
+that compaction has not read. Each is a checkpoint (see `text`) of topic, partition, offset. They
+are written periodically, so a crash leaves them older than the logs.
 
 Kafka: OffsetCheckpointFile (4.0)
 """
@@ -23,7 +23,7 @@ class OffsetCheckpoint(SmallFile):
     """An offset for each partition.
 
     Attributes:
-        offsets: in the file's order; the last of a partition's lines counts, as in a broker.
+        offsets: in the file's order; as in a broker, a partition's last line wins.
         problems: see `reading`.
     """
 

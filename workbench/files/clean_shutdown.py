@@ -1,8 +1,8 @@
 """`.kafka_cleanshutdown`: the broker closed every log of this directory before it stopped.
 
-That the file is there says so; a broker deletes it as soon as it loads the logs. Up to 3.6 it is
-empty, since 3.7 it holds one JSON object with the broker's epoch. What cannot be parsed still
-counts as a clean shutdown.
+The file's existence says so; a broker deletes it as soon as it loads the logs. Up to 3.6 it is
+empty, since 3.7 it holds one JSON object with the broker epoch. A file that cannot be parsed still
+means a clean shutdown.
 
 Kafka: CleanShutdownFileHandler (4.0)
 """
@@ -20,11 +20,11 @@ NO_BROKER_EPOCH: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class CleanShutdown(SmallFile):
-    """What the file says besides being there.
+    """The contents of the clean shutdown file.
 
     Attributes:
-        broker_epoch: of the broker that stopped; None if it did not know it, or up to 3.6.
-        version: of the JSON; None up to 3.6.
+        broker_epoch: the stopped broker's epoch; None if it did not know it, or up to 3.6.
+        version: the JSON's version; None up to 3.6.
         problems: see `reading`.
     """
 

@@ -1,4 +1,4 @@
-"""The batches of one `.log` file: appended at its end, found by offset, timestamp or position.
+"""Append batches to one `.log` file, and find them by offset, timestamp or position.
 
 Kafka: FileRecords, FileLogInputStream (4.2)
 """
@@ -14,15 +14,15 @@ from workbench.file_system.local import Data, File, FileSystem
 from workbench.files.batch_walk import BatchHeader, check_size, walk_batches
 from workbench.layout import problems
 from workbench.layout.attributes import UNKNOWN
-from workbench.record.batch_table import BatchTable, scan_batches
-from workbench.record.batch_times import BatchTimes, batch_times
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.reading.batch_table import BatchTable, scan_batches
+from workbench.record.reading.batch_times import BatchTimes, batch_times
 
-MAX_SIZE: Final = 2**31 - 1  # bytes of a segment
+MAX_SIZE: Final = 2**31 - 1  # bytes per segment
 
 
 class LogOffsetPosition(NamedTuple):
-    """A batch that was looked for.
+    """A batch that a search found.
 
     Attributes:
         offset: its base offset.
@@ -36,12 +36,12 @@ class LogOffsetPosition(NamedTuple):
 
 
 class TimestampAndOffset(NamedTuple):
-    """A record or batch that was looked for.
+    """A record or batch that a search found.
 
     Attributes:
         timestamp: ms; -1 if none was found.
-        offset: of the record, or the last of the batch; -1 if none was found.
-        leader_epoch: of its batch; None if that has none.
+        offset: the record's offset, or the batch's last; -1 if none was found.
+        leader_epoch: its batch's leader epoch; None without one.
     """
 
     timestamp: int
@@ -52,12 +52,12 @@ class TimestampAndOffset(NamedTuple):
 class FileRecords:
     """The batches of a `.log` file.
 
-    One thread at a time may change it: who holds the log's lock. Any number may read meanwhile.
+    Only the thread that holds the log's lock may change it. Any number may read meanwhile.
 
     Args:
-        fs: where the file is.
+        fs: the file's file system.
         file: the file.
-        size: bytes in use, from the start; behind them the file may be allocated ahead.
+        size: bytes in use, from the start; more may be preallocated after them.
 
     Attributes:
         size: bytes in use.
@@ -69,23 +69,23 @@ class FileRecords:
         self.fs = fs
         self.file = file
         self.size = size
-        self._file_size = size  # bytes, with what is allocated ahead
-        self._modified_ms: int | None = None  # None while there is a file that tells
+        self._file_size = size  # bytes, including preallocated ones
+        self._modified_ms: int | None = None  # None while the file exists
 
     @classmethod
     def open(
         cls, fs: FileSystem, path: str, *, exists: bool = True, preallocate_size: int = 0
     ) -> "FileRecords":
-        """Return the batches of a file; one that is not there is made.
+        """Return the batches of a file, which is created if it does not exist.
 
         Args:
-            fs: where it is.
-            path: of the file.
+            fs: the file's file system.
+            path: the file.
             exists: False for a new segment.
             preallocate_size: bytes to allocate for a new segment; 0: none.
 
         Raises:
-            CorruptFileError: the file is larger than a segment may be.
+            CorruptFileError: the file is larger than the largest segment.
 
         Kafka: FileRecords.open (4.2)
         """
@@ -101,42 +101,45 @@ class FileRecords:
         except FileNotFoundError:
             file, size = fs.create(path), 0
         if size > MAX_SIZE:
-            problem = f"the file has {size} bytes, a segment has at most {MAX_SIZE}"
+            problem = f"the file is too large (found {size} bytes, expected {MAX_SIZE} or fewer)"
             raise CorruptFileError(path, None, problem)
         return cls(fs, file, size)
 
     @property
     def path(self) -> str:
-        """Where the file is; follows `rename_to` and `update_directory`."""
+        """The file's path; follows `rename_to` and `update_directory`."""
         return self.file.path
 
     @property
     def modified_ms(self) -> int:
-        """When the file was last written, ms since the epoch; also of one that was removed."""
+        """When the file was last written, ms since the epoch, even after its removal."""
         with self.file.naming:
             if self._modified_ms is None:
                 return self.fs.stat(self.path).modified_ms
             return self._modified_ms
 
     def hold_name(self, stack: ExitStack) -> None:
-        """Let nobody look for the file by its name before ``stack`` is closed."""
+        """Keep all threads from opening the file by its name until ``stack`` is closed."""
         stack.enter_context(self.file.naming)
 
     # --- changing ----------------------------------------------------------------------------
 
     def append(self, records: MemoryRecords | Data) -> int:
-        """Write batches behind the last ones; return their size in bytes.
+        """Write batches after the last ones; return their size in bytes.
 
         Raises:
-            ValueError: the file would be larger than a segment may be.
-            OSError: the disk refuses; a part may be written, but does not count.
+            ValueError: the file would be larger than the largest segment.
+            OSError: the write failed; bytes of a partial write are not in use.
 
         Kafka: FileRecords.append (4.2)
         """
         data = records.buffer if isinstance(records, MemoryRecords) else records
         added, size = len(data), self.size
         if added > MAX_SIZE - size:
-            msg = f"{self.path}: {added} bytes more than {size} are too much for a segment"
+            msg = (
+                f"{self.path}: {added} bytes are too many for a segment that has {size} "
+                f"(expected {MAX_SIZE} or fewer in all)"
+            )
             raise ValueError(msg)
         self.file.write(data, size)
         size += added
@@ -145,7 +148,7 @@ class FileRecords:
         return added
 
     def truncate_to(self, size: int) -> int:
-        """Cut the file to ``size`` bytes; return how many bytes of batches that takes away.
+        """Truncate the file to ``size`` bytes; return how many bytes of batches were removed.
 
         Raises:
             ValueError: there are fewer bytes.
@@ -154,21 +157,21 @@ class FileRecords:
         """
         before = self.size
         if not 0 <= size <= before:
-            raise ValueError(f"{self.path}: {before} bytes cannot be cut to {size}")
-        if size < self._file_size:  # else the time of the last change would change
+            raise ValueError(f"{self.path}: {before} bytes cannot be truncated to {size}")
+        if size < self._file_size:  # otherwise the time of the last change must not change
             self.file.truncate(size)
             self.size = self._file_size = size
         return before - size
 
     def trim(self) -> None:
-        """Cut what is allocated behind the batches.
+        """Remove the preallocated bytes after the batches.
 
         Kafka: FileRecords.trim (4.2)
         """
         self.truncate_to(self.size)
 
     def flush(self) -> None:
-        """Return when the batches are on the disk.
+        """Write the batches to the disk before returning.
 
         Kafka: FileRecords.flush (4.2)
         """
@@ -202,16 +205,16 @@ class FileRecords:
                 self.file.path = path
 
     def update_directory(self, directory: str) -> None:
-        """Follow the folder, which was renamed.
+        """Update the path after the folder was renamed.
 
         Kafka: FileRecords.updateParentDir (4.2)
         """
         self.file.path = os.path.join(directory, os.path.basename(self.path))
 
     def delete_if_exists(self) -> bool:
-        """Remove the file; return whether it was there.
+        """Remove the file; return whether it existed.
 
-        Who reads from it goes on undisturbed. (Kafka closes it, and an answer that is late fails.)
+        Readers of the file continue undisturbed. (Kafka closes it, and a late response fails.)
 
         Kafka: FileRecords.deleteIfExists (4.2)
         """
@@ -230,25 +233,25 @@ class FileRecords:
         """Return a copy of ``size`` bytes from ``position``, fewer at the end of the batches.
 
         Raises:
-            ValueError: ``position`` is behind the last batch, or one of the two is negative.
+            ValueError: ``position`` is after the last batch, or one of the two is negative.
 
         Kafka: FileRecords.slice (4.2)
         """
         available = self.size - position
         if position < 0 or size < 0 or available < 0:
-            msg = f"{self.path}: no {size} bytes from byte {position}, there are {self.size}"
+            msg = f"{self.path}: cannot read {size} bytes from byte {position} of {self.size}"
             raise ValueError(msg)
         data = np.empty(min(size, available), np.uint8)
         return MemoryRecords(data[: self.file.read_into(data, position)])
 
     def batches(self, start: int = 0, stop: int | None = None) -> BatchTable:
-        """Return the batches of [start, stop) by their headers.
+        """Return the batches in [start, stop) by their headers.
 
-        Bytes behind the last whole batch end the table silently.
+        Bytes after the last whole batch end the table silently.
 
         Args:
             start: byte position of a batch.
-            stop: batches that end behind it are left out; default: the end.
+            stop: batches that end after it are left out; default: the end.
 
         Raises:
             CorruptRecordError: the size of a batch cannot be right.
@@ -273,7 +276,7 @@ class FileRecords:
         return None if batch is None else self.batches(position, position + batch.size).rows[0]
 
     def last_batch(self, start: int = 0) -> Any | None:
-        """Return the row (of BATCH_ROW) of the last whole batch from ``start`` on; None if none is.
+        """Return the row (of BATCH_ROW) of the last whole batch at or after ``start``, or None.
 
         Raises:
             CorruptRecordError: the size of a batch cannot be right.
@@ -286,11 +289,11 @@ class FileRecords:
     def search_for_offset(self, target: int, start: int = 0) -> LogOffsetPosition | None:
         """Return the first batch that reaches offset ``target``; None if none does.
 
-        Reads on until a batch begins at or behind ``target``, or to the end.
+        Reads until a batch begins at or after ``target``, or to the end.
 
         Args:
             target: an offset.
-            start: byte position of a batch at or before the one looked for.
+            start: byte position of a batch at or before the wanted one.
 
         Raises:
             CorruptRecordError: the size of a batch on the way cannot be right.
@@ -321,7 +324,7 @@ class FileRecords:
         Args:
             target: ms.
             start: byte position of a batch to start at.
-            start_offset: records before it do not count.
+            start_offset: records before it are ignored.
 
         Raises:
             CorruptRecordError: a batch on the way cannot be read.
@@ -345,7 +348,7 @@ class FileRecords:
         return None
 
     def largest_timestamp_after(self, start: int = 0) -> TimestampAndOffset:
-        """Return the largest timestamp of the batches from ``start`` on; (-1, -1, None) if none.
+        """Return the largest timestamp of batches at or after ``start``, or (-1, -1, None).
 
         The offset is the last of the first batch that has it.
 

@@ -1,7 +1,7 @@
-"""`leader-epoch-checkpoint`: at which offset each leader's time began.
+"""`leader-epoch-checkpoint`: the first offset of each leader epoch.
 
-A checkpoint (see `text`) with an epoch and its first offset a line, both ascending. The end of an
-epoch is the start of the next; the end of the latest is the log's.
+A checkpoint (see `text`) with one line per epoch and its first offset, both ascending. The end of
+an epoch is the start of the next; the end of the latest is the log end offset.
 
 Kafka: LeaderEpochCheckpointFile, LeaderEpochFileCache (4.0); since 0.11
 """
@@ -14,11 +14,11 @@ from workbench.errors import CorruptCheckpointError
 from workbench.files import text
 from workbench.files.reading import Problem, ProblemList, SmallFile
 
-UNKNOWN_EPOCH: Final = -1  # of batches that no leader has numbered
+UNKNOWN_EPOCH: Final = -1  # in batches that no leader has appended
 
 
 class EpochEntry(NamedTuple):
-    """A leader epoch and the first offset that was written in it."""
+    """A leader epoch and its first offset."""
 
     epoch: int
     start_offset: int
@@ -26,9 +26,9 @@ class EpochEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LeaderEpochs(SmallFile):
-    """The epochs of a partition, as they stand in the file.
+    """The epochs of a partition, as in the file.
 
-    Look-ups suppose that epochs and start offsets ascend, which `problems` tells.
+    Lookups assume that epochs and start offsets ascend; `problems` says if they do not.
 
     Attributes:
         entries: ascending.
@@ -80,12 +80,12 @@ class LeaderEpochs(SmallFile):
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int] | None:
         """Return the largest epoch up to ``epoch`` and where it ends (exclusive).
 
-        A follower that has records of ``epoch`` past that end must cut them off.
+        A follower that has records of ``epoch`` past that end must truncate its log there.
 
         Returns:
-            None when nothing is known of the epoch: it is later than the latest, -1, or the file
-            has no entries. The asked epoch itself, ending where the first begins, when it is older
-            than the first.
+            None when the epoch is unknown: it is later than the latest, -1, or the file has no
+            entries. The requested epoch itself, with the first entry's start as its end, when it
+            is older than the first.
 
         Kafka: LeaderEpochFileCache.endOffsetFor (4.0)
         """

@@ -1,4 +1,4 @@
-r"""`meta.properties`: which broker and cluster a log directory belongs to.
+r"""`meta.properties`: the broker and cluster that own a log directory.
 
 A Java properties file: `key=value` lines, `#` comments, backslash escapes, ISO-8859-1. Version 0
 (ZooKeeper) may give `broker.id` and `cluster.id`; version 1 (KRaft) must give `node.id` and
@@ -37,13 +37,13 @@ class Property(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MetaProperties(SmallFile):
-    """Who wrote a log directory.
+    """The owner of a log directory.
 
     Attributes:
         node_id: `node.id`, or `broker.id` in version 0; None if not given.
         cluster_id: None if not given. Not always a UUID.
         directory_id: None if not given.
-        version: None only where the file is damaged.
+        version: None only if the file is damaged.
         properties: everything in the file, as text, in its order.
         problems: see `reading`.
     """
@@ -86,7 +86,7 @@ class MetaProperties(SmallFile):
 
 
 def parse_properties(data: bytes, problems: ProblemList) -> dict[str, Property]:
-    """Return the properties of a Java properties file; the last of equal keys counts."""
+    """Return the properties of a Java properties file; of equal keys the last one wins."""
     properties = {}
     for position, line in _logical_lines(data.decode("latin-1")):
         match = _KEY.match(line)
@@ -100,8 +100,8 @@ def parse_properties(data: bytes, problems: ProblemList) -> dict[str, Property]:
 
 
 def _logical_lines(content: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines that are no comments, joined where they go on, with their first byte."""
-    start: int | None = None  # of a line that goes on
+    """Yield lines that are not comments, joined with their continuations, and their first byte."""
+    start: int | None = None  # first byte of a line that continues
     line = ""
     position = 0
     while position < len(content):
@@ -124,7 +124,7 @@ def _logical_lines(content: str) -> Iterator[tuple[int, str]]:
 
 def _unescape(written: str) -> str:
     characters = _ESCAPED.sub(_character, written)
-    # Two escapes make one character above U+FFFF; half of one would not even print.
+    # Two escapes make one character above U+FFFF; half of a pair cannot be printed.
     return characters.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 

@@ -1,13 +1,13 @@
-"""Names of the files and folders of a log directory: build and parse.
+"""Build and parse names of the files and folders of a log directory.
 
-The files of a segment are called after its base offset, in 20 digits; a producer snapshot after the
-offset it reaches up to (exclusive). A suffix tells what a broker was doing with a file: `.cleaned`
-(compaction writes it), `.swap` (complete, to replace others), `.deleted` (waits for its end),
-`.part` (a metadata snapshot being written). A partition's folder is called `<topic>-<partition>`;
-`.<id>-delete`, `.<id>-stray` or `.<id>-future` behind it tell that it is not the partition's log,
-or not yet.
+The files of a segment are named after its base offset, in 20 digits; a producer snapshot after the
+offset where it ends (exclusive). A suffix says what a broker was doing with a file: `.cleaned`
+(compaction writes it), `.swap` (complete, to replace others), `.deleted` (waits for deletion),
+`.part` (a metadata snapshot being written). A partition directory is named `<topic>-<partition>`;
+with `.<id>-delete`, `.<id>-stray` or `.<id>-future` after it, it is not the partition's log, or not
+yet.
 
-Parsing never raises: None says that no broker gives such a name.
+Parsing never raises: None means that no broker uses such a name.
 
 Kafka: LogFileUtils, LocalLog.parseTopicPartitionName, Snapshots (4.0)
 """
@@ -43,7 +43,7 @@ OFFSET_CHECKPOINTS: Final = (RECOVERY_POINTS, LOG_START_OFFSETS, HIGH_WATERMARKS
 """The four checkpoints of one format: an offset for each partition."""
 
 PARTITION_FILES: Final = frozenset({LEADER_EPOCHS, PARTITION_METADATA, QUORUM_STATE})
-"""Names without an offset that a broker writes into a partition's folder."""
+"""Names without an offset that a broker writes into a partition directory."""
 
 ROOT_FILES: Final = frozenset(
     {*OFFSET_CHECKPOINTS, META_PROPERTIES, CLEAN_SHUTDOWN, LOCK, BOOTSTRAP_CHECKPOINT}
@@ -51,18 +51,18 @@ ROOT_FILES: Final = frozenset(
 """Names of the plain files that a broker writes into a log directory."""
 
 TEMPORARY: Final = local.TEMPORARY
-"""Behind a checkpoint's name while it is written; a crash may leave it."""
+"""Suffix of a checkpoint's name while it is written; a crash may leave it."""
 
 MAX_OFFSET: Final = 2**63 - 1
 MAX_PARTITION: Final = 2**31 - 1
 MAX_EPOCH: Final = 2**31 - 1
 MAX_TOPIC_LENGTH: Final = 249
-MAX_DIRECTORY_LENGTH: Final = 255  # of -delete and -stray names, which cut the topic to fit
+MAX_DIRECTORY_LENGTH: Final = 255  # in -delete and -stray names, which shorten the topic to fit
 
 SEGMENT_KINDS: Final[tuple[FileKind, ...]] = ("log", "index", "timeindex", "txnindex")
 
 _OFFSET_DIGITS: Final = 20
-# What may follow the 20 digits. A look-up here instead of a regular expression: listing 10,000
+# What may follow the 20 digits. A lookup here, not a regular expression, because listing 10,000
 # partitions parses 90,000 names.
 _ENDINGS: Final[dict[str, tuple[FileKind, str, int | None]]] = {
     f".{kind}{suffix}": (kind, suffix, None)
@@ -78,7 +78,7 @@ _TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]+", re.ASCII)
 
 
 class TopicPartition(NamedTuple):
-    """A partition of a topic; sorts by topic, then number. `str()` is its folder's name."""
+    """A partition of a topic; sorts by topic, then number. `str()` is its directory's name."""
 
     topic: str
     partition: int
@@ -88,13 +88,13 @@ class TopicPartition(NamedTuple):
 
 
 class FileName(NamedTuple):
-    """The parts of the name of a file that is called after an offset.
+    """The parts of the name of a file that is named after an offset.
 
     Attributes:
-        kind: what it holds; "checkpoint" is a metadata snapshot of KRaft.
+        kind: the file's kind; "checkpoint" is a metadata snapshot of KRaft.
         offset: base offset of the segment; for "snapshot" and "checkpoint" the offset up to which
             (exclusive) they hold the state.
-        suffix: "" for a file in use, else `DELETED`, `CLEANED`, `SWAP` or `PART`.
+        suffix: "" for a file in use, otherwise `DELETED`, `CLEANED`, `SWAP` or `PART`.
         epoch: leader epoch of a "checkpoint"; None for the others.
     """
 
@@ -105,14 +105,14 @@ class FileName(NamedTuple):
 
 
 class DirectoryName(NamedTuple):
-    """The parts of the name of a partition's folder.
+    """The parts of the name of a partition directory.
 
     Attributes:
-        topic: may be cut short in "delete" and "stray" names.
+        topic: may be shortened in "delete" and "stray" names.
         partition: its number.
-        kind: "log" in use; "delete" waits for its end; "stray" belongs to no topic the broker
+        kind: "log" in use; "delete" waits for deletion; "stray" belongs to no topic the broker
             knows; "future" is a copy moving in from another log directory.
-        unique_id: what stands between the last dot and the kind; None for "log".
+        unique_id: the text between the last dot and the kind; None for "log".
     """
 
     topic: str
@@ -123,13 +123,13 @@ class DirectoryName(NamedTuple):
 
 @lru_cache(maxsize=4096)  # thousands of partitions hold files of the same few names
 def parse_file_name(name: str) -> FileName | None:
-    """Return the parts of a name that starts with an offset; None if a broker gives no such name.
+    """Return the parts of a name that starts with an offset; None if no broker uses such a name.
 
     Names without an offset (`PARTITION_FILES`, `ROOT_FILES`) give None as well.
     """
     digits = name[:_OFFSET_DIGITS]
     parts = _ENDINGS.get(name[_OFFSET_DIGITS:]) or _checkpoint_parts(name)
-    # isdecimal alone would take the digits of other scripts.
+    # isdecimal alone would accept the digits of other scripts.
     if parts is None or not (digits.isdecimal() and digits.isascii()):
         return None
     offset = int(digits)
@@ -144,10 +144,10 @@ def _checkpoint_parts(name: str) -> tuple[FileKind, str, int | None] | None:
 
 
 def misnamed_kind(name: str) -> FileKind | None:
-    """Return what a file claims to be whose name has no proper offset, as `5.log`; else None.
+    """Return the kind in a file's name without a valid offset, for example `5.log`; otherwise None.
 
-    A broker parses whatever stands before the first dot of such a file: it fails to start when that
-    is no number, and looks for the file with 20 digits when it is.
+    A broker parses the text before the first dot of such a name: it fails to start if that is not a
+    number, and opens the file with 20 digits if it is.
 
     Kafka: LogLoader.loadSegmentFiles, LogFileUtils.offsetFromFileName (4.0)
     """
@@ -160,13 +160,13 @@ def misnamed_kind(name: str) -> FileKind | None:
 
 
 def file_name(kind: FileKind, offset: int, suffix: str = "", epoch: int | None = None) -> str:
-    """Return the name of a file that is called after ``offset``; `parse_file_name` reads it back.
+    """Return the name of a file that is named after ``offset``; `parse_file_name` parses it.
 
     Args:
-        kind: what it holds.
+        kind: the file's kind.
         offset: see `FileName`.
         suffix: "" or one of `DELETED`, `CLEANED`, `SWAP`, `PART`.
-        epoch: only for a "checkpoint", and needed there.
+        epoch: only for a "checkpoint", and required there.
 
     Kafka: LogFileUtils.filenamePrefixFromOffset, Snapshots.filenameFromSnapshotId (4.0)
     """
@@ -176,10 +176,10 @@ def file_name(kind: FileKind, offset: int, suffix: str = "", epoch: int | None =
 
 
 def parse_directory_name(name: str) -> DirectoryName | None:
-    """Return the parts of a partition folder's name; None where a broker would refuse to start.
+    """Return the parts of a partition directory's name; None if a broker would not start with it.
 
-    The topic ends at the last `-`, so it may hold dashes and digits itself. Whether the topic's
-    name is allowed is another question: `topic_name_problem`.
+    The topic ends at the last `-`, so it may hold dashes and digits itself. `topic_name_problem`
+    says whether the topic's name is allowed.
 
     Kafka: LocalLog.parseTopicPartitionName (4.0)
     """
@@ -204,13 +204,13 @@ def parse_directory_name(name: str) -> DirectoryName | None:
 def directory_name(
     topic: str, partition: int, kind: DirectoryKind = "log", unique_id: str | None = None
 ) -> str:
-    """Return the name of a partition's folder; `parse_directory_name` reads it back.
+    """Return the name of a partition directory; `parse_directory_name` parses it.
 
     Args:
-        topic: cut at the end where a "delete" or "stray" name would pass 255 characters.
+        topic: shortened if a "delete" or "stray" name would have more than 255 characters.
         partition: its number.
-        kind: what the folder is.
-        unique_id: 32 hex digits of a random UUID; needed unless ``kind`` is "log".
+        kind: the directory's kind.
+        unique_id: 32 hex digits of a random UUID; required unless ``kind`` is "log".
 
     Kafka: LocalLog.logDeleteDirName, logStrayDirName, logFutureDirName (4.0)
     """
@@ -228,11 +228,13 @@ def topic_name_problem(topic: str) -> str | None:
     Kafka: Topic.validate (4.0)
     """
     if not topic:
-        return "a topic's name may not be empty"
+        return "a topic's name must not be empty"
     if topic in {".", ".."}:
-        return "a topic's name may not be '.' or '..'"
+        return "a topic's name must not be '.' or '..'"
     if len(topic) > MAX_TOPIC_LENGTH:
-        return f"a topic's name has at most {MAX_TOPIC_LENGTH} characters, this has {len(topic)}"
+        return (
+            f"a topic's name has {len(topic)} characters, more than the {MAX_TOPIC_LENGTH} allowed"
+        )
     if _TOPIC.fullmatch(topic) is None:
-        return "a topic's name has only ASCII letters, digits, '.', '_' and '-'"
+        return "a topic's name must have only ASCII letters, digits, '.', '_' and '-'"
     return None

@@ -1,7 +1,7 @@
-"""`partition.metadata`: the id of the topic that a partition's folder belongs to.
+"""`partition.metadata`: the id of the topic that a partition directory belongs to.
 
-Two lines, the last without an end: `version: 0` and `topic_id: <22 characters>`. A broker compares
-the id, not the folder's name, with what the cluster says.
+Two lines, the last without a line end: `version: 0` and `topic_id: <22 characters>`. A broker
+compares the id, not the directory's name, with the cluster's metadata.
 
 Kafka: PartitionMetadataFile (4.0); since 2.8
 """
@@ -23,8 +23,8 @@ class PartitionMetadata(SmallFile):
     """A topic's id.
 
     Attributes:
-        topic_id: None only where the file is damaged; `text.format_uuid` writes it as Kafka does.
-        version: 0; a broker takes any that is not negative. None where the file is damaged.
+        topic_id: None only if the file is damaged; `text.format_uuid` writes it as Kafka does.
+        version: 0; a broker accepts any that is not negative. None if the file is damaged.
         problems: see `reading`.
     """
 
@@ -62,7 +62,7 @@ class PartitionMetadata(SmallFile):
 def _value(
     lines: list[text.Line], number: int, expected: str, size: int, problems: ProblemList
 ) -> str | None:
-    """Return what stands behind the colon; a broker does not look at what stands before it."""
+    """Return the text after the colon; a broker ignores the text before it."""
     if number >= len(lines):
         problems.add("missing", size, f"{len(lines)} lines", expected)
         return None

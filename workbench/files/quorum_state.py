@@ -1,7 +1,7 @@
-"""`quorum-state`: whom a KRaft controller follows or voted for, in the folder of the metadata log.
+"""`quorum-state`: a KRaft controller's leader or vote, in the directory of the metadata log.
 
 One line of JSON. Version 0 names the voters and may name the cluster; version 1 (kraft.version 1,
-dynamic voters) leaves both to the log and adds the directory that was voted for.
+dynamic voters) leaves both to the log and adds the directory id of the voted controller.
 
 Kafka: FileQuorumStateStore, QuorumStateData.json (4.0)
 """
@@ -25,13 +25,13 @@ class QuorumState(SmallFile):
 
     Attributes:
         leader_id: None when no leader was known.
-        leader_epoch: None only where the file is damaged.
-        voted_id: None when it had not voted in this epoch.
-        voted_directory_id: of the voted controller; None in version 0 and when it had not voted.
+        leader_epoch: None only if the file is damaged.
+        voted_id: None without a vote in this epoch.
+        voted_directory_id: the voted controller's; None in version 0 and without a vote.
         cluster_id: mostly empty; None in version 1.
         applied_offset: never used by a broker; None in version 1.
         current_voters: ids, in the file's order; None in version 1.
-        version: `data_version`; None where the file is damaged.
+        version: `data_version`; None if the file is damaged.
         problems: see `reading`.
     """
 

@@ -1,12 +1,12 @@
-"""What the readers of this folder share: one way to read a file, strictly or for inspection.
+"""Read small files, strictly or for inspection: what the readers of this folder share.
 
 Every kind of file has a class with `decode(data)` and `read(path)`. Both are strict: the first
-thing wrong raises, with path and position. With ``strict=False`` nothing wrong raises; the result
-holds what can be read, and its ``problems`` say what is wrong with the rest. A file that is not
-there, or may not be read, raises OSError either way.
+problem raises, with path and position. With ``strict=False`` no problem raises; the result holds
+what can be read, and its ``problems`` say what is wrong with the rest. A file that does not exist
+or cannot be read raises OSError either way.
 
-Problems of one kind are reported once a file, at the first place, with their number: a megabyte of
-garbage gives a handful, not a million.
+Problems of one kind are reported once per file, at the first position, with their number: a
+megabyte of garbage gives a handful, not a million.
 """
 
 from typing import ClassVar, Final, Literal, NamedTuple, NoReturn, Self
@@ -17,17 +17,18 @@ from workbench.errors import (
     CorruptSnapshotError,
     UnsupportedFormatError,
 )
-from workbench.record.remote import read_whole
+from workbench.file_system.mounts import read_whole
+from workbench.file_system.source import open_regular
 
 ProblemKind = Literal[
-    "unknown version",    # a broker of the versions known here refuses it
+    "unknown version",    # brokers of the versions known here reject it
     "malformed",          # text or structure does not parse
-    "missing",            # something that must be there is not
-    "bad value",          # parses, but may not be
-    "wrong count",        # the number of entries is not the one written before them
+    "missing",            # something required is missing
+    "bad value",          # parses, but is not allowed
+    "wrong count",        # the number of entries differs from the one written before them
     "wrong crc",
     "unfinished entry",   # the file ends inside an entry
-    "left over bytes",    # behind the last entry
+    "left over bytes",    # after the last entry
     "wrong order",        # entries do not ascend
     "below base offset",  # an entry points before its segment
     "too large",          # only the beginning was read
@@ -38,13 +39,13 @@ MIB: Final = 1024 * KIB
 
 
 class Problem(NamedTuple):
-    """One thing wrong with a file; `str()` says it in a line.
+    """One thing wrong with a file; `str()` says it in one line.
 
     Attributes:
-        kind: what sort of thing.
-        position: byte where it begins; None when the whole file is meant.
-        found: what stands there.
-        expected: what should.
+        kind: the sort of problem.
+        position: byte where it begins; None for the whole file.
+        found: what is there.
+        expected: what should be there.
     """
 
     kind: ProblemKind
@@ -57,7 +58,7 @@ class Problem(NamedTuple):
 
 
 class ProblemList:
-    """Collects problems while a file is read: of each kind the first, and how many there are."""
+    """Collect problems while a file is read: the first of each kind, and how many there are."""
 
     def __init__(self) -> None:
         self._first: dict[ProblemKind, Problem] = {}
@@ -71,7 +72,7 @@ class ProblemList:
         self._counts[kind] = self._counts.get(kind, 0) + count
 
     def found(self) -> tuple[Problem, ...]:
-        """Return them in the order they came up, with the number of more of the same kind."""
+        """Return the first of each kind, in the order found, with the number of others."""
         return tuple(
             problem._replace(found=f"{problem.found} (and {more} more)")
             if (more := self._counts[kind] - 1)
@@ -88,20 +89,20 @@ def raise_problem(error: type[CorruptFileError], path: str | None, problem: Prob
 
 
 class SmallFile:
-    """What a file says that is small enough to be read whole, and what is wrong with it.
+    """A file that is small enough to be read whole, and what is wrong with it.
 
     Attributes:
-        problems: what is wrong; empty in whatever was read strictly.
+        problems: what is wrong; always empty after a strict read.
     """
 
     __slots__ = ()
     corrupt_error: ClassVar[type[CorruptCheckpointError] | type[CorruptSnapshotError]]
-    size_limit: ClassVar[int]  # bytes; a broker's own never come near it
+    size_limit: ClassVar[int]  # bytes; far above the size of a broker's files
     problems: tuple[Problem, ...]
 
     @classmethod
     def decode(cls, data: bytes, path: str | None = None, *, strict: bool = True) -> Self:
-        """Return what the file's bytes say.
+        """Parse the file's bytes.
 
         Args:
             data: the whole file.
@@ -110,28 +111,40 @@ class SmallFile:
 
         Raises:
             CorruptFileError: the bytes break the format; which subclass depends on the file.
-            UnsupportedFormatError: the file's version is not known.
+            UnsupportedFormatError: the file's version is unknown.
         """
+        is_cut = len(data) > cls.size_limit
+        return cls._checked(data[: cls.size_limit], path, is_cut=is_cut, strict=strict)
+
+    @classmethod
+    def _checked(cls, data: bytes, path: str | None, *, is_cut: bool, strict: bool) -> Self:
+        """Parse the bytes; ``is_cut`` says whether there are more, past the limit."""
         problems = ProblemList()
-        if len(data) > cls.size_limit:
+        if is_cut:
             problems.add("too large", cls.size_limit, "more bytes", f"at most {cls.size_limit}")
-        contents = cls._parse(data[: cls.size_limit], problems)
+        contents = cls._parse(data, problems)
         if strict and contents.problems:
             raise_problem(cls.corrupt_error, path, contents.problems[0])
         return contents
 
     @classmethod
     def read(cls, path: str, *, strict: bool = True) -> Self:
-        """Return what the file says; see `decode`.
+        """Read and parse the file; see `decode`.
 
         Raises:
-            OSError: the file cannot be read.
+            OSError: the file cannot be read, or is not a regular one (`NotRegularFileError`).
         """
-        data = read_whole(path, cls.size_limit + 1)
-        if data is None:
-            with open(path, "rb") as file:
-                data = file.read(cls.size_limit + 1)
-        return cls.decode(data, path, strict=strict)
+        remote = read_whole(path, cls.size_limit + 1)
+        if remote is not None:
+            return cls.decode(remote, path, strict=strict)
+        with open(open_regular(path), "rb") as file:
+            try:
+                data = file.read(cls.size_limit)
+                is_cut = bool(file.read(1))
+            except OSError as error:  # which knows no name
+                error.filename = path
+                raise
+        return cls._checked(data, path, is_cut=is_cut, strict=strict)
 
     @classmethod
     def _parse(cls, data: bytes, problems: ProblemList) -> Self:

@@ -1,8 +1,8 @@
-"""What the text files of a broker share: lines, numbers, ids, checkpoints and JSON, as Java reads.
+"""Parse text files of a broker as Java does: lines, numbers, ids, checkpoints and JSON.
 
-A checkpoint has its version on the first line, the number of entries on the second, then an entry
-a line, its fields apart by white space. There is no checksum; the number of entries is all that
-tells a cut file from a whole one, and an empty file counts as one without entries.
+A checkpoint has its version on the first line, the number of entries on the second, then one entry
+per line, with fields separated by white space. There is no checksum; only the number of entries
+distinguishes an incomplete file from a complete one, and an empty file has no entries.
 
 Kafka: CheckpointFile, Uuid (4.0)
 """
@@ -44,7 +44,7 @@ class Line(NamedTuple):
 def split_lines(data: bytes) -> Iterator[Line]:
     r"""Yield the lines, which end in \n, \r or \r\n; bytes that are not UTF-8 become U+FFFD.
 
-    A line end at the end of the data begins no further line.
+    A line end at the end of the data does not begin another line.
     """
     position = 0
     if data.isascii() and b"\r" not in data:  # what brokers write, many times as fast
@@ -60,9 +60,9 @@ def split_lines(data: bytes) -> Iterator[Line]:
 
 
 def split_fields(line: str) -> list[str]:
-    r"""Return what stands between white space, as Java's `split` with `\s+` does.
+    r"""Return the fields between white space, as Java's `split` with `\s+` does.
 
-    White space before the first field makes an empty one, behind the last none.
+    White space before the first field makes an empty one, white space after the last does not.
     """
     fields = line.split(" ")
     if line.isprintable() and "" not in fields:
@@ -74,7 +74,7 @@ def split_fields(line: str) -> list[str]:
 
 
 def parse_integer(text: str, largest: int) -> int | None:
-    """Return a decimal number from -largest-1 to largest; None if ``text`` is none."""
+    """Return a decimal number from -largest-1 to largest; None if ``text`` is not one."""
     if text.isdecimal() and text.isascii() and len(text) < _SHORT_NUMBER:
         number = int(text)
         return number if number <= largest else None
@@ -90,7 +90,7 @@ def quote(text: str) -> str:
 
 
 def parse_uuid(text: str) -> UUID | None:
-    """Return the UUID that Kafka writes as 22 characters of URL-safe base64; None if it is none.
+    """Return the UUID that Kafka writes as 22 characters of URL-safe base64; None if invalid.
 
     Kafka: Uuid.fromString (4.0)
     """
@@ -116,9 +116,9 @@ class Row(NamedTuple):
 
 
 def parse_checkpoint(data: bytes, width: int, problems: ProblemList) -> Iterator[Row]:
-    """Yield the entries that have ``width`` fields; what is wrong goes to ``problems``.
+    """Yield the entries that have ``width`` fields; add what is wrong to ``problems``.
 
-    After a thousand lines that are no entries it gives up: a broker does at the first.
+    Stops after a thousand lines that are not entries; a broker stops at the first.
 
     Kafka: CheckpointFile.CheckpointReadBuffer (4.0)
     """
@@ -142,7 +142,7 @@ def parse_checkpoint(data: bytes, width: int, problems: ProblemList) -> Iterator
 
 
 def encode_checkpoint(rows: list[str]) -> bytes:
-    """Return a checkpoint with these entries, one a line."""
+    """Return a checkpoint with these entries, one per line."""
     return "".join(f"{line}\n" for line in ["0", str(len(rows)), *rows]).encode()
 
 
@@ -163,7 +163,7 @@ def _check_count(line: Line, entries: int, problems: ProblemList) -> None:
 
 
 def parse_json_object(data: bytes, problems: ProblemList) -> dict[str, Any] | None:
-    """Return the JSON object that the file holds; None, and a problem, if it holds none."""
+    """Return the JSON object in the file; None, and a problem, if there is none."""
     text = data.decode("utf-8", "replace")
     try:
         value = json.loads(text)
@@ -183,7 +183,7 @@ def parse_json_object(data: bytes, problems: ProblemList) -> dict[str, Any] | No
 def json_integer(
     fields: dict[str, Any], name: str, largest: int, problems: ProblemList
 ) -> int | None:
-    """Return a number from -largest-1 to largest out of a JSON object; None if it is not one."""
+    """Return a number from -largest-1 to largest in a JSON object; None if it is not one."""
     if name not in fields:
         problems.add("missing", None, f"no {name}", "one")
         return None

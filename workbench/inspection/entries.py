@@ -1,24 +1,30 @@
-"""What the file system says of files: names, sizes and times, without opening one."""
+"""List files with names, sizes and times, without opening one."""
 
+import errno
 import os
+import stat
+from collections.abc import Collection
 from functools import total_ordering
-from typing import Any
+from typing import Any, Final, Literal, NamedTuple
 
-from workbench.record.remote import files_at
+from workbench.errors import LinkError, NotRegularFileError
+from workbench.file_system.mounts import files_at
+from workbench.file_system.source import follow_link, kind_of_mode
 
-_GONE = (0, 0)  # size and time of a file that went away since it was listed
+_EFFECTIVE: Final = os.access in os.supports_effective_ids
+_GONE = (0, 0)  # size and time of a file that was deleted since it was listed
 
 
 @total_ordering
 class FileEntry:
-    """A file as listed: nothing of its contents was read. Sorts by name.
+    """A file as listed, with nothing of its contents read. Sorts by name.
 
-    Size and time are asked of the system when first wanted, then kept: most of the files of
-    ten thousand partitions are only ever named.
+    Size and time are read when first asked for, then kept: most of the files of ten thousand
+    partitions are only ever named.
 
     Attributes:
-        name: within its folder.
-        path: of the file.
+        name: the name in its folder.
+        path: the file.
     """
 
     __slots__ = ("_status", "name", "path")
@@ -49,7 +55,7 @@ class FileEntry:
 
     @property
     def size(self) -> int:
-        """Bytes; preallocated files count whole. 0 when the file has gone since."""
+        """Bytes, including preallocated ones. 0 when the file was deleted since."""
         return self._asked()[0]
 
     @property
@@ -70,14 +76,61 @@ class FileEntry:
         return hash(self.path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle with size and time, as they are at this moment at the latest."""
+        """Pickle with size and time, read now if they were not read before."""
         return FileEntry, (self.name, self.path, *self._asked())
 
 
-def list_folder(path: str) -> tuple[list[FileEntry], list[str]]:
-    """Return the files and the names of the folders in ``path``, both sorted by name.
+UnreadKind = Literal["not-a-file", "link-not-followed", "unreadable"]
+
+
+class Unread(NamedTuple):
+    """A name in a folder that cannot be read, and why. Sorts by name.
+
+    Attributes:
+        name: the name in its folder; empty for the folder itself.
+        path: the path of that name.
+        kind: the kind of the finding that reports it.
+        found: what it is: "a FIFO", "a link to /etc, outside of the directory".
+    """
+
+    name: str
+    path: str
+    kind: UnreadKind
+    found: str
+
+    @classmethod
+    def of_error(cls, name: str, path: str, error: OSError) -> "Unread":
+        """Return the entry for a file or folder that could not be opened, from the error."""
+        if isinstance(error, LinkError):
+            return cls(name, path, "link-not-followed", error.found)
+        if isinstance(error, NotRegularFileError):
+            return cls(name, path, "not-a-file", error.found)
+        return cls(name, path, "unreadable", error.strerror or str(error))
+
+
+class FolderContents(NamedTuple):
+    """What is in a folder, each sorted by name.
+
+    Attributes:
+        files: regular files, and links to them.
+        folders: names of folders, and of links to folders.
+        unread: everything else: FIFOs, sockets, devices, and links that are not followed.
+    """
+
+    files: list[FileEntry]
+    folders: list[str]
+    unread: list[Unread]
+
+
+def list_folder(path: str, within: str | None = None) -> FolderContents:
+    """Return what is in a folder.
+
+    Args:
+        path: the folder.
+        within: links that lead out of this folder are not followed; default ``path``.
 
     Raises:
+        LinkError: ``path`` itself is a link that leads out of ``within``.
         OSError: the folder cannot be listed.
     """
     remote = files_at(path)
@@ -88,13 +141,68 @@ def list_folder(path: str) -> tuple[list[FileEntry], list[str]]:
             for each in there
             if not each.is_folder
         ]
-        return listed, [each.name for each in there if each.is_folder]
+        return FolderContents(listed, [each.name for each in there if each.is_folder], [])
+    if within is None:
+        within = path
+    elif within != path and os.path.islink(path):
+        follow_link(path, within)
     files: list[str] = []
     folders: list[str] = []
+    others: list[str] = []
     with os.scandir(path) as entries:
-        for entry in entries:
-            (folders if entry.is_dir() else files).append(entry.name)
+        for entry in entries:  # a name comes with its type: no further system call
+            if entry.is_file(follow_symlinks=False):
+                files.append(entry.name)
+            elif entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+            else:
+                others.append(entry.name)
+    start = os.path.join(path, "")
+    unread = [_sort_other(name, start + name, within, files, folders) for name in others]
     files.sort()
     folders.sort()
-    start = os.path.join(path, "")
-    return [FileEntry(name, start + name) for name in files], folders
+    listed = [FileEntry(name, start + name) for name in files]
+    return FolderContents(listed, folders, sorted(each for each in unread if each is not None))
+
+
+def _sort_other(
+    name: str, path: str, within: str, files: list[str], folders: list[str]
+) -> Unread | None:
+    """Sort a link by its target; return the entry of a name that is not read."""
+    try:
+        found = os.lstat(path)
+        if is_link := stat.S_ISLNK(found.st_mode):
+            found = follow_link(path, within)
+    except FileNotFoundError:  # deleted since it was listed
+        return None
+    except OSError as error:
+        return Unread.of_error(name, path, error)
+    if stat.S_ISREG(found.st_mode):
+        files.append(name)
+    elif stat.S_ISDIR(found.st_mode):
+        folders.append(name)
+    else:
+        kind = kind_of_mode(found.st_mode)
+        return Unread(name, path, "not-a-file", f"a link to {kind}" if is_link else kind)
+    return None
+
+
+def without_unreadable(contents: FolderContents, names: Collection[str]) -> FolderContents:
+    """Return what is in a folder, with files of some names ``unread`` if access to them is denied.
+
+    For the few files that every look at the folder needs; for others, opening them raises.
+    """
+    refused = [
+        file
+        for file in contents.files
+        if file.name in names
+        and files_at(file.path) is None
+        and not os.access(file.path, os.R_OK, effective_ids=_EFFECTIVE)
+        and os.path.lexists(file.path)
+    ]
+    if not refused:
+        return contents
+    denied = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    unread = [Unread.of_error(file.name, file.path, denied) for file in refused]
+    files = [file for file in contents.files if file not in refused]
+    return contents._replace(files=files, unread=sorted([*contents.unread, *unread]))

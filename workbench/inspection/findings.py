@@ -1,6 +1,6 @@
-"""A finding: one thing that is not as a broker would leave it, and what a broker would do about it.
+"""A finding: one thing that no broker would leave like this, and what a broker would do about it.
 
-Findings are values, not exceptions: inspection reports and goes on. `KINDS` lists every kind.
+Findings are values, not exceptions: inspection reports and continues. `KINDS` lists every kind.
 """
 
 from collections.abc import Sequence
@@ -8,88 +8,98 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
 from workbench.layout import problems
-from workbench.record.reader import Problem
+from workbench.record.reading.reader import Problem
 
 Severity = Literal["info", "warning", "error"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("info", "warning", "error")  # ascending
 
 KINDS: Final[dict[str, str]] = {
     # the batches of a .log file
-    "crc": "the stored CRC is not that of the bytes",
-    "batch-size": "a batch's size cannot be",
-    "magic": "a format number that is not known",
-    "codec": "a compression that is not known, or not allowed in this format",
-    "record-count": "a number of records that cannot be",
+    "crc": "a stored CRC that does not match the bytes",
+    "batch-size": "a batch size that is not possible",
+    "magic": "an unknown magic",
+    "codec": "a compression codec that is unknown, or not allowed with this magic",
+    "record-count": "a record count that is not possible",
     "compression": "compressed records that cannot be decompressed",
-    "record": "the fields of a record do not fit together",
-    "undecoded": "keys or values that a scan cannot decode as it was told to",
+    "batch-too-large": "a batch whose records need more memory than one batch is allowed",
+    "record": "a record whose fields do not fit together",
+    "undecoded": "keys or values that the scan's decoder cannot decode",
     "record-offset": "a record's offset does not ascend, or is outside its batch",
-    "offset-order": "a batch does not begin behind the one before it",
+    "offset-order": "a batch that does not begin after the previous one",
     "offset-range": "offsets that belong to another segment",
     "offset-overflow": "an offset too far from the segment's base offset for its indexes",
-    "batch-epoch": "a batch's leader epoch falls, or is not that of the leader epoch file",
+    "batch-epoch": "a batch's leader epoch falls, or differs from the leader epoch file",
     "torn-tail": "the file ends inside a batch",
-    "zero-tail": "zeros behind the last batch",
-    "garbage-tail": "bytes behind the last batch that are no batch",
+    "zero-tail": "zeros after the last batch",
+    "garbage-tail": "bytes after the last batch that are not a batch",
     "missing-offsets": "offsets between two segments that compaction does not explain",
     # the indexes of a segment
+    "index-too-large": "an index of any kind with more entries than inspection reads",
     "index-missing": "no .index beside the .log",
     "index-size": "an .index that ends inside an entry",
-    "index-zeros": "zeros behind the entries of a segment that is finished or was closed",
+    "index-zeros": "zeros after the entries of an .index of a rolled or closed segment",
     "index-order": "entries of an .index that do not ascend",
-    "index-entry": "an entry of an .index that leads to no batch, or to another",
-    "index-beyond-end": "an entry of an .index behind the end of the log",
+    "index-entry": "an entry of an .index that points to no batch, or to the wrong one",
+    "index-beyond-end": "an entry of an .index past the end of the log",
     "time-index-missing": "no .timeindex beside the .log",
     "time-index-size": "a .timeindex that ends inside an entry",
-    "time-index-zeros": "as index-zeros, for a .timeindex",
+    "time-index-zeros": "zeros after the entries of a .timeindex of a rolled or closed segment",
     "time-index-order": "entries of a .timeindex that do not ascend",
-    "time-index-entry": "an entry of a .timeindex that the batches do not bear out",
-    "time-index-beyond-end": "an entry of a .timeindex behind the end of the log",
+    "time-index-entry": "an entry of a .timeindex that contradicts the batches",
+    "time-index-beyond-end": "an entry of a .timeindex past the end of the log",
     "time-index-short": "a .timeindex that does not end with the segment's largest timestamp",
     "transaction-index-size": "a .txnindex that ends inside an entry",
-    "transaction-index-version": "an entry of a .txnindex in a version that is not known",
-    "transaction-index-entry": "an entry of a .txnindex that the markers do not bear out",
+    "transaction-index-version": "an entry of a .txnindex in an unknown version",
+    "transaction-index-entry": "an entry of a .txnindex that contradicts the transaction markers",
     "transaction-index-incomplete": "an aborted transaction that is in no .txnindex",
-    # what a partition's folder says besides
+    # the other files of a partition directory
     "snapshot-damaged": "a producer snapshot that a broker would not read",
-    "snapshot-contents": "a producer snapshot that speaks of offsets behind its own",
-    "snapshot-beyond-end": "a producer snapshot behind the end of the log",
+    "snapshot-contents": "a producer snapshot with an offset that is not below its own",
+    "snapshot-beyond-end": "a producer snapshot past the end of the log",
     "snapshot-missing": "no producer snapshot at the end of a log that was closed",
     "leader-epochs-damaged": "a leader-epoch-checkpoint that cannot be read",
     "leader-epochs-missing": "no leader-epoch-checkpoint or no entries, though batches have epochs",
-    "leader-epochs-mismatch": "a leader-epoch-checkpoint that batches or the log end contradict",
+    "leader-epochs-mismatch": "a leader-epoch-checkpoint that contradicts the batches or the log",
     "partition-metadata-damaged": "a partition.metadata that cannot be read",
     "partition-metadata-missing": "no partition.metadata, though other partitions have it",
     "topic-id": "a topic id shared by two topics, or two ids of one topic",
     "quorum-state-damaged": "a quorum-state that cannot be read",
-    "metadata-snapshot-missing": "a metadata log from above 0 on, without a snapshot up to there",
-    "leftover-deleted": "files that wait for their removal",
-    "leftover-cleaned": "files of a cleaning that was not finished",
+    "metadata-snapshot-missing": "a metadata log that starts above 0, but no snapshot up to there",
+    "leftover-deleted": "files that wait for deletion",
+    "leftover-cleaned": "files of an incomplete cleaning",
     "leftover-swap": "files of a cleaning that were about to replace others",
     "leftover-temporary": "a file that was being written",
     "orphan": "an index without its .log",
-    "file-name": "a name that ends as a segment's file but does not begin with 20 digits",
-    "unknown-file": "a file that no broker makes",
-    "unknown-folder": "a folder that no broker makes",
-    "no-segments": "a partition's folder without a .log",
+    "file-name": "a segment file's name that does not begin with 20 digits",
+    "unknown-file": "a file that no broker creates",
+    "unknown-folder": "a folder that no broker creates",
+    "no-segments": "a partition directory without a .log",
     # a log directory
-    "topic-name": "a folder named after a topic that could not be created",
+    "topic-name": "a directory named after a topic that could not be created",
     "duplicate-partition": "one partition in two log directories",
-    "directory-deleted": "a partition's folder that waits for its removal",
-    "directory-stray": "a partition's folder that belongs to no topic of the cluster",
-    "directory-future": "a partition's folder that is being copied from another log directory",
+    "directory-deleted": "a partition directory that waits for deletion",
+    "directory-stray": "a partition directory that belongs to no topic of the cluster",
+    "directory-future": "a partition directory that is being copied from another log directory",
     "checkpoint-damaged": "an offset checkpoint that cannot be read",
-    "checkpoint-missing": "no checkpoint of a kind that a clean stop always leaves",
-    "checkpoint-beyond-end": "a checkpointed offset behind the end of its log",
+    "checkpoint-missing": "no checkpoint of a kind that a clean shutdown always leaves",
+    "checkpoint-beyond-end": "a checkpointed offset past the end of its log",
     "checkpoint-stale": "a checkpointed offset older than the log",
-    "checkpoint-partition": "a checkpoint names partitions whose folders are not there",
-    "not-checkpointed": "a partition that no checkpoint names, though the stop was clean",
+    "checkpoint-partition": "a checkpoint names partitions that have no directory",
+    "not-checkpointed": "a partition that no checkpoint names, despite a clean shutdown",
     "meta-properties-damaged": "a meta.properties that cannot be read",
     "meta-properties-missing": "no meta.properties",
     "meta-properties-mismatch": "log directories of different brokers or clusters, or one twice",
     "clean-shutdown-damaged": "a .kafka_cleanshutdown that cannot be read",
-    "open-transaction": "a transaction that nobody will end",
-    "unreadable": "a file that the system does not let us read",
+    "open-transaction": "a transaction that is open for longer than its coordinator allows",
+    # the coordinators' topics
+    "group-record": "a record of __consumer_offsets that a broker cannot load",
+    "group-partition": "a group in another partition than its name's hash selects",
+    "hanging-transaction": "an open transaction that its coordinator does not know",
+    "transaction-record": "a record of __transaction_state that a broker cannot load",
+    "transaction-partition": "a transactional id in another partition than its hash selects",
+    "unreadable": "a file or folder that the operating system refuses to read",
+    "not-a-file": "a FIFO, socket, device or folder where a file should be; not opened",
+    "link-not-followed": "a link that leads out of the directory, nowhere, or in a circle",
 }  # fmt: skip
 """Kind → what it means. Scripts may rely on the names."""
 
@@ -99,13 +109,13 @@ class Finding:
     """One finding.
 
     Attributes:
-        kind: a short fixed name out of `KINDS`, for filters: ``crc``, ``torn-tail``, …
+        kind: a short fixed name from `KINDS`, for filters: ``crc``, ``torn-tail``, …
         severity: "error": data are lost or unreadable, or a broker would not start; "warning": a
-            broker would repair it or go on with less; "info": worth knowing, nothing wrong.
+            broker would repair it or continue with less; "info": worth knowing, nothing wrong.
         path: file or folder.
-        position: byte in the file; None when the whole file is meant.
+        position: byte in the file; None when the finding is about the whole file.
         offset: record offset nearby; None when unknown.
-        found, expected: in words.
+        found, expected: what is there and what should be, in words.
         broker: what a broker would do about it.
     """
 
@@ -125,7 +135,7 @@ class Finding:
         return f"{self.severity}: {self.path}{at}{near}: {self.kind}: {self.found}{wanted}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the finding as JSON takes it."""
+        """Return the finding as an object for JSON."""
         return asdict(self)
 
 
@@ -135,18 +145,21 @@ def worst(findings: Sequence[Finding]) -> Severity | None:
 
 
 _RECOVERY: Final = (
-    "Not noticed after a clean stop: consumers fail at this batch. After an unclean stop, recovery "
-    "cuts the log here if it lies at or behind the recovery point, and drops all later segments."
+    "After a clean shutdown, a broker starts without checking: consumers fail at this batch. After "
+    "an unclean one, recovery truncates the log here if this is at or after the recovery point, "
+    "and drops all later segments."
 )
 _UNSEEN: Final = (
-    "Recovery does not look inside batches, so it stays; consumers fail when they get to it."
+    "Recovery does not look inside batches and keeps this one; consumers fail when they reach it."
 )
 _OUTSIDE_CRC: Final = (
-    "Recovery keeps it, for the byte is not covered by the CRC; consumers stop at this batch."
+    "Recovery keeps the batch because the CRC does not cover its magic; consumers stop here."
 )
+_TOO_LARGE: Final = "Brokers and consumers read the batch if their memory is large enough."
+_CUT: Final = "Brokers and consumers read the messages before it, and are not told of this one."
 _LOST_WAY: Final = (
-    "At the end of the last segment: a broker that was stopped cleanly does not start "
-    "(CorruptRecordException); after an unclean stop recovery cuts the log here. "
+    "At the end of the last segment: after a clean shutdown, a broker does not start "
+    "(CorruptRecordException); after an unclean one, recovery truncates the log here. "
     "Elsewhere consumers fail here."
 )
 
@@ -159,16 +172,18 @@ _OF_PROBLEM: Final = {
     problems.CRC_MISMATCH: ("crc", _RECOVERY),
     problems.BAD_COMPRESSION: ("compression", _UNSEEN),
     problems.ZSTD_IN_OLD_FORMAT: ("codec", _UNSEEN),
+    problems.TOO_LARGE: ("batch-too-large", _TOO_LARGE),
+    problems.CUT_WRAPPER: ("record", _CUT),
 }
 
 
 def finding_of(problem: Problem, path: str, broker: str | None = None) -> Finding:
-    """Return what the record reader left out as a finding.
+    """Return the finding for bytes that the record reader left out.
 
     Args:
-        problem: of the reader.
-        path: of the `.log` file.
-        broker: what a broker would do; left out, what it does in general.
+        problem: the reader's problem.
+        path: the `.log` file.
+        broker: what a broker would do; None for what it does in general.
     """
     kind, in_general = _OF_PROBLEM.get(problem.code, ("record", _UNSEEN))
     words = problems.WORDS[problem.code]

@@ -1,9 +1,9 @@
 """Small HTML tables for notebooks: what a plain object shows without any widget.
 
 The text is escaped, the result depends on nothing but the arguments (two runs of a notebook give
-the same bytes), and colours come from the host's theme through CSS variables of Jupyter, with
-fallbacks that read well on light and dark pages. It does not sort, cut or page: callers pass the
-rows they want seen and say in ``note`` what was left out.
+the same bytes), and colors come from the host's theme through CSS variables of Jupyter, with
+fallbacks that read well on light and dark pages. Tables are not sorted, shortened or paged:
+callers pass the rows to show and say in ``note`` what they left out.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -43,15 +43,15 @@ def table_html(
 ) -> str:
     """Return one table as HTML for ``_repr_html_``.
 
-    Whole numbers get thousands separators, ``None`` is shown as a dash, and a column whose cells
-    are all numbers (or None) is set flush right. Text is escaped everywhere.
+    Integers get thousands separators, ``None`` is shown as a dash, and a column whose cells are
+    all numbers (or None) is aligned right. Text is escaped everywhere.
 
     Args:
         title: one line above the table; empty for none.
         columns: headings, in order.
-        rows: as many cells each as there are headings.
+        rows: one cell per heading each.
         note: one line below the table, for example how many rows were left out.
-        sentences: headings of columns that hold sentences, which may take more than one line.
+        sentences: headings of columns with sentences, which may take more than one line.
 
     Raises:
         ValueError: a row has another number of cells than there are columns.
@@ -59,7 +59,7 @@ def table_html(
     body = [list(row) for row in rows]
     for index, row in enumerate(body):
         if len(row) != len(columns):
-            raise ValueError(f"row {index} has {len(row)} cells, there are {len(columns)} columns")
+            raise ValueError(f"row {index} has {len(row)} cells, expected {len(columns)}")
     is_numeric = [_is_numeric([row[at] for row in body]) for at in range(len(columns))]
     head = "".join(
         f'<th scope="col"{_class_of(numeric)}>{escape(name)}</th>'

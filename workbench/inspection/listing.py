@@ -1,27 +1,34 @@
-"""What lies in one or more log directories, by names and sizes alone: no file of a log is opened.
+"""List one or more log directories by names and sizes alone: no file of a log is opened.
 
-A path may be a log directory (an entry of `log.dirs`), a single partition's folder, or a single
-file. Partition folders are listed when they are first asked for, so ten thousand of them open at
-once.
+A path may be a log directory (an entry of `log.dirs`), a single partition directory, or a single
+file. Partition directories are listed when they are first asked for, so ten thousand of them open
+at once.
 
 Kafka: LogManager.loadLog, LocalLog.parseTopicPartitionName (4.2)
 """
 
 import os
+import stat
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from workbench.errors import LogDirectoryError
+from workbench.file_system.mounts import files_at
+from workbench.file_system.source import kind_of_mode
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
+from workbench.files.meta_properties import MetaProperties
 from workbench.files.names import TopicPartition
-from workbench.inspection.entries import FileEntry, list_folder
+from workbench.inspection.entries import FileEntry, Unread, list_folder, without_unreadable
 from workbench.inspection.partition import Partition
-from workbench.record.remote import files_at
 
 IGNORED_FOLDERS: Final = frozenset({"remote-log-index-cache"})
-"""Folders in a log directory that are no partitions and that a broker passes over."""
+"""Folders in a log directory that are not partitions and that a broker skips."""
+
+_READ_FILES: Final = names.ROOT_FILES - {names.LOCK}
+_NAMED: Final = 5  # unknown files and folders that a message names
 
 StrPath = str | os.PathLike[str]
 MakePartition = Callable[..., Partition]
@@ -29,15 +36,16 @@ MakePartition = Callable[..., Partition]
 
 @dataclass(frozen=True)
 class Root:
-    """One log directory, or the folder of a partition or file that was opened by itself.
+    """One log directory, or the directory of a partition or file that was opened alone.
 
     Attributes:
         path: as it was given.
         files: its plain files.
-        partitions: its partition folders, sorted by topic and number.
-        unknown: plain files that no broker names so.
-        unknown_folders: folders whose names a broker refuses to start with.
-        is_log_directory: False when a partition or a file was opened by itself.
+        partitions: its partition directories, sorted by topic and number.
+        unknown: plain files with names that no broker uses.
+        unknown_folders: folders whose names keep a broker from starting.
+        unread: entries that are neither file nor folder, and links that are not followed.
+        is_log_directory: False when only a partition or a file was opened.
     """
 
     path: str
@@ -45,26 +53,57 @@ class Root:
     partitions: tuple[Partition, ...]
     unknown: tuple[FileEntry, ...] = ()
     unknown_folders: tuple[str, ...] = ()
+    unread: tuple[Unread, ...] = ()
     is_log_directory: bool = True
 
     def file(self, name: str) -> FileEntry | None:
         """Return a plain file of the directory by name."""
         return next((file for file in self.files if file.name == name), None)
 
+    def has_name(self, name: str) -> bool:
+        """Return whether anything has a name here, even if it is not read."""
+        others = (*self.unknown_folders, *(each.name for each in self.unread))
+        return self.file(name) is not None or name in others
+
+    @property
+    def nothing_here(self) -> str | None:
+        """Why there is nothing to check, if no file or folder has a name that Kafka uses."""
+        if self.is_log_directory:
+            if self.partitions or self.unread or len(self.files) > len(self.unknown):
+                return None
+            found = [*(file.name for file in self.unknown), *self.unknown_folders]
+        else:
+            (partition,) = self.partitions
+            found = [file.name for file in partition.unknown if not _is_root_file(file.name)]
+            if partition.only is None or not found:
+                return None
+        named = ", ".join(map(repr, found[:_NAMED])) + (", …" if len(found) > _NAMED else "")
+        return f"nothing here looks like Kafka's: {f'found {named}' if found else 'it is empty'}"
+
     def checkpoint(self, name: str) -> OffsetCheckpoint | None:
         """Return an offset checkpoint with its problems; None when there is no such file."""
         entry = self.file(name)
-        return OffsetCheckpoint.read(entry.path, strict=False) if entry else None
+        with suppress(FileNotFoundError):  # a broker deleted it since it was listed
+            return OffsetCheckpoint.read(entry.path, strict=False) if entry else None
+        return None
+
+    @property
+    def meta_properties(self) -> MetaProperties | None:
+        """`meta.properties` with its problems; None when there is no such file."""
+        entry = self.file(names.META_PROPERTIES)
+        with suppress(FileNotFoundError):
+            return MetaProperties.read(entry.path, strict=False) if entry else None
+        return None
 
 
 @dataclass(frozen=True)
 class Listing:
-    """All that was opened together.
+    """Everything that was opened together.
 
     Attributes:
         roots: in the order given.
-        partitions: by name, sorted by topic and number. Where two roots hold one name, the later is
-            named with its root's path.
+        partitions: by name, sorted by topic and number. If two roots hold one name, the later one
+            is under its path.
     """
 
     roots: tuple[Root, ...]
@@ -72,16 +111,16 @@ class Listing:
 
     @property
     def log_directories(self) -> tuple[str, ...]:
-        """Absolute paths of the log directories that were opened, or that what was opened is in.
+        """Absolute paths of the log directories that were opened, or that hold what was opened.
 
         Raises:
-            LogDirectoryError: a file was opened by itself.
+            LogDirectoryError: a single file was opened.
         """
         paths = []
         for root in self.roots:
             path = os.path.abspath(root.path)
             if not root.is_log_directory and root.partitions[0].only is not None:
-                raise LogDirectoryError(path, "a file; a broker starts with directories")
+                raise LogDirectoryError(path, "not a directory (found a file)")
             paths.append(path if root.is_log_directory else os.path.dirname(path))
         return tuple(dict.fromkeys(paths))
 
@@ -92,14 +131,21 @@ def _order(partition: Partition) -> tuple[str, int, str]:
 
 def _list_root(path: str, make: MakePartition) -> Root:
     """List a log directory."""
-    files, folders = list_folder(path)
+    files, folders, unread = without_unreadable(list_folder(path), _READ_FILES)
+    # A link with the name of a partition directory is a partition that cannot be read.
+    links = [
+        each.name
+        for each in unread
+        if each.kind == "link-not-followed" and names.parse_directory_name(each.name) is not None
+    ]
     start_entry = next((file for file in files if file.name == names.LOG_START_OFFSETS), None)
     starts: dict[TopicPartition, int] = {}
     if start_entry is not None:
-        starts = OffsetCheckpoint.read(start_entry.path, strict=False).offsets
+        with suppress(OSError):  # `verify` says so where it cannot be read
+            starts = OffsetCheckpoint.read(start_entry.path, strict=False).offsets
     partitions: list[Partition] = []
     unknown_folders: list[str] = []
-    for name in folders:
+    for name in (*folders, *links):
         parsed = names.parse_directory_name(name)
         if parsed is None:
             if name not in IGNORED_FOLDERS:
@@ -116,16 +162,24 @@ def _list_root(path: str, make: MakePartition) -> Root:
                 checkpoint_start=starts.get(TopicPartition(parsed.topic, parsed.partition)),
             )
         )
-    unknown = tuple(
-        file for file in files if file.name.removesuffix(names.TEMPORARY) not in names.ROOT_FILES
-    )
+    unknown = tuple(file for file in files if not _is_root_file(file.name))
     return Root(
-        path, tuple(files), tuple(sorted(partitions, key=_order)), unknown, tuple(unknown_folders)
+        path,
+        tuple(files),
+        tuple(sorted(partitions, key=_order)),
+        unknown,
+        tuple(unknown_folders),
+        tuple(each for each in unread if each.name not in links),
     )
+
+
+def _is_root_file(name: str) -> bool:
+    """Return whether a broker writes a plain file of this name into a log directory."""
+    return name.removesuffix(names.TEMPORARY) in names.ROOT_FILES
 
 
 def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
-    """List a partition's folder, or one file in it, opened by itself."""
+    """List a partition directory, or one file in it, that was opened alone."""
     name = os.path.basename(os.path.abspath(folder))
     parsed = names.parse_directory_name(name)
     partition = make(
@@ -141,7 +195,7 @@ def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
 
 
 def _holds_segments(path: str) -> bool:
-    """Return whether a folder is a partition's: it holds a file named like a segment's."""
+    """Return whether a folder is a partition directory: it has a file named like a segment's."""
     remote = files_at(path)
     if remote is not None:
         return any(_is_segment_file(entry.name) for entry in remote.entries(path))
@@ -157,7 +211,16 @@ def _is_segment_file(name: str) -> bool:
 def _kind_of(path: str) -> Literal["file", "folder", "nothing"]:
     remote = files_at(path)
     if remote is None:
-        return "file" if os.path.isfile(path) else "folder" if os.path.isdir(path) else "nothing"
+        try:
+            mode = os.stat(path).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return "nothing"
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            return "file" if stat.S_ISREG(mode) else "folder"
+        expected = "a folder or a regular file"
+        raise LogDirectoryError(
+            path, f"not opened (found {kind_of_mode(mode)}, expected {expected})"
+        )
     entry = remote.entry(path)
     return "nothing" if entry is None else "folder" if entry.is_folder else "file"
 
@@ -171,6 +234,21 @@ def _list_path(path: str, make: MakePartition) -> Root:
     return _alone(path, None, make) if _holds_segments(path) else _list_root(path, make)
 
 
+def require_logs(listing: Listing) -> None:
+    """Reject paths where nothing looks like Kafka's, because no check could fail there.
+
+    A directory that a broker has formatted is fine without a log: it holds `meta.properties`.
+
+    Raises:
+        LogDirectoryError: there is nothing to check.
+    """
+    for root in listing.roots:
+        if (reason := root.nothing_here) is not None:
+            partition = None if root.is_log_directory else root.partitions[0]
+            name = partition.only if partition else None
+            raise LogDirectoryError(os.path.join(root.path, name) if name else root.path, reason)
+
+
 def list_log_directories(
     paths: StrPath | Iterable[StrPath], make: MakePartition = Partition
 ) -> Listing:
@@ -178,11 +256,11 @@ def list_log_directories(
 
     Args:
         paths: at least one.
-        make: makes the partitions, with the arguments of `Partition`.
+        make: creates the partitions, with the arguments of `Partition`.
 
     Raises:
         LogDirectoryError: a path does not exist, or none was given.
-        OSError: a folder may not be listed.
+        OSError: a folder cannot be listed.
     """
     given: Sequence[StrPath] = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:

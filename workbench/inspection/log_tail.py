@@ -1,29 +1,33 @@
-"""Where a log ends, from a few batch headers and without compiled code.
+"""Find where a log ends, from a few batch headers and without compiled code.
 
 A compiled walk over headers is for many batches: loading it takes longer than walking over the tail
-of some hundred logs does. What looks odd here is left to that walk, so the answers are the same.
+of some hundred logs. Anything odd is left to that walk, so the answers are the same.
 
 Kafka: LogSegment.readNextOffset (4.2)
 """
 
 import struct
+from contextlib import suppress
 from typing import Final
 
-from workbench.files import offset_index
+from workbench.file_system.source import FileSource
+from workbench.files.indexes import offset_index
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.layout.batch_header import BATCH_HEADER, BATCH_HEADER_SIZE, LENGTH_END, MAGIC_AT
+from workbench.layout.batch_header import (
+    BATCH_HEADER_SIZE,
+    LAST_OFFSET_DELTA_AT,
+    LENGTH_END,
+    MAGIC_AT,
+)
 from workbench.layout.message_header import SMALLEST_ENTRY
-from workbench.layout.structure import place
-from workbench.record.source import FileSource
 
-_SMALL_LOG: Final = 1 << 16  # bytes: walked whole
+_SMALL_LOG: Final = 1 << 16  # bytes; smaller logs are walked from their start
 _WINDOW: Final = 1 << 16
-_MOST_BATCHES: Final = 3000  # above this the compiled walk is faster, with its loading
+_MOST_BATCHES: Final = 3000  # above this the compiled walk is faster, even with its loading
 
 _OFFSET_AND_SIZE: Final = struct.Struct(">qi")
 _DELTA: Final = struct.Struct(">i")
-_DELTA_AT: Final = place(BATCH_HEADER, "last_offset_delta")
 
 
 def log_end_offset(partition: Partition) -> int:
@@ -36,7 +40,7 @@ def log_end_offset(partition: Partition) -> int:
 
 
 def next_offset(segment: Segment) -> int:
-    """Return what `Segment.next_offset` does: the offset behind the last whole batch.
+    """Return what `Segment.next_offset` does: the offset after the last whole batch.
 
     Raises:
         OSError: the file cannot be read.
@@ -54,7 +58,9 @@ def _start(segment: Segment, size: int) -> tuple[int, int]:
     entry = segment.files.get("index")
     if entry is None or entry.size == 0 or size <= _SMALL_LOG:
         return 0, -1
-    last = offset_index.read_last(entry.path, segment.base_offset)
+    last = None
+    with suppress(OSError):  # it only saves time
+        last = offset_index.read_last(entry.path, segment.base_offset)
     if last is None or not 0 < last.position < size:
         return 0, -1
     return last.position, last.offset
@@ -84,7 +90,7 @@ def _last_offset(source: FileSource, position: int, lowest: int) -> int | None:
             return None
         last = offset
         if magic == 2:
-            last += _DELTA.unpack_from(window, at + _DELTA_AT)[0]
+            last += _DELTA.unpack_from(window, at + LAST_OFFSET_DELTA_AT)[0]
         if last < lowest:
             return None
         lowest = -1

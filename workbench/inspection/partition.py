@@ -1,30 +1,40 @@
-"""One partition's folder, read-only: its segments, its other files, and what they say together.
+"""Read one partition directory: its segments, its other files, and what follows from all of them.
 
-Listed when first asked for, then kept: open the log directory anew to see what a live broker did
-    since.
+Listed when first asked for, then kept: open the log directory again to see what a live broker did
+since.
 
 Kafka: org.apache.kafka.storage.internals.log.UnifiedLog, LogLoader (4.2)
 """
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from workbench.file_system.mounts import files_at
 from workbench.files import names
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.names import DirectoryKind, FileKind
 from workbench.files.partition_metadata import PartitionMetadata
 from workbench.files.producer_snapshot import ProducerSnapshot
 from workbench.files.text import format_uuid
-from workbench.inspection.entries import FileEntry, list_folder
+from workbench.inspection.entries import (
+    FileEntry,
+    FolderContents,
+    Unread,
+    list_folder,
+    without_unreadable,
+)
 from workbench.inspection.html import table_html
 from workbench.inspection.segment import Segment
 
 
 @dataclass(slots=True)
 class _Contents:
-    """A partition's folder, sorted by what its files are."""
+    """A partition directory, sorted by kinds of files."""
 
     files: tuple[FileEntry, ...]
     segments: tuple[Segment, ...]
@@ -34,10 +44,12 @@ class _Contents:
     orphans: tuple[FileEntry, ...]
     unknown: tuple[FileEntry, ...]
     folders: tuple[str, ...]
+    unread: tuple[Unread, ...] = ()
 
 
-def _sort_files(files: list[FileEntry], folders: list[str]) -> _Contents:
-    """Give every file its place; what has none is ``unknown``."""
+def _sort_files(contents: FolderContents) -> _Contents:
+    """Sort every file by its kind; the rest are ``unknown``."""
+    files, folders, unread = contents
     found: dict[int, dict[FileKind, FileEntry]] = {}
     snapshots: list[FileEntry] = []
     metadata: list[FileEntry] = []
@@ -62,7 +74,10 @@ def _sort_files(files: list[FileEntry], folders: list[str]) -> _Contents:
             found[offset][kind] = entry
         else:
             found[offset] = {kind: entry}
-    last = max((base for base, kinds in found.items() if "log" in kinds), default=-1)
+    logs = {base for base, kinds in found.items() if "log" in kinds}
+    unread_logs = _bases_of_logs(each.name for each in unread)
+    all_logs = logs | unread_logs
+    last = max(all_logs, default=-1)
     return _Contents(
         files=tuple(files),
         segments=tuple(
@@ -73,22 +88,48 @@ def _sort_files(files: list[FileEntry], folders: list[str]) -> _Contents:
         snapshots=tuple(snapshots),
         metadata_snapshots=tuple(metadata),
         leftovers=tuple(leftovers),
-        orphans=tuple(f for kinds in found.values() if "log" not in kinds for f in kinds.values()),
+        orphans=tuple(
+            entry
+            for base, kinds in found.items()
+            if base not in all_logs
+            for entry in kinds.values()
+        ),
         unknown=tuple(unknown),
         folders=tuple(folders),
+        unread=tuple(unread),
     )
 
 
+def _without_folders_named_as_files(contents: FolderContents, path: str) -> FolderContents:
+    """Return what is in a folder, with folders ``unread`` that have the name of a file."""
+    named = {
+        name
+        for name in contents.folders
+        if name in names.PARTITION_FILES or names.parse_file_name(name) is not None
+    }
+    if not named:
+        return contents
+    unread = [Unread(name, os.path.join(path, name), "not-a-file", "a folder") for name in named]
+    folders = [name for name in contents.folders if name not in named]
+    return contents._replace(folders=folders, unread=sorted([*contents.unread, *unread]))
+
+
+def _bases_of_logs(unread: Iterable[str]) -> set[int]:
+    """Return the base offsets in names of `.log` files in use."""
+    parsed = map(names.parse_file_name, unread)
+    return {name.offset for name in parsed if name and name.kind == "log" and not name.suffix}
+
+
 class Partition:
-    """A partition as its folder holds it.
+    """A partition, read from its directory.
 
     Attributes:
-        name: of the folder: ``orders-0``; deleted, stray and future ones carry their suffix.
+        name: the directory's name: ``orders-0``; deleted, stray and future ones have a suffix.
         topic, partition: parsed from the name.
-        path: of the folder.
-        root: the log directory it lies in; None when it was opened by itself.
+        path: the directory.
+        root: the log directory that holds it; None when the partition was opened alone.
         kind: "log" in use, or "delete", "stray", "future".
-        only: name of the one file to look at, when a single file was opened; else None.
+        only: name of the single file that was opened; None for a whole partition.
     """
 
     def __init__(
@@ -113,7 +154,7 @@ class Partition:
         self._checkpoint_start = checkpoint_start
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what was read: another process reads it anew."""
+        """Leave out what was read: another process reads it again."""
         state = dict(self.__dict__)
         for cached in ("_contents", "log_end_offset"):
             state.pop(cached, None)
@@ -122,20 +163,39 @@ class Partition:
     def __repr__(self) -> str:
         return f"<Partition {self.name} in {os.path.dirname(self.path) or '.'}>"
 
+    def listed_anew(self) -> "Partition":
+        """Return the same partition, to list its directory again."""
+        return copy(self)  # leaves out what was read, like a pickle
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All names in the directory when it was listed."""
+        unread = (each.name for each in self.unread)
+        return frozenset([*(file.name for file in self.files), *self.folders, *unread])
+
     @cached_property
     def _contents(self) -> _Contents:
-        try:
-            files, folders = list_folder(self.path)
-        except FileNotFoundError:  # a broker removed it since the directory was opened
-            files, folders = [], []
         if self.only is not None:
-            files, folders = [file for file in files if file.name == self.only], []
-            return self._single_file(files)
-        return _sort_files(files, folders)
+            return self._single_file(self.only)
+        try:
+            contents = list_folder(self.path, self.root)
+        except FileNotFoundError:  # a broker deleted it since the log directory was opened
+            return _sort_files(FolderContents([], [], []))
+        except OSError as error:
+            here = Unread.of_error("", self.path, error)
+            return _sort_files(FolderContents([], [], [here]))
+        contents = without_unreadable(contents, names.PARTITION_FILES)
+        return _sort_files(_without_folders_named_as_files(contents, self.path))
 
-    def _single_file(self, files: list[FileEntry]) -> _Contents:
-        """Sort one file, which need not be in use nor have a broker's name."""
-        contents = _sort_files(files, [])
+    def _single_file(self, only: str) -> _Contents:
+        """Sort one file, which may be out of use and have any name.
+
+        The caller named it, so a link is followed to any target.
+        """
+        path = os.path.join(self.path, only)
+        is_there = files_at(path) is not None or os.path.isfile(path)
+        files = [FileEntry(only, path)] if is_there else []
+        contents = _sort_files(FolderContents(files, [], []))
         stem = [file.name.removesuffix(names.TEMPORARY) for file in files]
         for suffix in (names.DELETED, names.CLEANED, names.SWAP, names.PART):
             stem = [name.removesuffix(suffix) for name in stem]
@@ -143,19 +203,20 @@ class Partition:
         if contents.segments or not logs:
             return contents
         segment = Segment(0, {"log": logs[0]}, is_active=True)
-        rows = segment.batches.rows
-        if len(rows) and rows["base_offset"][0] > 0:
-            segment.base_offset = int(rows["base_offset"][0])
+        with suppress(OSError):  # reading its records raises it again
+            rows = segment.batches.rows
+            if len(rows) and rows["base_offset"][0] > 0:
+                segment.base_offset = int(rows["base_offset"][0])
         return _Contents(contents.files, (segment,), (), (), (), (), (), ())
 
     @property
     def files(self) -> tuple[FileEntry, ...]:
-        """Every file of the folder, sorted by name."""
+        """Every file of the directory, sorted by name."""
         return self._contents.files
 
     @property
     def segments(self) -> tuple[Segment, ...]:
-        """The segments in use, ascending by base offset; leftovers are not among them."""
+        """The segments in use, ascending by base offset, without leftovers."""
         return self._contents.segments
 
     @property
@@ -170,7 +231,7 @@ class Partition:
 
     @property
     def leftovers(self) -> tuple[FileEntry, ...]:
-        """Files a broker was about to remove or to swap in: `.deleted`, `.cleaned`, `.swap`."""
+        """Files a broker was about to delete or to swap in: `.deleted`, `.cleaned`, `.swap`."""
         return self._contents.leftovers
 
     @property
@@ -180,13 +241,26 @@ class Partition:
 
     @property
     def unknown(self) -> tuple[FileEntry, ...]:
-        """Files that no broker names so."""
+        """Files with names that no broker uses."""
         return self._contents.unknown
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Names of folders inside; a broker makes none."""
+        """Names of folders inside; a broker creates none."""
         return self._contents.folders
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """What cannot be read: FIFOs, devices, links out of the directory, no rights.
+
+        An empty name means the directory itself: it cannot be listed, or is such a link.
+        """
+        return self._contents.unread
+
+    def has_name(self, name: str) -> bool:
+        """Return whether anything has a name in the directory, even if it is not read."""
+        others = (*self.folders, *(each.name for each in self.unread))
+        return self.file(name) is not None or name in others
 
     @property
     def size(self) -> int:
@@ -194,12 +268,12 @@ class Partition:
         return sum(segment.size for segment in self.segments)
 
     def file(self, name: str) -> FileEntry | None:
-        """Return a file of the folder by name."""
+        """Return a file of the directory by name."""
         return next((file for file in self.files if file.name == name), None)
 
     @property
     def log_start_offset(self) -> int:
-        """First offset a client may read: the checkpoint's where that is higher than the segments'.
+        """First offset a client can read: the checkpoint's if it is above the first segment's.
 
         Kafka: LogLoader.load
         """
@@ -208,24 +282,28 @@ class Partition:
 
     @cached_property
     def log_end_offset(self) -> int:
-        """The offset the next record would get, by the batches there are; 0 without segments."""
+        """The offset the next record would get, from the batches; 0 without segments."""
         return self.segments[-1].next_offset if self.segments else 0
 
     @property
     def leader_epochs(self) -> LeaderEpochs | None:
         """The leader epoch checkpoint with its problems; None when there is no such file."""
         entry = self.file(names.LEADER_EPOCHS)
-        return LeaderEpochs.read(entry.path, strict=False) if entry else None
+        with suppress(FileNotFoundError):  # a broker deleted it since it was listed
+            return LeaderEpochs.read(entry.path, strict=False) if entry else None
+        return None
 
     @property
     def metadata(self) -> PartitionMetadata | None:
         """`partition.metadata` with its problems; None when there is no such file."""
         entry = self.file(names.PARTITION_METADATA)
-        return PartitionMetadata.read(entry.path, strict=False) if entry else None
+        with suppress(FileNotFoundError):
+            return PartitionMetadata.read(entry.path, strict=False) if entry else None
+        return None
 
     @property
     def topic_id(self) -> str | None:
-        """The topic's id as Kafka writes it, 22 characters; None when it is not told."""
+        """The topic's id as Kafka writes it, 22 characters; None when it is not known."""
         metadata = self.metadata
         if metadata is None or metadata.topic_id is None:
             return None

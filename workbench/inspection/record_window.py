@@ -1,7 +1,7 @@
-"""Records of a segment by row number, decoding only the batches that hold them.
+"""Read records of a segment by row number, decoding only the batches that hold them.
 
-For tables that show a few hundred of millions of rows: a row number finds its batch by the running
-sum of record counts. Batches that cannot be read have no rows. Control batches do.
+For tables that show a few hundred of millions of rows: the running sum of record counts gives a
+row's batch. Batches that cannot be read have no rows. Control batches do.
 """
 
 from dataclasses import dataclass
@@ -36,8 +36,8 @@ class Record:
 class RecordWindow:
     """The records of ``segment``, numbered from 0.
 
-    Magic 0 and 1 wrappers do not tell their record count: they are decompressed once, when the
-    window is made. Not thread-safe.
+    Headers of magic 0 and 1 wrappers have no record count: the wrappers are decompressed once,
+    when the window is made. Not thread-safe.
     """
 
     def __init__(self, segment: Segment) -> None:
@@ -82,7 +82,7 @@ class RecordWindow:
         )
 
     def read(self, start: int, stop: int) -> list[Record]:
-        """Return records [start, stop), cut to what there is.
+        """Return records [start, stop), limited to those there are.
 
         A batch whose records turn out unreadable gives none, so the list may be shorter.
         """
@@ -95,7 +95,7 @@ class RecordWindow:
         records: list[Record] = []
         for chunk in self.segment.read(begin, end, pool=self._pool):
             columns = chunk.columns
-            # Columns without records are false, too.
+            # Columns without records are falsy, too.
             assert columns.keys is not None
             assert columns.values is not None
             assert columns.headers is not None

@@ -1,27 +1,29 @@
-"""One segment of a partition, read-only: the `.log` file and the indexes beside it.
+"""Read one segment of a partition: the `.log` file and the indexes beside it.
 
-Nothing is read until it is asked for, nothing is ever written, and bad bytes are reported by what
-is returned, not raised. A segment can be pickled; what was read is not taken along.
+Nothing is read until it is asked for, nothing is ever written, and bad bytes are reported in what
+is returned, not raised. A segment can be pickled, without what was read.
 
 Kafka: org.apache.kafka.storage.internals.log.LogSegment (4.2)
 """
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
-from workbench.files import offset_index
+from workbench.file_system.source import FileSource
+from workbench.files.indexes import offset_index
+from workbench.files.indexes.offset_index import OffsetIndex
+from workbench.files.indexes.time_index import TimeIndex
+from workbench.files.indexes.transaction_index import TransactionIndex
 from workbench.files.names import FileKind
-from workbench.files.offset_index import OffsetIndex
-from workbench.files.time_index import TimeIndex
-from workbench.files.transaction_index import TransactionIndex
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.html import table_html
-from workbench.record.batch_table import BatchTable, scan_batches
+from workbench.layout import problems
 from workbench.record.buffers import BufferPool
-from workbench.record.reader import ALL_COLUMNS, Chunk, RecordReader, Select
-from workbench.record.resync import batch_at
-from workbench.record.source import FileSource
+from workbench.record.reading.batch_table import BatchTable, scan_batches
+from workbench.record.reading.reader import ALL_COLUMNS, Chunk, Problem, RecordReader, Select
+from workbench.record.reading.resync import batch_at
 
 
 class Segment:
@@ -42,7 +44,7 @@ class Segment:
         self._table: tuple[tuple[int, int], BatchTable] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what was read: another process reads it anew."""
+        """Leave out what was read: another process reads it again."""
         return {**self.__dict__, "_table": None}
 
     def __repr__(self) -> str:
@@ -65,7 +67,7 @@ class Segment:
 
     @property
     def batches(self) -> BatchTable:
-        """The batch table. Walked once, and again when the file has changed since.
+        """The batch table, walked once, and again when the file has changed since.
 
         Raises:
             OSError: the file cannot be read.
@@ -78,28 +80,36 @@ class Segment:
 
     @property
     def offset_index(self) -> OffsetIndex | None:
-        """The sparse offset index with its problems; None when there is no such file."""
+        """The offset index with its problems; None when there is no such file."""
         entry = self.files.get("index")
-        return OffsetIndex.read(entry.path, self.base_offset, strict=False) if entry else None
+        with suppress(FileNotFoundError):  # a broker deleted it since it was listed
+            return OffsetIndex.read(entry.path, self.base_offset, strict=False) if entry else None
+        return None
 
     @property
     def time_index(self) -> TimeIndex | None:
         """The time index with its problems; None when there is no such file."""
         entry = self.files.get("timeindex")
-        return TimeIndex.read(entry.path, self.base_offset, strict=False) if entry else None
+        with suppress(FileNotFoundError):  # a broker deleted it since it was listed
+            return TimeIndex.read(entry.path, self.base_offset, strict=False) if entry else None
+        return None
 
     @property
     def transaction_index(self) -> TransactionIndex | None:
-        """The index of aborted transactions with its problems; None when there is no such file."""
+        """The transaction index with its problems; None when there is no such file."""
         entry = self.files.get("txnindex")
-        return TransactionIndex.read(entry.path, self.base_offset, strict=False) if entry else None
+        with suppress(FileNotFoundError):  # a broker deleted it since it was listed
+            return (
+                TransactionIndex.read(entry.path, self.base_offset, strict=False) if entry else None
+            )
+        return None
 
     @property
     def next_offset(self) -> int:
-        """The offset behind the segment's last whole batch; the base offset when there is none.
+        """The offset after the segment's last whole batch; the base offset when there is none.
 
-        Walks from the last index entry that leads to a batch; from the start when none does. (A
-        broker believes the index: one that points behind the data makes it lose the tail.)
+        Walks from the last index entry that points to a batch; from the start when none does. (A
+        broker trusts the index: an entry past the end of the data makes it lose the tail.)
 
         Kafka: LogSegment.readNextOffset (4.2)
         """
@@ -111,12 +121,14 @@ class Segment:
         return int(table.rows["last_offset"][-1]) + 1 if len(table) else self.base_offset
 
     def _position_near_end(self, source: FileSource) -> int:
-        """Return where a batch of this segment starts, as near to the end as is cheap."""
+        """Return where a batch of this segment starts, as near to the end as is cheap to find."""
         entry = self.files.get("index")
         size = source.size
         if entry is None or entry.size == 0 or size <= _SMALL_LOG:
             return 0
-        last = offset_index.read_last(entry.path, self.base_offset)
+        last = None
+        with suppress(OSError):  # it only saves time
+            last = offset_index.read_last(entry.path, self.base_offset)
         if last is None or not 0 < last.position < size:
             return 0
         table = scan_batches(source, last.position)
@@ -125,22 +137,25 @@ class Segment:
         return last.position if sound and table.stop.code <= 1 else 0
 
     def position_of(self, offset: int) -> int:
-        """Return where to start reading for ``offset``: not behind the first batch that reaches it.
+        """Return where to start reading for ``offset``: not after the first batch that reaches it.
 
-        The index tells, and is believed only where a batch with a right CRC stands that begins at
-        or before ``offset``; else the answer is 0.
+        The position is from the index, but only if the entry points to a batch with a valid CRC
+        that begins at or before ``offset``; otherwise it is 0.
 
         Kafka: OffsetIndex.lookup
         """
-        index = self.offset_index
+        index = None
+        with suppress(OSError):
+            index = self.offset_index
         position = index.lookup(offset).position if index is not None else 0
         if position == 0:
             return 0
-        with FileSource(self.path) as source:
+        row = None
+        with suppress(OSError), FileSource(self.path) as source:  # reading it raises it again
             row = batch_at(source, position)
         if row is None:
             return 0
-        # A wrapper of magic 0 or 1 does not tell its base offset; its last one is a stricter bound.
+        # A wrapper of magic 0 or 1 has no base offset; its last offset is a stricter bound.
         first = row["last_offset"] if row["magic"] < 2 else row["base_offset"]
         return position if first <= offset else 0
 
@@ -158,7 +173,7 @@ class Segment:
 
         Args:
             start, stop: byte positions where batches start; default the whole file.
-            options, check_crc, select, pool: as in `record.reader.RecordReader`.
+            options, check_crc, select, pool: as in `record.reading.reader.RecordReader`.
 
         Raises:
             OSError: the file cannot be read.
@@ -174,6 +189,15 @@ class Segment:
                 pool=pool,
                 base_offset=self.base_offset,
             )
+
+    def read_bytes(self, position: int, size: int) -> bytes:
+        """Return the ``size`` bytes of the `.log` file from ``position``, fewer at its end.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        with FileSource(self.path) as source:
+            return source.read(position, size).tobytes()
 
     @property
     def largest_timestamp(self) -> int | None:
@@ -192,5 +216,24 @@ class Segment:
         return table_html(title, [name.replace("_", " ") for name in names], cells, note)
 
 
-_SMALL_LOG = 1 << 16  # bytes: a log below is walked whole sooner than its index is asked
+def is_preallocated(
+    problem: Problem, source: FileSource, segment: Segment, stop: int | None = None
+) -> bool:
+    """Return whether bytes without a batch are only what a broker writes next (preallocate=true).
+
+    `inspection.verify.verify` reports them, like an incomplete last batch.
+
+    Args:
+        problem: the record reader's problem.
+        source: the segment's `.log` file.
+        segment: the segment that was read.
+        stop: byte position where reading stopped; None for the end of the file.
+    """
+    end = problem.position + problem.size
+    size = source.size if stop is None else stop
+    is_tail = problem.code == problems.BAD_SIZE and end >= size and segment.is_active
+    return is_tail and source.is_zero(problem.position, end)
+
+
+_SMALL_LOG = 1 << 16  # bytes; walking a smaller log takes less time than reading its index
 _SHOWN = 20  # rows of a table in a notebook

@@ -1,9 +1,9 @@
-"""Configurations that lie in a log directory: those that `__cluster_metadata` tells.
+"""Read configurations, topics and features of a cluster from `__cluster_metadata`.
 
 A KRaft broker keeps a copy of the cluster's metadata log, by default in its first log directory,
-with what was configured for topics and brokers. What `server.properties` says is nowhere.
+with the dynamic configurations of topics and brokers. It does not have `server.properties`.
 
-Kafka: ConfigurationsImage, TopicsImage (4.2)
+Kafka: ConfigurationsImage, TopicsImage, FeaturesImage (4.2)
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,11 +14,11 @@ from workbench.decoders.cluster_metadata import decode_value
 from workbench.files import names
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.record.reader import KEYS, VALUES
+from workbench.record.reading.reader import KEYS, VALUES
 
 METADATA_LOG: Final = "__cluster_metadata-0"
 EVERY_BROKER: Final = ""
-"""The name under which a configuration of all brokers is kept."""
+"""The name for a configuration of all brokers."""
 
 _TOPIC, _BROKER = 2, 4  # resource types
 
@@ -30,8 +30,8 @@ class StoredConfigs:
     """What was configured in a cluster, by Kafka's names.
 
     Attributes:
-        topics: topic → its own configuration; also topics that set nothing.
-        brokers: id of a broker, or `EVERY_BROKER` → what was set while it ran.
+        topics: topic → its own configuration, empty for topics without one.
+        brokers: id of a broker, or `EVERY_BROKER` → its dynamic configuration.
     """
 
     topics: Configs = field(default_factory=dict)
@@ -43,10 +43,36 @@ class StoredConfigs:
         return {**self.brokers.get(EVERY_BROKER, {}), **own}
 
 
-def read_stored_configs(partition: Partition) -> StoredConfigs:
-    """Read a metadata log: its newest snapshot, and the records behind that.
+@dataclass(slots=True)
+class StoredCluster:
+    """What a metadata log says about a cluster.
 
-    All records count, also those that the quorum may not have agreed on yet.
+    Attributes:
+        configs: the configurations of topics and brokers.
+        topic_ids: name of each topic that exists → its id.
+        partition_counts: name of each topic that exists → how many partitions it has.
+        features: name → finalized level, such as ``metadata.version``.
+    """
+
+    configs: StoredConfigs = field(default_factory=StoredConfigs)
+    topic_ids: dict[str, str] = field(default_factory=dict)
+    partition_counts: dict[str, int] = field(default_factory=dict)
+    features: dict[str, int] = field(default_factory=dict)
+
+
+def read_stored_configs(partition: Partition) -> StoredConfigs:
+    """Return the configurations in a metadata log, as `read_stored_cluster` reads it.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    return read_stored_cluster(partition).configs
+
+
+def read_stored_cluster(partition: Partition) -> StoredCluster:
+    """Read a metadata log: its newest snapshot, and the records after it.
+
+    All records are used, even those that the quorum has perhaps not committed yet.
 
     Raises:
         OSError: a file cannot be read.
@@ -61,29 +87,31 @@ def read_stored_configs(partition: Partition) -> StoredConfigs:
         image.take(_values(Segment(0, {"log": entry}, is_active=False), 0))
     for segment in partition.segments:
         image.take(_values(segment, start))
-    return image.configs
+    return image.cluster
 
 
 def _values(segment: Segment, start: int) -> Iterator[Any]:
-    """Yield the decoded data records from an offset on."""
+    """Yield the decoded data records at or after an offset."""
     for chunk in segment.read(options=KEYS | VALUES, select=lambda rows: ~rows["is_control"]):
         columns = chunk.columns
         assert columns.values is not None
         for index, offset in enumerate(columns.offsets.tolist()):
-            if offset >= start:
-                yield decode_value(None, columns.values.item(index))
+            value = columns.values.item(index)
+            if offset >= start and value is not None:  # a null value says nothing
+                yield decode_value(None, value)
 
 
 class _Image:
-    """The state that records lead to."""
+    """The state that results from the records."""
 
     def __init__(self) -> None:
-        self.configs = StoredConfigs()
+        self.cluster = StoredCluster()
+        self.configs = self.cluster.configs
         self._names: dict[str, str] = {}  # id of a topic → its name
         self._open: list[tuple[str, Mapping[str, Any]]] | None = None  # of a transaction
 
     def take(self, values: Iterable[Any]) -> None:
-        """Take records in; those of a transaction when it ends."""
+        """Apply records; those of a transaction when it ends."""
         for value in values:
             kind, data = str(value.get("type", "")), value.get("data", {})
             if kind == "BeginTransactionRecord":
@@ -103,8 +131,19 @@ class _Image:
         if kind == "TopicRecord":
             self._names[data["topicId"]] = data["name"]
             self.configs.topics[data["name"]] = {}
+            self.cluster.topic_ids[data["name"]] = data["topicId"]
+        elif kind == "PartitionRecord":
+            name = self._names.get(data["topicId"])
+            counts = self.cluster.partition_counts
+            if name is not None:
+                counts[name] = max(counts.get(name, 0), data["partitionId"] + 1)
+        elif kind == "FeatureLevelRecord":
+            self.cluster.features[data["name"]] = data["featureLevel"]
         elif kind == "RemoveTopicRecord":
-            self.configs.topics.pop(self._names.pop(data["topicId"], ""), None)
+            name = self._names.pop(data["topicId"], "")
+            self.configs.topics.pop(name, None)
+            self.cluster.topic_ids.pop(name, None)
+            self.cluster.partition_counts.pop(name, None)
         elif kind == "ConfigRecord" and data["resourceType"] in {_TOPIC, _BROKER}:
             is_topic = data["resourceType"] == _TOPIC
             kept = self.configs.topics if is_topic else self.configs.brokers

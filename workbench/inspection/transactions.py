@@ -1,13 +1,14 @@
-"""Which transactional batches are committed, aborted or still open, told by the markers in the log.
+"""Derive from transaction markers which transactional batches are committed, aborted or open.
 
 The log is the truth: a batch of a producer belongs to the transaction that the producer's next
 marker ends. The transaction index says the same in fewer bytes, and may be missing or wrong, so it
-is checked against this and not used for it.
+is checked against the markers and not used.
 
 Kafka: ProducerStateManager, Fetcher.consumedAbortedTransactions, ControlRecordType (4.2)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -16,7 +17,8 @@ import numpy.typing as npt
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.layout import problems
-from workbench.record.reader import KEYS
+from workbench.layout.batch_row import BATCH_ROW
+from workbench.record.reading.reader import KEYS, Chunk
 
 Rows = npt.NDArray[Any]
 
@@ -45,11 +47,12 @@ class Markers(NamedTuple):
 
 
 class Transactions(NamedTuple):
-    """What a partition's transactions come to.
+    """The outcome of a partition's transactions.
 
     Attributes:
         markers: every commit and abort.
-        last_stable_offset: first offset of the oldest open transaction, else the log end offset.
+        last_stable_offset: first offset of the oldest open transaction; without one the log end
+            offset.
     """
 
     markers: Markers
@@ -60,10 +63,10 @@ class Transactions(NamedTuple):
         return _fates(rows, self.markers)
 
     def within(self, low: int, high: int) -> "Transactions":
-        """Return what decides batches at offsets [low, high): fewer markers to send elsewhere."""
+        """Return only the markers that decide batches at offsets [low, high)."""
         offsets, producers, _ = self.markers
         behind = np.flatnonzero(offsets >= high)
-        # Of each producer the first marker behind the range ends what began in it.
+        # Each producer's first marker after the range ends a transaction that began in it.
         firsts = behind[np.unique(producers[behind], return_index=True)[1]]
         inside = np.flatnonzero((offsets >= low) & (offsets < high))
         kept = np.concatenate([inside, np.sort(firsts)])
@@ -78,14 +81,14 @@ def is_marker(rows: Rows) -> npt.NDArray[np.bool_]:
 
 def _segment_markers(segment: Segment) -> tuple[list[int], list[int], list[bool]]:
     """Decode the markers of one segment: offsets, producer ids, whether aborts."""
-    rows = segment.batches.rows
+    rows = _rows(segment)
     at = np.flatnonzero(is_marker(rows))
     found: tuple[list[int], list[int], list[bool]] = ([], [], [])
     if not len(at):
         return found
     start = int(rows[at[0]]["position"])
     stop = int(rows[at[-1]]["position"] + rows[at[-1]]["size"])
-    for chunk in segment.read(start, stop, options=KEYS, select=is_marker):
+    for chunk in _chunks(segment, start, stop):
         keys = chunk.columns.keys
         assert keys is not None
         for record in range(len(chunk.columns)):
@@ -96,6 +99,19 @@ def _segment_markers(segment: Segment) -> tuple[list[int], list[int], list[bool]
                 found[1].append(int(chunk.rows[chunk.columns.batch[record]]["producer_id"]))
                 found[2].append(kind == _ABORT)
     return found
+
+
+def _rows(segment: Segment) -> Rows:
+    """Return the batches of a segment; none if it cannot be read: reading records raises then."""
+    try:
+        return segment.batches.rows
+    except OSError:
+        return np.zeros(0, BATCH_ROW)
+
+
+def _chunks(segment: Segment, start: int, stop: int) -> Iterator[Chunk]:
+    with suppress(OSError):
+        yield from segment.read(start, stop, options=KEYS, select=is_marker)
 
 
 def _fates(rows: Rows, markers: Markers) -> npt.NDArray[np.int8]:
@@ -120,9 +136,15 @@ def _fates(rows: Rows, markers: Markers) -> npt.NDArray[np.int8]:
 def read_transactions(partition: Partition) -> Transactions:
     """Read the markers of a partition and work out its last stable offset.
 
-    Walks the batch headers of every segment and decodes the control batches.
+    Walks the batch headers of every segment and decodes the control batches. A segment that cannot
+    be read is treated as empty.
     """
-    return transactions_of(partition.segments, partition.log_end_offset)
+    segments = partition.segments
+    try:
+        end = partition.log_end_offset
+    except OSError:
+        end = segments[-1].base_offset + 1  # at least: reading up to there raises the error
+    return transactions_of(segments, end)
 
 
 def transactions_of(segments: Sequence[Segment], log_end_offset: int) -> Transactions:
@@ -140,7 +162,7 @@ def transactions_of(segments: Sequence[Segment], log_end_offset: int) -> Transac
     )
     stable = log_end_offset
     for segment in segments:
-        rows = segment.batches.rows
+        rows = _rows(segment)
         opened = rows["base_offset"][_fates(rows, markers) == OPEN]
         if len(opened):
             stable = min(stable, int(opened.min()))
@@ -148,12 +170,56 @@ def transactions_of(segments: Sequence[Segment], log_end_offset: int) -> Transac
     return Transactions(markers, stable)
 
 
-class AbortedTransaction(NamedTuple):
-    """A transaction that was rolled back.
+class OpenTransaction(NamedTuple):
+    """A transaction that no marker has ended yet.
 
     Attributes:
-        first_offset: of its first batch that is still in the log.
-        last_offset: of its marker.
+        producer_id, producer_epoch: its newest batch's.
+        first_offset: base offset of the first of its batches still in the log.
+        last_offset: its last record's offset.
+        first_timestamp, last_timestamp: largest in its first and in its last batch, ms; -1: none.
+        path, position: `.log` file and byte where its first batch is.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    first_offset: int
+    last_offset: int
+    first_timestamp: int
+    last_timestamp: int
+    path: str
+    position: int
+
+
+def open_transactions(
+    segments: Sequence[Segment], transactions: Transactions
+) -> list[OpenTransaction]:
+    """Return the open transactions that have batches in the log, ascending by first offset."""
+    found: dict[int, OpenTransaction] = {}
+    for segment in segments:
+        rows = _rows(segment)
+        for row in rows[transactions.fates(rows) == OPEN]:
+            producer, time = int(row["producer_id"]), int(row["max_timestamp"])
+            epoch, last = int(row["producer_epoch"]), int(row["last_offset"])
+            known = found.get(producer)
+            if known is None:
+                position, first = int(row["position"]), int(row["base_offset"])
+                found[producer] = OpenTransaction(
+                    producer, epoch, first, last, time, time, segment.path, position
+                )
+            else:
+                found[producer] = known._replace(
+                    producer_epoch=epoch, last_offset=last, last_timestamp=time
+                )
+    return sorted(found.values(), key=lambda each: each.first_offset)
+
+
+class AbortedTransaction(NamedTuple):
+    """An aborted transaction.
+
+    Attributes:
+        first_offset: base offset of the first of its batches still in the log.
+        last_offset: its marker's offset.
     """
 
     producer_id: int
@@ -168,7 +234,7 @@ def aborted_transactions(
     first: dict[tuple[int, int], int] = {}
     markers = transactions.markers
     for segment in segments:
-        rows = segment.batches.rows
+        rows = _rows(segment)
         for row in rows[transactions.fates(rows) == ABORTED]:
             producer, offset = int(row["producer_id"]), int(row["base_offset"])
             later = (markers.producer_ids == producer) & (markers.offsets >= offset)

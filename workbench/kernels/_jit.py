@@ -1,49 +1,39 @@
-"""How kernels are compiled, and where the machine code is kept.
+"""How kernels are compiled, and where the machine code is stored.
 
 numba keys its cache on the file of one function and does not see edits in the files of the
 functions it calls. So the cache folder carries a hash of this whole folder: an edit anywhere gives
 a new one.
 
-`NUMBA_CACHE_DIR` is honoured as the parent folder.
+`NUMBA_CACHE_DIR` sets the parent folder. A folder that others can write to is not used:
+see `cache_folder`.
 """
 
 import hashlib
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numba
 
-
-def _user_cache() -> Path:
-    """Return the folder where this user's programs keep what can be made again."""
-    if configured := os.environ.get("NUMBA_CACHE_DIR"):
-        return Path(configured)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home()))
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+from workbench.kernels.cache_folder import safe_folder, user_cache
 
 
 def _folder_hash() -> str:
     """Return a hash of every source file that a kernel may inline: this folder and the layouts."""
     here = Path(__file__).parent
     digest = hashlib.sha256()
-    for source in sorted([*here.glob("*.py"), *(here.parent / "layout").glob("*.py")]):
+    for source in sorted([*here.rglob("*.py"), *(here.parent / "layout").glob("*.py")]):
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
 
 
-CACHE_FOLDER = _user_cache() / "kafka-log-workbench" / f"kernels-{_folder_hash()}"
+CACHE_FOLDER = safe_folder(user_cache(), f"kafka-log-workbench/kernels-{_folder_hash()}")
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` on its first call, without the GIL, and keep the machine code on disk.
 
-    Division by zero and overflow behave as in numpy; array bounds are the kernel's own duty.
+    Division by zero and overflow behave as in numpy; the kernel must check array bounds.
     """
     return _compiled(function, inline="never")
 
@@ -51,7 +41,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` into each kernel that calls it, where a call costs more than its work.
 
-    "Never" leaves the choice to the compiler behind numba, which calls what has a few branches.
+    "Never" leaves the choice to numba's compiler, which calls functions with a few branches.
     """
     return _compiled(function, inline="always")
 

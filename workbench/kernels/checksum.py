@@ -29,7 +29,7 @@ from workbench.kernels.tables import (
 )
 
 _ALL_ONES = 0xFFFFFFFF
-_READ_AHEAD = 6144  # bytes; less leaves the memory idle, more pushes out what is still needed
+_READ_AHEAD = 6144  # bytes; less leaves the memory idle, more evicts lines that are still needed
 
 
 def _slicing(table: npt.NDArray[np.int64]) -> Any:
@@ -61,7 +61,7 @@ _crc32c_portable = kernel(_slicing(CRC32C_TABLE))
 
 @kernel
 def _over_zeros(table: npt.NDArray[np.int64], crc: int) -> int:
-    """Move a CRC over the run of zero bytes that ``table`` stands for."""
+    """Move a CRC over the run of zero bytes of ``table``."""
     return (  # type: ignore[no-any-return]
         table[0, crc & 0xFF]
         ^ table[1, (crc >> 8) & 0xFF]

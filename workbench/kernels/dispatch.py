@@ -1,8 +1,8 @@
-"""The kernels that the rest of the product calls: compiled where numba is, else the plain twins.
+"""The kernels that the rest of the product calls: compiled with numba, or the plain twins.
 
-Call them as attributes, ``dispatch.scan_file(…)``: numba is imported when the first is asked for,
-so what never reads a batch does not wait for it. `KAFKA_WORKBENCH_KERNELS=plain` asks for the
-twins; `COMPILED` tells which are in use.
+Call them as attributes, ``dispatch.scan_file(…)``: the first access imports numba, so programs that
+never read a batch do not wait for it. `KAFKA_WORKBENCH_KERNELS=plain` selects the twins; `COMPILED`
+says which are in use.
 """
 
 import importlib
@@ -20,41 +20,31 @@ COMPILED: Final = (
 HAS_PREAD: Final = os.name == "posix"
 
 _MODULES: Final = {
-    "are_verbatim": "verbatim",
-    "check_batches": "validate",
-    "check_crcs": "decode",
-    "check_message_crcs": "messages",
-    "check_records": "validate_records",
-    "choose_entries": "recover",
+    "are_verbatim": "writing.verbatim",
+    "check_batches": "writing.validate",
+    "check_crcs": "reading.decode",
+    "check_message_crcs": "reading.messages",
+    "check_records": "writing.validate_records",
+    "choose_entries": "reading.recover",
     "crc32": "checksum",
     "crc32c": "checksum",
-    "decide_batches": "retain",
-    "decode_messages": "messages",
-    "decode_records": "decode",
-    "decode_times": "decode",
-    "encode_records": "encode",
-    "find_keys": "key_table",
-    "first_invalid": "recover",
-    "locate_records": "locate",
-    "measure_records": "encode",
+    "decide_batches": "compaction.retain",
+    "decode_messages": "reading.messages",
+    "decode_records": "reading.decode",
+    "decode_times": "reading.decode",
+    "encode_records": "writing.encode",
+    "find_keys": "compaction.key_table",
+    "first_invalid": "reading.recover",
+    "locate_records": "compaction.locate",
+    "measure_records": "writing.encode",
     "murmur2_many": "murmur2",
-    "put_keys": "key_table",
-    "scan_file": "scan",
-    "scan_window": "scan",
-    "seal_batch": "retain",
-    "superseded_batches": "locate",
-    "survey_batches": "locate",
-    "write_batches": "retain",
-}
-_PLAIN_MODULES: Final = {
-    "encode": "plain_encode",
-    "key_table": "plain_compaction",
-    "locate": "plain_compaction",
-    "retain": "plain_retain",
-    "murmur2": "plain_murmur2",
-    "validate": "plain_write",
-    "validate_records": "plain_write",
-    "verbatim": "plain_encode",
+    "put_keys": "compaction.key_table",
+    "scan_file": "reading.scan",
+    "scan_window": "reading.scan",
+    "seal_batch": "compaction.retain",
+    "superseded_batches": "compaction.locate",
+    "survey_batches": "compaction.locate",
+    "write_batches": "compaction.retain",
 }
 
 
@@ -67,9 +57,8 @@ def __getattr__(name: str) -> Callable[..., Any]:
             RuntimeWarning,
             stacklevel=2,
         )
-    compiled = _MODULES[name]
-    chosen = compiled if COMPILED else _PLAIN_MODULES.get(compiled, "plain")
-    module = importlib.import_module(f"workbench.kernels.{chosen}")
+    room = "workbench.kernels" if COMPILED else "workbench.kernels.plain"
+    module = importlib.import_module(f"{room}.{_MODULES[name]}")
     function: Callable[..., Any] = getattr(module, name)
-    globals()[name] = function  # found without this function from now on
+    globals()[name] = function  # later accesses do not call this function
     return function

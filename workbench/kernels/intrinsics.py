@@ -1,6 +1,6 @@
 """Single machine operations for kernels: unaligned big-endian reads, stores, copy, CRC-32C steps.
 
-Addresses are int64. Nothing here checks a bound: the kernel that calls must have. Little-endian
+Addresses are int64. Nothing here checks a bound: the calling kernel must do so. Little-endian
 machines only; `dispatch` falls back to the plain twins elsewhere.
 """
 
@@ -50,8 +50,8 @@ read_i16 = _reader(_I16, big_endian=True, signed=True)
 read_i32 = _reader(_I32, big_endian=True, signed=True)
 read_u32 = _reader(_I32, big_endian=True, signed=False)
 read_i64 = _reader(_I64, big_endian=True, signed=True)
-read_word = _reader(_I64, big_endian=False, signed=True)  # 8 bytes as they lie
-read_half_word = _reader(_I32, big_endian=False, signed=True)  # 4 bytes as they lie
+read_word = _reader(_I64, big_endian=False, signed=True)  # 8 bytes in memory order
+read_half_word = _reader(_I32, big_endian=False, signed=True)  # 4 bytes in memory order
 
 
 def _writer(kind: Any, *, big_endian: bool) -> Any:
@@ -72,9 +72,9 @@ def _writer(kind: Any, *, big_endian: bool) -> Any:
 
 
 write_u8 = _writer(_I8, big_endian=False)
-write_i32 = _writer(_I32, big_endian=False)  # as they lie in memory
+write_i32 = _writer(_I32, big_endian=False)  # in memory order
 write_i64 = _writer(_I64, big_endian=False)
-put_i16 = _writer(_I16, big_endian=True)  # as they stand in files
+put_i16 = _writer(_I16, big_endian=True)  # in file order
 put_i32 = _writer(_I32, big_endian=True)
 put_i64 = _writer(_I64, big_endian=True)
 
@@ -116,7 +116,7 @@ def move(_typing_context: Any, _target: Any, _source: Any, _size: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def prefetch(_typing_context: Any, _address: Any) -> Any:
-    """Ask for the cache line at an address; harmless where nothing is mapped."""
+    """Prefetch the cache line at an address; harmless if nothing is mapped there."""
 
     def codegen(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(ir.VoidType(), [_BYTE_POINTER, _I32, _I32, _I32])
@@ -132,7 +132,7 @@ def _crc_instruction() -> str:
     """Return which CRC-32C instruction this CPU has: ``sse4.2``, ``aarch64`` or ``none``."""
     try:
         features = binding.get_host_cpu_features()
-    except RuntimeError:  # llvmlite cannot tell on some virtual CPUs
+    except RuntimeError:  # llvmlite cannot detect some virtual CPUs
         return "none"
     machine = platform.machine().lower()
     if machine in {"x86_64", "amd64"} and features.get("sse4.2"):

@@ -1,4 +1,4 @@
-"""The hash that Kafka's clients choose a partition by, compiled; the plain twin says the same."""
+"""The hash by which Kafka's clients choose a partition, compiled."""
 
 import numpy as np
 import numpy.typing as npt

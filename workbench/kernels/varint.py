@@ -11,7 +11,7 @@ from workbench.kernels.intrinsics import read_u8
 
 @kernel
 def _read_any_varint(at: int, end: int) -> tuple[int, int]:
-    """Return what `read_varint` does, however many bytes there are."""
+    """Return what `read_varint` does, for any number of bytes."""
     raw = 0
     shift = 0
     while at < end and shift <= 28:
@@ -27,7 +27,7 @@ def _read_any_varint(at: int, end: int) -> tuple[int, int]:
 
 @kernel
 def _read_any_varlong(at: int, end: int) -> tuple[int, int]:
-    """Return what `read_varlong` does, however many bytes there are."""
+    """Return what `read_varlong` does, for any number of bytes."""
     raw = np.uint64(0)
     shift = 0
     while at < end and shift <= 63:
@@ -43,10 +43,10 @@ def _read_any_varlong(at: int, end: int) -> tuple[int, int]:
 
 @inlined
 def read_short(at: int, end: int) -> tuple[int, int, bool]:
-    """Read a zigzag number of one byte or two, as nearly all of a record are.
+    """Read a zigzag number of one or two bytes, as nearly all numbers of a record are.
 
     Returns:
-        (value, address behind it, whether a builder writes it so); address 0: it is longer.
+        (value, address after it, whether a builder writes it so); address 0: it is longer.
     """
     if at < end:
         first = read_u8(at)
@@ -62,9 +62,9 @@ def read_short(at: int, end: int) -> tuple[int, int, bool]:
 
 @inlined
 def read_usual(at: int) -> tuple[int, int]:
-    """Return (value, address behind it) of a zigzag number of up to two bytes, as builders do it.
+    """Return (value, address after it) of a zigzag number of up to two bytes, as builders write it.
 
-    The address is 0 when it is another one. Two bytes must be there.
+    The address is 0 for any other number. Two bytes must be readable.
     """
     first = read_u8(at)
     if first < 0x80:
@@ -78,7 +78,7 @@ def read_usual(at: int) -> tuple[int, int]:
 
 @inlined
 def read_varint(at: int, end: int) -> tuple[int, int]:
-    """Return (value, address behind it) of a zigzag varint; address 0 when cut short or too long.
+    """Return (value, address after it) of a zigzag varint; address 0 if incomplete or too long.
 
     As the JVM's, the value wraps to 32 bits: bits of the fifth byte beyond them are dropped.
     """
@@ -90,7 +90,7 @@ def read_varint(at: int, end: int) -> tuple[int, int]:
 
 @inlined
 def read_varlong(at: int, end: int) -> tuple[int, int]:
-    """Return (value, address behind it) of a zigzag varlong, as `read_varint`; all 64 bits."""
+    """Return (value, address after it) of a zigzag varlong, as `read_varint`; all 64 bits."""
     value, behind, _ = read_short(at, end)
     if behind != 0:
         return value, behind

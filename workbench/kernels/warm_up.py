@@ -13,15 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.kernels import dispatch
-from workbench.kernels.checks import COLUMNS
-from workbench.kernels.outputs import no_outputs
+from workbench.kernels.codecs.inputs import Bounds, Library, Task
+from workbench.kernels.reading.outputs import no_outputs
+from workbench.kernels.writing.checks import COLUMNS
 from workbench.layout.batch_header import BATCH_HEADER_SIZE
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.compaction import BATCH_OUTCOME, FACTS, RECORD_PLACE
 
 
 def compile_kernels() -> None:
-    """Call each kernel once with empty arrays of the types that it is used with."""
+    """Call each kernel once with empty arrays of its usual types."""
     data = np.zeros(64, np.uint8)
     rows = np.zeros(1, BATCH_ROW)
     spans = np.zeros((1, 2), np.int64)
@@ -50,13 +51,14 @@ def compile_kernels() -> None:
     _compile_compaction(data, rows, spans)
     if dispatch.COMPILED:
         _compile_codecs(data, spans)
-        from workbench.kernels.packed import decode_packed
-        from workbench.kernels.packing import pack_batches
+        from workbench.kernels.codecs.packed import decode_packed
+        from workbench.kernels.codecs.packing import pack_batches
 
         source = np.frombuffer(bytes(8), np.uint8)
-        task = (0, 0, 0)
-        pack_batches(data, 0, 0, task, np.zeros(1, BATCH_OUTCOME), 0, 0, data, 0)
-        decode_packed(source, spans[:0], task, task, task, data, spans, rows, out)
+        library = Library()
+        pack_batches(data, 0, 0, library, np.zeros(1, BATCH_OUTCOME), 0, 0, data, 0)
+        task, bounds = Task(0, 0, 0), Bounds(0, 0, 0)
+        decode_packed(source, spans[:0], task, bounds, library, data, spans, rows, out)
 
 
 def _compile_compaction(
@@ -76,16 +78,16 @@ def _compile_compaction(
 
 
 def _compile_codecs(target: npt.NDArray[np.uint8], places: npt.NDArray[np.int64]) -> None:
-    from workbench.kernels.lz4 import decode_blocks
-    from workbench.kernels.unpack import unpack_bodies
+    from workbench.kernels.codecs.lz4 import decode_blocks
+    from workbench.kernels.codecs.unpack import unpack_bodies
 
-    source, nothing = np.frombuffer(bytes(8), np.uint8), (0, 0, 0)
+    source = np.frombuffer(bytes(8), np.uint8)
     decode_blocks(source, 0, 0, target, 0, 0, 0)
-    unpack_bodies(0, source, places[:0], 0, target, 0, nothing, nothing, places[:0])
+    unpack_bodies(0, source, places[:0], 0, target, 0, Bounds(0, 0, 0), Library(), places[:0])
 
 
 def main() -> None:
-    """Compile and say how long it took."""
+    """Compile and print how long it took."""
     if not dispatch.COMPILED:
         sys.stderr.write("kernels run in plain Python here: nothing to compile\n")
         return

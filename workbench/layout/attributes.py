@@ -1,4 +1,4 @@
-"""Bits of the attributes of batches and messages, and the ids and names they stand for.
+"""Bits of the attributes of batches and messages, and the ids and names in them.
 
 Bits 0-2 hold the codec, bit 3 the timestamp type; bits 4 to 6 exist in magic 2 only.
 
@@ -30,9 +30,9 @@ NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
 NO_SEQUENCE: Final = -1
 NO_PARTITION_LEADER_EPOCH: Final = -1
-UNKNOWN: Final = -1  # an offset or count that a header alone does not tell
+UNKNOWN: Final = -1  # an offset or count that the header does not have
 
 
 def codec_name(codec: int) -> str:
-    """Return Kafka's name of a codec id; an id without one as ``unknown (5)``."""
+    """Return Kafka's name for a codec id, or ``unknown (5)``."""
     return CODEC_NAMES[codec] if 0 <= codec < len(CODEC_NAMES) else f"unknown ({codec})"

@@ -1,9 +1,9 @@
-"""One row of a batch table: what a header-only scan knows of a batch.
+"""One row of a batch table: what a header-only scan knows about a batch.
 
 In memory only, in native byte order.
 
-`-1` means "none" or, for `base_offset` and `record_count` of compressed magic 0 and 1, "not told by
-the header". `problem` is a code of `layout.problems`.
+`-1` means "none" or, for `base_offset` and `record_count` of compressed magic 0 and 1, "not in the
+header". `problem` is a code from `layout.problems`.
 """
 
 from typing import Final
@@ -12,11 +12,11 @@ import numpy as np
 
 BATCH_ROW: Final = np.dtype(
     [
-        ("position", np.int64),          # byte place in the file
-        ("size", np.int64),              # bytes, with the 12 before the length's end
+        ("position", np.int64),          # byte in the file
+        ("size", np.int64),              # bytes, including the 12 up to the length's end
         ("base_offset", np.int64),
         ("last_offset", np.int64),
-        ("base_timestamp", np.int64),    # ms, as stored: the delete horizon when there is one
+        ("base_timestamp", np.int64),    # ms, as stored: the delete horizon if there is one
         ("max_timestamp", np.int64),     # ms
         ("delete_horizon", np.int64),    # ms
         ("producer_id", np.int64),

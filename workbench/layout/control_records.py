@@ -1,8 +1,9 @@
-"""Keys and values of control records: ends of transactions, notes of a KRaft quorum.
+"""Keys and values of control records: transaction markers, and records of a KRaft quorum.
 
-A control batch has attribute bit 5 and holds one record or more. Their keys are a `CONTROL_KEY`; a
-marker's value is an `END_TRANSACTION`. The other values are flexible messages (`record.control`).
-All fields are big-endian. Newer versions may append fields: what is longer is read as version 0.
+A control batch has attribute bit 5 and holds at least one record. Keys are a `CONTROL_KEY`; a
+transaction marker's value is an `END_TRANSACTION`, other values are flexible messages
+(`record.control`). All fields are big-endian. Newer versions may append fields: a longer one is
+read as version 0.
 
 Kafka: ControlRecordType, EndTransactionMarker (4.2)
 """
@@ -38,7 +39,7 @@ CONTROL_TYPE_NAMES: Final = {
     KRAFT_VOTERS: "kraft_voters",
 }
 
-CONTROL_VERSION: Final = 0  # of keys and markers; the only one there is
+CONTROL_VERSION: Final = 0  # version of keys and transaction markers; the only one
 
 assert CONTROL_KEY.itemsize == 4
 assert END_TRANSACTION.itemsize == 6

@@ -1,7 +1,7 @@
 """Entries of the three index files of a segment. All fields are big-endian.
 
 None of the files has a header or a checksum: they are runs of these entries. Relative offsets count
-from the segment's base offset, which stands in the file's name.
+from the segment's base offset, which is in the file's name.
 
 Kafka: OffsetIndex, TimeIndex, AbortedTxn of org.apache.kafka.storage.internals.log (4.0)
 """
@@ -12,23 +12,23 @@ import numpy as np
 
 OFFSET_ENTRY: Final = np.dtype([
     ("relative_offset", ">i4"),  # first offset of the batch up to Kafka 1.1, last offset since 2.0
-    ("position", ">i4"),         # of the batch in the .log file; 0 is never indexed
+    ("position", ">i4"),         # the batch's, in the .log file; 0 is never indexed
 ])  # fmt: skip
 
 TIME_ENTRY: Final = np.dtype([
-    ("timestamp", ">i8"),        # ms; the largest of the segment so far
-    ("relative_offset", ">i4"),  # of the batch (or record, before 3.8) with that timestamp
+    ("timestamp", ">i8"),        # ms; the segment's largest so far
+    ("relative_offset", ">i4"),  # the batch's (or record's, before 3.8) with that timestamp
 ])  # fmt: skip
 
 ABORTED_TRANSACTION: Final = np.dtype([
-    ("version", ">i2"),             # 0; a broker looks only at the first of the two bytes
+    ("version", ">i2"),             # 0; a broker reads only the first of the two bytes
     ("producer_id", ">i8"),
-    ("first_offset", ">i8"),        # of the transaction's first record
-    ("last_offset", ">i8"),         # of the ABORT marker
-    ("last_stable_offset", ">i8"),  # of the log once this transaction was decided
+    ("first_offset", ">i8"),        # the transaction's first record's
+    ("last_offset", ">i8"),         # the ABORT marker's
+    ("last_stable_offset", ">i8"),  # the log's once this transaction was decided
 ])  # fmt: skip
 
-ABORTED_TRANSACTION_VERSION: Final = 0  # the only one there is
+ABORTED_TRANSACTION_VERSION: Final = 0  # the only one
 
 assert OFFSET_ENTRY.itemsize == 8
 assert TIME_ENTRY.itemsize == 12

@@ -3,7 +3,7 @@
 The CRC is CRC-32 (zlib's) of everything after it, from the magic to the end of the message.
 After the header come `key size` (int32, negative: null), the key, `value size`, the value. With a
 codec in the attributes the message is a *wrapper*: its key is null and its value a compressed run
-of entries. The wrapper's offset is that of its last entry; inner offsets are absolute in magic 0
+of entries. The wrapper's offset is its last entry's; inner offsets are absolute in magic 0
 and relative to the first in magic 1.
 
 Kafka: org.apache.kafka.common.record.LegacyRecord, AbstractLegacyRecordBatch (4.2)
@@ -16,7 +16,7 @@ import numpy as np
 from workbench.layout.structure import place
 
 MESSAGE_V0: Final = np.dtype([
-    ("offset", ">i8"),     # of the message; of the last message in a wrapper
+    ("offset", ">i8"),     # the message's; in a wrapper the last inner message's
     ("size", ">i4"),       # bytes after this field
     ("crc", ">u4"),
     ("magic", ">i1"),
@@ -30,8 +30,11 @@ MESSAGE_V1: Final = np.dtype(
     ]
 )
 
+MESSAGE_SIZE_AT: Final = place(MESSAGE_V0, "size")
 MESSAGE_CRC_AT: Final = place(MESSAGE_V0, "crc")
 MESSAGE_CRC_FROM: Final = place(MESSAGE_V0, "magic")
+MESSAGE_ATTRIBUTES_AT: Final = place(MESSAGE_V0, "attributes")
+MESSAGE_TIMESTAMP_AT: Final = place(MESSAGE_V1, "timestamp")
 SMALLEST_MESSAGE: Final = (
     14  # crc, magic, attributes and two sizes: Kafka's "minimum record overhead"
 )

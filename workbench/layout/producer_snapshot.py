@@ -1,6 +1,6 @@
 """A producer snapshot: one header, then one entry for each producer id. All fields are big-endian.
 
-The CRC is CRC-32C of everything after it. Entries come in no order.
+The CRC is CRC-32C of everything after it. Entries have no order.
 
 Kafka: ProducerStateManager, ProducerSnapshot.json (4.0)
 """
@@ -14,21 +14,21 @@ from workbench.layout.structure import place
 SNAPSHOT_HEADER: Final = np.dtype([
     ("version", ">i2"),  # 1
     ("crc", ">u4"),
-    ("count", ">i4"),    # of entries
+    ("count", ">i4"),    # entries
 ])  # fmt: skip
 
 PRODUCER_ENTRY: Final = np.dtype([
     ("producer_id", ">i8"),
     ("producer_epoch", ">i2"),
     ("last_sequence", ">i4"),       # -1: no data batch since the last marker was written
-    ("last_offset", ">i8"),         # of the newest data batch; -1: none
+    ("last_offset", ">i8"),         # the newest data batch's; -1: none
     ("offset_delta", ">i4"),        # last_offset - first offset of that batch
-    ("timestamp", ">i8"),           # ms; of that batch, or of the newest marker
-    ("coordinator_epoch", ">i4"),   # of the newest marker; -1: none
+    ("timestamp", ">i8"),           # ms; that batch's, or the newest marker's
+    ("coordinator_epoch", ">i4"),   # the newest marker's; -1: none
     ("current_transaction_first_offset", ">i8"),  # -1: no open transaction
 ])  # fmt: skip
 
-SNAPSHOT_VERSION: Final = 1  # the only one there is
+SNAPSHOT_VERSION: Final = 1  # the only one
 CRC_FROM: Final = place(SNAPSHOT_HEADER, "count")  # the first byte that the CRC covers
 
 assert SNAPSHOT_HEADER.itemsize == 10

@@ -1,6 +1,6 @@
-"""Rows of the structured types of this folder, moved as the bytes they are.
+"""Copy rows of this folder's structured types as bytes.
 
-numpy copies between such arrays field by field: 0.3 us a batch row, where its bytes take 10 ns.
+numpy copies such arrays field by field: 0.3 us per batch row, where copying its bytes takes 10 ns.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,13 @@ def joined_rows(parts: Iterable[Rows], kind: npt.DTypeLike) -> Rows:
 
 
 def with_more_rows(rows: Rows, more: int) -> Rows:
-    """Return rows that begin with those given, contiguous; ``more`` that are zero follow."""
+    """Return the given rows, contiguous, followed by ``more`` rows of zeros."""
     grown = np.zeros(len(rows) + more, rows.dtype)
     grown.view(np.uint8)[: rows.nbytes] = rows.view(np.uint8)
     return grown
+
+
+def runs_of(keep: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return [first, end) of every run of true items."""
+    edges = np.flatnonzero(np.diff(keep, prepend=False, append=False))
+    return [(int(first), int(end)) for first, end in edges.reshape(-1, 2)]

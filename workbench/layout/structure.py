@@ -1,7 +1,7 @@
-"""Byte places and structs of the dtypes declared in this folder.
+"""Positions of fields in the dtypes declared in this folder, and structs of them.
 
-A packed big-endian numpy dtype is the one declaration of a layout. Many at once are read through
-the dtype; one at a time through `as_struct`, which costs half as much.
+A packed big-endian numpy dtype is the only declaration of a layout. The dtype reads many rows at
+once; `as_struct` reads one at a time, in half the time.
 """
 
 import struct
@@ -15,7 +15,7 @@ _CODES: Final = {
 
 
 def place(layout: np.dtype[Any], field: str) -> int:
-    """Return the byte place of ``field`` in ``layout``."""
+    """Return the byte where ``field`` begins in ``layout``."""
     assert layout.fields is not None
     return int(layout.fields[field][1])
 
@@ -26,5 +26,5 @@ def width(layout: np.dtype[Any], field: str) -> int:
 
 
 def as_struct(layout: np.dtype[Any]) -> struct.Struct:
-    """Return the big-endian struct with the same fields, to read or write one at a time."""
+    """Return the big-endian struct with the same fields, to read or write one row at a time."""
     return struct.Struct(">" + "".join(_CODES[layout[name].str[1:]] for name in layout.names or ()))

@@ -1,1 +1,1 @@
-"""From columns to other people's tables: Arrow, pandas, Polars, DuckDB, Parquet and Spark."""
+"""From columns to tables of other libraries: Arrow, pandas, Polars, DuckDB, Parquet and Spark."""

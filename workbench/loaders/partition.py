@@ -1,7 +1,7 @@
-"""A partition that can also tell what a broker will compact and delete in it, and why.
+"""A partition that also explains what a broker will compact and delete in it, and why.
 
 The log is loaded as a starting broker loads it, with every change kept in memory: nothing is
-written. All that is there counts as replicated.
+written. Every record is taken as replicated.
 """
 
 import os
@@ -11,24 +11,23 @@ from typing import TYPE_CHECKING, Any
 from workbench.inspection import partition as inspection
 
 if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
-    from workbench.loaders.cleaning_plan import CleaningPlan
-    from workbench.loaders.explanation import Explanation
+    from workbench.loaders.tables.cleaning_plan import CleaningPlan
+    from workbench.loaders.tables.explanation import Explanation
 
 Config = Mapping[str, Any] | None
 
 
 class Partition(inspection.Partition):
-    """A partition as its folder holds it, and what becomes of it.
+    """A partition as its directory holds it, with what a broker will do with it.
 
     The methods take ``config``: names of brokers and topics to values; ``"orders:retention.ms"``
-    is one topic's own. It counts more than what `__cluster_metadata` in the same directories says
-    of topics. Topics of which neither tells anything have Kafka's defaults, but those that the
-    cleaner's checkpoint names are compacted. ``now`` is ms since the epoch, the machine's time when
-    None.
+    is one topic's own. It takes precedence over `__cluster_metadata` in the same directories.
+    Topics that neither names have Kafka's defaults, but those that the cleaner's checkpoint names
+    are compacted. ``now`` is ms since the epoch, the machine's time when None.
 
     Attributes:
         log_directories: paths of the log directories that were opened together; empty where a
-            folder was opened by itself.
+            partition directory was opened alone.
     """
 
     log_directories: tuple[str, ...] = ()
@@ -41,45 +40,45 @@ class Partition(inspection.Partition):
         passes: int = 1,
         everything: bool = False,
     ) -> "CleaningPlan":
-        """Return what becomes of each record and batch when the log is cleaned, and why.
+        """Return the fate of each record and batch when the log is cleaned, and why.
 
-        It is cleaned also where a broker would still wait, and whatever `cleanup.policy` says;
-        `explain_cleaning` tells about that.
+        The log is cleaned even where a broker would wait, and whatever `cleanup.policy` says; see
+        `explain_cleaning` for that.
 
         Args:
-            config: see above.
-            now: of each round, ascending; of all rounds if it is one number.
-            passes: rounds, each of what the one before left; for a list of times its length counts.
-            everything: begin each round where the log does, as if nothing were clean yet.
+            config: see the class.
+            now: the times of the rounds, ascending; one number for all rounds.
+            passes: the number of rounds; ignored for a list of times.
+            everything: begin each round at the log start offset, as if no section were clean.
 
         Raises:
             ConfigError: a configuration's name or value is wrong.
-            LogDirectoryError: it is no log that a broker's log manager serves.
-            WorkbenchError, ValueError, OSError: cleaning fails; a broker's cleaner would, too.
+            LogDirectoryError: a broker's log manager does not serve the log.
+            WorkbenchError, OSError: cleaning fails, as it would in a broker.
 
         Kafka: Cleaner.doClean (4.2)
         """
-        from workbench.loaders.dry_listing import open_dry, round_times
-        from workbench.loaders.explaining import plan_partition
+        from workbench.foresight.dry_listing import open_dry, round_times
+        from workbench.loaders.tables.explaining import plan_partition
 
         times = round_times(now, passes)
         with open_dry(self._directories, config, times[0]) as dry:
             return plan_partition(dry, self, times, everything=everything)
 
     def explain_cleaning(self, config: Config = None, *, now: int | None = None) -> "Explanation":
-        """Return why a broker's cleaner would work on the log now, or why not: one row a rule.
+        """Return why a broker's cleaner would clean the log now, or why not: one row per rule.
 
-        The other compacted logs of the directories count for the order.
+        The other compacted logs of the directories determine its place in the order.
 
         Raises:
             ConfigError: a configuration's name or value is wrong.
-            LogDirectoryError: it is no log that a broker's log manager serves.
-            WorkbenchError, OSError: it cannot be loaded.
+            LogDirectoryError: a broker's log manager does not serve the log.
+            WorkbenchError, OSError: the log cannot be loaded.
 
         Kafka: LogCleanerManager.grabFilthiestCompactedLog (4.2)
         """
-        from workbench.loaders.dry_listing import open_dry, time_or_now
-        from workbench.loaders.explaining import Explainer
+        from workbench.foresight.dry_listing import open_dry, time_or_now
+        from workbench.loaders.tables.explaining import Explainer
 
         moment = time_or_now(now)
         with open_dry(self._directories, config, moment) as dry:
@@ -93,8 +92,8 @@ class Partition(inspection.Partition):
 
         Kafka: UnifiedLog.deleteOldSegments (4.2)
         """
-        from workbench.loaders.dry_listing import open_dry, time_or_now
-        from workbench.loaders.explaining import Explainer
+        from workbench.foresight.dry_listing import open_dry, time_or_now
+        from workbench.loaders.tables.explaining import Explainer
 
         moment = time_or_now(now)
         with open_dry(self._directories, config, moment) as dry:

@@ -1,6 +1,6 @@
-"""Log directories that lie elsewhere: S3, HDFS and whatever else `pyarrow.fs` can read by a URI.
+"""Log directories in S3, HDFS and whatever else `pyarrow.fs` can read by a URI.
 
-Credentials and endpoints come from where pyarrow takes them: the environment, or the URI's query
+Credentials and endpoints come from pyarrow's own sources: the environment, or the URI's query
 (``s3://bucket/logs?endpoint_override=host:9000&scheme=http``).
 """
 
@@ -9,16 +9,16 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from workbench.record.remote import RemoteEntry, mount
+from workbench.file_system.mounts import RemoteEntry, mount
 
 
 class ArrowFiles:
-    """A folder of a pyarrow file system, read below a prefix.
+    """A directory of a pyarrow file system, read below a prefix.
 
     Args:
         files: a `pyarrow.fs.FileSystem`.
-        prefix: what paths begin with.
-        folder: what stands for the prefix in ``files``.
+        prefix: the start of every path.
+        folder: the directory in ``files`` that the prefix stands for.
     """
 
     def __init__(self, files: Any, prefix: str, folder: str) -> None:
@@ -38,14 +38,14 @@ class ArrowFiles:
         return self._files.open_input_file(self._inside(path))
 
     def entry(self, path: str) -> RemoteEntry | None:
-        """Return what is at a path; None when there is nothing."""
+        """Return the entry at a path; None if there is none."""
         from pyarrow.fs import FileType
 
         info = self._files.get_file_info(self._inside(path))
         return None if info.type == FileType.NotFound else _entry(info)
 
     def entries(self, path: str) -> list[RemoteEntry]:
-        """Return what is in a folder.
+        """Return the entries of a directory.
 
         Raises:
             OSError: it cannot be listed.
@@ -64,12 +64,12 @@ def _entry(info: Any) -> RemoteEntry:
 
 @cache
 def mounted(path: str) -> str:
-    """Make a path readable in this process, and return it without what only tells how.
+    """Make a path readable in this process, and return it without its query and credentials.
 
     A path without a scheme is returned as it is.
 
     Raises:
-        OSError: the place cannot be reached, or pyarrow knows no such scheme.
+        OSError: the location cannot be reached, or pyarrow does not know the scheme.
     """
     if "://" not in path:
         return path
@@ -84,5 +84,5 @@ def mounted(path: str) -> str:
 
 
 def all_mounted(paths: Iterable[str]) -> tuple[str, ...]:
-    """Do what `mounted` does for several paths."""
+    """Make several paths readable, as `mounted` does."""
     return tuple(map(mounted, paths))

@@ -50,7 +50,7 @@ BATCH_FIELDS: Final = _fields(
     ("batch_position", pa.int64(), False),  # byte in the segment's .log file
     ("segment", pa.int64(), False),  # base offset of the segment
 )
-"""Columns a scan gives on request: what the record's batch says."""
+"""Columns a scan returns on request, from the record's batch."""
 
 SCAN_FIELDS: Final = {**RECORD_FIELDS, **BATCH_FIELDS}
 
@@ -60,10 +60,10 @@ _SEGMENT: Final = _fields(("segment", pa.int64(), False))
 SEGMENTS: Final = pa.schema(
     [
         *_WHERE.values(),
-        pa.field("name", pa.string(), nullable=False),  # of the partition's folder
+        pa.field("name", pa.string(), nullable=False),  # the partition directory's name
         pa.field("base_offset", pa.int64(), nullable=False),
         pa.field("size", pa.int64(), nullable=False),  # bytes of the .log file
-        pa.field("index_size", pa.int64()),  # bytes; null: there is no such file
+        pa.field("index_size", pa.int64()),  # bytes; null: no such file
         pa.field("time_index_size", pa.int64()),
         pa.field("transaction_index_size", pa.int64()),
         pa.field("modified", TIMESTAMP, nullable=False),
@@ -78,10 +78,10 @@ BATCHES: Final = pa.schema(
         *_SEGMENT.values(),
         pa.field("position", pa.int64(), nullable=False),
         pa.field("size", pa.int64(), nullable=False),
-        pa.field("base_offset", pa.int64()),  # null: a wrapper of magic 0 or 1 does not tell
+        pa.field("base_offset", pa.int64()),  # null: a wrapper of magic 0 or 1 does not say
         pa.field("last_offset", pa.int64(), nullable=False),
         pa.field("record_count", pa.int32()),
-        pa.field("base_timestamp", TIMESTAMP),  # null where the delete horizon took its place
+        pa.field("base_timestamp", TIMESTAMP),  # null where it is the delete horizon
         pa.field("max_timestamp", TIMESTAMP),
         pa.field("timestamp_type", pa.string()),
         pa.field("magic", pa.int8(), nullable=False),
@@ -106,6 +106,7 @@ OFFSET_INDEX: Final = pa.schema(
         *_SEGMENT.values(),
         pa.field("entry", pa.int32(), nullable=False),
         pa.field("offset", pa.int64(), nullable=False),
+        pa.field("relative_offset", pa.int64(), nullable=False),  # to the segment's, as stored
         pa.field("position", pa.int64(), nullable=False),
     ]
 )
@@ -117,6 +118,7 @@ TIME_INDEX: Final = pa.schema(
         pa.field("entry", pa.int32(), nullable=False),
         pa.field("timestamp", TIMESTAMP, nullable=False),
         pa.field("offset", pa.int64(), nullable=False),
+        pa.field("relative_offset", pa.int64(), nullable=False),  # to the segment's, as stored
     ]
 )
 
@@ -126,7 +128,7 @@ ABORTED_TRANSACTIONS: Final = pa.schema(
         *_SEGMENT.values(),
         pa.field("producer_id", pa.int64(), nullable=False),
         pa.field("first_offset", pa.int64(), nullable=False),
-        pa.field("last_offset", pa.int64(), nullable=False),  # of the marker
+        pa.field("last_offset", pa.int64(), nullable=False),  # the transaction marker's
         pa.field("last_stable_offset", pa.int64(), nullable=False),
     ]
 )
@@ -166,7 +168,7 @@ LEADER_EPOCHS: Final = pa.schema(
 FILES: Final = pa.schema(
     [
         pa.field("root", pa.string(), nullable=False),
-        pa.field("folder", pa.string()),  # null: the file lies in the log directory itself
+        pa.field("folder", pa.string()),  # null: the file is in the log directory itself
         pa.field("name", pa.string(), nullable=False),
         pa.field("kind", pa.string(), nullable=False),  # what a broker uses it for, or "unknown"
         pa.field("size", pa.int64(), nullable=False),
@@ -191,16 +193,16 @@ EXPLANATION: Final = pa.schema(
     [
         pa.field("rule", pa.string(), nullable=False),
         pa.field("segment", pa.int64()),  # base offset; null: the rule is about the whole log
-        pa.field("verdict", pa.string(), nullable=False),  # `log.rule_verdict.Word`
+        pa.field("verdict", pa.string(), nullable=False),  # `foresight.explain.rule_verdict.Word`
         pa.field("value", pa.string()),
         pa.field("threshold", pa.string()),
         pa.field("reason", pa.string(), nullable=False),
-        pa.field("due", TIMESTAMP),  # when at the earliest the verdict changes by itself
+        pa.field("due", TIMESTAMP),  # earliest change of the verdict without an append
         pa.field("kafka", pa.string(), nullable=False),  # class and method of 4.2
     ]
 )
 
-_PASS: Final = pa.field("round", pa.int32(), nullable=False)  # from 1 on
+_PASS: Final = pa.field("round", pa.int32(), nullable=False)  # starts at 1
 
 RECORD_DECISIONS: Final = pa.schema(
     [
@@ -225,7 +227,7 @@ BATCH_DECISIONS: Final = pa.schema(
         pa.field("last_offset", pa.int64(), nullable=False),
         pa.field("record_count", pa.int64(), nullable=False),  # before
         pa.field("verdict", pa.string(), nullable=False),  # copied, rebuilt, emptied, removed
-        pa.field("kept_without_records", pa.string()),  # why it would be; null: it would not
+        pa.field("kept_without_records", pa.string()),  # why; null: it is not
         pa.field("delete_horizon", TIMESTAMP),  # afterwards
     ]
 )
@@ -254,19 +256,19 @@ CLEANING: Final = pa.schema(
     [
         *_WHERE.values(),
         pa.field("is_compacted", pa.bool_(), nullable=False),
-        pa.field("policy_source", pa.string(), nullable=False),  # who says so
-        pa.field("checkpoint", pa.int64()),  # of the cleaner; null: it does not name the log
-        pa.field("first_dirty_offset", pa.int64()),  # null from here on: it is not compacted
+        pa.field("policy_source", pa.string(), nullable=False),  # where the policy is set
+        pa.field("checkpoint", pa.int64()),  # the cleaner's; null: it does not name the log
+        pa.field("first_dirty_offset", pa.int64()),  # null, as all columns below: not compacted
         pa.field("first_uncleanable_offset", pa.int64()),
-        pa.field("bound", pa.string()),  # what keeps the rest from being cleaned
+        pa.field("bound", pa.string()),  # what stops the cleaner
         pa.field("clean_bytes", pa.int64()),
         pa.field("cleanable_bytes", pa.int64()),
         pa.field("uncleanable_bytes", pa.int64()),
-        pa.field("ratio", pa.float64()),  # dirty part, 0 to 1
+        pa.field("ratio", pa.float64()),  # dirty share, 0 to 1
         pa.field("threshold", pa.float64()),  # min.cleanable.dirty.ratio
         pa.field("dirty_since", TIMESTAMP),  # what max.compaction.lag.ms is measured from
         pa.field("is_due", pa.bool_()),
-        pa.field("order", pa.int32()),  # 1: cleaned next; null: not due
+        pa.field("order", pa.int32()),  # 1: cleaned first; null: not due
         pa.field("due", TIMESTAMP),  # if nothing is written; null: never
         pa.field("problem", pa.string()),  # why loading or cleaning fails
     ]
@@ -288,9 +290,9 @@ KEYS: Final = pa.schema(
 
 DISK_USAGE: Final = pa.schema(
     [
-        pa.field("topic", pa.string()),  # null: beside the folders of partitions
+        pa.field("topic", pa.string()),  # null: outside partition directories
         pa.field("partition", pa.int32()),
-        pa.field("segment", pa.int64()),  # base offset; null: of no segment
+        pa.field("segment", pa.int64()),  # base offset; null: no segment
         pa.field("kind", pa.string(), nullable=False),  # of file, as in FILES
         pa.field("part", pa.string(), nullable=False),
         pa.field("bytes", pa.int64(), nullable=False),
@@ -313,5 +315,144 @@ WHAT_IF: Final = pa.schema(
         pa.field("retention", pa.string(), nullable=False),  # why
         pa.field("cleaning", pa.string(), nullable=False),  # why; empty: not compacted
         pa.field("problem", pa.string(), nullable=False),
+    ]
+)
+
+GROUPS: Final = pa.schema(
+    [
+        pa.field("group", pa.string(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),  # classic, simple, consumer, share, streams
+        pa.field("state", pa.string(), nullable=False),  # as an admin client names it
+        pa.field("protocol_type", pa.string(), nullable=False),
+        pa.field("protocol", pa.string()),  # the assignor
+        pa.field(
+            "generation", pa.int32(), nullable=False
+        ),  # the epoch for groups that are not classic
+        pa.field("assignment_epoch", pa.int32()),
+        pa.field("leader", pa.string()),
+        pa.field("members", pa.int32(), nullable=False),
+        pa.field("offsets", pa.int32(), nullable=False),  # committed, without pending ones
+        pa.field("pending_offsets", pa.int32(), nullable=False),
+        pa.field("state_time", TIMESTAMP),  # generation formed, or group emptied
+        pa.field("last_commit_time", TIMESTAMP),
+        pa.field("log_partition", pa.int32(), nullable=False),  # of __consumer_offsets
+        pa.field("record_offset", pa.int64()),  # null: only commits name the group
+        pa.field("unserved", pa.string()),  # why a restarted broker does not load it
+    ]
+)
+
+GROUP_MEMBERS: Final = pa.schema(
+    [
+        pa.field("group", pa.string(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("member_id", pa.string(), nullable=False),
+        pa.field("group_instance_id", pa.string()),
+        pa.field("rack_id", pa.string()),
+        pa.field("client_id", pa.string()),
+        pa.field("client_host", pa.string()),
+        pa.field("epoch", pa.int32()),
+        pa.field("state", pa.string()),
+        pa.field("is_leader", pa.bool_(), nullable=False),
+        pa.field("session_timeout_ms", pa.int32()),
+        pa.field("rebalance_timeout_ms", pa.int32()),
+        pa.field("subscription", pa.list_(pa.string())),  # null: its bytes cannot be read
+        pa.field("assignment", pa.list_(pa.string())),
+        pa.field("target", pa.list_(pa.string())),
+    ]
+)
+
+GROUP_OFFSETS: Final = pa.schema(
+    [
+        pa.field("group", pa.string(), nullable=False),
+        *_WHERE.values(),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("leader_epoch", pa.int32()),
+        pa.field("metadata", pa.string(), nullable=False),
+        pa.field("commit_time", TIMESTAMP, nullable=False),
+        pa.field("expires_at", TIMESTAMP),  # null: never while the group is unchanged
+        pa.field("expiry_rule", pa.string()),
+        pa.field("log_start_offset", pa.int64()),  # null: the log is not in the directories
+        pa.field("log_end_offset", pa.int64()),
+        pa.field("high_watermark", pa.int64()),
+        pa.field("lag", pa.int64()),
+        pa.field("state", pa.string()),  # null: unknown
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("producer_id", pa.int64()),  # of the open transaction that committed it
+        pa.field("topic_id", pa.string()),
+        pa.field("log_partition", pa.int32(), nullable=False),  # of __consumer_offsets
+        pa.field("record_offset", pa.int64(), nullable=False),
+        pa.field("unserved", pa.string()),  # why a restarted broker does not return it
+    ]
+)
+
+COMMITS: Final = pa.schema(
+    [
+        pa.field("log", pa.string(), nullable=False),  # __consumer_offsets-12
+        pa.field("log_offset", pa.int64(), nullable=False),
+        pa.field("time", TIMESTAMP),
+        pa.field("group", pa.string(), nullable=False),
+        *_WHERE.values(),
+        pa.field("offset", pa.int64()),  # null: a tombstone
+        pa.field("leader_epoch", pa.int32()),
+        pa.field("metadata", pa.string()),
+        pa.field("commit_time", TIMESTAMP),
+        pa.field("expire_time", TIMESTAMP),  # in the commit itself
+        pa.field("producer_id", pa.int64()),  # of a transactional commit
+        pa.field("fate", pa.string(), nullable=False),
+        pa.field("ended_at", pa.int64()),  # offset of the record or marker that decided the fate
+    ]
+)
+
+TRANSACTIONS: Final = pa.schema(
+    [
+        pa.field("transactional_id", pa.string()),  # null: an open transaction without one
+        pa.field("producer_id", pa.int64(), nullable=False),
+        pa.field("producer_epoch", pa.int16(), nullable=False),
+        pa.field("state", pa.string()),  # as an admin client names it
+        pa.field("phase", pa.string(), nullable=False),  # empty, open, prepared, complete, hanging
+        pa.field("partitions", pa.list_(pa.string()), nullable=False),
+        pa.field("timeout_ms", pa.int32()),
+        pa.field("start_time", TIMESTAMP),
+        pa.field("last_update_time", TIMESTAMP),
+        pa.field("previous_producer_id", pa.int64()),
+        pa.field("next_producer_id", pa.int64()),
+        pa.field("client_transaction_version", pa.int16()),
+        pa.field("blocks", pa.list_(pa.string()), nullable=False),  # where it holds the LSO back
+        pa.field("blocked_offsets", pa.int64(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("log_partition", pa.int32()),  # of __transaction_state
+        pa.field("record_offset", pa.int64()),
+    ]
+)
+
+OPEN_PRODUCERS: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        pa.field("producer_id", pa.int64(), nullable=False),
+        pa.field("producer_epoch", pa.int16(), nullable=False),
+        pa.field("first_offset", pa.int64(), nullable=False),
+        pa.field("last_offset", pa.int64(), nullable=False),
+        pa.field("first_time", TIMESTAMP),
+        pa.field("last_time", TIMESTAMP),
+        pa.field("transactional_id", pa.string()),
+        pa.field("state", pa.string()),
+        pa.field("verdict", pa.string()),  # waits, hangs; null: unknown
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("last_stable_offset", pa.int64(), nullable=False),
+        pa.field("blocked_offsets", pa.int64(), nullable=False),  # 0: an older one holds the LSO
+    ]
+)
+
+GROUP_EXPLANATION: Final = pa.schema(
+    [
+        pa.field("rule", pa.string(), nullable=False),
+        pa.field("topic", pa.string()),  # null: the whole group
+        pa.field("partition", pa.int32()),
+        pa.field("verdict", pa.string(), nullable=False),  # allows, blocks, limits, unknown
+        pa.field("value", pa.string()),
+        pa.field("threshold", pa.string()),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("due", TIMESTAMP),
+        pa.field("kafka", pa.string(), nullable=False),
     ]
 )

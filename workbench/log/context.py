@@ -1,7 +1,7 @@
-"""What every part of one partition's log needs: where it is, how it is set, what it writes through.
+"""What all parts of one partition's log need: its directory, configuration and file system.
 
-The log owns the one `LogContext`; its parts are given it and read what is in it at that moment, for
-the folder changes when the log is renamed or moved, and the configuration when it is altered.
+The log owns the one `LogContext`; its parts get it and read its current values, because the
+directory changes when the log is renamed or moved, and the configuration when it is altered.
 
 Kafka: the fields that LocalLog and LogLoader hand on (4.2)
 """
@@ -11,31 +11,33 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from workbench.config.log_config import LogConfig
 from workbench.file_system.local import FileSystem
 from workbench.files.names import DirectoryKind, TopicPartition, parse_directory_name
-from workbench.log.clock import Clock
-from workbench.log.config import LogConfig
-from workbench.log.failures import FailureGuard, LogDirFailures
-from workbench.log.scheduler import Scheduler
-from workbench.log.steps import Observer, Step
+from workbench.runtime.clock import Clock
+from workbench.runtime.failures import FailureGuard, LogDirFailures
+from workbench.runtime.metrics import LogMetrics
+from workbench.runtime.scheduler import Scheduler
+from workbench.runtime.steps import Observer, Step
 
 
 @dataclass(slots=True)
 class LogContext:
-    """The surroundings of one log.
+    """The shared context of one log.
 
     Attributes:
-        directory: path of the partition's folder; changes when the log is renamed.
-        topic_partition: whose log it is.
-        config: of the topic; replaced as a whole when it changes.
-        fs: what is written through.
+        directory: path of the partition directory; changes when the log is renamed.
+        topic_partition: the log's partition.
+        config: the topic's configuration; replaced as a whole when it changes.
+        fs: the file system that is written through.
         clock: the time, ms since the epoch.
-        scheduler: runs what is put off: deletions, flushes.
+        scheduler: runs delayed work: deletions, flushes.
         failures: which log directories are offline.
-        observer: is told each step; None when nobody watches.
-        rng: chooses the jitter of segments.
-        log_directory: path of the log directory that the folder lies in; what goes offline.
-        names_changed: whether names in the folder may not be on the disk as they are.
+        observer: receives each step; None for no observer.
+        rng: source of the jitter of segments.
+        log_directory: path of the log directory of the partition directory; it may go offline.
+        names_changed: whether current names in the directory might not be on the disk.
+        metrics: the metrics; the logs of a manager share them.
     """
 
     directory: str
@@ -49,32 +51,33 @@ class LogContext:
     rng: Random
     log_directory: str = field(init=False)
     names_changed: bool = True
+    metrics: LogMetrics = field(default_factory=LogMetrics)
 
     def __post_init__(self) -> None:
         self.log_directory = os.path.dirname(self.directory)
 
     def move_to(self, directory: str) -> None:
-        """Follow the partition's folder, which was renamed or moved."""
+        """Follow the partition directory, which was renamed or moved."""
         self.directory = directory
         self.log_directory = os.path.dirname(directory)
 
     @property
     def kind(self) -> DirectoryKind | None:
-        """What the folder's name says that it is; None for a name that no broker gives."""
+        """The kind and partition in the directory's name; None for a name that no broker gives."""
         name = parse_directory_name(os.path.basename(self.directory))
         return None if name is None else name.kind
 
     def path(self, name: str) -> str:
-        """Return the path of a file in the partition's folder."""
+        """Return the path of a file in the partition directory."""
         return os.path.join(self.directory, name)
 
     def sync_names(self) -> None:
-        """Return when the names in the folder are on the disk; a folder that is gone has none.
+        """Return when the names in the directory are on the disk; a removed one has none.
 
         Kafka: Utils.flushDirIfExists (4.2)
         """
         if self.names_changed:
-            self.names_changed = False  # before: a thread may change some meanwhile
+            self.names_changed = False  # before the sync: a thread may change some meanwhile
             try:
                 self.fs.sync_directory(self.directory)
             except FileNotFoundError:  # renamed meanwhile, to be deleted
@@ -84,18 +87,18 @@ class LogContext:
                 raise
 
     def tell(self, kind: str, reason: str = "", where: str = "", **numbers: Any) -> None:
-        """Tell the observer of a step; ``where`` is the partition unless a file is named.
+        """Report a step to the observer; ``where`` is the partition unless a file is named.
 
-        Call it only where nothing costly is made for it: look at `observer` first otherwise.
+        Call it only if its arguments cost nothing; otherwise check `observer` first.
         """
         if self.observer is not None:
             self.observer(Step(kind, where or str(self.topic_partition), reason, numbers))
 
     def guard(self, doing: str) -> FailureGuard:
-        """Take the log directory offline if the operating system refuses something.
+        """Take the log directory offline on an error of the operating system.
 
         Args:
-            doing: what is tried, for the message; the partition is added: "append to".
+            doing: what is tried, for the message, which adds the partition: "append to".
 
         Raises:
             StorageError: the directory has failed before, or fails now.

@@ -1,4 +1,4 @@
-"""What reading a log gives, and where an offset is.
+"""The result of reading a log, and the position of an offset.
 
 Kafka: LogOffsetMetadata, FetchDataInfo (4.2)
 """
@@ -6,19 +6,19 @@ Kafka: LogOffsetMetadata, FetchDataInfo (4.2)
 from typing import Final, NamedTuple
 
 from workbench.files.file_records import FileRecords
-from workbench.files.transaction_index import AbortedTransaction
+from workbench.files.indexes.transaction_index import AbortedTransaction
 from workbench.record.memory_records import EMPTY, MemoryRecords
 
 UNKNOWN_OFFSET: Final = -1
 
 
 class LogOffsetMetadata(NamedTuple):
-    """An offset and where it is.
+    """An offset and its position.
 
     Attributes:
-        offset: of a record.
-        segment_base_offset: of the segment that holds it; -1 when that is not known.
-        position: byte place in the segment; -1 when that is not known.
+        offset: a record's offset.
+        segment_base_offset: base offset of the segment that holds it; -1 if unknown.
+        position: byte position in the segment; -1 if unknown.
 
     Kafka: LogOffsetMetadata (4.2)
     """
@@ -29,20 +29,20 @@ class LogOffsetMetadata(NamedTuple):
 
     @property
     def is_offset_only(self) -> bool:
-        """Whether segment and position are not known."""
+        """Whether segment and position are unknown."""
         return self.segment_base_offset == UNKNOWN_OFFSET
 
 
 class FetchData(NamedTuple):
-    """What one read of a log gives.
+    """The result of one read of a log.
 
     Attributes:
-        offset_metadata: where the first of the returned batches is.
-        source: the file that the batches are in; None when there are none.
-        position: byte place in the file where they start.
-        size: bytes; the last batch may be cut.
-        first_entry_incomplete: whether not even the first batch is whole.
-        aborted_transactions: those that a read_committed consumer must leave out; None for other
+        offset_metadata: position of the first returned batch.
+        source: the file of the batches; None if there are none.
+        position: byte position in the file where they start.
+        size: bytes; the last batch may be incomplete.
+        first_entry_incomplete: whether even the first batch is incomplete.
+        aborted_transactions: those that a read_committed consumer must skip; None for other
             isolations.
 
     Kafka: FetchDataInfo (4.2)

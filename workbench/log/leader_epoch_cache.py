@@ -1,8 +1,8 @@
-"""At which offset each leader's time began, in memory and in `leader-epoch-checkpoint`.
+"""The offset where each leader epoch began, in memory and in `leader-epoch-checkpoint`.
 
-A new epoch is on the disk before its first record is; what truncation takes away is written later,
-by the scheduler. So after a crash the file may have epochs of records that are gone, and never
-lacks one: loading a log truncates the cache again.
+A new epoch is on the disk before its first record is; the scheduler writes the file later after a
+truncation. So after a crash the file may have epochs of removed records, but never lacks one:
+loading a log truncates the cache again.
 
 Kafka: LeaderEpochFileCache, LeaderEpochCheckpointFile (4.2)
 """
@@ -17,21 +17,21 @@ from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
 from workbench.files.names import LEADER_EPOCHS
 from workbench.log.context import LogContext
 
-_MENDED: Final = "wrong order"  # assigning the entries one after the other puts that right
+_MENDED: Final = "wrong order"  # assigning the entries one after the other repairs that
 
 
 class LeaderEpochCache:
-    """The leader epochs of one partition and the offset each begins at, both ascending.
+    """The leader epochs of one partition and the offsets they begin at, both ascending.
 
-    Threads may share it: who reads sees the entries as one change left them.
+    Threads may share it: readers see the entries between two changes.
 
-    The file is where the context says that the folder is, also after that has been renamed.
+    The file is in the context's directory, even after that has been renamed.
 
     Args:
-        context: of the log; its scheduler writes the file after a truncation.
+        context: the log's context; its scheduler writes the file after a truncation.
 
     Raises:
-        StorageError: the file cannot be read or made, or is damaged: the log directory is offline.
+        StorageError: the file cannot be read or created, or is damaged: the directory is offline.
 
     Kafka: LeaderEpochFileCache (4.2)
     """
@@ -48,7 +48,7 @@ class LeaderEpochCache:
         """Path of the checkpoint."""
         return self._context.path(LEADER_EPOCHS)
 
-    # What is known.
+    # Reading.
 
     @property
     def entries(self) -> tuple[EpochEntry, ...]:
@@ -94,7 +94,7 @@ class LeaderEpochCache:
         return entries[slot - 1] if slot else None
 
     def previous_epoch(self, epoch: int | None = None) -> int | None:
-        """Return the number of the epoch before ``epoch``, or before the newest; None if none is.
+        """Return the number of the epoch before ``epoch``, or before the newest; None without one.
 
         Kafka: LeaderEpochFileCache.previousEpoch (4.2)
         """
@@ -108,20 +108,20 @@ class LeaderEpochCache:
         return LeaderEpochs(self._entries).next_epoch(epoch)
 
     def epoch_for_offset(self, offset: int) -> int | None:
-        """Return the epoch in which ``offset`` was, or would be, written; None before the first."""
+        """Return the epoch in which ``offset`` was or would be written; None before the first."""
         return LeaderEpochs(self._entries).epoch_for_offset(offset)
 
     def end_offset_for(self, epoch: int, log_end_offset: int) -> tuple[int, int] | None:
         """Return the largest epoch up to ``epoch`` and where it ends (exclusive).
 
-        None where nothing is known of it; see `LeaderEpochs.end_offset_for`.
+        None if the epoch is unknown; see `LeaderEpochs.end_offset_for`.
         """
         return LeaderEpochs(self._entries).end_offset_for(epoch, log_end_offset)
 
     def entries_in_range(self, start_offset: int, end_offset: int) -> tuple[EpochEntry, ...]:
         """Return the epochs of the offsets [start, end); the first begins at ``start_offset``.
 
-        With a negative start, from the first entry on; with a negative end, to the last.
+        A negative start means from the first entry; a negative end means to the last.
 
         Kafka: LeaderEpochFileCache.epochEntriesInRange (4.2)
         """
@@ -133,16 +133,16 @@ class LeaderEpochCache:
     # Changes.
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """Let an epoch begin at an offset, and write the file.
+        """Add an epoch that begins at an offset, and write the file.
 
-        Nothing happens if it is the newest epoch already and begins there or before. Later epochs,
-        and those that begin there or behind, are forgotten: their records were never committed.
+        Nothing happens if it is already the newest epoch and begins there or before. Later epochs,
+        and those that begin at or after the offset, are removed: they were never committed.
 
         Returns:
             Whether anything changed.
 
         Raises:
-            ValueError: epoch or offset are negative.
+            ValueError: the epoch or offset is negative.
             StorageError: the file cannot be written.
         """
         with self._lock:
@@ -152,26 +152,28 @@ class LeaderEpochCache:
         return is_changed
 
     def truncate_from_end_async_flush(self, end_offset: int) -> None:
-        """Forget the epochs that begin at ``end_offset`` or behind; the file is written later."""
+        """Remove the epochs that begin at or after ``end_offset``; the file is written later."""
         with self._lock:
-            self._truncate(_cut_end(self._entries, end_offset), f"the log ends at {end_offset}")
+            self._truncate(
+                _cut_end(self._entries, end_offset), f"the log end offset is {end_offset}"
+            )
 
     def truncate_from_start_async_flush(self, start_offset: int) -> None:
-        """Forget the epochs that end at ``start_offset`` or before; the file is written later.
+        """Remove the epochs that end at or before ``start_offset``; the file is written later.
 
-        The one that ``start_offset`` is in begins there then.
+        The epoch that contains ``start_offset`` then begins there.
         """
         with self._lock:
             kept = _cut_start(self._entries, start_offset)
-            self._truncate(kept, f"the log starts at {start_offset}")
+            self._truncate(kept, f"the log start offset is {start_offset}")
 
     def clear(self) -> None:
-        """Forget all epochs; the file stays as it is."""
+        """Remove all epochs in memory; the file does not change."""
         with self._lock:
             self._entries = ()
 
     def clear_and_flush(self) -> None:
-        """Forget all epochs, and write the file."""
+        """Remove all epochs, and write the file."""
         with self._lock:
             self._entries = ()
             self._write()
@@ -180,7 +182,9 @@ class LeaderEpochCache:
         """Add an entry in memory; return whether it was needed."""
         if entry.epoch < 0 or entry.start_offset < 0:
             where = self._context.topic_partition
-            raise ValueError(f"{where}: epoch {entry.epoch} at offset {entry.start_offset}")
+            raise ValueError(
+                f"{where}: epoch {entry.epoch} at offset {entry.start_offset}, expected 0 or more"
+            )
         entries = self._entries
         if entries:
             latest = entries[-1]
@@ -195,7 +199,11 @@ class LeaderEpochCache:
         self._entries = (*entries[:kept], entry)
         if self._context.observer is not None:
             removed = entries[kept:]
-            reason = f"instead of {', '.join(map(_words, removed))}" if removed else ""
+            reason = (
+                f"the new epoch replaces epochs {', '.join(map(_words, removed))}"
+                if removed
+                else ""
+            )
             self._context.tell("leader epoch assigned", reason, **entry._asdict())
         return True
 
@@ -214,7 +222,9 @@ class LeaderEpochCache:
     def _read(self) -> Iterable[EpochEntry]:
         with self._context.guard("read the leader epochs of"):
             self._context.fs.create(self.path).close()
-            found = LeaderEpochs.decode(self._context.fs.read(self.path), strict=False)
+            found = LeaderEpochs.decode(
+                self._context.fs.read(self.path, LeaderEpochs.size_limit + 1), strict=False
+            )
             for problem in found.problems:
                 if problem.kind != _MENDED:
                     raise OSError(f"{self.path}: {problem}")
@@ -229,7 +239,7 @@ class LeaderEpochCache:
         """Kafka: CheckpointFileWithFailureHandler.writeIfDirExists (4.2)."""
         with self._lock, self._context.guard("write the leader epochs of"):
             data = LeaderEpochs(self._entries).encode()
-            with suppress(FileNotFoundError):  # the folder was renamed or deleted meanwhile
+            with suppress(FileNotFoundError):  # the directory was renamed or deleted meanwhile
                 self._context.fs.write_atomically(self.path, data)
 
 
@@ -242,7 +252,7 @@ def _words(entry: EpochEntry) -> str:
 
 
 def _cut_end(entries: tuple[EpochEntry, ...], end_offset: int) -> tuple[EpochEntry, ...]:
-    """Return the entries that begin before an offset; all for a negative one."""
+    """Return the entries that begin before an offset; all for a negative offset."""
     if end_offset < 0:
         return entries
     kept = bisect_left(entries, end_offset, key=lambda entry: entry.start_offset)
@@ -250,7 +260,7 @@ def _cut_end(entries: tuple[EpochEntry, ...], end_offset: int) -> tuple[EpochEnt
 
 
 def _cut_start(entries: tuple[EpochEntry, ...], start_offset: int) -> tuple[EpochEntry, ...]:
-    """Return the entries from an offset on, the first of them beginning there or later."""
+    """Return the entries of an offset and later, the first of them beginning there or later."""
     removed = bisect_right(entries, start_offset, key=lambda entry: entry.start_offset)
     if not removed:
         return entries

@@ -1,6 +1,6 @@
-"""The segments of one log and what is done with all of them: read, roll, flush, truncate.
+"""The segments of one log and the operations on all of them: read, roll, flush, truncate.
 
-It knows offsets and files, and nothing of producers, epochs, high watermarks: that is `log`.
+It handles offsets and files; producers, epochs and high watermarks are the subject of `log`.
 
 Kafka: LocalLog (4.2)
 """
@@ -10,24 +10,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from workbench.errors import OffsetOutOfRangeError, StorageError
+from workbench.errors import CorruptLogError, OffsetOutOfRangeError, StorageError
+from workbench.files.indexes.transaction_index import AbortedTransaction
 from workbench.files.names import SEGMENT_KINDS, file_name
-from workbench.files.transaction_index import AbortedTransaction
 from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
-from workbench.log.segment import LogSegment
-from workbench.log.segment_files import create_and_delete_segment, remove_and_delete_segments
-from workbench.log.segments import LogSegments
+from workbench.log.segments.files import create_and_delete_segment, remove_and_delete_segments
+from workbench.log.segments.log_segments import LogSegments
+from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.validation import LogBatch
+from workbench.record.writing.validation import LogBatch
 
 
 class FlushedState(NamedTuple):
-    """What a log was when it was flushed.
+    """The state of a log when it was flushed.
 
     Attributes:
-        cuts: how often its end had moved back.
-        end_offset: where it ended.
+        cuts: number of times that its end had moved back.
+        end_offset: its log end offset.
     """
 
     cuts: int
@@ -35,17 +35,17 @@ class FlushedState(NamedTuple):
 
 
 class LocalLog:
-    """The segments of one log. Who changes something holds the log's lock.
+    """The segments of one log. Writers must hold the log's lock.
 
     Attributes:
-        context: folder, configuration, file system, clock.
+        context: directory, configuration, file system, clock.
         segments: at least one, the last is the active one.
-        recovery_point: the first offset from the log's start on that may not be on the disk yet.
-        synced_to: all segments are on the disk up to here; less than the recovery point where the
-            log's start has raised that.
-        end: the offset that the next record gets, and where.
+        recovery_point: first offset in the log that might not be on the disk yet.
+        synced_to: all segments are on the disk up to here; less than the recovery point if the
+            log start offset has raised that.
+        end: the log end offset and its position.
         last_flushed_ms: when `recovery_point` last rose; ms.
-        is_closed: nothing more may be written; what was written can still be read.
+        is_closed: whether writing is over; existing records can still be read.
 
     Kafka: LocalLog (4.2)
     """
@@ -78,16 +78,16 @@ class LocalLog:
 
     @property
     def end_offset(self) -> int:
-        """The offset that the next record gets."""
+        """The log end offset: the offset of the next record."""
         return self.end.offset
 
     @property
     def unflushed_messages(self) -> int:
-        """How many offsets may not be on the disk yet."""
+        """Number of offsets that might not be on the disk yet."""
         return self.end.offset - self.recovery_point
 
     def update_end_offset(self, end_offset: int) -> None:
-        """Set the offset of the next record; the recovery point is never behind it.
+        """Set the offset of the next record; the recovery point is never after it.
 
         Kafka: LocalLog.updateLogEndOffset (4.2)
         """
@@ -124,17 +124,17 @@ class LocalLog:
         min_one_message: bool,
         with_aborted: bool,
     ) -> FetchData:
-        """Return batches from the one that holds ``start_offset``, of one segment.
+        """Return batches of one segment, starting with the one that holds ``start_offset``.
 
         Args:
-            start_offset: the first offset wanted.
-            max_size: bytes.
-            limit: records from here on are not given.
-            min_one_message: give the first batch whole, even if it is larger than ``max_size``.
-            with_aborted: say also which transactions a read_committed consumer must leave out.
+            start_offset: first offset wanted.
+            max_size: most bytes to return.
+            limit: records at or after this offset are not returned.
+            min_one_message: whether to return the first batch whole even if ``max_size`` is less.
+            with_aborted: whether to add the transactions that a read_committed consumer must skip.
 
         Raises:
-            OffsetOutOfRangeError: the offset is behind the log's end, or before its segments.
+            OffsetOutOfRangeError: the offset is after the log end offset, or before its segments.
 
         Kafka: LocalLog.read (4.2)
         """
@@ -164,13 +164,13 @@ class LocalLog:
             if found is not None:
                 return self._with_aborted(start_offset, segment, found) if with_aborted else found
             segment = self.segments.higher(base)
-        return FetchData(self.end)  # whatever was there has been deleted
+        return FetchData(self.end)  # the records there were deleted
 
     def locate(self, offset: int) -> LogOffsetMetadata:
-        """Return where the batch is that holds ``offset``.
+        """Return the position of the batch that holds ``offset``.
 
         Raises:
-            OffsetOutOfRangeError: the log does not have it.
+            OffsetOutOfRangeError: the log does not have the offset.
 
         Kafka: LocalLog.convertToOffsetMetadataOrThrow (4.2)
         """
@@ -202,9 +202,9 @@ class LocalLog:
         """Return the aborted transactions with records in [``start_offset``, ``upper_bound``).
 
         Args:
-            start_offset: transactions that ended before are left out.
-            base_offset: look from the segment that holds this offset.
-            upper_bound: transactions that began here or later are left out.
+            start_offset: transactions that ended before are omitted.
+            base_offset: the search begins with the segment that holds this offset.
+            upper_bound: transactions that began here or later are omitted.
 
         Kafka: LocalLog.collectAbortedTransactions (4.2)
         """
@@ -215,17 +215,19 @@ class LocalLog:
 
     # --- changing ----------------------------------------------------------------------------
 
-    def roll(self, expected_next_offset: int = 0, reason: str = "asked for") -> LogSegment:
-        """Make a new active segment at the log's end and return it.
+    def roll(
+        self, expected_next_offset: int = 0, reason: str = "a caller asked for it"
+    ) -> LogSegment:
+        """Create a new active segment at the log end offset and return it.
 
         Args:
-            expected_next_offset: the new base offset where it is above the log's end.
+            expected_next_offset: the new base offset if it is above the log end offset.
             reason: why, for the observer.
 
         Raises:
-            ValueError: a segment with records begins there already, or behind it.
-            StorageError: files could not be made and the log directory is offline, or the log is
-                closed.
+            CorruptLogError: a segment with records already begins there or after it.
+            StorageError: files could not be created and the log directory is offline, or the log
+                is closed.
 
         Kafka: LocalLog.roll (4.2)
         """
@@ -235,10 +237,8 @@ class LocalLog:
             active = self.segments.active
             if base in self.segments:
                 if active.base_offset != base or active.size:
-                    raise ValueError(
-                        f"{self.context.topic_partition}: cannot roll to offset {base}, where a "
-                        f"segment begins already"
-                    )
+                    problem = f"cannot roll to offset {base}: a segment already begins there"
+                    raise CorruptLogError(self.context.directory, None, problem)
                 reason += (
                     f"; the active segment begins there and is empty, with "
                     f"{active.offset_index.entries} index entries and "
@@ -248,10 +248,11 @@ class LocalLog:
                     self.context, self.segments, base, active, asynchronous=True, reason=reason
                 )
             elif base < active.base_offset:
-                raise ValueError(
-                    f"{self.context.topic_partition}: cannot roll to offset {base}, before the "
-                    f"active segment at {active.base_offset}"
+                problem = (
+                    f"cannot roll to offset {base}: it is below the active segment's base offset "
+                    f"{active.base_offset}"
                 )
+                raise CorruptLogError(self.context.directory, None, problem)
             else:
                 segment = self._open_new(base)
             self.update_end_offset(self.end_offset)
@@ -270,13 +271,15 @@ class LocalLog:
         for kind in SEGMENT_KINDS:
             path = self.context.path(file_name(kind, base_offset))
             if self.context.fs.exists(path):
-                self.context.tell("left over file removed", "a new segment takes its name", path)
+                self.context.tell(
+                    "left over file removed", "a new segment needs the file's name", path
+                )
                 self.context.fs.remove(path)
         last = self.segments.last
         if last is not None:
             last.on_become_inactive()
             if base_offset <= self.recovery_point:
-                last.flush()  # its indexes were cut, and no recovery will look at them any more
+                last.flush()  # its indexes were trimmed, and no recovery will check them
         segment = LogSegment.open(self.context, base_offset)
         self.context.names_changed = True
         self.segments.add(segment)
@@ -285,14 +288,14 @@ class LocalLog:
     def flush(self, offset: int) -> FlushedState:
         """Return when the records below ``offset``, and their files' names, are on the disk.
 
-        Also those before the log's start: a crash may bring that back, and if they were broken
-        then, recovery would cut what comes behind them. (Kafka leaves them out.)
+        This includes records before the log start offset: a crash may restore an older start, and
+        if they were damaged then, recovery would truncate the log there. (Kafka leaves them out.)
 
         Returns:
-            What `mark_flushed` needs to know.
+            The state that `mark_flushed` needs.
 
         Raises:
-            OSError: the operating system says they are not; they may be lost.
+            OSError: the operating system reports that they are not; they may be lost.
 
         Kafka: LocalLog.flush (4.2)
         """
@@ -303,20 +306,20 @@ class LocalLog:
         segments = self.segments.values(start, offset)
         for segment in segments:
             segment.flush()
-        self.context.sync_names()  # Kafka: only where a segment begins behind the recovery point
+        self.context.sync_names()  # Kafka: only if a segment begins after the recovery point
         return state
 
     def mark_flushed(self, offset: int, state: FlushedState) -> None:
         """Raise the recovery point to ``offset``, but not above what was flushed.
 
         Args:
-            offset: up to which it was to be flushed; truncation may have cut the log before.
-            state: as `flush` returned it; nothing counts if the log was cut since.
+            offset: the offset to which it was to be flushed; the log may now end before it.
+            state: the result of `flush`; ignored if the log was truncated since.
 
         Kafka: LocalLog.markFlushed (4.2)
         """
         if state.cuts != self._cuts:
-            return  # other records may have these offsets now
+            return  # other records may now have these offsets
         offset = min(offset, state.end_offset)
         self.synced_to = max(self.synced_to, offset)
         if offset > self.recovery_point:
@@ -324,10 +327,10 @@ class LocalLog:
             self.last_flushed_ms = self.context.clock.now()
 
     def truncate_to(self, offset: int) -> list[LogSegment]:
-        """Remove the records from ``offset`` on; return the segments that went.
+        """Remove the records at and after ``offset``; return the removed segments.
 
-        All of it is on the disk then: records that a crash brings back would come behind, or
-        before, those that are appended now. Kafka leaves that to the file system.
+        The removal is then on the disk: records that a crash restores would mix with those that
+        are appended now. Kafka leaves that to the file system.
 
         Raises:
             OSError: files could not be changed.
@@ -338,7 +341,7 @@ class LocalLog:
         self.check_open()
         doomed = [segment for segment in self.segments.all if segment.base_offset > offset]
         reason = f"the log is truncated to offset {offset}"
-        # From the last to the first, so that a crash leaves no hole.
+        # From the last to the first, so that a crash leaves no gap.
         remove_and_delete_segments(
             self.context, self.segments, doomed[::-1], asynchronous=True, reason=reason
         )
@@ -352,7 +355,7 @@ class LocalLog:
         return doomed
 
     def truncate_fully_and_start_at(self, offset: int) -> list[LogSegment]:
-        """Remove all records and begin anew at ``offset``; return the segments that went.
+        """Remove all records and restart at ``offset``; return the removed segments.
 
         Raises:
             StorageError: files could not be changed and the log directory is offline, or the log
@@ -375,7 +378,7 @@ class LocalLog:
             return doomed
 
     def rename_directory(self, name: str) -> bool:
-        """Give the folder another name in the same log directory; return whether it had another.
+        """Rename the directory within the same log directory; return whether the name changed.
 
         Kafka: LocalLog.renameDir (4.2)
         """
@@ -389,5 +392,7 @@ class LocalLog:
         self.context.fs.sync_directory(self.context.log_directory)
         if renamed == before:
             return False
-        self.context.tell("folder renamed", f"from {os.path.basename(before)}", renamed)
+        self.context.tell(
+            "folder renamed", f"the directory's name was {os.path.basename(before)}", renamed
+        )
         return True

@@ -1,51 +1,92 @@
-"""The log of one partition, as a broker keeps it: append, read, roll, flush, truncate, retain.
+"""The log of one partition, as in a broker: append, read, roll, flush, truncate, apply retention.
 
 Locks: `Log.lock` guards everything that changes the log. Appends, rolls, truncation, deletion,
-renaming and what moves the high watermark or the log start hold it. Reading takes the segments and
-the log's end as they are at its beginning and holds no lock, but for a moment where the place of
-the high watermark or of an undecided transaction is not known yet; segments that are deleted
-meanwhile can still be read from. Flushing syncs without the lock and takes it to raise the recovery
-point, unless the log was truncated meanwhile. Below it, and never held by who waits for it, are the
-lock of the leader epochs, that of each index (its entries in memory, its file's size) and
-`File.naming` of each file (its name while it is opened or renamed), taken in this order.
+renaming and moves of the high watermark or the log start offset hold it. A read uses the segments
+and the log end offset as they are at its beginning. It holds no lock, except for a moment if the
+position of the high watermark or of an undecided transaction is still unknown; segments that are
+deleted meanwhile can still be read. Flushing syncs without the lock and takes it to raise the
+recovery point, unless the log was truncated meanwhile. Below it, and never held while waiting for
+it, are the lock of the leader epochs, that of each index (its entries in memory, its file's size)
+and `File.naming` of each file (its name while it is opened or renamed), taken in this order.
 
 Kafka: UnifiedLog (4.2)
 """
 
 import errno
 import random
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Self
+from typing import Final, Literal, Self
+from uuid import UUID
 
+from workbench.config.log_config import LogConfig
+from workbench.config.producer_state_config import ProducerStateConfig
+from workbench.errors import InconsistentTopicIdError, LogDirectoryError, OffsetOutOfRangeError
 from workbench.file_system.local import LOCAL, FileSystem
-from workbench.files.names import TopicPartition, parse_directory_name
-from workbench.log.append_info import LogAppendInfo
-from workbench.log.append_origin import AppendOrigin
-from workbench.log.appending import append
-from workbench.log.clock import Clock, SystemClock
-from workbench.log.config import LogConfig
+from workbench.files.file_records import TimestampAndOffset
+from workbench.files.indexes.transaction_index import AbortedTransaction
+from workbench.files.names import PARTITION_METADATA, TopicPartition, parse_directory_name
+from workbench.files.partition_metadata import PartitionMetadata
+from workbench.log.append.append_info import LogAppendInfo
+from workbench.log.append.append_origin import AppendOrigin
+from workbench.log.append.appending import append
 from workbench.log.context import LogContext
-from workbench.log.failures import LogDirFailures
-from workbench.log.fetch import LogOffsetMetadata
+from workbench.log.damage import damage_is_told
+from workbench.log.fetch import FetchData, LogOffsetMetadata
+from workbench.log.flushing import flush, flush_up_to, roll
 from workbench.log.leader_epoch_cache import LeaderEpochCache
-from workbench.log.loader import LogLoader
+from workbench.log.loading.loader import LogLoader
 from workbench.log.local_log import LocalLog
-from workbench.log.log_changes import LogChanges
-from workbench.log.log_reading import LogReading
-from workbench.log.producer_state import ProducerStateConfig, ProducerStateManager
-from workbench.log.scheduler import Scheduler, ThreadScheduler
-from workbench.log.segment_files import remove_and_delete_segments
-from workbench.log.segments import LogSegments
-from workbench.log.steps import Observer
+from workbench.log.parts import LogParts
+from workbench.log.producers.state import ProducerStateManager
+from workbench.log.retention import LogState, RetentionVerdict
+from workbench.log.segments.files import (
+    remove_and_delete_segments,
+    replace_segments,
+    split_overflowed_segment,
+)
+from workbench.log.segments.log_segments import LogSegments
+from workbench.log.segments.segment import LogSegment
+from workbench.log.shortening import (
+    delete_old_segments,
+    delete_snapshots,
+    maybe_increment_log_start_offset,
+    retention_state,
+    truncate_fully_and_start_at,
+    truncate_to,
+)
+from workbench.log.timestamp_search import find_offset
+from workbench.log.watermarks import Watermarks
 from workbench.record.memory_records import MemoryRecords, Pair
+from workbench.runtime.clock import Clock, SystemClock
+from workbench.runtime.failures import LogDirFailures
+from workbench.runtime.metrics import LogMetrics
+from workbench.runtime.scheduler import Scheduler, ThreadScheduler
+from workbench.runtime.steps import Observer
 
 NO_CHECKPOINT = 0
 LATEST_EPOCH = 2**31 - 1
+PRODUCER_EXPIRY_INTERVAL_MS: Final = 600_000
+
+Isolation = Literal["log_end", "high_watermark", "read_committed"]
 
 
-class Log(LogReading, LogChanges):
+class Log:
     """The log of one partition; made by `Log.open`. Threads may share it.
+
+    Attributes:
+        parts: the parts that this folder's functions work on; the next six are these.
+        context: directory, configuration, file system, clock.
+        local: the segments.
+        leader_epochs: where each leader epoch starts.
+        producer_state: sequences and transactions of producers.
+        watermarks: log start offset, high watermark and last stable offset.
+        lock: held by every change of the log.
+        topic_id: the topic's id; None if `partition.metadata` does not have it.
+        commits_appends: whether the log is the only replica, so that records that a leader appends
+            are committed: the high watermark follows the log end offset.
+        expiry_task: removes producers that wrote nothing for a long time, every ten minutes.
 
     Kafka: UnifiedLog (4.2)
     """
@@ -67,28 +108,30 @@ class Log(LogReading, LogChanges):
         rng: random.Random | None = None,
         observer: Observer | None = None,
         remaining: Callable[[int], None] | None = None,
+        metrics: LogMetrics | None = None,
     ) -> Self:
-        """Load the log of a folder, made if it is not there, and recover it if that is due.
+        """Load the log in a folder, creating it if missing, and recover it if necessary.
 
         Args:
-            directory: path of the partition's folder, ``topic-partition``.
-            config: of the topic; Kafka's defaults when None.
-            log_start_offset: as checkpointed.
-            recovery_point: as checkpointed.
-            had_clean_shutdown: whether the log was closed in order when it was last used.
-            fs: what is written through.
-            clock: the machine's when None.
-            scheduler: runs deletions and flushes; one thread of its own when None.
-            failures: shared by the logs of a manager.
-            producer_config: what producer states go by.
-            rng: chooses the jitter of segments.
-            observer: is told each step.
-            remaining: is told how many segments are still to be recovered.
+            directory: path of the partition directory, ``topic-partition``.
+            config: the topic's configuration; Kafka's defaults if None.
+            log_start_offset: the checkpointed log start offset.
+            recovery_point: the checkpointed recovery point.
+            had_clean_shutdown: whether the log was closed cleanly when it was last used.
+            fs: the file system that is written through.
+            clock: the clock; the machine's if None.
+            scheduler: runs deletions and flushes; one thread of its own if None.
+            failures: the offline directories, shared by the logs of a manager.
+            producer_config: the configuration of producer states.
+            rng: source of the jitter of segments.
+            observer: receives each step.
+            remaining: receives the number of segments left to recover.
+            metrics: the metrics, shared by the logs of a manager; its own if None.
 
         Raises:
-            ValueError: the folder's name is not one of a partition's.
+            LogDirectoryError: the folder's name is not that of a partition directory.
             StorageError, OSError: files could not be read or changed.
-            CorruptRecordError, UnsupportedFormatError: as `LogLoader.load`; a broker would not
+            CorruptFileError, UnsupportedFormatError: see `LogLoader.load`; a broker would not
                 start.
 
         Kafka: UnifiedLog.create (4.2)
@@ -104,6 +147,7 @@ class Log(LogReading, LogChanges):
             failures or LogDirFailures(),
             observer,
             rng or random.Random(),  # noqa: S311  # spreads rolls over time, keeps no secret
+            metrics=metrics or LogMetrics(),
         )
         if not fs.exists(directory):
             fs.make_directory(directory)
@@ -117,7 +161,7 @@ class Log(LogReading, LogChanges):
             observer,
         )
         segments = LogSegments()
-        loaded = LogLoader(
+        loader = LogLoader(
             context,
             segments,
             had_clean_shutdown=had_clean_shutdown,
@@ -126,11 +170,120 @@ class Log(LogReading, LogChanges):
             leader_epochs=epochs,
             producer_state=state,
             remaining=remaining,
-        ).load()
+        )
+        with damage_is_told(directory, "loaded"):
+            loaded = loader.load()
         active = segments.active
         end = LogOffsetMetadata(loaded.next_offset, active.base_offset, active.size)
         local = LocalLog(context, segments, loaded.recovery_point, end)
-        return cls(context, local, epochs, state, loaded.log_start_offset)
+        lock = threading.RLock()
+        start = max(loaded.log_start_offset, segments.all[0].base_offset)
+        watermarks = Watermarks(local, state, start, lock)
+        watermarks.raise_log_start(start)  # the recovery point is not before it
+        return cls(LogParts(context, local, epochs, state, watermarks, lock))
+
+    def __init__(self, parts: LogParts) -> None:
+        self.parts = parts
+        self.context = parts.context
+        self.local = parts.local
+        self.leader_epochs = parts.leader_epochs
+        self.producer_state = parts.producer_state
+        self.watermarks = parts.watermarks
+        self.lock = parts.lock
+        self.topic_id = self._read_topic_id()
+        self.commits_appends = False
+        self.expiry_task = self.context.scheduler.schedule(
+            "PeriodicProducerExpirationCheck",
+            self._remove_expired_producers,
+            PRODUCER_EXPIRY_INTERVAL_MS,
+            PRODUCER_EXPIRY_INTERVAL_MS,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Log({self.topic_partition}, log_start_offset={self.log_start_offset}, "
+            f"log_end_offset={self.log_end_offset}, segments={len(self.local.segments)})"
+        )
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The log's partition."""
+        return self.context.topic_partition
+
+    @property
+    def directory(self) -> str:
+        """Path of the partition directory."""
+        return self.context.directory
+
+    @property
+    def parent_directory(self) -> str:
+        """Path of the log directory."""
+        return self.context.log_directory
+
+    @property
+    def is_future(self) -> bool:
+        """Whether the log is a copy that moves in from another log directory."""
+        return self.context.kind == "future"
+
+    @property
+    def config(self) -> LogConfig:
+        """The topic's configuration."""
+        return self.context.config
+
+    @property
+    def segments(self) -> list[LogSegment]:
+        """The segments as they are now, ascending."""
+        return self.local.segments.all
+
+    @property
+    def active_segment(self) -> LogSegment:
+        """The segment that is appended to."""
+        return self.local.segments.active
+
+    @property
+    def size(self) -> int:
+        """Size of all batches in bytes."""
+        return self.local.segments.size
+
+    @property
+    def log_start_offset(self) -> int:
+        """The first offset that can be read."""
+        return self.watermarks.log_start_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset of the next record."""
+        return self.local.end_offset
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset before which every in-sync replica has the records."""
+        return self.watermarks.high
+
+    @property
+    def first_unstable_offset(self) -> int | None:
+        """First offset of the oldest undecided transaction; None if there is none."""
+        return self.watermarks.first_unstable
+
+    @property
+    def last_stable_offset(self) -> int:
+        """The offset where read_committed consumers must stop."""
+        return self.watermarks.last_stable
+
+    @property
+    def recovery_point(self) -> int:
+        """The first offset that might not be on the disk yet."""
+        return self.local.recovery_point
+
+    @property
+    def last_flush_time(self) -> int:
+        """Time when the recovery point last rose; ms."""
+        return self.local.last_flushed_ms
+
+    def update_config(self, config: LogConfig) -> LogConfig:
+        """Replace the configuration; return the one before."""
+        before, self.context.config = self.context.config, config
+        return before
 
     def append(
         self, records: Sequence[Pair | tuple[int, bytes | None, bytes | None]]
@@ -150,51 +303,285 @@ class Log(LogReading, LogChanges):
         origin: AppendOrigin = AppendOrigin.CLIENT,
         transaction_version: int = 0,
     ) -> LogAppendInfo:
-        """Append what a client or coordinator sent; the log gives the offsets, in place.
+        """Append a client's or coordinator's records; the log assigns the offsets, in place.
 
         Args:
             records: changed in place.
-            leader_epoch: of this leader.
-            origin: where they come from; those of the controller keep their offsets.
-            transaction_version: as the transaction coordinator says with a marker.
+            leader_epoch: this leader's epoch.
+            origin: the source of the records; those of the controller keep their offsets.
+            transaction_version: version that the transaction coordinator sends with a marker.
 
         Raises:
-            AppendError, CorruptRecordError: they may not be appended; nothing was written.
+            AppendError, CorruptRecordError: the records cannot be appended; nothing was written.
             StorageError: writing failed; the log directory is offline.
 
         Kafka: UnifiedLog.appendAsLeader (4.2)
         """
         keeps = origin is AppendOrigin.RAFT_LEADER
-        return append(
-            self,
+        info = append(
+            self.parts,
             records,
             origin,
             leader_epoch,
             keeps_offsets=keeps,
             transaction_version=transaction_version,
         )
+        if self.commits_appends:
+            self.watermarks.commit()
+        return info
 
     def append_as_follower(
         self, records: MemoryRecords, leader_epoch: int = LATEST_EPOCH
     ) -> LogAppendInfo:
-        """Append what a leader sent, byte for byte.
+        """Append a leader's records, byte for byte.
 
         Args:
-            records: with their offsets.
-            leader_epoch: that the follower knows; batches of a later one are left out.
+            records: batches with their offsets.
+            leader_epoch: the epoch that the follower knows; batches of a later one are skipped.
 
         Raises:
-            OffsetsOutOfOrderError, UnexpectedAppendOffsetError, CorruptRecordError: they may not
+            InvalidRecordError: a batch of magic 2 has no partition leader epoch: no leader sent it;
+                nothing was written.
+            OffsetsOutOfOrderError, UnexpectedAppendOffsetError, CorruptRecordError: they cannot
                 be appended; nothing was written.
             StorageError: writing failed; the log directory is offline.
 
         Kafka: UnifiedLog.appendAsFollower (4.2)
         """
         origin = AppendOrigin.REPLICATION
-        return append(self, records, origin, leader_epoch, keeps_offsets=True)
+        return append(self.parts, records, origin, leader_epoch, keeps_offsets=True)
+
+    def read(
+        self,
+        start_offset: int,
+        max_bytes: int = 1 << 20,
+        isolation: Isolation = "log_end",
+        *,
+        min_one_message: bool = True,
+    ) -> FetchData:
+        """Return batches of one segment, starting with the one that holds ``start_offset``.
+
+        Args:
+            start_offset: first offset wanted; the batch may begin before it.
+            max_bytes: most bytes to return; the last batch may be incomplete.
+            isolation: the limit: the log end offset, the high watermark, or the last stable offset,
+                which adds the transactions to skip.
+            min_one_message: whether to return the first batch whole, even if it is larger.
+
+        Raises:
+            OffsetOutOfRangeError: the log does not have the offset.
+            StorageError: reading failed; the log directory is offline.
+
+        Kafka: UnifiedLog.read (4.2)
+        """
+        if start_offset < self.log_start_offset:
+            where = str(self.topic_partition)
+            start, end = self.log_start_offset, self.log_end_offset
+            raise OffsetOutOfRangeError(start_offset, start, end, where)
+        with self.context.guard("read from"):
+            if isolation == "log_end":
+                limit = self.local.end
+            elif isolation == "high_watermark":
+                limit = self.watermarks.high_metadata()
+            else:
+                limit = self.watermarks.stable_metadata()
+            return self.local.read(
+                start_offset,
+                max_bytes,
+                limit,
+                min_one_message=min_one_message,
+                with_aborted=isolation == "read_committed",
+            )
+
+    def collect_aborted_transactions(
+        self, start_offset: int, upper_bound: int
+    ) -> list[AbortedTransaction]:
+        """Return the aborted transactions that began before ``upper_bound``.
+
+        Those that ended before the segment that holds ``start_offset`` are omitted.
+
+        Kafka: UnifiedLog.collectAbortedTransactions (4.2)
+        """
+        return self.local.collect_aborted(self.log_start_offset, start_offset, upper_bound)
+
+    def offset_for_timestamp(self, timestamp: int) -> TimestampAndOffset | None:
+        """Return the first record at or after a time in ms, or a special one; see `find_offset`.
+
+        Kafka: UnifiedLog.fetchOffsetByTimestamp (4.2)
+        """
+        with self.context.guard("look up an offset of"):
+            return find_offset(self.local, self.leader_epochs, self.log_start_offset, timestamp)
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int] | None:
+        """Return the largest leader epoch up to ``epoch`` and its end offset; None if unknown.
+
+        Kafka: UnifiedLog.endOffsetForEpoch (4.2)
+        """
+        return self.leader_epochs.end_offset_for(epoch, self.log_end_offset)
+
+    def roll(
+        self, expected_next_offset: int = 0, reason: str = "a caller asked for it"
+    ) -> LogSegment:
+        """Create a new active segment and return it; the scheduler flushes the old one.
+
+        Args:
+            expected_next_offset: base offset of the new one if it is above the log end offset.
+            reason: why, for the observer.
+
+        Raises:
+            ValueError: a segment with records already begins there or after it.
+            StorageError: files could not be created; the log directory is offline.
+
+        Kafka: UnifiedLog.roll (4.2)
+        """
+        return roll(self.parts, expected_next_offset, reason)
+
+    def flush(self, *, force_active_segment: bool = False) -> None:
+        """Return when all records are on the disk.
+
+        Args:
+            force_active_segment: whether to flush the active segment even if it has no records.
+
+        Raises:
+            StorageError: they might not be; the log directory is offline.
+
+        Kafka: UnifiedLog.flush (4.2)
+        """
+        flush(self.parts, force_active_segment=force_active_segment)
+
+    def flush_up_to(self, offset: int) -> None:
+        """Return when the records below ``offset`` are on the disk; for errors see `flush`."""
+        flush_up_to(self.parts, offset)
+
+    def commit(self) -> None:
+        """Raise the high watermark to the log end offset; see `Watermarks.commit`."""
+        self.watermarks.commit()
+
+    def update_high_watermark(self, offset: int) -> int:
+        """Set the high watermark, limited to log start offset and log end offset; return it.
+
+        Kafka: UnifiedLog.updateHighWatermark (4.2)
+        """
+        return self.watermarks.update(LogOffsetMetadata(offset))
+
+    def maybe_increment_log_start_offset(self, offset: int, reason: str) -> bool:
+        """Raise the log start offset; return whether it rose. It never falls.
+
+        Raises:
+            OffsetOutOfRangeError: it would be above the high watermark.
+            StorageError: the log directory is offline.
+
+        Kafka: UnifiedLog.maybeIncrementLogStartOffset (4.2)
+        """
+        return maybe_increment_log_start_offset(self.parts, offset, reason)
+
+    def delete_records(self, before_offset: int) -> int:
+        """Raise the log start offset to ``before_offset``; return the new log start offset.
+
+        The next run of retention deletes the files.
+
+        Raises:
+            OffsetOutOfRangeError: it is above the high watermark.
+
+        Kafka: Partition.deleteRecordsOnLeader (4.2)
+        """
+        self.maybe_increment_log_start_offset(before_offset, "a client deleted records")
+        return self.log_start_offset
+
+    def delete_old_segments(self) -> list[RetentionVerdict]:
+        """Apply retention; return the verdict of each rule on each segment that it checked.
+
+        Raises:
+            StorageError: files could not be changed; the log directory is offline.
+
+        Kafka: UnifiedLog.deleteOldSegments (4.2)
+        """
+        return delete_old_segments(self.parts)
+
+    def retention_state(self) -> LogState:
+        """Return the current state that the retention rules check."""
+        return retention_state(self.parts)
+
+    def truncate_to(self, offset: int) -> bool:
+        """Remove the records at and after ``offset``; return whether there were any.
+
+        A batch that straddles the offset is removed whole, which may leave a gap before it.
+
+        Raises:
+            ValueError: the offset is negative.
+            StorageError: files could not be changed; the log directory is offline.
+
+        Kafka: UnifiedLog.truncateTo (4.2)
+        """
+        return truncate_to(self.parts, offset)
+
+    def truncate_fully_and_start_at(self, offset: int, log_start_offset: int | None = None) -> None:
+        """Remove all records and restart at an offset.
+
+        Args:
+            offset: the next record's offset.
+            log_start_offset: the new log start offset; ``offset`` if None.
+
+        Raises:
+            StorageError: files could not be changed; the log directory is offline.
+
+        Kafka: UnifiedLog.truncateFullyAndStartAt (4.2)
+        """
+        truncate_fully_and_start_at(self.parts, offset, log_start_offset)
+
+    def replace_segments(
+        self, new_segments: Sequence[LogSegment], old_segments: Sequence[LogSegment], reason: str
+    ) -> None:
+        """Replace segments with `.cleaned` ones so that a crash leaves all old or all new ones.
+
+        Raises:
+            StorageError: files could not be renamed; the log directory is offline.
+
+        Kafka: UnifiedLog.replaceSegments (4.2)
+        """
+        with self.lock, self.context.guard("replace segments of"):
+            self.local.check_open()
+            deleted = replace_segments(
+                self.context, self.local.segments, new_segments, old_segments, reason=reason
+            )
+            delete_snapshots(self.parts, deleted, asynchronous=True)
+
+    def split_overflowed_segment(self, segment: LogSegment) -> list[LogSegment]:
+        """Split a segment whose offsets are too far from its base offset; return the parts.
+
+        Raises:
+            StorageError: files could not be written; the log directory is offline.
+
+        Kafka: UnifiedLog.splitOverflowedSegment (4.2)
+        """
+        with self.lock, self.context.guard("split a segment of"):
+            self.local.check_open()
+            result = split_overflowed_segment(self.context, self.local.segments, segment)
+            delete_snapshots(self.parts, result.deleted, asynchronous=True)
+            return result.new
+
+    def assign_topic_id(self, topic_id: UUID) -> None:
+        """Write the topic's id to `partition.metadata`; it cannot be changed later.
+
+        Raises:
+            InconsistentTopicIdError: the log has another id.
+            StorageError: writing failed; the log directory is offline.
+
+        Kafka: UnifiedLog.assignTopicId (4.2)
+        """
+        if self.topic_id == topic_id:
+            return
+        if self.topic_id is not None:
+            raise InconsistentTopicIdError(
+                f"{self.topic_partition} has topic id {self.topic_id}, it cannot become {topic_id}"
+            )
+        path = self.context.path(PARTITION_METADATA)
+        with self.lock, self.context.guard("write the topic id of"):
+            self.context.fs.write_atomically(path, PartitionMetadata(topic_id=topic_id).encode())
+            self.topic_id = topic_id
 
     def take_producer_snapshot(self) -> None:
-        """Write the producer state at the log's end to a snapshot.
+        """Write the producer state at the log end offset to a snapshot.
 
         Raises:
             StorageError: writing failed; the log directory is offline.
@@ -206,14 +593,14 @@ class Log(LogReading, LogChanges):
             self.producer_state.take_snapshot()
 
     def rename_directory(self, name: str, *, reinitialize: bool = True) -> None:
-        """Give the folder another name in the same log directory.
+        """Rename the partition directory within the same log directory.
 
         Args:
-            name: of the folder.
-            reinitialize: the log is used on; False when it is about to be deleted.
+            name: the new name of the directory.
+            reinitialize: whether the log stays in use; False if it is about to be deleted.
 
         Raises:
-            StorageError: it could not be renamed; the log directory is offline.
+            StorageError: the directory could not be renamed; the log directory is offline.
 
         Kafka: UnifiedLog.renameDir (4.2)
         """
@@ -224,9 +611,9 @@ class Log(LogReading, LogChanges):
                     self.leader_epochs.clear()
 
     def close(self) -> None:
-        """Write what a log is loaded from quickly, and close the files; again: nothing happens.
+        """Write what makes the next load quick, and close the files; a second call does nothing.
 
-        Nothing more can be written to the log then; it can still be deleted.
+        Afterwards the log cannot be written to, but it can be deleted.
 
         Raises:
             StorageError: writing failed; the log directory is offline.
@@ -243,17 +630,17 @@ class Log(LogReading, LogChanges):
             self.context.fs.sync_directory(self.directory)  # the snapshot's name
 
     def close_handlers(self) -> None:
-        """Close the files and write nothing more, after a failure of the disk."""
+        """Close the files without writing, after a failure of the disk."""
         with self.lock:
             self.local.is_closed = True
             self.expiry_task.cancel()
             self.local.segments.close_handlers()
 
     def delete(self) -> None:
-        """Remove all files and the folder.
+        """Remove all files and the partition directory.
 
         Raises:
-            StorageError: they could not be removed; the log directory is offline.
+            StorageError: the files could not be removed; the log directory is offline.
 
         Kafka: UnifiedLog.delete (4.2)
         """
@@ -269,11 +656,11 @@ class Log(LogReading, LogChanges):
                 asynchronous=False,
                 reason="the log is deleted",
             )
-            self.delete_snapshots(doomed, asynchronous=False)
+            delete_snapshots(self.parts, doomed, asynchronous=False)
             self._remove_folder()
 
     def _remove_folder(self) -> None:
-        """Remove the folder and what is in it; what was put off may still write a file there."""
+        """Remove the directory and its contents; a delayed task may still write a file there."""
         fs = self.context.fs
         while True:
             for entry in fs.list(self.directory):
@@ -289,9 +676,21 @@ class Log(LogReading, LogChanges):
                 raise
             return
 
+    def _read_topic_id(self) -> UUID | None:
+        path = self.context.path(PARTITION_METADATA)
+        if not self.context.fs.exists(path):
+            return None
+        with self.context.guard("read the topic id of"):
+            data = self.context.fs.read(path, PartitionMetadata.size_limit + 1)
+            return PartitionMetadata.decode(data, path).topic_id
+
+    def _remove_expired_producers(self) -> None:
+        with self.lock:
+            self.producer_state.remove_expired(self.context.clock.now())
+
 
 def _topic_partition(directory: str) -> TopicPartition:
     name = parse_directory_name(directory.rstrip("/").rpartition("/")[2])
     if name is None:
-        raise ValueError(f"{directory} is not named after a topic and a partition")
+        raise LogDirectoryError(directory, "the folder is not named after a topic and a partition")
     return TopicPartition(name.topic, name.partition)

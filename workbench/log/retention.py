@@ -1,7 +1,7 @@
-"""Which segments retention deletes, and why the others stay.
+"""Which segments retention deletes, and why the others are kept.
 
-The rules are asked in Kafka's order: log start offset, size, time. Each goes through the segments
-from the oldest and stops at the first that it keeps.
+The rules apply in Kafka's order: log start offset, size, time. Each checks the segments from the
+oldest and stops at the first that it keeps.
 
 Kafka: UnifiedLog.deleteOldSegments, deletableSegments (4.2)
 """
@@ -9,20 +9,20 @@ Kafka: UnifiedLog.deleteOldSegments, deletableSegments (4.2)
 from collections.abc import Callable
 from typing import NamedTuple
 
-from workbench.log.config import LogConfig
-from workbench.log.segment import LogSegment
+from workbench.config.log_config import LogConfig
+from workbench.log.segments.segment import LogSegment
 
 
 class RetentionVerdict(NamedTuple):
-    """What one rule says of one segment.
+    """The verdict of one rule on one segment.
 
     Attributes:
         rule: "log start offset", "retention.bytes" or "retention.ms".
-        segment: asked about.
-        is_deleted: whether it goes.
+        segment: the segment.
+        is_deleted: whether the rule deletes it.
         reason: why, with the numbers.
-        value: what was compared: an offset, bytes or ms.
-        threshold: what it was compared with.
+        value: the compared value: an offset, bytes or ms.
+        threshold: the value that it was compared with.
     """
 
     rule: str
@@ -34,12 +34,12 @@ class RetentionVerdict(NamedTuple):
 
 
 class LogState(NamedTuple):
-    """What retention asks of a log.
+    """The state of a log that retention checks.
 
     Attributes:
-        segments: ascending.
-        log_start_offset, log_end_offset, high_watermark: of the log.
-        config: of the topic.
+        segments: the segments, ascending.
+        log_start_offset, log_end_offset, high_watermark: the log's offsets.
+        config: the topic's configuration.
         now: ms since the epoch.
     """
 
@@ -56,7 +56,7 @@ _Judge = Callable[[LogSegment, LogSegment | None], tuple[bool, str, int, int]]
 
 
 def rules_for(config: LogConfig) -> list[Rule]:
-    """Return the rules that count for a topic, in the order in which they are asked.
+    """Return the rules for a topic, in the order in which they apply.
 
     Kafka: UnifiedLog.deleteOldSegments (4.2)
     """
@@ -64,7 +64,7 @@ def rules_for(config: LogConfig) -> list[Rule]:
 
 
 def all_verdicts(state: LogState) -> list[RetentionVerdict]:
-    """Return what every rule says, one after the other, each of what the rules before it leave.
+    """Return the verdicts of all rules in order, each on the segments that earlier rules kept.
 
     Kafka: UnifiedLog.deleteOldSegments (4.2)
     """
@@ -82,7 +82,7 @@ def all_verdicts(state: LogState) -> list[RetentionVerdict]:
 
 
 def by_log_start(state: LogState) -> list[RetentionVerdict]:
-    """Judge the segments by the log start offset: what lies before it whole goes.
+    """Judge the segments by the log start offset: those entirely before it are deleted.
 
     Kafka: UnifiedLog.deleteLogStartOffsetBreachedSegments (4.2)
     """
@@ -90,7 +90,9 @@ def by_log_start(state: LogState) -> list[RetentionVerdict]:
 
     def judge(segment: LogSegment, following: LogSegment | None) -> tuple[bool, str, int, int]:
         if following is None:
-            reason = "it is the active segment, and the log start offset never removes that"
+            reason = (
+                "the segment is active, and the log start offset never deletes the active segment"
+            )
             return False, reason, segment.base_offset, start
         base = following.base_offset
         breached = base <= start
@@ -102,7 +104,7 @@ def by_log_start(state: LogState) -> list[RetentionVerdict]:
 
 
 def by_size(state: LogState) -> list[RetentionVerdict]:
-    """Judge the segments by `retention.bytes`: they go while the log stays at least that large.
+    """Judge the segments by `retention.bytes`: delete while the log keeps at least that size.
 
     Kafka: UnifiedLog.deleteRetentionSizeBreachedSegments (4.2)
     """
@@ -127,7 +129,7 @@ def by_size(state: LogState) -> list[RetentionVerdict]:
 
 
 def by_time(state: LogState) -> list[RetentionVerdict]:
-    """Judge the segments by `retention.ms`, held against their largest timestamp.
+    """Judge the segments by `retention.ms`, compared with the age of their largest timestamp.
 
     Kafka: UnifiedLog.deleteRetentionMsBreachedSegments (4.2)
     """
@@ -140,10 +142,10 @@ def by_time(state: LogState) -> list[RetentionVerdict]:
         age = state.now - largest
         what = "largest timestamp"
         if segment.max_timestamp_so_far.timestamp < 0:
-            what = "file's time (no record has a timestamp)"
-        reason = f"its {what} {largest} is {age:,} ms ago, "
+            what = "file time (no record has a timestamp)"
+        reason = f"the segment's {what} {largest} is {age:,} ms ago, "
         if age < 0:
-            reason = f"its {what} {largest} is {-age:,} ms in the future, "
+            reason = f"the segment's {what} {largest} is {-age:,} ms in the future, "
         reason += f"{'more' if age > limit else 'not more'} than retention.ms = {limit:,}"
         return age > limit, reason, age, limit
 
@@ -151,19 +153,19 @@ def by_time(state: LogState) -> list[RetentionVerdict]:
 
 
 def _judge(state: LogState, rule: str, judge: _Judge) -> list[RetentionVerdict]:
-    """Ask of each segment from the oldest, until one stays; that one is the last of the list."""
+    """Judge segments from the oldest until one is kept; that one is the last of the list."""
     verdicts = []
     followers = [*state.segments[1:], None]
     for segment, following in zip(state.segments, followers, strict=False):  # no segments: one more
         upper = state.log_end_offset if following is None else following.base_offset
         if state.high_watermark < upper:
-            reason = f"it reaches up to {upper}, the high watermark is {state.high_watermark}"
+            reason = f"the segment reaches {upper}, above the high watermark {state.high_watermark}"
             kept = False
             verdict = RetentionVerdict(rule, segment, kept, reason, state.high_watermark, upper)
         else:
             verdict = RetentionVerdict(rule, segment, *judge(segment, following))
             if verdict.is_deleted and following is None and segment.size == 0:
-                reason = "it is the active segment and empty"
+                reason = "the segment is active and empty"
                 verdict = verdict._replace(is_deleted=False, reason=reason)
         verdicts.append(verdict)
         if not verdict.is_deleted:

@@ -8,9 +8,10 @@ from typing import Any, Final
 import numpy as np
 
 from workbench.files.file_records import TimestampAndOffset
+from workbench.layout.attributes import NO_TIMESTAMP
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.local_log import LocalLog
-from workbench.log.segment import LogSegment
+from workbench.log.segments.segment import LogSegment
 
 LATEST: Final = -1
 EARLIEST: Final = -2
@@ -18,8 +19,6 @@ MAX_TIMESTAMP: Final = -3
 EARLIEST_LOCAL: Final = -4
 LATEST_TIERED: Final = -5
 EARLIEST_PENDING_UPLOAD: Final = -6
-
-_NO_TIMESTAMP: Final = -1
 
 
 def find_offset(
@@ -29,8 +28,8 @@ def find_offset(
 
     Args:
         local: the segments.
-        leader_epochs: of the log.
-        log_start_offset: of the log.
+        leader_epochs: the log's leader epochs.
+        log_start_offset: the log's log start offset.
         timestamp: ms since the epoch, or `LATEST`, `EARLIEST`, `MAX_TIMESTAMP`, `EARLIEST_LOCAL`,
             `LATEST_TIERED`, `EARLIEST_PENDING_UPLOAD`.
 
@@ -45,11 +44,14 @@ def find_offset(
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         first = leader_epochs.earliest
         epoch = first.epoch if first and first.start_offset <= log_start_offset else None
-        return TimestampAndOffset(_NO_TIMESTAMP, log_start_offset, epoch)
+        return TimestampAndOffset(NO_TIMESTAMP, log_start_offset, epoch)
     if timestamp == LATEST:
-        return TimestampAndOffset(_NO_TIMESTAMP, local.end_offset, leader_epochs.latest_epoch)
-    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):  # there is no remote storage here
-        return TimestampAndOffset(_NO_TIMESTAMP, -1, -1)
+        return TimestampAndOffset(NO_TIMESTAMP, local.end_offset, leader_epochs.latest_epoch)
+    if timestamp in (
+        LATEST_TIERED,
+        EARLIEST_PENDING_UPLOAD,
+    ):  # remote storage is not supported here
+        return TimestampAndOffset(NO_TIMESTAMP, -1, -1)
     if timestamp == MAX_TIMESTAMP:
         return _largest(local)
     for segment in local.segments.all:
@@ -78,12 +80,12 @@ def _largest(local: LocalLog) -> TimestampAndOffset | None:
 def _first_with(segment: LogSegment, row: Any, timestamp: int) -> int | None:
     """Return the offset of the first record of a batch that has the timestamp, -1 for none.
 
-    None if none has it: compaction keeps the header's largest timestamp without its record.
+    None if none has it: compaction may keep a header's largest timestamp without its record.
 
     Kafka: RecordBatch.offsetOfMaxTimestamp (4.2)
     """
     if row["magic"] == 0:
         return None
     records = segment.log.read(int(row["position"]), int(row["size"])).records()
-    wanted = None if timestamp == _NO_TIMESTAMP else timestamp
+    wanted = None if timestamp == NO_TIMESTAMP else timestamp
     return next((record.offset for record in records if record.timestamp == wanted), None)

@@ -1,4 +1,4 @@
-"""Up to where consumers may read: the high watermark and the last stable offset.
+"""The offsets up to which consumers may read: the high watermark and the last stable offset.
 
 Kafka: UnifiedLog's highWatermarkMetadata and firstUnstableOffsetMetadata (4.2)
 """
@@ -8,14 +8,14 @@ import threading
 from workbench.errors import OffsetOutOfRangeError
 from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.local_log import LocalLog
-from workbench.log.producer_state import ProducerStateManager
+from workbench.log.producers.state import ProducerStateManager
 
 
 class Watermarks:
-    """The high watermark of one log and the first offset of a transaction that is not decided.
+    """The high watermark of one log and the first offset of an undecided transaction.
 
     Attributes:
-        log_start_offset: no record before it may be read; the log raises it.
+        log_start_offset: no record before it can be read; the log raises it.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class Watermarks:
 
     @property
     def high(self) -> int:
-        """The high watermark: records before it are on every replica in sync."""
+        """The high watermark: every in-sync replica has the records before it."""
         return self._high.offset
 
     @property
@@ -46,7 +46,7 @@ class Watermarks:
 
     @property
     def last_stable(self) -> int:
-        """Where read_committed consumers must stop: no transaction before it is open.
+        """The offset where read_committed consumers must stop: no transaction before it is open.
 
         Kafka: UnifiedLog.lastStableOffset (4.2)
         """
@@ -54,7 +54,7 @@ class Watermarks:
         return first.offset if first is not None and first.offset < high.offset else high.offset
 
     def update(self, high: LogOffsetMetadata) -> int:
-        """Set the high watermark, within log start and log end; return what it is now.
+        """Set the high watermark, limited to log start offset and log end offset; return it.
 
         Kafka: UnifiedLog.updateHighWatermark (4.2)
         """
@@ -67,7 +67,7 @@ class Watermarks:
         return high.offset
 
     def _set(self, high: LogOffsetMetadata) -> None:
-        """Set the high watermark as it is given.
+        """Set the high watermark as given.
 
         Kafka: UnifiedLog.updateHighWatermarkMetadata (4.2)
         """
@@ -77,7 +77,7 @@ class Watermarks:
             self.update_first_unstable()
 
     def raise_log_start(self, offset: int) -> None:
-        """Let the log start at ``offset``; the high watermark and recovery point follow it.
+        """Raise the log start offset; the high watermark and recovery point follow it.
 
         Kafka: UnifiedLog.updateLogStartOffset (4.2)
         """
@@ -87,18 +87,20 @@ class Watermarks:
         self._local.recovery_point = max(self._local.recovery_point, offset)
 
     def increase(self, high: LogOffsetMetadata) -> LogOffsetMetadata | None:
-        """Raise the high watermark; return the one before, None if it stays.
+        """Raise the high watermark; return the old one, None if it did not rise.
 
-        The same offset on a newer segment counts as higher, since a roll moves it there.
+        The same offset on a newer segment is higher, because a roll moves it there.
 
         Raises:
-            ValueError: it would be behind the log's end.
+            ValueError: it would be above the log end offset.
 
         Kafka: UnifiedLog.maybeIncrementHighWatermark (4.2)
         """
         end = self._local.end
         if high.offset > end.offset:
-            raise ValueError(f"high watermark {high.offset} is above the log's end {end.offset}")
+            raise ValueError(
+                f"high watermark {high.offset} is above the log end offset {end.offset}"
+            )
         with self._lock:
             before = self.high_metadata()
             moved = before.offset == high.offset and (
@@ -109,8 +111,18 @@ class Watermarks:
                 return before
             return None
 
+    def commit(self) -> None:
+        """Raise the high watermark to the log end offset.
+
+        Kafka: Partition.maybeIncrementLeaderHW (4.2), of a leader without followers
+        """
+        with self._lock:
+            end = self._local.end
+            if self._high.offset < end.offset:
+                self._set(end)
+
     def follow_end(self) -> None:
-        """After an append or roll: a high watermark at the log's end learns where that is now.
+        """Update the position of a high watermark at the log end offset, after an append or roll.
 
         Kafka: UnifiedLog.updateHighWatermarkWithLogEndOffset (4.2)
         """
@@ -118,7 +130,7 @@ class Watermarks:
             self._set(self._local.end)
 
     def high_metadata(self) -> LogOffsetMetadata:
-        """Return the high watermark and where it is.
+        """Return the high watermark and its position.
 
         Kafka: UnifiedLog.fetchHighWatermarkMetadata (4.2)
         """
@@ -131,7 +143,7 @@ class Watermarks:
             return full
 
     def stable_metadata(self) -> LogOffsetMetadata:
-        """Return the last stable offset and where it is.
+        """Return the last stable offset and its position.
 
         Kafka: UnifiedLog.fetchLastStableOffsetMetadata (4.2)
         """
@@ -142,12 +154,12 @@ class Watermarks:
             return first
         with self._lock:
             full = self.locate(first.offset)
-            if self._first_unstable == first:  # else another is the oldest by now
+            if self._first_unstable == first:  # otherwise another is the oldest by now
                 self._first_unstable = full
             return full
 
     def update_first_unstable(self) -> None:
-        """Ask the producer state again which transaction is the oldest that is not decided.
+        """Ask the producer state again for the oldest undecided transaction.
 
         Kafka: UnifiedLog.maybeIncrementFirstUnstableOffset (4.2)
         """
@@ -157,7 +169,7 @@ class Watermarks:
         self._first_unstable = first
 
     def locate(self, offset: int) -> LogOffsetMetadata:
-        """Return an offset and where it is, the offset alone if the log does not have it.
+        """Return an offset and its position, or only the offset if the log does not have it.
 
         Kafka: UnifiedLog.maybeConvertToOffsetMetadata (4.2)
         """

@@ -1,4 +1,4 @@
-"""The log cleaner of a log manager, and how it is kept from logs that others work on.
+"""The log cleaner of a log manager, and how it is kept away from logs that others work on.
 
 Kafka: the calls of LogManager on LogCleaner (4.2)
 """
@@ -6,18 +6,18 @@ Kafka: the calls of LogManager on LogCleaner (4.2)
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from workbench.cleaner.log_cleaner import LogCleaner
+from workbench.cleaner.schedule.log_cleaner import LogCleaner
 from workbench.files.names import CLEANER_OFFSETS, TopicPartition
 from workbench.log.log import Log
-from workbench.log.scheduler import Scheduler
 from workbench.log_manager.context import ManagerContext
+from workbench.runtime.scheduler import Scheduler
 
 
 def make_cleaner(context: ManagerContext, scheduler: Scheduler | None) -> LogCleaner | None:
-    """Return the cleaner of the logs that were loaded; None with `log.cleaner.enable=false`.
+    """Return the cleaner of the loaded logs; None with `log.cleaner.enable=false`.
 
     Args:
-        context: learns of it.
+        context: the manager's context; gets the cleaner.
         scheduler: runs its workers; None gives it threads of its own.
 
     Kafka: LogManager.startupWithConfigOverrides (4.2)
@@ -38,9 +38,9 @@ def make_cleaner(context: ManagerContext, scheduler: Scheduler | None) -> LogCle
 
 @contextmanager
 def pausing_all_but_compacted(context: ManagerContext) -> Iterator[list[TopicPartition]]:
-    """Keep the cleaner from logs that are not compacted, and give them: retention works on them.
+    """Keep the cleaner away from logs that are not compacted, and return them for retention.
 
-    They may become compacted meanwhile. Logs that the cleaner works on are left out.
+    They may become compacted meanwhile. Logs that the cleaner is working on are left out.
 
     Kafka: LogManager.cleanupLogs (4.2)
     """
@@ -57,7 +57,7 @@ def pausing_all_but_compacted(context: ManagerContext) -> Iterator[list[TopicPar
 
 @contextmanager
 def truncating(context: ManagerContext, log: Log) -> Iterator[None]:
-    """Keep the cleaner from a log; then its checkpoint may not be behind the active segment.
+    """Keep the cleaner away from a log; then lower its checkpoint to the active segment.
 
     Kafka: LogManager.truncateTo, maybeTruncateCleanerCheckpointToActiveSegmentBaseOffset (4.2)
     """

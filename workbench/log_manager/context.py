@@ -1,4 +1,4 @@
-"""What the parts of a log manager share: directories, logs, configuration, and what they use.
+"""What the parts of a log manager share: directories, logs, configuration and services.
 
 Kafka: the fields of LogManager (4.2)
 """
@@ -10,41 +10,45 @@ from random import Random
 from typing import Any, Self
 from uuid import UUID
 
-from workbench.cleaner.manager import LogCleanerManager
+from workbench.cleaner.schedule.manager import LogCleanerManager
+from workbench.config.broker_config import BrokerConfig
+from workbench.config.log_config import LogConfig
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.local import FileSystem
 from workbench.files.names import LOG_START_OFFSETS, RECOVERY_POINTS, TopicPartition
-from workbench.log.broker_config import BrokerConfig
-from workbench.log.clock import Clock
-from workbench.log.config import LogConfig
-from workbench.log.failures import LogDirFailures
 from workbench.log.log import Log
-from workbench.log.scheduler import Scheduler
-from workbench.log.steps import Observer, Step
 from workbench.log_manager.deletion import DeletionQueue
 from workbench.log_manager.directory import ManagedDirectory
 from workbench.log_manager.registry import LogRegistry
+from workbench.runtime.clock import Clock
+from workbench.runtime.failures import LogDirFailures
+from workbench.runtime.metrics import LogMetrics
+from workbench.runtime.scheduler import Scheduler
+from workbench.runtime.steps import Observer, Step
 
 
 @dataclass(slots=True)
 class ManagerContext:
-    """The surroundings of one log manager; the manager owns it.
+    """The shared context of one log manager; the manager owns it.
 
     Attributes:
-        directories: path → directory, as configured, also those that are offline.
-        directory_ids: path → id of the directories that have one.
-        config: of the broker.
-        defaults: of topics that have no configuration of their own; may be replaced.
-        topic_configs: topic → what it has of its own, by Kafka's names.
-        fs: what is written through.
+        directories: path → directory, as configured, including offline ones.
+        directory_ids: path → id, for directories that have one.
+        config: the broker's configuration.
+        defaults: the configuration of topics that have none of their own; may be replaced.
+        topic_configs: topic → its own configuration, by Kafka's names.
+        fs: the file system that is written through.
         clock: the time, ms since the epoch.
-        scheduler: runs what is put off.
+        scheduler: runs delayed and periodic work.
         failures: which log directories are offline.
-        observer: is told each step; None when nobody watches.
-        rng: chooses ids and the jitter of segments.
-        registry: the logs; its lock is held while logs are made, moved and reconfigured.
+        observer: receives each step; None for no observer.
+        rng: source of ids and of the jitter of segments.
+        registry: the logs; its lock is held while logs are created, moved and reconfigured.
         deletion: logs that wait for their deletion.
-        cleaning: what the cleaner is asked by to keep away from logs; None: there is no cleaner.
+        cleaning: keeps the cleaner away from logs; None: there is no cleaner.
+        is_kraft: no ZooKeeper; such a broker renames logs without a topic id to `-stray`.
+        commits_appends: whether each log is the only replica; see `LogBase`.
+        metrics: the metrics of all logs.
     """
 
     directories: dict[str, ManagedDirectory]
@@ -61,6 +65,9 @@ class ManagerContext:
     deletion: DeletionQueue
     registry: LogRegistry = field(default_factory=LogRegistry)
     cleaning: LogCleanerManager | None = None
+    is_kraft: bool = True
+    commits_appends: bool = False
+    metrics: LogMetrics = field(default_factory=LogMetrics)
 
     @classmethod
     def of(
@@ -75,7 +82,7 @@ class ManagerContext:
         observer: Observer | None,
         rng: Random,
     ) -> Self:
-        """Return the surroundings of a manager that has not started.
+        """Return the context of a manager that has not started.
 
         Raises:
             ConfigError: a configuration's name or value is wrong.
@@ -120,7 +127,7 @@ class ManagerContext:
 
     def reachable(self, logs: Mapping[TopicPartition, Log]) -> dict[TopicPartition, Log]:
         """Return those logs, by partition, whose directories have not failed."""
-        every = list(logs.items())  # at once, whatever other threads add meanwhile
+        every = list(logs.items())  # a copy, as other threads may add logs meanwhile
         is_offline = self.failures.is_offline
         return dict(sorted((p, log) for p, log in every if not is_offline(log.parent_directory)))
 
@@ -136,7 +143,7 @@ class ManagerContext:
         return LogConfig.of(own, defaults=self.defaults) if own else self.defaults
 
     def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
-        """Tell the observer of a step."""
+        """Report a step to the observer."""
         if self.observer is not None:
             self.observer(Step(kind, str(where), reason, numbers))
 
@@ -146,16 +153,18 @@ class ManagerContext:
         """Write the recovery points of a directory's logs; a failure takes it offline.
 
         Args:
-            path: of the log directory; one that is offline is left alone.
-            logs: those in it; None looks for them.
+            path: the log directory's path; an offline one is left alone.
+            logs: the logs in it; None looks for them.
 
         Kafka: LogManager.checkpointRecoveryOffsetsInDir (4.2)
         """
         logs = self.registry.by_directory().get(path, {}) if logs is None else logs
         if any(log.recovery_point > log.local.synced_to for log in logs.values()):
-            self.checkpoint_log_start_offsets(path, logs)  # what these points skip lies before
+            self.checkpoint_log_start_offsets(
+                path, logs
+            )  # recovery skips what is before these points
         points = {partition: log.recovery_point for partition, log in logs.items()}
-        self._checkpoint(path, RECOVERY_POINTS, points)
+        self.write_checkpoint(path, RECOVERY_POINTS, points)
 
     def checkpoint_log_start_offsets(
         self, path: str, logs: Mapping[TopicPartition, Log] | None = None
@@ -163,8 +172,8 @@ class ManagerContext:
         """Write the log start offsets that are above the first segment's base offset.
 
         Args:
-            path: of the log directory; one that is offline is left alone.
-            logs: those in it; None looks for them.
+            path: the log directory's path; an offline one is left alone.
+            logs: the logs in it; None looks for them.
 
         Kafka: LogManager.checkpointLogStartOffsetsInDir (4.2)
         """
@@ -174,17 +183,24 @@ class ManagerContext:
             for partition, log in logs.items()
             if log.log_start_offset > log.segments[0].base_offset
         }
-        self._checkpoint(path, LOG_START_OFFSETS, starts)
+        self.write_checkpoint(path, LOG_START_OFFSETS, starts)
 
     def checkpoint(self, path: str) -> None:
         """Write both checkpoints of a directory."""
         self.checkpoint_recovery_points(path)
         self.checkpoint_log_start_offsets(path)
 
-    def _checkpoint(self, path: str, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+    def write_checkpoint(self, path: str, name: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Write one checkpoint of a directory; a failure takes it offline.
+
+        Args:
+            path: the log directory's path; an offline one is left alone.
+            name: the file's name, one of `files.names.OFFSET_CHECKPOINTS`.
+            offsets: the offsets of its logs.
+        """
         if self.failures.is_offline(path):
             return
         try:
             self.directories[path].checkpoint(name).write(offsets)
         except StorageError:
-            return  # noted where it happened: the directory is offline
+            return  # recorded where it happened: the directory is offline

@@ -1,4 +1,4 @@
-"""Make a log where it is to be: in the directory asked for, or that with the fewest partitions.
+"""Create a log in the preferred directory, or in the one with the fewest partitions.
 
 Kafka: LogManager.getOrCreateLog, createLogDirectory, nextLogDirs (4.2)
 """
@@ -12,19 +12,19 @@ from workbench.errors import InconsistentTopicIdError, LogDirectoryError, Storag
 from workbench.files.names import TopicPartition, directory_name
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
-from workbench.log_manager.identity import RESERVED_IDS
+from workbench.log_manager.identity import RESERVED_IDS, random_uuid
 from workbench.log_manager.opening import open_log
 
 
 class LogCreation:
-    """Makes logs, and keeps the directories that partitions are to be put in."""
+    """Creates logs, and remembers the preferred directories of partitions."""
 
     def __init__(self, context: ManagerContext) -> None:
         self._context = context
         self._preferred: dict[TopicPartition, str] = {}
 
     def prefer(self, topic_partition: TopicPartition, path: str) -> None:
-        """Let a partition's next log be made in a directory, unless it has one there.
+        """Prefer a directory for a partition's next log, unless it has one there.
 
         Kafka: LogManager.maybeUpdatePreferredLogDir (4.2)
         """
@@ -44,7 +44,7 @@ class LogCreation:
         topic_id: UUID | None,
         directory_id: UUID | None,
     ) -> Log:
-        """Return a partition's log, made if there is none; see `LogManager.get_or_create_log`."""
+        """Return a partition's log, created if necessary; see `LogManager.get_or_create_log`."""
         registry = self._context.registry
         with registry.lock:
             log = registry.get(topic_partition, is_future=is_future)
@@ -52,12 +52,13 @@ class LogCreation:
                 if not is_new and self._context.offline:
                     raise StorageError(
                         ", ".join(self._context.offline),
-                        f"offline, and may hold {topic_partition}: it is not made anew",
+                        f"offline, and may hold {topic_partition}: it is not created again",
                     )
                 log = self._create(topic_partition, is_future, topic_id, directory_id)
         if topic_id is not None and log.topic_id is not None and topic_id != log.topic_id:
             raise InconsistentTopicIdError(
-                f"{log.directory}: the log has topic id {log.topic_id}, expected {topic_id}"
+                f"{log.directory}: the topic id is wrong "
+                f"(found {log.topic_id}, expected {topic_id})"
             )
         return log
 
@@ -76,14 +77,30 @@ class LogCreation:
         name = directory_name(*topic_partition, "future" if is_future else "log", unique)
         tried = [preferred] if preferred is not None else self._by_fewest_logs()
         folder = self._make_folder(tried, name)
-        with context.failures.guard(os.path.dirname(folder), f"make {name}"):
+        topic_id = self._topic_id(topic_partition.topic) if topic_id is None else topic_id
+        with context.failures.guard(os.path.dirname(folder), f"create {name}"):
             log = open_log(context, folder, topic_partition, topic_id=topic_id)
+        if context.commits_appends:
+            log.commit()  # the folder may have existed
         context.registry.replace(log, is_future=is_future)
         if is_future and context.cleaning is not None:
-            context.cleaning.abort_cleaning(topic_partition)  # and none begins while it is copied
+            context.cleaning.abort_cleaning(
+                topic_partition
+            )  # and no cleaning begins while it is copied
         self._preferred.pop(topic_partition, None)
         context.tell("log created", topic_partition, directory=folder)
         return log
+
+    def _topic_id(self, topic: str) -> UUID | None:
+        """Return the id of a topic's other partitions, or a random one for a new topic.
+
+        In Kafka a controller assigns the ids. A broker without ZooKeeper renames a log without
+        an id to `-stray`; one with ZooKeeper may have topics without ids.
+        """
+        for log in self._context.registry.of_topic(topic):
+            if log.topic_id is not None:
+                return log.topic_id
+        return random_uuid(self._context.rng) if self._context.is_kraft else None
 
     def _preferred_directory(
         self, topic_partition: TopicPartition, directory_id: UUID | None
@@ -96,12 +113,12 @@ class LogCreation:
 
     def _check_future(self, topic_partition: TopicPartition, preferred: str | None) -> None:
         if preferred is None:
-            raise ValueError(f"{topic_partition}: no directory was named to move it to")
+            raise ValueError(f"{topic_partition}: no directory to move it to was named")
         current = self._context.registry.get(topic_partition)
         if current is None:
             raise LookupError(f"{topic_partition}: there is no log to move")
         if current.parent_directory == preferred:
-            raise ValueError(f"{topic_partition}: its log is in {preferred} already")
+            raise ValueError(f"{topic_partition}: its log is already in {preferred}")
 
     def _by_fewest_logs(self) -> list[str]:
         """Return the live directories, that with the fewest logs first."""
@@ -109,18 +126,18 @@ class LogCreation:
         return sorted((d.path for d in self._context.live), key=lambda path: counts[path])
 
     def _make_folder(self, tried: Sequence[str], name: str) -> str:
-        """Make a folder in the first directory that takes it, and return its path."""
+        """Create a folder in the first directory where that works, and return its path."""
         context = self._context
         for path in tried:
             if path not in context.directories:
-                raise LogDirectoryError(path, "no log directory of this manager")
+                raise LogDirectoryError(path, "not a log directory of this manager")
             folder = os.path.join(path, name)
             try:
-                with context.failures.guard(path, f"make {name}"):
+                with context.failures.guard(path, f"create {name}"):
                     if not context.fs.exists(folder):
                         context.fs.make_directory(folder)
                         context.fs.sync_directory(path)
             except StorageError:
                 continue
             return folder
-        raise StorageError(", ".join(tried), f"offline: {name} cannot be made")
+        raise StorageError(", ".join(tried), f"offline: {name} cannot be created")

@@ -1,4 +1,4 @@
-"""Logs that wait for their deletion: renamed to `-delete`, removed after file.delete.delay.ms.
+"""Logs that wait to be deleted: renamed to `-delete`, removed after file.delete.delay.ms.
 
 Kafka: LogManager.addLogToBeDeleted, deleteLogs (4.2)
 """
@@ -7,16 +7,16 @@ from collections import deque
 from collections.abc import Callable
 
 from workbench.errors import StorageError
-from workbench.log.clock import Clock
 from workbench.log.log import Log
+from workbench.runtime.clock import Clock
 
 
 class DeletionQueue:
-    """Logs to be deleted, the one that waits longest first. Threads may add to it.
+    """Logs to be deleted, the longest waiting first. Threads may add to it.
 
     Args:
-        clock: by which a log's wait is measured.
-        delay_ms: returns how long a log waits, ms; asked anew each time, as it may be changed.
+        clock: the clock that measures a log's wait.
+        delay_ms: returns how long a log waits, ms; called each time, as it may change.
     """
 
     def __init__(self, clock: Clock, delay_ms: Callable[[], int]) -> None:
@@ -33,13 +33,13 @@ class DeletionQueue:
         return tuple(log for log, _ in self._waiting)
 
     def add(self, log: Log) -> None:
-        """Let a log wait from now on."""
+        """Add a log; its wait starts now."""
         self._waiting.append((log, self._clock.now()))
 
     def delete_due(self) -> int:
-        """Delete the logs that have waited long enough; return ms until there is more to do.
+        """Delete the logs that have waited long enough; return the ms until the next one is due.
 
-        A log whose directory fails stays where it is, for the directory is offline by then.
+        A log whose directory fails is kept on the disk; the directory is offline by then.
 
         Kafka: LogManager.deleteLogs (4.2)
         """
@@ -48,11 +48,11 @@ class DeletionQueue:
             try:
                 log.delete()
             except StorageError:
-                continue  # the failure is noted where it happened
+                continue  # the failure was recorded where it happened
         return wait
 
     def drop_directory(self, path: str) -> list[Log]:
-        """Forget, and return, the logs of a log directory."""
+        """Remove and return the logs of a log directory."""
         dropped = [log for log in self.logs if log.parent_directory == path]
         kept = [(log, since) for log, since in self._waiting if log.parent_directory != path]
         self._waiting = deque(kept)

@@ -1,7 +1,7 @@
-"""One log directory in use: its lock, its clean-shutdown marker, its checkpoints, its folders.
+"""One log directory in use: its lock, clean shutdown file, checkpoints and folders.
 
-Whoever holds the lock is the only one to write here. The marker is removed before the first log is
-loaded, so that a crash while loading is taken for one; the checkpoints are replaced as wholes.
+Only the holder of the lock writes here. The clean shutdown file is removed before the first log is
+loaded, so that a crash while loading is detected; each checkpoint is replaced as a whole.
 
 Kafka: LogManager, CleanShutdownFileHandler, OffsetCheckpointFile (4.2)
 """
@@ -20,15 +20,15 @@ from workbench.files.names import (
     TopicPartition,
     parse_directory_name,
 )
-from workbench.log.failures import LogDirFailures
-from workbench.log.offset_checkpoint_file import OffsetCheckpointFile
-from workbench.log.steps import Observer, Step
+from workbench.runtime.failures import LogDirFailures
+from workbench.runtime.offset_checkpoint_file import OffsetCheckpointFile
+from workbench.runtime.steps import Observer, Step
 
 METADATA_TOPIC: Final = "__cluster_metadata"
-"""The topic of a KRaft controller: another part of the broker loads it."""
+"""The topic of a KRaft controller: the log manager does not load it."""
 
 REMOTE_INDEX_CACHE: Final = "remote-log-index-cache"
-"""The folder in which tiered storage keeps indexes."""
+"""The folder where tiered storage keeps indexes."""
 
 _MARKER_VERSION: Final = 0
 
@@ -37,8 +37,8 @@ class Folder(NamedTuple):
     """A folder in a log directory.
 
     Attributes:
-        path: of the folder.
-        topic_partition: whose log it holds; None if its name is none that a broker gives.
+        path: the folder's path.
+        topic_partition: partition of its log; None if no broker gives such a name.
     """
 
     path: str
@@ -49,8 +49,8 @@ class ManagedDirectory:
     """A log directory that a log manager works in. Threads may share it.
 
     Attributes:
-        path: absolute, without a slash at its end.
-        had_clean_shutdown: whether the marker was there when it was taken.
+        path: absolute path without a trailing slash.
+        had_clean_shutdown: whether it had a clean shutdown file when it was locked.
         loaded: whether every log in it was loaded.
     """
 
@@ -69,10 +69,10 @@ class ManagedDirectory:
         }
 
     def prepare(self) -> None:
-        """Make the folder if it is not there, with those above it.
+        """Create the folder if it does not exist, with its parents.
 
         Raises:
-            OSError: it cannot be made, or is no folder that can be listed.
+            OSError: it cannot be created, or is not a folder that can be listed.
 
         Kafka: LogManager.createAndValidateLogDirs (4.2)
         """
@@ -92,7 +92,7 @@ class ManagedDirectory:
 
         Raises:
             LogDirectoryError: a broker or another manager holds it.
-            OSError: the file cannot be made.
+            OSError: the file cannot be created.
 
         Kafka: LogManager.lockLogDirs (4.2)
         """
@@ -100,13 +100,13 @@ class ManagedDirectory:
         self._tell("directory locked", self._at(LOCK))
 
     def unlock(self) -> None:
-        """Give the lock back; a second call does nothing."""
+        """Release the lock; a second call does nothing."""
         if self._lock is not None:
             self._lock.release()
             self._lock = None
 
     def take_marker(self) -> bool:
-        """Remove the clean-shutdown marker and return whether it was there.
+        """Remove the clean shutdown file and return whether it existed.
 
         Raises:
             OSError: it cannot be removed.
@@ -116,13 +116,13 @@ class ManagedDirectory:
         if self.had_clean_shutdown:
             self._fs.remove(path)
             self._fs.sync_directory(self.path)
-            self._tell("marker removed", path, "a crash from now on is to be seen as one")
+            self._tell("marker removed", path, "the next start can detect a crash from now on")
         else:
             self._tell("marker missing", path, "the broker was not shut down cleanly")
         return self.had_clean_shutdown
 
     def write_marker(self, broker_epoch: int | None) -> None:
-        """Say that every log of this directory was closed.
+        """Write the clean shutdown file: every log of this directory was closed.
 
         Raises:
             OSError: it cannot be written.
@@ -141,12 +141,12 @@ class ManagedDirectory:
         self._tell("marker written", path, "every log was closed", broker_epoch=broker_epoch)
 
     def read_broker_epoch(self) -> int | None:
-        """Return the broker's epoch that the marker tells; None if it tells none or is not there.
+        """Return the broker epoch in the clean shutdown file; None if it or the file is missing.
 
         Kafka: CleanShutdownFileHandler.read (4.2)
         """
         try:
-            data = self._fs.read(self._at(CLEAN_SHUTDOWN))
+            data = self._fs.read(self._at(CLEAN_SHUTDOWN), CleanShutdown.size_limit + 1)
         except OSError:
             return None
         return CleanShutdown.decode(data, strict=False).broker_epoch
@@ -156,7 +156,7 @@ class ManagedDirectory:
         return self._checkpoints[name]
 
     def read_recovery_points(self) -> dict[TopicPartition, int]:
-        """Return the first offset of each partition that may not be on the disk."""
+        """Return each partition's recovery point: the first offset that might not be flushed."""
         return self.checkpoint(RECOVERY_POINTS).read()
 
     def read_log_start_offsets(self) -> dict[TopicPartition, int]:

@@ -1,7 +1,7 @@
-"""How a log manager takes its directories, gives them up when they fail, and closes them.
+"""How a log manager locks its directories, drops them when they fail, and closes them.
 
-The marker is written last, and only where every log was flushed and closed and both checkpoints
-are on the disk: a directory that has it needs no recovery.
+The clean shutdown file is written last, and only if every log was flushed and closed and both
+checkpoints are on the disk: a directory that has it needs no recovery.
 
 Kafka: LogManager.createAndValidateLogDirs, lockLogDirs, handleLogDirFailure, shutdown (4.2)
 """
@@ -13,6 +13,7 @@ from functools import partial
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
+from workbench.log_manager.high_watermarks import checkpoint_high_watermarks
 from workbench.log_manager.identity import Identity, agree, make_missing, read_meta_properties
 from workbench.log_manager.loading import Outcome
 
@@ -20,12 +21,12 @@ from workbench.log_manager.loading import Outcome
 def take_directories(
     context: ManagerContext, node_id: int | None, cluster_id: str | None
 ) -> Identity:
-    """Make the directories that are missing, lock all, and let them agree on who they belong to.
+    """Create missing directories, lock all, and check that they belong to the same broker.
 
-    Directories that cannot be read or written are offline then.
+    Directories that cannot be read or written go offline.
 
     Raises:
-        LogDirectoryError: one is in use, or belongs to another broker.
+        LogDirectoryError: a directory is in use, or belongs to another broker.
         StorageError: every directory failed.
     """
     for directory in context.live:
@@ -54,14 +55,15 @@ def take_directories(
             context.failures.add(path, error)
     check_any_is_live(context)
     context.directory_ids.update(identity.directory_ids)
+    context.is_kraft = identity.is_kraft
     return identity
 
 
 def with_errors_offline(context: ManagerContext, path: str, work: Callable[[], None]) -> None:
-    """Do something with a directory; an error of the operating system takes it offline.
+    """Perform an action on a directory; an error of the operating system takes it offline.
 
     Raises:
-        LogDirectoryError: passed on; it is no error of the disk.
+        LogDirectoryError: passed on, because it is not an error of the disk.
     """
     try:
         work()
@@ -72,7 +74,7 @@ def with_errors_offline(context: ManagerContext, path: str, work: Callable[[], N
 
 
 def check_any_is_live(context: ManagerContext) -> None:
-    """Raise StorageError if no directory is left; a broker halts then.
+    """Raise StorageError if no directory is left; in that case a broker halts.
 
     Kafka: LogManager.handleLogDirFailure (4.2)
     """
@@ -88,21 +90,21 @@ def check_any_is_live(context: ManagerContext) -> None:
 
 
 def raise_first_refusal(outcomes: Iterable[Outcome]) -> None:
-    """Raise the first error with which a broker does not start; a note tells the folder.
+    """Raise the first error that keeps a broker from starting; a note names the folder.
 
     Kafka: LogManager.loadLogs (4.2)
     """
     for outcome in outcomes:
         error = outcome.error
         if error is not None and outcome.stops_a_broker:
-            error.add_note(f"while loading {outcome.path}; a broker does not start with it")
+            error.add_note(f"while loading {outcome.path}; a broker does not start with this error")
             raise error
 
 
 def leave_directory(context: ManagerContext, path: str) -> None:
-    """Serve the logs of a directory that failed no longer, and let it go.
+    """Stop serving the logs of a failed directory, and unlock it.
 
-    Nothing is written to it any more. Other directories go on.
+    Nothing more is written to it. Other directories are not affected.
 
     Kafka: LogManager.handleLogDirFailure (4.2)
     """
@@ -115,21 +117,26 @@ def leave_directory(context: ManagerContext, path: str) -> None:
     for log in logs:
         log.close_handlers()
     context.directories[path].unlock()
-    context.tell("directory left", path, "it failed", logs=len(logs))
+    context.tell("directory left", path, "the log directory failed", logs=len(logs))
     if not context.live:
-        context.tell("all directories failed", path, "a broker halts")
+        context.tell(
+            "all directories failed", path, "a broker halts when every log directory has failed"
+        )
 
 
 def close_directories(context: ManagerContext, broker_epoch: int | None) -> None:
-    """Flush and close all logs; where that went well write the checkpoints, then the marker.
+    """Flush and close all logs; then, if all succeeded, write checkpoints and clean shutdown file.
 
-    Kafka: LogManager.shutdown (4.2)
+    High watermarks are written even if a log could not be closed: they need not be exact.
+
+    Kafka: ReplicaManager.shutdown, LogManager.shutdown (4.2)
     """
     by_directory = context.registry.by_directory()
     threads = context.config.num_recovery_threads_per_data_dir
     for directory in context.live:
         logs = by_directory.get(directory.path, {})
         closed = _close_all(context, list(logs.values()), threads)
+        checkpoint_high_watermarks(context, [directory.path])
         if not closed:
             context.tell("marker not written", directory.path, "a log could not be closed")
             continue
@@ -152,7 +159,7 @@ def release(context: ManagerContext) -> None:
 
 
 def _close_all(context: ManagerContext, logs: list[Log], threads: int) -> bool:
-    """Flush and close logs of one directory; return whether all went well."""
+    """Flush and close logs of one directory; return whether all succeeded."""
 
     def close(log: Log) -> bool:
         try:

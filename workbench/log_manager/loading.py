@@ -1,8 +1,8 @@
-"""Load the logs of log directories: a pool of threads each, as many as the configuration says.
+"""Load the logs of log directories, each with a pool of threads of the configured size.
 
-What one folder turns out to be does not keep the others from being loaded: an error of the
-operating system takes its directory offline, and anything else is told at the end, for with that
-a broker does not start.
+A problem with one folder does not keep the others from being loaded: an error of the operating
+system takes its directory offline, and any other error is reported at the end, because a broker
+does not start with it.
 
 Kafka: LogManager.loadLogs (4.2)
 """
@@ -15,19 +15,19 @@ from typing import NamedTuple
 
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.files.names import TopicPartition
-from workbench.log.failures import LogDirFailures
 from workbench.log.log import Log
 from workbench.log_manager.directory import Folder, ManagedDirectory
+from workbench.runtime.failures import LogDirFailures
 
 
 class LoadProgress(NamedTuple):
-    """How far the loading of a log directory is.
+    """Progress of the loading of a log directory.
 
     Attributes:
         directory: path of the log directory.
-        folder: path of the partition's folder that was dealt with last.
-        loaded: folders that are done, with or without success.
-        total: folders there are.
+        folder: path of the partition directory that was loaded last.
+        loaded: number of folders that are done, with or without success.
+        total: number of all folders.
     """
 
     directory: str
@@ -37,15 +37,15 @@ class LoadProgress(NamedTuple):
 
 
 class FolderToLoad(NamedTuple):
-    """A partition's folder and what the checkpoints of its directory say of it.
+    """A partition directory and what the checkpoints of its log directory say about it.
 
     Attributes:
         directory: path of the log directory.
-        path: of the folder.
-        topic_partition: whose log it should hold.
-        had_clean_shutdown: whether the directory had its marker.
-        recovery_point: first offset that may not be on the disk; 0 if no checkpoint tells.
-        log_start_offset: first offset to be read; 0 if no checkpoint tells.
+        path: the folder's path.
+        topic_partition: partition of the log that it should hold.
+        had_clean_shutdown: whether the log directory had a clean shutdown file.
+        recovery_point: first offset that might not be on the disk; 0 if no checkpoint has it.
+        log_start_offset: first offset that can be read; 0 if no checkpoint has it.
     """
 
     directory: str
@@ -57,13 +57,13 @@ class FolderToLoad(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a folder.
+    """The outcome of loading a folder.
 
     Attributes:
         directory: path of the log directory.
-        path: of the folder, as it was called before it was loaded.
-        log: None where it could not be loaded.
-        error: why not.
+        path: the folder's path before it was loaded.
+        log: the loaded log; None if it could not be loaded.
+        error: why it could not be loaded.
     """
 
     directory: str
@@ -73,7 +73,7 @@ class Outcome(NamedTuple):
 
     @property
     def stops_a_broker(self) -> bool:
-        """Whether a broker does not start with it, instead of leaving a directory out.
+        """Whether a broker does not start with the error, instead of taking a directory offline.
 
         Kafka: LogManager.loadLogs (4.2)
         """
@@ -97,19 +97,19 @@ def load_logs(
     keep_going: bool = False,
     only: Collection[str] | None = None,
 ) -> list[Outcome]:
-    """Load every log of several directories and return what became of each folder.
+    """Load every log of several directories and return the outcome for each folder.
 
     Args:
-        directories: locked; their markers are removed.
-        open_log: loads one, from any thread.
-        failures: is told of directories that fail.
-        threads: for each directory.
-        progress: called after each folder, by the thread that dealt with it.
-        keep_going: load the others also where a folder's name alone stops a broker.
-        only: names of folders; the others are left alone. None loads all.
+        directories: log directories that are locked and have no clean shutdown file any more.
+        open_log: loads one log; called from any thread.
+        failures: receives directories that fail.
+        threads: number of threads per directory.
+        progress: called after each folder, by the thread that loaded it.
+        keep_going: load the other folders even if a folder's name keeps a broker from starting.
+        only: names of the folders to load. None loads all.
 
     Raises:
-        LogDirectoryError: a folder's name is none that a broker gives (not with ``keep_going``).
+        LogDirectoryError: a folder has a name that no broker gives (not with ``keep_going``).
 
     Kafka: LogManager.loadLogs (4.2)
     """
@@ -147,7 +147,7 @@ def _refused(folder: Folder) -> LogDirectoryError:
     return LogDirectoryError(
         folder.path,
         "the folder's name is not of the form topic-partition, or topic-partition.id-delete "
-        "(-stray, -future); a broker does not start beside it",
+        "(-stray, -future); a broker does not start with it",
     )
 
 
@@ -179,7 +179,7 @@ def _run(
     threads: int,
     progress: Progress | None,
 ) -> list[Outcome]:
-    """Load all folders; a single thread in all is this one."""
+    """Load all folders; if one thread is enough, it is the caller's."""
     counters = {
         directory.path: _Counter(directory, len(folders), progress) for directory, folders in work
     }
@@ -187,7 +187,7 @@ def _run(
     def load(folder: FolderToLoad) -> Outcome:
         try:
             log = open_log(folder)
-        except Exception as error:  # noqa: BLE001 - every kind is told, in order, when all are done
+        except Exception as error:  # noqa: BLE001 - all are reported, in order, when all are done
             outcome = Outcome(folder.directory, folder.path, None, error)
             if isinstance(error, OSError) and not isinstance(error, LogDirectoryError):
                 failures.add(folder.directory, error)
@@ -223,7 +223,7 @@ class _Counter:
         directory.loaded = total == 0
 
     def count(self, folder: str) -> None:
-        """Note that a folder is done."""
+        """Count a folder that is done."""
         with self._lock:
             self._done += 1
             done = self._done

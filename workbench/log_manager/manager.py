@@ -1,10 +1,10 @@
-"""The log manager: every log of a broker's log directories, from start to clean shutdown.
+"""The log manager: every log of a broker's log directories, from startup to clean shutdown.
 
     with LogManager(["data"], topic_configs={"orders": {"segment.bytes": 65536}}) as manager:
         manager.get_or_create_log("orders-0").append([(b"key", b"value")])
 
-What it leaves behind a broker opens: locks, identity, checkpoints and the clean-shutdown marker are
-a broker's. A directory that fails is offline from then on, and the others go on.
+A broker can open the directories afterwards: locks, identity, checkpoints and the clean shutdown
+file are like a broker's. A directory that fails goes offline, and the others stay in use.
 
 Kafka: LogManager (4.2)
 """
@@ -16,19 +16,21 @@ from random import Random
 from typing import Any, Final, Self
 from uuid import UUID
 
-from workbench.cleaner.log_cleaner import LogCleaner
+from workbench.cleaner.schedule.log_cleaner import LogCleaner
+from workbench.config.broker_config import BrokerConfig
+from workbench.config.log_config import LogConfig
 from workbench.file_system.local import LOCAL, FileSystem, allow_open_files
 from workbench.files.names import TopicPartition
-from workbench.log.broker_config import BrokerConfig
-from workbench.log.clock import Clock, SystemClock
-from workbench.log.config import LogConfig
 from workbench.log.log import Log
-from workbench.log.scheduler import Scheduler, Task, ThreadScheduler
-from workbench.log.steps import Observer
 from workbench.log_manager import moving, upkeep
 from workbench.log_manager.cleaning import make_cleaner
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.creation import LogCreation
+from workbench.log_manager.high_watermarks import (
+    StartingHighWatermark,
+    checkpoint_high_watermarks,
+    restore_high_watermarks,
+)
 from workbench.log_manager.identity import Identity
 from workbench.log_manager.lifecycle import (
     check_any_is_live,
@@ -39,10 +41,17 @@ from workbench.log_manager.lifecycle import (
     take_directories,
 )
 from workbench.log_manager.loading import Outcome, Progress, load_logs
-from workbench.log_manager.opening import StrayTest, load_folder
-from workbench.log_manager.reconfiguration import reconfigure_defaults, reconfigure_topic
+from workbench.log_manager.opening import (
+    StrayTest,
+    load_folder,
+    reconfigure_defaults,
+    reconfigure_topic,
+)
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.log_manager.tasks import DeletionTask, schedule_tasks
+from workbench.runtime.clock import Clock, SystemClock
+from workbench.runtime.scheduler import Scheduler, Task, ThreadScheduler
+from workbench.runtime.steps import Observer
 
 _BACKGROUND_THREADS: Final = 4
 
@@ -51,23 +60,28 @@ class LogManager:
     """Loads, keeps and closes the logs of one broker. Threads may share it once it has started.
 
     Args:
-        directories: the entries of `log.dirs`; made where they are not there.
-        config: of the broker, or a mapping of Kafka's names to values; None takes the defaults.
-        fs: what is written through.
-        clock: the time; None takes the machine's.
-        scheduler: runs periodic tasks and what is put off; None makes one with threads. One that is
-            given is not shut down.
-        rng: chooses ids and the jitter of segments; None takes one that nobody can foresee.
-        observer: is told each step.
+        directories: the entries of `log.dirs`; created if they do not exist.
+        config: the broker's configuration, or a mapping of Kafka's names to values; None takes the
+            defaults.
+        fs: the file system that is written through.
+        clock: the time; None takes the machine's clock.
+        scheduler: runs periodic and delayed tasks; None makes one with threads. One that is given
+            is not shut down.
+        rng: source of ids and of the jitter of segments; None takes a random seed.
+        observer: receives each step.
         topic_configs: topic → its own configuration, by Kafka's names.
-        initial_offline_directories: those of ``directories`` that are known to have failed.
-        node_id: of the broker; None takes what `meta.properties` tell, or 1.
-        cluster_id: as ``node_id``; else a random one.
-        is_stray: tells of a loaded log why it belongs to nothing the broker knows; None if it does.
-        progress: called after each folder that was dealt with while loading.
+        initial_offline_directories: those of ``directories`` known to have failed.
+        node_id: the broker's id; None takes that of `meta.properties`, or 1.
+        cluster_id: the cluster's id; None takes that of `meta.properties`, or a random one.
+        is_stray: returns why a loaded log belongs to no topic the broker knows; None if it does.
+        progress: called after each folder that was loaded.
+        commits_appends: each log is the only replica of its partition, so that its leader commits
+            what it appends: the high watermark is the log end offset. With False it starts at the
+            offset in `replication-offset-checkpoint`, and the caller moves it.
 
     Attributes:
         cleaner: compacts logs; None before `startup`, and with `log.cleaner.enable=false`.
+        starting_high_watermarks: partition → high watermark of its log after `startup`.
 
     Raises:
         ConfigError: a configuration's name or value is wrong.
@@ -90,6 +104,7 @@ class LogManager:
         cluster_id: str | None = None,
         is_stray: StrayTest | None = None,
         progress: Progress | None = None,
+        commits_appends: bool = True,
     ) -> None:
         clock = SystemClock() if clock is None else clock
         self._owns_scheduler = scheduler is None
@@ -104,16 +119,18 @@ class LogManager:
             observer=observer,
             rng=Random() if rng is None else rng,  # noqa: S311 - ids and jitter, no secrets
         )
+        self._context.commits_appends = commits_appends
         failures = self._context.failures
         failures.listeners.append(self._directory_failed)
         for path in initial_offline_directories:
-            failures.add(os.path.abspath(path), OSError("it failed before the start"))
+            failures.add(os.path.abspath(path), OSError("the log directory failed before startup"))
         self._expected = (node_id, cluster_id)
         self._identity = Identity(node_id, cluster_id, {})
         self._is_stray = is_stray
         self._progress = progress
         self._creation = LogCreation(self._context)
         self.cleaner: LogCleaner | None = None
+        self.starting_high_watermarks: Mapping[TopicPartition, StartingHighWatermark] = {}
         self._tasks: list[Task] = []
         self._deletion_task = DeletionTask(
             self._context.scheduler, self._context.deletion.delete_due
@@ -132,18 +149,18 @@ class LogManager:
         """Lock the directories, load all logs, schedule the periodic tasks and start the cleaner.
 
         Args:
-            with_tasks: False leaves the periodic tasks, and the cleaner, to be called by hand.
+            with_tasks: False leaves the periodic tasks and the cleaner for the caller to run.
 
         Returns:
-            What became of each folder; those of directories that failed have an error.
+            The outcome for each folder; those of directories that failed have an error.
 
         Raises:
-            LogDirectoryError: a directory is in use, belongs to another broker, or has a folder of
-                a name that no broker gives.
+            LogDirectoryError: a directory is in use, belongs to another broker, or has a folder
+                with a name that no broker gives.
             StorageError: every directory failed.
-            WorkbenchError: a log is damaged so that a broker would not start; a note says which.
+            WorkbenchError: a log is so damaged that a broker would not start; a note says which.
 
-        After an error everything is closed and unlocked, and no marker is written.
+        After an error everything is closed and unlocked, and no clean shutdown file is written.
 
         Kafka: LogManager.startup (4.2)
         """
@@ -159,6 +176,7 @@ class LogManager:
                 progress=self._progress,
             )
             raise_first_refusal(outcomes)
+            self.starting_high_watermarks = restore_high_watermarks(context)
             check_any_is_live(context)
         except BaseException:
             release(context)
@@ -174,6 +192,7 @@ class LogManager:
                 flush=self.flush_dirty_logs,
                 checkpoint_recovery_points=self.checkpoint_recovery_points,
                 checkpoint_log_start_offsets=self.checkpoint_log_start_offsets,
+                checkpoint_high_watermarks=self.checkpoint_high_watermarks,
             )
             self._deletion_task.start(context.config.log_initial_task_delay_ms)
             if self.cleaner is not None:
@@ -182,12 +201,12 @@ class LogManager:
         return outcomes
 
     def shutdown(self, broker_epoch: int | None = None) -> None:
-        """Flush and close every log, write the checkpoints, and the marker where all went well.
+        """Flush and close every log; if all succeeded, write checkpoints and clean shutdown file.
 
         A second call does nothing, nor does one before `startup`.
 
         Args:
-            broker_epoch: to be written into the marker.
+            broker_epoch: written into the clean shutdown file.
 
         Kafka: LogManager.shutdown (4.2)
         """
@@ -216,18 +235,43 @@ class LogManager:
 
     @property
     def live_directories(self) -> list[str]:
-        """Those that have not failed."""
+        """Paths of the log directories that have not failed."""
         return [directory.path for directory in self._context.live]
 
     @property
     def offline_directories(self) -> list[str]:
-        """Those that have."""
+        """Paths of the log directories that have failed."""
         return self._context.offline
 
     @property
     def identity(self) -> Identity:
-        """Broker, cluster, and ids of the directories."""
+        """The ids of the broker, the cluster and the directories."""
         return self._identity
+
+    def metrics(self) -> dict[str, Any]:
+        """Return Kafka's metrics of logs, their manager and the cleaner: name → number or numbers.
+
+        Names of a log's metrics end with tags: ``"LogEndOffset,topic=orders,partition=0"``; metrics
+        that count over all logs are mappings of their attributes, with JMX's names.
+
+        Kafka: the gauges of LogManager, UnifiedLog, LogCleaner; LogFlushStats, BrokerTopicMetrics
+        (4.2)
+        """
+        context = self._context
+        found: dict[str, Any] = {
+            **context.metrics.values(),
+            "OfflineLogDirectoryCount": len(context.offline),
+            "LogDirectoryOffline": {
+                path: int(context.failures.is_offline(path)) for path in context.directories
+            },
+        }
+        for (topic, number), log in self.logs.items():
+            tags = f"topic={topic},partition={number}"
+            found[f"NumLogSegments,{tags}"] = len(log.segments)
+            found[f"LogStartOffset,{tags}"] = log.log_start_offset
+            found[f"LogEndOffset,{tags}"] = log.log_end_offset
+            found[f"Size,{tags}"] = log.size
+        return found if self.cleaner is None else {**found, **self.cleaner.metrics()}
 
     # Logs
 
@@ -243,12 +287,12 @@ class LogManager:
 
     @property
     def stray_logs(self) -> dict[TopicPartition, Log]:
-        """The logs that were set aside."""
+        """The logs that were renamed to `-stray`."""
         return self._context.reachable(self._context.registry.stray)
 
     @property
     def logs_to_be_deleted(self) -> tuple[Log, ...]:
-        """Those that wait for it."""
+        """The logs that wait to be deleted."""
         return self._context.deletion.logs
 
     def get_log(
@@ -258,8 +302,8 @@ class LogManager:
 
         Args:
             partition: ``"orders-0"``, or with a ``number`` the topic: ``"orders", 0``.
-            number: of the partition.
-            is_future: the copy that moves in.
+            number: the partition's number.
+            is_future: whether to return the copy that is moving in.
         """
         log = self._context.registry.get(partition_of(partition, number), is_future=is_future)
         if log is None or self._context.failures.is_offline(log.parent_directory):
@@ -276,21 +320,23 @@ class LogManager:
         topic_id: UUID | None = None,
         directory_id: UUID | None = None,
     ) -> Log:
-        """Return a partition's log, made if there is none.
+        """Return a partition's log, created if there is none.
 
         Args:
             partition: ``"orders-0"``, or with a ``number`` the topic: ``"orders", 0``.
-            number: of the partition.
-            is_new: no directory can hold it; else it is not made while one is offline.
-            is_future: a copy that moves to the directory named by `prefer_directory`.
-            topic_id: of its topic.
-            directory_id: where to make it, if `prefer_directory` does not say; where it is not
-                known, and without it, the directory with the fewest logs.
+            number: the partition's number.
+            is_new: whether no directory has it; if not, it is not created while one is offline.
+            is_future: whether it is a copy that moves to the directory given to `prefer_directory`.
+            topic_id: the topic's id; None takes that of the topic's other partitions, or a random
+                one if there are none. A broker serves the log only if its cluster has the topic
+                with that id. With ZooKeeper a new topic gets none.
+            directory_id: where to create it if no directory is preferred; if it is unknown or
+                None, the directory with the fewest logs.
 
         Raises:
-            StorageError: no directory takes it, or an offline one may hold it.
-            InconsistentTopicIdError: there is a log, of another topic id.
-            ValueError: a future log without a preferred directory, or in the log's own.
+            StorageError: no directory can hold it, or an offline one may hold it.
+            InconsistentTopicIdError: the log exists with another topic id.
+            ValueError: a future log has no preferred directory, or it is the log's own.
             ConfigError: the topic's configuration is wrong.
 
         Kafka: LogManager.getOrCreateLog (4.2)
@@ -304,20 +350,40 @@ class LogManager:
         )
 
     def prefer_directory(self, partition: PartitionName, path: str | os.PathLike[str]) -> None:
-        """Let a partition's next log be made in a directory, unless it has one there.
+        """Prefer a directory for a partition's next log, unless it has one there.
 
         Kafka: LogManager.maybeUpdatePreferredLogDir (4.2)
         """
         self._creation.prefer(partition_of(partition), os.path.abspath(path))
 
     def replace_current_with_future_log(self, partition: PartitionName) -> None:
-        """See `moving.replace_current_with_future_log`."""
+        """Make the copy that was moving in the partition's log, and delete the one it replaces.
+
+        Raises:
+            StorageError: one of the two is missing: its directory is offline.
+
+        Kafka: LogManager.replaceCurrentWithFutureLog (4.2)
+        """
         moving.replace_current_with_future_log(self._context, partition_of(partition))
 
     def async_delete(
         self, partition: PartitionName, *, is_future: bool = False, is_stray: bool = False
     ) -> Log | None:
-        """See `moving.delete_later`."""
+        """Rename a log's folder to `-delete` (removed later) or to `-stray` (kept).
+
+        Args:
+            partition: the log's partition.
+            is_future: whether it is the copy that is moving in, not the log that is served.
+            is_stray: whether to rename it to `-stray`.
+
+        Returns:
+            The log; None if there is none.
+
+        Raises:
+            StorageError: there is none, but an offline directory may have it.
+
+        Kafka: LogManager.asyncDelete (4.2)
+        """
         chosen = partition_of(partition)
         return moving.delete_later(self._context, chosen, is_future=is_future, is_stray=is_stray)
 
@@ -328,14 +394,25 @@ class LogManager:
         *,
         is_stray: bool = False,
     ) -> None:
-        """See `moving.delete_all_later`."""
+        """Call `async_delete` for current and future logs of several partitions.
+
+        The checkpoints of each directory are written once, after all folders are renamed.
+
+        Kafka: LogManager.asyncDelete (4.2)
+        """
         chosen = [partition_of(partition) for partition in partitions]
         moving.delete_all_later(self._context, chosen, is_stray=is_stray, on_error=on_error)
 
     def truncate_to(
         self, offsets: Mapping[TopicPartition, int], *, is_future: bool = False
     ) -> None:
-        """See `upkeep.truncate_to`."""
+        """Truncate logs to offsets, then write the recovery points of their directories.
+
+        Log start offsets are written too if one fell: a start past the log end offset empties the
+        log when it is loaded. (Kafka writes those a minute later.)
+
+        Kafka: LogManager.truncateTo (4.2)
+        """
         upkeep.truncate_to(self._context, offsets, is_future=is_future)
 
     def truncate_fully_and_start_at(
@@ -346,7 +423,10 @@ class LogManager:
         is_future: bool = False,
         log_start_offset: int | None = None,
     ) -> None:
-        """See `upkeep.truncate_fully_and_start_at`."""
+        """Delete all records of a log and start it again at an offset, then write the checkpoints.
+
+        Kafka: LogManager.truncateFullyAndStartAt (4.2)
+        """
         upkeep.truncate_fully_and_start_at(
             self._context,
             partition_of(partition),
@@ -355,43 +435,59 @@ class LogManager:
             log_start_offset=log_start_offset,
         )
 
-    # Periodic tasks, also to be called by hand
+    # Periodic tasks, which callers may also call
 
     def delete_old_segments(self) -> int:
-        """See `upkeep.delete_old_segments`."""
+        """Apply retention to all logs that are not compacted; return how many segments it deleted.
+
+        Kafka: LogManager.cleanupLogs (4.2)
+        """
         return upkeep.delete_old_segments(self._context)
 
     def flush_dirty_logs(self) -> int:
-        """See `upkeep.flush_dirty_logs`."""
+        """Flush the logs that were not flushed for `flush.ms`; return how many.
+
+        Kafka: LogManager.flushDirtyLogs (4.2)
+        """
         return upkeep.flush_dirty_logs(self._context)
 
     def checkpoint_recovery_points(self) -> None:
-        """See `upkeep.checkpoint_recovery_points`."""
+        """Write the recovery points of all live directories.
+
+        Kafka: LogManager.checkpointLogRecoveryOffsets (4.2)
+        """
         upkeep.checkpoint_recovery_points(self._context)
 
     def checkpoint_log_start_offsets(self) -> None:
-        """See `upkeep.checkpoint_log_start_offsets`."""
+        """Write the log start offsets of all live directories.
+
+        Kafka: LogManager.checkpointLogStartOffsets (4.2)
+        """
         upkeep.checkpoint_log_start_offsets(self._context)
 
+    def checkpoint_high_watermarks(self) -> None:
+        """Write the high watermarks of all logs to the checkpoints of their directories."""
+        checkpoint_high_watermarks(self._context)
+
     def update_topic_config(self, topic: str, config: Mapping[str, Any]) -> None:
-        """Replace what a topic has of its own; its logs, also those being made, follow.
+        """Replace a topic's own configuration; its logs, including those being created, use it.
 
         Raises:
-            ConfigError: a name or value is wrong; nothing is changed.
+            ConfigError: a name or value is wrong; nothing changed.
 
         Kafka: LogManager.updateTopicConfig (4.2)
         """
         reconfigure_topic(self._context, topic, config)
 
     def update_defaults(self, config: LogConfig) -> None:
-        """Replace the configuration of topics that have none of their own; their logs follow.
+        """Replace the configuration of topics that have none of their own; their logs use it.
 
         Kafka: LogManager.reconfigureDefaultLogConfig, DynamicLogConfig.reconfigure (4.2)
         """
         reconfigure_defaults(self._context, config)
 
     def _directory_failed(self, path: str, error: OSError) -> None:
-        """Take note; later, as the thread holds the lock of its log, close what else is there."""
+        """Report the failure; close the other logs later, as this thread holds its log's lock."""
         context = self._context
         context.tell("directory offline", path, str(error))
         if self._is_running and path in context.directories:

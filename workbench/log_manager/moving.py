@@ -1,7 +1,7 @@
-"""Logs that change their place: to another directory, to `-delete`, to `-stray`.
+"""Logs that move: to another directory, to `-delete`, to `-stray`.
 
-Each is one rename of the folder; the checkpoints of its directory are written after it, so that
-they do not name a log that is gone.
+Each move is one rename of the folder; the checkpoints of its directory are written after it, so
+that they do not name a removed log.
 
 Kafka: LogManager.replaceCurrentWithFutureLog, asyncDelete (4.2)
 """
@@ -17,10 +17,10 @@ from workbench.log_manager.context import ManagerContext
 def replace_current_with_future_log(
     context: ManagerContext, topic_partition: TopicPartition
 ) -> None:
-    """Let the copy that was moving in be the partition's log, and delete the one it replaces.
+    """Make the copy that was moving in the partition's log, and delete the one it replaces.
 
     Raises:
-        StorageError: one of the two is not there: its directory is offline.
+        StorageError: one of the two is missing: its directory is offline.
 
     Kafka: LogManager.replaceCurrentWithFutureLog (4.2)
     """
@@ -40,12 +40,12 @@ def replace_current_with_future_log(
 def replace(
     context: ManagerContext, source: Log | None, target: Log, *, update_high_watermark: bool = False
 ) -> None:
-    """Make ``target``, a future log, the current one in the place of ``source``, if there is one.
+    """Make ``target``, a future log, the current one; it replaces ``source``, if there is one.
 
     Kafka: LogManager.replaceCurrentWithFutureLog (4.2)
     """
     partition = target.topic_partition
-    target.flush()  # what it replaces is soon removed; Kafka leaves that to the other replicas
+    target.flush()  # the log that it replaces is soon removed; Kafka relies on the other replicas
     target.rename_directory(directory_name(*partition))
     if update_high_watermark and source is not None:
         target.update_high_watermark(source.high_watermark)
@@ -53,7 +53,7 @@ def replace(
     if context.cleaning is not None and source is not None:
         directories = (source.parent_directory, target.parent_directory)
         context.cleaning.alter_checkpoint_dir(partition, *directories)
-    context.registry.pop(partition, is_future=True)  # last: from now on it can be cleaned
+    context.registry.pop(partition, is_future=True)  # last, because it can be cleaned from now on
     context.tell("log moved", partition, directory=target.directory)
     if source is None:
         return
@@ -62,7 +62,7 @@ def replace(
         context.checkpoint(source.parent_directory)
         context.deletion.add(source)
     except StorageError:
-        source.close_handlers()  # it is in no map any more, so nobody else would
+        source.close_handlers()  # no map has it any more, so nothing else would
         raise
 
 
@@ -74,19 +74,19 @@ def delete_later(
     is_stray: bool = False,
     checkpoint: bool = True,
 ) -> Log | None:
-    """Rename a log's folder to `-delete`, to be removed later, or to `-stray`, to be kept.
+    """Rename a log's folder to `-delete` (removed later) or to `-stray` (kept).
 
     Args:
-        topic_partition: whose log.
-        is_future: the copy that is moving in, not the log that is served.
-        is_stray: set it aside instead.
-        checkpoint: write the checkpoints of its directory.
+        topic_partition: the log's partition.
+        is_future: whether it is the copy that is moving in, not the log that is served.
+        is_stray: whether to rename it to `-stray`.
+        checkpoint: whether to write the checkpoints of its directory.
 
     Returns:
         The log; None if there is none.
 
     Raises:
-        StorageError: there is none, but it may lie in a directory that is offline.
+        StorageError: there is none, but an offline directory may have it.
 
     Kafka: LogManager.asyncDelete (4.2)
     """
@@ -120,9 +120,9 @@ def delete_all_later(
     is_stray: bool,
     on_error: Callable[[TopicPartition, Exception], None],
 ) -> None:
-    """Do `delete_later` to current and future logs of several partitions.
+    """Call `delete_later` for current and future logs of several partitions.
 
-    The checkpoints of each directory are written once, when all folders are renamed.
+    The checkpoints of each directory are written once, after all folders are renamed.
 
     Kafka: LogManager.asyncDelete (4.2)
     """
@@ -137,7 +137,7 @@ def delete_all_later(
                 delete_later(
                     context, partition, is_future=is_future, is_stray=is_stray, checkpoint=False
                 )
-            except Exception as error:  # noqa: BLE001 - the caller's to judge
+            except Exception as error:  # noqa: BLE001 - the caller decides
                 on_error(partition, error)
     by_directory = context.registry.by_directory()
     for path in dict.fromkeys(touched):

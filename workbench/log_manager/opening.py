@@ -1,25 +1,28 @@
-"""Open one log with what the manager has: configuration, file system, clock, scheduler.
+"""Open one log with what the manager has, and apply changes of the configuration to it.
 
-Kafka: LogManager.loadLog (4.2)
+The registry's lock is held while a log is created and while a configuration changes: so a log is
+either created with the new configuration, or gets the change afterwards.
+
+Kafka: LogManager.loadLog, updateTopicConfig, reconfigureDefaultLogConfig (4.2)
 """
 
 import os
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 from uuid import UUID
 
+from workbench.config.log_config import LogConfig
 from workbench.errors import CorruptCheckpointError, StorageError
 from workbench.files.names import TopicPartition, directory_name, parse_directory_name
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.loading import FolderToLoad
-from workbench.log_manager.reconfiguration import apply_newer_config
 
 SET_ASIDE: Final = "log set aside as stray"
-"""Kind of the step that tells of it."""
+"""Kind of the step that reports it."""
 
 StrayTest = Callable[[Log], str | None]
-"""Tells of a log why it belongs to nothing that the broker knows; None if it does."""
+"""Returns why a log belongs to no topic that the broker knows; None if it does."""
 
 
 def open_log(
@@ -32,11 +35,11 @@ def open_log(
     had_clean_shutdown: bool = True,
     topic_id: UUID | None = None,
 ) -> Log:
-    """Open the log in a folder; arguments and errors as of `Log.open`.
+    """Open the log in a folder; for arguments and errors see `Log.open`.
 
     Raises:
-        StorageError: also where its topic id or leader epochs cannot be understood: for a broker
-            that is a failure of the disk.
+        StorageError: also if its topic id or leader epochs cannot be parsed: a broker treats
+            that as a failure of the disk.
     """
     try:
         log = Log.open(
@@ -52,11 +55,13 @@ def open_log(
             producer_config=context.config.producer_config,
             rng=context.rng,
             observer=context.observer,
+            metrics=context.metrics,
         )
     except CorruptCheckpointError as error:
         directory = os.path.dirname(folder)
         context.failures.add(directory, OSError(str(error)))
         raise StorageError(directory, str(error)) from error
+    log.commits_appends = context.commits_appends
     if topic_id is not None and log.topic_id is None:
         log.assign_topic_id(topic_id)
     return log
@@ -65,13 +70,13 @@ def open_log(
 def load_folder(
     context: ManagerContext, folder: FolderToLoad, is_stray: StrayTest | None = None
 ) -> Log:
-    """Load the log in a folder and put it where its kind belongs.
+    """Load the log in a folder and add it to the logs of its kind.
 
     Raises:
         DuplicateLogError: another directory has a log of the same partition.
         StorageError: the directory failed.
         OSError: the folder cannot be read.
-        WorkbenchError: what stops a broker from starting.
+        WorkbenchError: an error that keeps a broker from starting.
 
     Kafka: LogManager.loadLog (4.2)
     """
@@ -104,3 +109,55 @@ def set_aside(context: ManagerContext, log: Log, reason: str) -> None:
     log.rename_directory(directory_name(*log.topic_partition, "stray", unique), reinitialize=False)
     context.registry.stray[log.topic_partition] = log
     context.tell(SET_ASIDE, log.topic_partition, reason, directory=log.directory)
+
+
+# --- its configuration ----------------------------------------------------------------------
+
+
+def reconfigure_topic(context: ManagerContext, topic: str, config: Mapping[str, Any]) -> None:
+    """Replace a topic's own configuration.
+
+    Raises:
+        ConfigError: a name or value is wrong; nothing changed.
+
+    Kafka: LogManager.updateTopicConfig (4.2)
+    """
+    with context.registry.lock:
+        LogConfig.of(config, defaults=context.defaults)
+        context.topic_configs[topic] = dict(config)
+        for log in context.registry.of_topic(topic):
+            _update(context, log)
+
+
+def reconfigure_defaults(context: ManagerContext, defaults: LogConfig) -> None:
+    """Replace the default configuration of topics.
+
+    Raises:
+        ConfigError: a topic's own configuration contradicts it; some logs may have changed.
+
+    Kafka: DynamicLogConfig.reconfigure (4.2)
+    """
+    with context.registry.lock:
+        context.defaults = defaults
+        for log in context.registry:
+            _update(context, log)
+
+
+def apply_newer_config(context: ManagerContext, log: Log) -> None:
+    """Apply to a log that was just loaded what was changed meanwhile.
+
+    Kafka: LogManager.finishedInitializingLog (4.2)
+    """
+    with context.registry.lock:
+        _update(context, log)
+
+
+def _update(context: ManagerContext, log: Log) -> None:
+    new = context.config_of(log.topic_partition.topic)
+    old = log.config
+    if new == old:
+        return
+    log.update_config(new)
+    context.tell("config changed", log.topic_partition)
+    if context.cleaning is not None and old.compact and not new.compact:
+        context.cleaning.abort_cleaning(log.topic_partition)

@@ -1,4 +1,4 @@
-"""Which logs there are: current, moving in (future), stray, and waiting for their deletion.
+"""The logs of a log manager: current, moving in (future), stray, and waiting to be deleted.
 
 Kafka: the maps of LogManager (4.2)
 """
@@ -25,10 +25,10 @@ class LogRegistry:
     """The logs by partition. Threads may share it; `lock` is held while logs come and go.
 
     Attributes:
-        current: the logs that are served.
+        current: the served logs.
         future: copies moving in from another directory.
-        stray: logs set aside because no topic is known that they belong to.
-        lock: to be taken before one of the maps is changed in more than one step.
+        stray: logs renamed to `-stray` because they belong to no known topic.
+        lock: to be held while one of the maps is changed in more than one step.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class LogRegistry:
         self.lock = threading.RLock()
 
     def __iter__(self) -> Iterator[Log]:
-        """Yield current and future logs, as they were when it was called."""
+        """Yield current and future logs, as they were at the call."""
         return iter([*self.current.values(), *self.future.values()])
 
     def get(self, topic_partition: TopicPartition, *, is_future: bool = False) -> Log | None:
@@ -49,7 +49,7 @@ class LogRegistry:
         """Add a log that was loaded.
 
         Raises:
-            DuplicateLogError: there is one of the same partition and kind.
+            DuplicateLogError: there is already a log of the same partition and kind.
 
         Kafka: LogManager.loadLog (4.2)
         """
@@ -63,17 +63,17 @@ class LogRegistry:
             )
 
     def replace(self, log: Log, *, is_future: bool = False) -> None:
-        """Add a log, or put it in the place of another."""
+        """Add a log, or replace another with it."""
         with self.lock:
             self._map(is_future)[log.topic_partition] = log
 
     def pop(self, topic_partition: TopicPartition, *, is_future: bool = False) -> Log | None:
-        """Take a log out and return it; None if there is none."""
+        """Remove a log and return it; None if there is none."""
         with self.lock:
             return self._map(is_future).pop(topic_partition, None)
 
     def pop_directory(self, path: str) -> list[Log]:
-        """Take out and return the logs of a log directory."""
+        """Remove and return the logs of a log directory."""
         found = []
         with self.lock:
             for logs in (self.current, self.future, self.stray):
@@ -86,7 +86,7 @@ class LogRegistry:
         return [log for log in self if log.topic_partition.topic == topic]
 
     def by_directory(self) -> dict[str, dict[TopicPartition, Log]]:
-        """Return current and future logs by log directory; never both of one in one directory."""
+        """Return current and future logs by log directory, which never has both of a partition."""
         found: dict[str, dict[TopicPartition, Log]] = {}
         for log in self:
             found.setdefault(log.parent_directory, {})[log.topic_partition] = log
@@ -97,14 +97,14 @@ class LogRegistry:
 
 
 def partition_of(name: PartitionName, number: int | None = None) -> TopicPartition:
-    """Return the partition that is meant.
+    """Parse a partition's name.
 
     Args:
         name: the partition, its folder's name, or with a ``number`` the topic.
-        number: of the partition.
+        number: the partition's number.
 
     Raises:
-        ValueError: it is not of the form topic-partition.
+        ValueError: the name is not of the form topic-partition.
     """
     if isinstance(name, TopicPartition):
         return name

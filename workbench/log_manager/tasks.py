@@ -1,12 +1,12 @@
-"""What a log manager does now and then, on the scheduler that it was given.
+"""The periodic tasks of a log manager, on its scheduler.
 
 Kafka: LogManager.startupWithConfigOverrides (4.2)
 """
 
 from collections.abc import Callable
 
-from workbench.log.broker_config import BrokerConfig
-from workbench.log.scheduler import Scheduler, Task
+from workbench.config.broker_config import BrokerConfig
+from workbench.runtime.scheduler import Scheduler, Task
 
 
 def schedule_tasks(
@@ -17,10 +17,12 @@ def schedule_tasks(
     flush: Callable[[], object],
     checkpoint_recovery_points: Callable[[], object],
     checkpoint_log_start_offsets: Callable[[], object],
+    checkpoint_high_watermarks: Callable[[], object],
 ) -> list[Task]:
     """Schedule the periodic tasks with Kafka's names, delays and periods; return them.
 
-    All begin `log.initial.task.delay.ms` from now.
+    All begin `log.initial.task.delay.ms` from now, except the high watermark checkpoint, at once:
+    Kafka: ReplicaManager.startHighWatermarkCheckPointThread (4.2).
     """
     delay = config.log_initial_task_delay_ms
     periodic = (
@@ -38,17 +40,25 @@ def schedule_tasks(
         ),
     )
     return [
-        scheduler.schedule(name, _without_result(task), delay, period)
-        for name, task, period in periodic
+        *(
+            scheduler.schedule(name, _without_result(task), delay, period)
+            for name, task, period in periodic
+        ),
+        scheduler.schedule(
+            "highwatermark-checkpoint",
+            _without_result(checkpoint_high_watermarks),
+            0,
+            config.replica_high_watermark_checkpoint_interval_ms,
+        ),
     ]
 
 
 class DeletionTask:
-    """Deletes logs that are due, and schedules itself anew for when the next one will be.
+    """Deletes logs that are due, and schedules itself for the next one.
 
     Args:
-        scheduler: of the log manager.
-        delete_due: deletes, and returns ms until there is more to do.
+        scheduler: the log manager's scheduler.
+        delete_due: deletes due logs, and returns the ms until the next one is due.
 
     Kafka: LogManager.deleteLogs (4.2)
     """
@@ -64,7 +74,7 @@ class DeletionTask:
         self._task = self._scheduler.schedule("kafka-delete-logs", self._run, delay_ms)
 
     def cancel(self) -> None:
-        """Run no more."""
+        """Stop running."""
         self._is_cancelled = True
         if self._task is not None:
             self._task.cancel()

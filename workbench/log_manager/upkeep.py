@@ -1,6 +1,6 @@
-"""What a log manager does to all its logs: retention, flushing, checkpoints, truncation.
+"""The work of a log manager on all its logs: retention, flushing, checkpoints, truncation.
 
-A log whose directory fails does not keep the others from their turn.
+A log whose directory fails does not keep the others from being processed.
 
 Kafka: LogManager.cleanupLogs, flushDirtyLogs, checkpointLogRecoveryOffsets, truncateTo (4.2)
 """
@@ -16,7 +16,7 @@ from workbench.log_manager.context import ManagerContext
 
 
 def delete_old_segments(context: ManagerContext) -> int:
-    """Apply retention to all logs that are not compacted; return how many segments went.
+    """Apply retention to all logs that are not compacted; return how many segments were deleted.
 
     Kafka: LogManager.cleanupLogs (4.2)
     """
@@ -34,11 +34,11 @@ def _delete_old_segments_of(log: Log) -> int:
     try:
         return sum(verdict.is_deleted for verdict in log.delete_old_segments())
     except StorageError:
-        return 0  # noted where it happened: the directory is offline
+        return 0  # recorded where it happened: the directory is offline
 
 
 def flush_dirty_logs(context: ManagerContext) -> int:
-    """Flush the logs that were not for `flush.ms`; return how many.
+    """Flush the logs that were not flushed for `flush.ms`; return how many.
 
     Kafka: LogManager.flushDirtyLogs (4.2)
     """
@@ -48,7 +48,7 @@ def flush_dirty_logs(context: ManagerContext) -> int:
             try:
                 log.flush()
             except StorageError:
-                continue  # noted where it happened: the directory is offline
+                continue  # recorded where it happened: the directory is offline
             flushed += 1
     return flushed
 
@@ -78,12 +78,14 @@ def truncate_to(
 ) -> None:
     """Truncate logs to offsets, then write the recovery points of their directories.
 
-    Also the log start offsets, where one fell: a start behind a log's end empties the log when it
-    is loaded. (Kafka writes those a minute later.)
+    Log start offsets are written too if one fell: a start past the log end offset empties the log
+    when it is loaded. (Kafka writes those a minute later.)
 
     Kafka: LogManager.truncateTo (4.2)
     """
-    touched: dict[str, bool] = {}  # path of a directory → whether a log of it starts earlier now
+    touched: dict[
+        str, bool
+    ] = {}  # path of a directory → whether one of its logs starts earlier now
     for partition, offset in offsets.items():
         log = context.registry.get(partition, is_future=is_future)
         if log is None:
@@ -106,7 +108,7 @@ def truncate_fully_and_start_at(
     is_future: bool,
     log_start_offset: int | None,
 ) -> None:
-    """Delete all records of a log and let it go on at an offset; write checkpoints as above.
+    """Delete all records of a log and restart it at an offset; write checkpoints as above.
 
     Kafka: LogManager.truncateFullyAndStartAt (4.2)
     """

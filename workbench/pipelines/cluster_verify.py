@@ -11,12 +11,12 @@ from workbench.pipelines.frames import Paths, load
 
 @dataclass(frozen=True)
 class Verification:
-    """What was found.
+    """The findings of all brokers, and their summary.
 
     Attributes:
-        findings: one row a finding, as format "kafka-log-findings" gives them; kept by Spark until
-            its ``unpersist``.
-        summary: (severity, kind, how many), errors first.
+        findings: one row per finding, as format "kafka-log-findings" gives them; kept by Spark
+            until its ``unpersist``.
+        summary: (severity, kind, number of findings), errors first.
     """
 
     findings: DataFrame
@@ -35,13 +35,13 @@ def cluster_verify(
 
     Args:
         spark: a session that knows the formats.
-        brokers: of each the log directories, or folders of partitions.
-        topics: names, that every broker has; none: all, and what lies beside partitions.
-        deep: decode every record; else look at headers, indexes and checkpoints.
+        brokers: the log directories, or partition directories, of each broker.
+        topics: names that every broker has; none: all, and the files outside partition directories.
+        deep: decode every record; otherwise check headers, indexes and checkpoints.
 
     Raises:
         LogDirectoryError: a path does not exist.
-        LookupError: a topic is not there.
+        LookupError: a topic does not exist.
     """
     told = [load(spark, each, topics, "findings", deep=str(deep).lower()) for each in brokers]
     findings = reduce(DataFrame.union, told).persist()

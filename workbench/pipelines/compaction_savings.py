@@ -1,4 +1,4 @@
-"""Compaction savings: what one cleaning of whole logs drops, from the last offset of each key.
+"""Compaction savings: what one cleaning of entire logs drops, from the last offset of each key.
 
 Kafka: Cleaner.shouldRetainRecord (4.2)
 """
@@ -24,10 +24,10 @@ ABORTED: Final = "aborted"
 EXPIRED: Final = "tombstone, delete horizon passed"
 
 KEPT: Final = (NEWEST, TOMBSTONE)
-"""The fates of records that stay."""
+"""The fates of records that are kept."""
 
 _NEWEST_FATES: Final = (NEWEST, TOMBSTONE, EXPIRED)
-"""Of the newest record of a key; told by number, for Spark sorts to aggregate texts."""
+"""The fates of the newest record of a key, by number because Spark sorts to aggregate texts."""
 
 _COLUMNS: Final = (
     "topic,partition,offset,key,value,headers,producerId,isTransactional,segment,batchPosition"
@@ -39,23 +39,23 @@ _ABORTS: Final = "topic string, partition int, producerId bigint, after bigint, 
 def compaction_savings(
     spark: SparkSession, paths: Paths, topics: Sequence[str] = (), *, now: int | None = None
 ) -> DataFrame:
-    """Return one row a partition and fate: what becomes of the records when the log is cleaned.
+    """Return one row per partition and fate: what cleaning the log does to its records.
 
     Columns: topic, partition, fate (one of the texts above), is_kept, records, bytes (keys, values
-    and headers before compression). The logs are cleaned once from their start, with a map of
-    offsets that holds every key, as if every topic were compacted without `min.compaction.lag.ms`.
-    Segments that would not be cleaned are not counted: the active one, and those from the first
-    open transaction on. Control records and what lies below the log's start do not count either.
+    and headers before compression). The logs are cleaned once from their start, with an offset map
+    that holds every key, as if every topic were compacted without `min.compaction.lag.ms`.
+    Segments that would not be cleaned are left out: the active one, and those at or after the first
+    open transaction. Control records and records below the log start offset are left out too.
 
     Args:
         spark: a session that knows the formats.
-        paths: log directories of one broker, or folders of partitions.
+        paths: log directories of one broker, or partition directories.
         topics: names; none: all.
         now: ms, that delete horizons are measured by; None: this machine's time.
 
     Raises:
         LogDirectoryError: a path does not exist.
-        LookupError: a topic is not there.
+        LookupError: a topic does not exist.
     """
     moment = int(time.time() * 1000) if now is None else now
     partitions = Plan(parse_options(source_options(paths, topics))).partitions
@@ -104,7 +104,7 @@ def _end(partition: Partition, transactions: Transactions) -> int:
 def _aborts(
     partition: Partition, transactions: Transactions
 ) -> Iterator[tuple[str, int, int, int, int]]:
-    """Yield, for each abort, between which offsets what its producer sent is aborted."""
+    """Yield, for each abort, the offsets between which its producer's records are aborted."""
     last: dict[int, int] = {}
     for offset, producer, is_abort in zip(*transactions.markers, strict=True):
         if is_abort:
@@ -113,7 +113,7 @@ def _aborts(
 
 
 def _with_aborts(records: DataFrame, aborts: DataFrame) -> DataFrame:
-    """Return records with the marker that aborts each; null where none does."""
+    """Return records with the transaction marker that aborts each; null if none does."""
     mine, theirs = records.alias("mine"), F.broadcast(aborts).alias("theirs")
     same = [F.col(f"mine.{name}") == F.col(f"theirs.{name}") for name in (*LOG, "producerId")]
     is_between = (F.col("offset") > F.col("after")) & (F.col("offset") < F.col("marker"))
@@ -122,7 +122,7 @@ def _with_aborts(records: DataFrame, aborts: DataFrame) -> DataFrame:
 
 
 def _fate_of_newest() -> Column:
-    """Return what becomes of a record if it is the newest of its key, as a place in the fates."""
+    """Return the fate of a record if it is the newest of its key, as an index into the fates."""
     fate = F.when(F.col("value").isNotNull(), NEWEST).when(F.col("has_passed"), EXPIRED)
     return F.array_position(_newest_fates(), fate.otherwise(TOMBSTONE))
 

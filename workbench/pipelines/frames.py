@@ -1,4 +1,4 @@
-"""What the jobs have in common: DataFrames of the formats, and sizes of records in them."""
+"""Share what the jobs need: DataFrames of the formats, and sizes of records in them."""
 
 import os
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ Path = str | os.PathLike[str]
 Paths = Path | Sequence[Path]
 
 LOG: Final = ("topic", "partition")
-"""The columns that tell one log from another."""
+"""The columns that identify a log."""
 
 
 def joined(paths: Paths) -> str:
@@ -24,7 +24,7 @@ def source_options(paths: Paths, topics: Sequence[str], **options: str) -> dict[
     """Return the options of a ``load``.
 
     Args:
-        paths: log directories of one broker, or folders of partitions.
+        paths: log directories of one broker, or partition directories.
         topics: names; none: all.
         options: others of the format.
     """
@@ -39,8 +39,8 @@ def load(
 
     Args:
         spark: a session that knows the formats (`workbench.spark.register`).
-        paths: as of `source_options`.
-        topics: as of `source_options`.
+        paths: see `source_options`.
+        topics: see `source_options`.
         table: batches, segments, indexes or findings; empty: records.
         options: others of the format.
     """

@@ -1,7 +1,7 @@
 """Replica diff: which records two copies of the same logs do not share.
 
-Compared is what a consumer gets at an offset, so that batches may be cut and compressed in another
-way: a leader that converts, a mirror, a follower that has been cleaned.
+It compares what a consumer gets at an offset, so batches may be split and compressed differently:
+by a leader that converts, a mirror, or a cleaned follower.
 """
 
 from collections.abc import Sequence
@@ -30,23 +30,23 @@ def replica_diff(
     *,
     everywhere: bool = False,
 ) -> DataFrame:
-    """Return one row an offset at which two copies of a log differ.
+    """Return one row per offset at which two copies of a log differ.
 
     Columns: topic, partition, offset, difference: "missing" (only left has it), "extra" (only right
     has it), "different" (both, with another key, value, headers, timestamp or kind). Transaction
-    markers count; records that cannot be read are not there. Contents are compared by a hash of 64
+    markers are compared; unreadable records are left out. Contents are compared by a hash of 64
     bits.
 
-    A follower may lag, and a log may have been cut at its start: offsets that only one of two
-    copies reaches are left out unless ``everywhere`` is set. A log that one side does not have at
-    all is a difference.
+    A follower may lag, and a log may have been truncated at its start: offsets that only one of two
+    copies reaches are left out unless ``everywhere`` is set. A log that one side lacks entirely is
+    a difference.
 
     Args:
         spark: a session that knows the formats.
         left: log directories of one broker.
         right: those of the other.
         topics: names, that both have; none: all that left or right has.
-        everywhere: compare also where only one copy begins or ends.
+        everywhere: whether to compare even where only one copy begins or ends.
 
     Raises:
         LogDirectoryError: a path does not exist.
@@ -83,7 +83,7 @@ def replica_diff(
 
 
 def summarize(differences: DataFrame) -> DataFrame:
-    """Return one row a partition and difference: records, first_offset, last_offset."""
+    """Return one row per partition and difference: records, first_offset, last_offset."""
     return (
         differences.groupBy(*LOG, "difference")
         .agg(
@@ -96,7 +96,7 @@ def summarize(differences: DataFrame) -> DataFrame:
 
 
 def _content() -> Column:
-    """Return a hash of what a record is; lengths keep null from empty, and fields apart."""
+    """Return a hash of a record's contents; lengths keep null from empty, and fields apart."""
     headers = F.transform(
         F.col("headers"), lambda each: F.struct(each["key"], *_told(each["value"]))
     )

@@ -1,4 +1,4 @@
-"""Topic profile: what comes in, hour by hour: rates, sizes, keys, gaps, and what comes late."""
+"""Topic profile: a topic hour by hour: rates, sizes, keys, gaps and late records."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -15,24 +15,24 @@ _NARROW: Final = "topic,partition,offset,timestamp,segment,isControl"
 def topic_profile(
     spark: SparkSession, paths: Paths, topics: Sequence[str] = (), *, late_ms: int = 60_000
 ) -> DataFrame:
-    """Return one row a partition and hour (UTC) of the records' timestamps.
+    """Return one row per partition and hour (UTC) of the records' timestamps.
 
     Columns: topic, partition, hour (null: records without a timestamp), records, bytes (keys,
     values and headers before compression), key_bytes, largest_key, value_bytes, largest_value,
-    keys (distinct ones; told apart by a hash of 64 bits), null_keys, tombstones, gaps (places
+    keys (distinct ones, by a hash of 64 bits), null_keys, tombstones, gaps (places
     where offsets are missing before a record of this hour), missing_offsets (how many), late
-    (records behind the largest timestamp before them by more than ``late_ms``), latest_by_ms (the
-    most that a record is behind; null: none is).
+    (records more than ``late_ms`` earlier than the largest timestamp before them), latest_by_ms
+    (the most that a record is late; null: none is).
 
-    Damage is left out (`cluster_verify` tells it) and leaves a gap.
-    Every segment is sorted in a task of its own; what comes before it is known from a narrow scan
-    that goes first. Transaction markers are no records, and no gaps either.
+    Damage is left out (`cluster_verify` reports it) and leaves a gap.
+    Every segment is sorted in a task of its own; the records before it are known from a narrow scan
+    that runs first. Transaction markers are neither records nor gaps.
 
     Args:
         spark: a session that knows the formats.
-        paths: log directories of one broker, or folders of partitions.
+        paths: log directories of one broker, or partition directories.
         topics: names; none: all.
-        late_ms: what is still in time, ms.
+        late_ms: the lateness that is still in time, ms.
     """
     inside = Window.partitionBy(*LOG, "segment").orderBy("offset")
     earlier = inside.rowsBetween(Window.unboundedPreceding, -1)
@@ -85,7 +85,7 @@ def topic_profile(
 
 
 def _before_segments(spark: SparkSession, paths: Paths, topics: Sequence[str]) -> DataFrame:
-    """Return for each segment the last offset and the largest time of those before it."""
+    """Return for each segment the last offset and the largest time of the segments before it."""
     earlier = Window.partitionBy(*LOG).orderBy("segment").rowsBetween(Window.unboundedPreceding, -1)
     time = F.when(~F.col("isControl"), F.unix_millis("timestamp"))
     return (

@@ -1,10 +1,12 @@
-"""Memory that is used again: fresh pages cost about twenty times what copying into warm ones does.
+"""Reusable memory: fresh pages cost about twenty times as much as copying into warm ones.
 
-A slab goes out as an array view and comes back by itself when nobody holds the view any more, so
-results can be kept as long as one likes, and a stream that drops its results runs in the same
+A slab is lent as an array view and returns by itself when nobody holds the view any more, so a
+caller can keep results as long as needed, and a stream that drops its results reuses the same
 memory.
 """
 
+import mmap
+import os
 import sys
 import threading
 from typing import Any, Final
@@ -15,18 +17,19 @@ import numpy.typing as npt
 _SMALLEST_SLAB: Final = 256
 _PAGE: Final = 4096  # bytes
 _LARGE: Final = 1 << 16  # bytes from which a slab starts with a page of memory
+LARGEST_SLAB: Final = 16 << 20  # bytes; what is larger is not watched: one huge batch needs it
 _MOST_SLABS: Final = 24  # of one size that are watched: two chunks of a stream take fewer
 _FREE: Final = 3  # references to a slab that only the pool holds: list, loop variable, getrefcount
 
 
 class BufferPool:
-    """Slabs of memory in powers of two. Not thread-safe: one pool a reading thread.
+    """Slabs of memory in powers of two. Not thread-safe: use one pool per reading thread.
 
     Large slabs start with a page of memory. Some CPUs (AMD Zen 3) read a file three times slower to
-    a place up to 31 bytes behind the start of a page, and that is where allocations begin.
+    a position up to 31 bytes after the start of a page, and that is where allocations begin.
 
     When more slabs of a size are in use than are watched, as when every batch of a scan is kept,
-    the oldest is left to whoever holds it and does not come back.
+    the oldest is left to its holder and does not come back.
     """
 
     def __init__(self) -> None:
@@ -35,10 +38,14 @@ class BufferPool:
     def take(self, dtype: Any, count: int) -> npt.NDArray[Any]:
         """Return an array of at least ``count`` items, its contents undefined.
 
-        The array may be longer than asked for: as long as its slab.
+        The array may be longer than requested: as long as its slab. Above 16 MiB its memory returns
+        to the system when nobody holds it any more.
         """
         kind = np.dtype(dtype)
-        size = max(_SMALLEST_SLAB, 1 << (max(count * kind.itemsize, 1) - 1).bit_length())
+        wanted = max(count * kind.itemsize, 1)
+        if wanted > LARGEST_SLAB:
+            return own_pages(wanted + -wanted % kind.itemsize).view(kind)
+        size = max(_SMALLEST_SLAB, 1 << (wanted - 1).bit_length())
         slabs = self._slabs.setdefault(size, [])
         for slab in slabs:
             if sys.getrefcount(slab) == _FREE:
@@ -62,6 +69,18 @@ class BufferPool:
             del self._slabs[size]
 
 
+def own_pages(size: int) -> npt.NDArray[np.uint8]:
+    """Return zeros in pages of their own, which go back to the system with the last reference.
+
+    The allocator of C would keep them for its next use, and other allocations between them.
+    """
+    if os.name == "posix":
+        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    else:
+        pages = mmap.mmap(-1, size)
+    return np.frombuffer(pages, np.uint8)
+
+
 def _usable(slab: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8]:
     """Return the ``size`` bytes of a slab that are given out."""
     start = -slab.ctypes.data % _PAGE if len(slab) > size else 0
@@ -71,8 +90,8 @@ def _usable(slab: npt.NDArray[np.uint8], size: int) -> npt.NDArray[np.uint8]:
 def read_only(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     """Return a view that cannot be written to.
 
-    The compiler makes one version of a kernel for arrays that may be written, another for those
-    that may not: with all sources of one kind one is enough.
+    The compiler makes one version of a kernel for writable arrays, another for read-only ones: if
+    all sources are of one kind, one version is enough.
     """
     view = data.view()
     view.setflags(write=False)

@@ -1,15 +1,16 @@
-"""Many records as arrays: what decoding gives, whatever the format they were stored in.
+"""Many records as arrays: the result of decoding batches of any magic.
 
 Binary columns have the shape of Arrow's large_binary, so that handing them on copies nothing.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.kernels.outputs import (
+from workbench.kernels.reading.outputs import (
     HEADER_COUNT,
     HEADER_KEY_BYTES,
     HEADER_VALUE_BYTES,
@@ -54,6 +55,25 @@ class BinaryColumn:
         if self.validity is not None and not self.validity[index >> 3] >> (index & 7) & 1:
             return None
         return self.data[self.offsets[index] : self.offsets[index + 1]].tobytes()
+
+    def items(self) -> list[bytes | None]:
+        """Return all values as `item` does, a few times faster."""
+        first = int(self.offsets[0])
+        content = self.data[first : int(self.offsets[-1])].tobytes()
+        places = (self.offsets - first).tolist()
+        values: list[bytes | None] = [content[start:end] for start, end in pairwise(places)]
+        if self.validity is not None:
+            for index in np.flatnonzero(self.is_null()).tolist():
+                values[index] = None
+        return values
+
+    def cut(self, first: int, last: int) -> "BinaryColumn":
+        """Return the values [first, last), which share the bytes."""
+        null = self.is_null()[first:last]
+        validity = np.packbits(~null, bitorder="little") if null.any() else None
+        return BinaryColumn(
+            self.offsets[first : last + 1], self.data, validity, int(np.count_nonzero(null))
+        )
 
     def sizes(self) -> npt.NDArray[np.int64]:
         """Return int64[n]: bytes of each value, 0 for null."""
@@ -126,12 +146,12 @@ _UNUSED: Final = no_outputs()
 
 
 class ColumnBuilder:
-    """Output arrays that grow between kernel calls; `finish` cuts them to what is filled.
+    """Output arrays that grow between kernel calls; `finish` trims them to the filled part.
 
     Args:
         options: which of KEYS, VALUES, HEADERS are wanted.
         pool: where the arrays come from.
-        value_data: the bytes that are decoded themselves, uncompressed batches of magic 2 only: the
+        value_data: the decoded bytes themselves, for uncompressed batches of magic 2 only: the
             values move together within them, which costs less than copies to memory that is not in
             the cache. Default: memory of the pool.
     """

@@ -23,7 +23,7 @@ from workbench.layout.control_records import (
     SNAPSHOT_HEADER,
 )
 from workbench.layout.structure import as_struct
-from workbench.record.message import Message, declare
+from workbench.record.message_schema import Message, declare
 
 _KEY: Final = as_struct(CONTROL_KEY)
 _MARKER: Final = as_struct(END_TRANSACTION)
@@ -91,11 +91,11 @@ class EndTransactionMarker(NamedTuple):
 
 
 class ControlRecord(NamedTuple):
-    """What a control record says.
+    """The content of a control record.
 
     Attributes:
-        type: its number.
-        name: of the type, such as ``"commit"``; ``"unknown (337)"`` for a number without one.
+        type: the type's number.
+        name: the type's name, such as ``"commit"``; ``"unknown (337)"`` for a number without one.
         value: an `EndTransactionMarker`, or the fields of the message by Kafka's names; None for
             an unknown type, or when the record has no value.
     """
@@ -119,7 +119,7 @@ def decode_control_type(key: bytes | memoryview | None) -> int:
     if key is None or len(key) < _KEY.size:
         size = "no" if key is None else len(key)
         raise CorruptRecordError(
-            None, None, f"the key of a control record has {size} bytes, at least 4 are needed"
+            None, None, f"the key of a control record has {size} bytes (expected at least 4)"
         )
     version, control_type = _KEY.unpack_from(key)
     if version < CONTROL_VERSION:
@@ -133,7 +133,7 @@ def encode_control_key(control_type: int) -> bytes:
 
 
 def decode_end_transaction(value: bytes | memoryview | None) -> EndTransactionMarker:
-    """Return what the value of an abort or commit marker says; a longer, newer one is accepted.
+    """Return the content of an abort or commit marker; accept a longer, newer value.
 
     Raises:
         CorruptRecordError: the value is null, shorter than 6 bytes, or its version is negative.
@@ -141,7 +141,7 @@ def decode_end_transaction(value: bytes | memoryview | None) -> EndTransactionMa
     if value is None or len(value) < _MARKER.size:
         size = "no" if value is None else len(value)
         raise CorruptRecordError(
-            None, None, f"the value of a transaction marker has {size} bytes, 6 are needed"
+            None, None, f"the value of a transaction marker has {size} bytes (expected 6)"
         )
     version, coordinator_epoch = _MARKER.unpack_from(value)
     if version < CONTROL_VERSION:
@@ -157,9 +157,9 @@ def encode_end_transaction(coordinator_epoch: int) -> bytes:
 def decode_control_record(
     key: bytes | memoryview | None, value: bytes | memoryview | None
 ) -> ControlRecord:
-    """Return what a control record says.
+    """Return the content of a control record.
 
-    A value of a newer version than is known is read as the newest known one.
+    A value of a newer, unknown version is read as the newest known version.
 
     Raises:
         CorruptRecordError: the key or the value is too short, or its version is negative.
@@ -187,7 +187,7 @@ def _decode_message(message: Message, value: bytes | memoryview) -> dict[str, An
     # The version is the first field of the message itself.
     if len(value) < _VERSION.size:
         raise CorruptRecordError(
-            None, None, f"the value of a {message.name} has {len(value)} bytes, 2 are needed"
+            None, None, f"the value of a {message.name} has {len(value)} bytes (expected 2)"
         )
     (version,) = _VERSION.unpack_from(value)
     if version < 0:

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from functools import cache
 
 
-def crc32c(data: bytes) -> int:
+def crc32c(data: bytes | memoryview) -> int:
     """Return the CRC-32C of ``data``, 0 to 2**32 - 1."""
     return _function()(data)
 
 
 @cache
-def _function() -> Callable[[bytes], int]:
+def _function() -> Callable[[bytes | memoryview], int]:
     # Imported at the first use: most commands and notebooks never check a snapshot.
     from crcmod.predefined import mkPredefinedCrcFun
 
-    function: Callable[[bytes], int] = mkPredefinedCrcFun("crc-32c")
+    function: Callable[[bytes | memoryview], int] = mkPredefinedCrcFun("crc-32c")
     return function

@@ -1,7 +1,8 @@
 """Batches in memory: what is appended to a log and what is read from it.
 
-A run of whole batches of any magic, maybe with an unfinished one behind, which does not count. A
-broker sets offsets and times in them in place (`record.batch_fields`), so the bytes are writable.
+A run of complete batches of any magic, perhaps with an incomplete one after them, which is ignored.
+A broker sets offsets and times in them in place (`record.writing.batch_fields`), so the bytes are
+writable.
 
 Kafka: MemoryRecords, ByteBufferLogInputStream (4.2)
 """
@@ -19,10 +20,10 @@ from workbench.layout.batch_header import ENTRY_HEADER_SIZE, LENGTH_END, MAGIC_A
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import SMALLEST_MESSAGE
 from workbench.layout.rows import with_more_rows
-from workbench.record.batch_records import Record, records_in
-from workbench.record.batch_table import BatchTable, ScanStop
-from workbench.record.batch_writer import BatchWriter
-from workbench.record.record_encoding import Header
+from workbench.record.reading.batch_records import Record, records_in
+from workbench.record.reading.batch_table import BatchTable, ScanStop
+from workbench.record.writing.batch_writer import BatchWriter
+from workbench.record.writing.record_encoding import Header
 
 _LEAST_ROWS: Final = 64  # there is room for them from the start
 _BYTES_A_ROW: Final = 2048  # a guess, below a usual batch
@@ -65,12 +66,12 @@ class MemoryRecords:
         Args:
             records: each a (key, value), a (timestamp in ms, key, value) or a `Record`, whose
                 timestamp and headers are taken too.
-            magic, codec, base_offset: as of `RecordsBuilder`.
-            timestamp: ms; of the records that bring none.
-            options: the others of `RecordsBuilder`.
+            magic, codec, base_offset: see `RecordsBuilder`.
+            timestamp: the timestamp in ms of records without one.
+            options: the other arguments of `RecordsBuilder`.
 
         Raises:
-            ValueError: as `RecordsBuilder`.
+            ValueError: see `RecordsBuilder`.
 
         Kafka: MemoryRecords.withRecords (4.2)
         """
@@ -91,7 +92,7 @@ class MemoryRecords:
 
     @property
     def size(self) -> int:
-        """Bytes, those of an unfinished batch at the end included."""
+        """The size in bytes, including an incomplete batch at the end."""
         return len(self.buffer)
 
     @property
@@ -107,10 +108,10 @@ class MemoryRecords:
         return MemoryRecords(self.buffer[start:stop])
 
     def batches(self, rows: npt.NDArray[Any] | None = None) -> BatchTable:
-        """Return the whole batches; what is behind the last one is told by `BatchTable.stop`.
+        """Return the complete batches; `BatchTable.stop` says what follows the last one.
 
         Args:
-            rows: BATCH_ROW[m], memory that is used for the table if it has room.
+            rows: BATCH_ROW[m], memory for the table if it has room.
 
         Raises:
             CorruptRecordError: a size is below the smallest, or the magic is not 0, 1 or 2.
@@ -158,10 +159,10 @@ def _unknown_magic(position: int, magic: int) -> CorruptRecordError:
 
 
 def _check_rest(buffer: npt.NDArray[np.uint8], position: int, code: int) -> None:
-    """Look at a batch that is not whole as Kafka does: its size and magic must make sense.
+    """Check the size and magic of an incomplete batch, as Kafka does.
 
     Raises:
-        CorruptRecordError: they do not.
+        CorruptRecordError: the size or the magic is not valid.
     """
     rest = buffer[position : position + ENTRY_HEADER_SIZE].tobytes()
     if code == problems.END or len(rest) < LENGTH_END:
@@ -171,7 +172,7 @@ def _check_rest(buffer: npt.NDArray[np.uint8], position: int, code: int) -> None
         raise CorruptRecordError(
             None,
             position + 8,
-            f"the size of a batch is {size}, at least {SMALLEST_MESSAGE} is needed",
+            f"the size of a batch is {size} bytes (expected at least {SMALLEST_MESSAGE})",
         )
     if len(rest) == ENTRY_HEADER_SIZE:
         magic = int.from_bytes(rest[MAGIC_AT:], signed=True)

@@ -18,7 +18,7 @@ def partitions_for_keys(keys: BinaryColumn, partitions: int) -> npt.NDArray[np.i
     """Return int32[n]: the partition of each key, 0 to ``partitions`` - 1; -1 for null.
 
     Raises:
-        ValueError: there is no partition.
+        ValueError: the number of partitions is below 1.
 
     Kafka: BuiltInPartitioner.partitionForKey, Utils.toPositive (4.2)
     """

@@ -1,8 +1,8 @@
-"""Variable-length integers, one at a time: 7 bits a byte, lowest first; the high bit: more follow.
+"""Variable-length integers, one at a time: 7 bits per byte, lowest first; high bit: more follow.
 
-Signed ones are zigzagged first: 0, -1, 1, -2 are stored as 0, 1, 2, 3. Reading accepts more bytes
-than needed, and drops bits beyond the type's width as Kafka does; a fifth byte (tenth of a long
-one) that says more follow is an error.
+Signed integers are zigzagged first: 0, -1, 1, -2 are stored as 0, 1, 2, 3. Reading accepts more
+bytes than needed, and drops bits beyond the type's width as Kafka does; a fifth byte (tenth of a
+long one) with the high bit set is an error.
 
 Kafka: org.apache.kafka.common.utils.ByteUtils (4.2)
 """

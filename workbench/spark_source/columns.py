@@ -1,8 +1,8 @@
 """The columns that Spark sees: those of its own Kafka source, and ours beside them.
 
-Spark takes an Arrow batch only if names, order, types and nullability are those of the schema:
-plain binary and string, `timestamp[us, UTC]`, everything nullable. Null is what is not there: a
-record without a timestamp has a null one, where Spark's source shows the last ms of 1969.
+Spark accepts an Arrow batch only if names, order, types and nullability are those of the schema:
+plain binary and string, `timestamp[us, UTC]`, everything nullable. A missing value is null: a
+record without a timestamp has null, while Spark's source shows the last ms of 1969.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,7 +26,7 @@ from pyspark.sql.types import (
 )
 
 from workbench.inspection.findings import Finding
-from workbench.loaders import arrow
+from workbench.loaders.scan import arrow
 
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _MOST_MS: Final = (2**63 - 1) // 1000
@@ -83,7 +83,7 @@ class Column(NamedTuple):
     """A column of the source.
 
     Attributes:
-        scan_name: the column of a scan it is made of.
+        scan_name: the column of a scan that it comes from.
         kind: its type in Spark.
         arrow_type: its type in the batches.
         convert: makes it of the scan's.
@@ -120,7 +120,7 @@ METADATA_COLUMNS: Final = {
     "segment": Column("segment", LongType(), pa.int64()),
     "batchPosition": Column("batch_position", LongType(), pa.int64()),
 }
-"""What the record's batch says, and where it lies: base offset of the segment, byte in its file."""
+"""The batch's own fields, and its position: base offset of the segment, byte in its file."""
 
 ALL_COLUMNS: Final = KAFKA_COLUMNS | HEADER_COLUMNS | METADATA_COLUMNS
 
@@ -159,8 +159,8 @@ def to_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """Return a scan's batch as Spark takes it.
 
     Args:
-        batch: with the columns of a scan that the columns of ``schema`` are made of.
-        schema: of the result, by `arrow_schema`.
+        batch: the batch, with the columns of a scan that ``schema`` needs.
+        schema: the schema of the result, by `arrow_schema`.
     """
     arrays = []
     for field in schema:
@@ -175,12 +175,12 @@ def to_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 def damage_rows(
     findings: list[Finding], where: tuple[str, int], schema: pa.Schema
 ) -> pa.RecordBatch:
-    """Return a row for each finding: its place and what is wrong there, the record's columns null.
+    """Return a row for each finding: its position and problem, with the record's columns null.
 
     Args:
-        findings: what could not be read.
+        findings: the findings about what could not be read.
         where: topic and partition.
-        schema: of the result, by `arrow_schema`.
+        schema: the schema of the result, by `arrow_schema`.
     """
     rows = [
         {

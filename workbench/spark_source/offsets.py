@@ -1,4 +1,4 @@
-"""Where reading starts and ends: earliest, latest, offsets or times, for all partitions or each.
+"""Find where reading starts and ends: earliest, latest, offsets or times, for all or each.
 
 Ends are excluded. In JSON -2 is the earliest offset and -1 the latest, as everywhere in Kafka.
 
@@ -22,15 +22,15 @@ Offsets = dict[str, int]
 
 @dataclass(frozen=True)
 class Limit:
-    """A start or an end, as options give it; of the four one counts, the last that is set.
+    """A start or an end, as options give it; of the four, the last that is set takes precedence.
 
     Attributes:
         which: "starting" or "ending".
         everywhere: `EARLIEST` or `LATEST`.
-        offsets: by partition; `EARLIEST` and `LATEST` stand for themselves.
+        offsets: offsets by partition; `EARLIEST` and `LATEST` are allowed.
         timestamps: ms by partition.
         timestamp: ms, for every partition.
-        or_latest: a time that no record reaches means the latest offset; else it is an error.
+        or_latest: whether a time that no record reaches means the latest offset, or is an error.
     """
 
     which: Literal["starting", "ending"]
@@ -46,7 +46,7 @@ class Limit:
         return self == Limit(self.which, LATEST, or_latest=self.or_latest)
 
     def refuse(self, offset: int) -> None:
-        """Raise ValueError when this is, or names, `EARLIEST` or `LATEST`: whichever is given."""
+        """Raise ValueError when this is, or names, the given one of `EARLIEST` and `LATEST`."""
         if self.timestamp is not None or self.timestamps is not None:
             return
         named = {"": self.everywhere} if self.offsets is None else self.offsets
@@ -59,16 +59,16 @@ class Limit:
 def parse_limit(
     given: Mapping[str, str], which: Literal["starting", "ending"], default: int, *, or_latest: bool
 ) -> Limit:
-    """Return the start or end that options name: a time before times, and those before offsets.
+    """Return the start or end that options name: a time precedes times, and those offsets.
 
     Args:
         given: options by their names in small letters.
-        which: of the two.
+        which: "starting" or "ending".
         default: `EARLIEST` or `LATEST`.
-        or_latest: as of `Limit`.
+        or_latest: see `Limit`.
 
     Raises:
-        ValueError: the text makes no sense.
+        ValueError: an option cannot be parsed.
     """
     if (text := given.get(f"{which}timestamp")) is not None:
         try:
@@ -92,7 +92,7 @@ def parse_partitions(text: str) -> tuple[str, ...]:
     """Return the names of the partitions of ``{"orders":[0,1]}``.
 
     Raises:
-        ValueError: it is no such JSON.
+        ValueError: the text is not such JSON.
     """
     try:
         found = json.loads(text)
@@ -138,8 +138,8 @@ class LogEnds:
     """The first and the end offset of partitions, each looked up once.
 
     Attributes:
-        partitions: by name.
-        end_of: tells the offset behind the last that may be read.
+        partitions: the partitions by name.
+        end_of: the function that returns the offset after the last that may be read.
     """
 
     partitions: Mapping[str, Partition]
@@ -151,7 +151,7 @@ class LogEnds:
         return self.partitions[name].log_start_offset
 
     def end(self, name: str) -> int:
-        """Return the offset behind the last that may be read."""
+        """Return the offset after the last that may be read."""
         if name not in self._ends:
             self._ends[name] = max(self.start(name), self.end_of(self.partitions[name]))
         return self._ends[name]
@@ -196,5 +196,5 @@ class LogEnds:
         if set(named) != set(self.partitions):
             raise ValueError(
                 f"{option} must name every partition; use -1 for latest, -2 for earliest. "
-                f"Named: {sorted(named)}; there are: {sorted(self.partitions)}"
+                f"Named: {sorted(named)}; partitions: {sorted(self.partitions)}"
             )

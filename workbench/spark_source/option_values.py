@@ -1,4 +1,4 @@
-"""The values of options: Spark gives texts, and names in any case."""
+"""Parse the values of options: Spark gives texts, and names in any case."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def size(text: str) -> int:
     """Return bytes from ``134217728`` or ``128m``.
 
     Raises:
-        ValueError: it is no size.
+        ValueError: the text is not a size.
     """
     found = re.fullmatch(r"(\d+)([kmg]?)b?", text.lower())
     if not found:
@@ -44,7 +44,7 @@ def positive(given: Given, name: str, parse: Callable[[str], int] = int) -> int 
     """Return a number above 0; None when the option was not given.
 
     Raises:
-        ValueError: it is no number, or not above 0.
+        ValueError: the text is not a number above 0.
     """
     text = given.get(name.lower())
     if text is None:
@@ -62,7 +62,7 @@ def paths(given: Given) -> list[str]:
     """Return the paths of ``path``, separated by commas as in Kafka's ``log.dirs``.
 
     Raises:
-        ValueError: there is none.
+        ValueError: the option is missing.
     """
     if "path" not in given:
         raise ValueError("kafka-log needs a path: give one to load or save, or option('path', …)")
@@ -72,7 +72,7 @@ def paths(given: Given) -> list[str]:
 def plain_path(text: str) -> str:
     """Return a path of this machine in full, without ``file:``; other URIs as they are.
 
-    Executors work in other folders than the driver.
+    Executors work in other directories than the driver.
     """
     path = re.sub(r"^file:(//)?(?=/)", "", text.strip())
     return path if re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", path) else os.path.abspath(path)

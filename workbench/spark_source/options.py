@@ -1,7 +1,7 @@
-"""The options of a ``load``: the names, meanings, defaults and errors of Spark's own Kafka source.
+"""The options of a ``load``: named, defaulted and checked as by Spark's own Kafka source.
 
-So a job moves here by changing the format and naming a path. What speaks to a broker alone (other
-``kafka.*`` options, time limits of fetches) is passed over; what nobody knows is refused.
+So a job moves here by changing the format and naming a path. Options for a broker alone (other
+``kafka.*`` options, time limits of fetches) are ignored; unknown options are refused.
 
 Spark: KafkaSourceProvider.validateGeneralOptions, validateBatchOptions, validateStreamOptions (4.2)
 """
@@ -69,22 +69,22 @@ class SourceOptions:
     """The options of one ``load``, checked.
 
     Attributes:
-        paths: log directories of one broker, or partitions' folders; local, ``file:``, or a URI.
+        paths: log directories of one broker, or partition directories; local, ``file:``, or a URI.
         topics: names to read; None: any.
         pattern: a regular expression to be found in names of topics; None: any.
         partitions: names as ``orders-0`` to read; None: any.
-        starting, ending: where reading starts, and ends.
+        starting, ending: the limits of reading.
         columns: names of the columns, in their order.
         read_committed: leave out aborted records and stop at the last stable offset.
-        include_control: give control records too.
-        fail_on_data_loss: offsets that are not there any more, or a deleted segment, end the job.
-        on_corrupt: what a batch that cannot be read does: end the job, be left out with a warning,
-            or be told in a row.
-        max_partition_bytes: bytes of a task, about.
-        min_partitions: tasks to make at least, as far as segments can be cut; None: any.
-        max_records: offsets of a task at the most; None: any.
-        batch_rows: rows of an Arrow batch at the most; None: as they come, some MiB.
-        max_offsets: offsets of a micro-batch at the most; None: any.
+        include_control: whether to return control records too.
+        fail_on_data_loss: whether missing offsets, or a deleted segment, end the job.
+        on_corrupt: the effect of an unreadable batch: it ends the job, is left out with a warning,
+            or becomes a row.
+        max_partition_bytes: approximate bytes of a task.
+        min_partitions: the fewest tasks, as far as segments can be split; None: any.
+        max_records: the most offsets of a task; None: any.
+        batch_rows: the most rows of an Arrow batch; None: some MiB.
+        max_offsets: the most offsets of a micro-batch; None: any.
     """
 
     paths: tuple[str, ...]
@@ -106,10 +106,10 @@ class SourceOptions:
 
 
 def parse_columns(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the columns that options ask for: what the source's schema has.
+    """Return the columns that options ask for: the columns of the source's schema.
 
     Raises:
-        ValueError: an option has no meaning.
+        ValueError: an option's value is invalid.
     """
     given = small_names(options)
     tells_damage = _on_corrupt(given) == "rows"
@@ -118,9 +118,7 @@ def parse_columns(options: Mapping[str, str]) -> tuple[str, ...]:
         there = {name.lower(): name for name in (*ALL_COLUMNS, *[DAMAGE_COLUMN] * tells_damage)}
         for name in names:
             if name.lower() not in there:
-                raise ValueError(
-                    f"there is no column {name}; there are {', '.join(there.values())}"
-                )
+                raise ValueError(f"unknown column {name}; columns: {', '.join(there.values())}")
         return tuple(dict.fromkeys(there[name.lower()] for name in names))
     names = tuple(KAFKA_COLUMNS)
     if flag(given, "includeHeaders", default=False):
@@ -134,7 +132,7 @@ def parse_options(options: Mapping[str, str], *, streaming: bool = False) -> Sou
     """Return the options of a ``load``; names in any case.
 
     Raises:
-        ValueError: one is missing, unknown, or has no meaning.
+        ValueError: an option is missing, unknown or invalid.
     """
     given = small_names(options)
     _refuse(given, streaming=streaming)
@@ -172,13 +170,13 @@ def parse_options(options: Mapping[str, str], *, streaming: bool = False) -> Sou
 
 
 def _refuse(given: Mapping[str, str], *, streaming: bool) -> None:
-    """Raise ValueError for options that are not known here; warn of those without effect."""
+    """Raise ValueError for unknown options; warn of those without effect."""
     for name in given:
         if name in _REFUSED:
             raise ValueError(f"option {name} {_REFUSED[name]}")
         if name not in KNOWN and not name.startswith("kafka."):
             raise ValueError(
-                f"kafka-log has no option {name!r}; there are {', '.join(KNOWN.values())}"
+                f"unknown option {name!r} of kafka-log; options: {', '.join(KNOWN.values())}"
             )
     named = [name for name in _STRATEGIES if name.lower() in given]
     if len(named) > 1:
@@ -222,7 +220,7 @@ def _pattern(text: str | None) -> str | None:
 
 
 def _on_corrupt(given: Mapping[str, str]) -> Any:
-    """Return what damage does: as onCorrupt says, else as failOnDataLoss."""
+    """Return the effect of damage: from onCorrupt, otherwise from failOnDataLoss."""
     default = "fail" if flag(given, "failOnDataLoss", default=True) else "skip"
     text = given.get("oncorrupt", default).strip().lower()
     if text not in {"fail", "skip", "rows"}:

@@ -1,4 +1,4 @@
-"""What a job reads, planned on the driver: partitions, offsets, pieces of segments, tasks.
+"""Plan what a job reads, on the driver: partitions, offsets, pieces of segments, tasks.
 
 Spark: KafkaOffsetRangeCalculator, FilePartition.getFilePartitions (4.2)
 """
@@ -8,28 +8,23 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Final
 
+from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.errors import OffsetOutOfRangeError
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.inspection.transactions import Transactions, read_transactions
-from workbench.loaders.plan import HIGHEST, SegmentRead, choose_partitions, plan_partition
 from workbench.loaders.remote import all_mounted
-from workbench.loaders.splits import pack, size_of, split, split_by_offsets
+from workbench.loaders.scan.plan import HIGHEST, SegmentRead, choose_partitions, plan_partition
+from workbench.loaders.scan.splits import pack, size_of, split, split_by_offsets
 from workbench.spark_source.offsets import LogEnds, Offsets
 from workbench.spark_source.options import SourceOptions
-
-_INTERNAL: Final = frozenset(
-    {"__cluster_metadata", "__consumer_offsets", "__share_group_state", "__transaction_state"}
-)
-"""Topics of the brokers' own, which a pattern does not find. Kafka: Topic.isInternal (4.2)"""
 
 Task = tuple[SegmentRead, ...]
 
 
 class DataLossWarning(UserWarning):
-    """Records that a job asked for are not there; with failOnDataLoss it would have ended."""
+    """A job asked for records that do not exist; with failOnDataLoss it would have ended."""
 
 
 class Plan:
@@ -37,22 +32,20 @@ class Plan:
 
     Raises:
         LogDirectoryError: a path does not exist.
-        LookupError: a topic or partition that was named is not there.
-        OSError: a folder cannot be listed.
+        LookupError: a topic or partition that was named does not exist.
+        OSError: a directory cannot be listed.
     """
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._transactions = cache(read_transactions)
-        listing = list_log_directories(all_mounted(options.paths))
-        chosen = choose_partitions(listing, options.topics, options.partitions)
+        self.listing = list_log_directories(all_mounted(options.paths))
+        chosen = choose_partitions(self.listing, options.topics, options.partitions)
         if options.pattern is not None:
             chosen = [p for p in chosen if self._fits(p)]
         self._partitions = {self._name(p): p for p in chosen}
         if len(self._partitions) < len(chosen):
-            raise ValueError(
-                f"a partition lies in two of {', '.join(options.paths)}: load one copy"
-            )
+            raise ValueError(f"a partition is in two of {', '.join(options.paths)}; load one copy")
         self.ends = LogEnds(self._partitions, self._end_of)
 
     @property
@@ -62,7 +55,7 @@ class Plan:
 
     def _fits(self, partition: Partition) -> bool:
         pattern = self._options.pattern or ""
-        return partition.topic not in _INTERNAL and bool(re.search(pattern, partition.topic))
+        return partition.topic not in HIDDEN_TOPICS and bool(re.search(pattern, partition.topic))
 
     @staticmethod
     def _name(partition: Partition) -> str:
@@ -77,12 +70,12 @@ class Plan:
         """Return the tasks of a batch query.
 
         Raises:
-            OffsetOutOfRangeError: offsets that were named are not there, with failOnDataLoss.
+            OffsetOutOfRangeError: named offsets do not exist, with failOnDataLoss.
             ValueError: the options do not fit the partitions.
         """
         starts = self.ends.resolve(self._options.starting)
         if self._options.ending.is_latest:
-            # What damaged logs hold beyond their end is read, too.
+            # Records that damaged logs hold past their end are read too.
             return self.tasks(starts, dict.fromkeys(starts, HIGHEST))
         ends = self.ends.resolve(self._options.ending)
         for name, end in ends.items():
@@ -94,7 +87,7 @@ class Plan:
         """Return the tasks that read offsets from ``starts`` to ``ends``, excluded.
 
         Raises:
-            OffsetOutOfRangeError: some of them are not there, with failOnDataLoss.
+            OffsetOutOfRangeError: some of them do not exist, with failOnDataLoss.
         """
         reads: list[SegmentRead] = []
         for name, end in ends.items():
@@ -104,10 +97,10 @@ class Plan:
         return self._in_tasks(reads)
 
     def has(self, name: str, starts: Offsets, end: int) -> bool:
-        """Return whether a partition is there; with failOnDataLoss it must be, if it is wanted.
+        """Return whether a partition exists; with failOnDataLoss it must, if it is wanted.
 
         Raises:
-            OffsetOutOfRangeError: it is gone, and offsets up to ``end`` are still to be read.
+            OffsetOutOfRangeError: it was deleted, and offsets up to ``end`` are still to be read.
         """
         if name in self._partitions:
             return True
@@ -117,7 +110,7 @@ class Plan:
         return False
 
     def require_not_cut(self, name: str, offset: int) -> None:
-        """Warn when a partition that is there ends below an offset that was read up to.
+        """Warn when an existing partition ends below an offset that was read up to.
 
         Raises:
             OffsetOutOfRangeError: it does, with failOnDataLoss.
@@ -126,7 +119,7 @@ class Plan:
             self._note_loss(name, offset, self.ends.start(name), self.ends.end(name))
 
     def available(self, name: str, low: int, high: int) -> tuple[int, int]:
-        """Return what of offsets [low, high) is there.
+        """Return which of the offsets [low, high) exist.
 
         Raises:
             OffsetOutOfRangeError: not all of them, with failOnDataLoss.
@@ -154,7 +147,7 @@ class Plan:
             transactions = self._transactions(partition)
             high = min(high, transactions.last_stable_offset)
         found = plan_partition(partition, low, high, "read_uncommitted")
-        # The last segment may grow before it is read: a task tried again reads the same.
+        # The last segment may grow before it is read: a retried task must read the same.
         return [
             replace(
                 read,
@@ -166,7 +159,7 @@ class Plan:
         ]
 
     def _in_tasks(self, reads: Sequence[SegmentRead]) -> list[Task]:
-        """Return reads cut to size and packed."""
+        """Return reads split to size and packed."""
         options = self._options
         size = options.max_partition_bytes
         if options.min_partitions is not None:
@@ -187,7 +180,7 @@ class Plan:
 
 
 def _with_own_markers(read: SegmentRead) -> SegmentRead:
-    """Return a read that takes along only the markers that decide its batches."""
+    """Return a read with only the transaction markers that decide its batches."""
     if read.transactions is None:
         return read
     low = max(read.low, 0)

@@ -1,4 +1,4 @@
-"""A task: pieces of segments to Arrow batches as Spark takes them, through the one scan."""
+"""A task: pieces of segments to Arrow batches for Spark, by the same scan."""
 
 import warnings
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
 from workbench.errors import CorruptRecordError, LogDirectoryError
-from workbench.loaders.plan import SegmentRead
+from workbench.file_system.source import FileSource
 from workbench.loaders.remote import all_mounted
-from workbench.loaders.scan import CorruptDataWarning
-from workbench.loaders.segment_batches import ReadOptions, SegmentBatch, read_segment
+from workbench.loaders.scan.plan import SegmentRead
+from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.loaders.scan.segment_batches import ReadOptions, SegmentBatch, read_segment
 from workbench.record.buffers import thread_pool
-from workbench.record.source import FileSource
 from workbench.spark_source.columns import (
     ALL_COLUMNS,
     DAMAGE_COLUMN,
@@ -27,7 +27,7 @@ from workbench.spark_source.worker import spare_collections
 
 
 class TaskPartition(InputPartition):
-    """What Spark sends to one task."""
+    """The reads that Spark sends to one task."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -35,14 +35,14 @@ class TaskPartition(InputPartition):
 
 @dataclass(frozen=True)
 class TaskReader:
-    """What every task of a query does, sent to each of them.
+    """The options of every task of a query, sent to each of them.
 
     Attributes:
         paths: the log directories.
         columns: names of the columns to give, in order.
-        include_control: give control records too.
+        include_control: whether to return control records too.
         fail_on_data_loss: a segment that was deleted or replaced since ends the job.
-        on_corrupt: what becomes of a batch that cannot be read.
+        on_corrupt: the treatment of an unreadable batch.
         batch_rows: rows of a batch at the most; None: any.
     """
 
@@ -95,20 +95,20 @@ class TaskReader:
                     yield from self._slices(to_spark(batch, schema))
         spare_collections()
         if left_out and self.on_corrupt == "skip":
-            words = f"kafka-log: {left_out} damaged places were left out by this task"
+            words = f"kafka-log: {left_out} damaged batches were left out by this task"
             warnings.warn(words, CorruptDataWarning, stacklevel=2)
 
     def _segment(self, read: SegmentRead, options: ReadOptions) -> Iterator[SegmentBatch]:
-        """Read one piece; a segment that goes away first is a loss of data."""
+        """Read one piece; a segment that is removed before is a loss of data."""
         try:
             yield from read_segment(read, options, thread_pool())
         except FileNotFoundError:
             self._note_loss(read, "was deleted")
 
     def _as_it_is(self, planned: SegmentRead) -> SegmentRead | None:
-        """Return what to read of a segment now: all of it when it is another than was planned.
+        """Return what to read from a segment now: all of it if it was replaced since the planning.
 
-        Compaction puts another file under the same name; the offsets wanted of it stay the same.
+        Compaction writes another file of the same name; the offsets wanted of it are the same.
         """
         segment = planned.segment
         try:

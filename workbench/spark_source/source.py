@@ -46,7 +46,7 @@ class KafkaLogSource(DataSource):
         return spark_schema(parse_columns(self.options))
 
     def reader(self, schema: StructType) -> "KafkaLogReader":
-        """Return what plans and reads one ``load``.
+        """Return the reader of one ``load``.
 
         Raises:
             ValueError: an option, or a column of the schema, has no meaning.
@@ -55,7 +55,7 @@ class KafkaLogSource(DataSource):
         return KafkaLogReader(parse_options(self.options), columns)
 
     def streamReader(self, schema: StructType) -> KafkaLogStreamReader:  # noqa: N802 - Spark's name
-        """Return what plans and reads a stream.
+        """Return the reader of a stream.
 
         Raises:
             ValueError: an option, or a column of the schema, has no meaning.
@@ -64,7 +64,7 @@ class KafkaLogSource(DataSource):
         return KafkaLogStreamReader(parse_options(self.options, streaming=True), columns)
 
     def writer(self, schema: StructType, overwrite: bool) -> KafkaLogWriter:  # noqa: FBT001 - Spark's
-        """Return what writes one ``save``.
+        """Return the writer of one ``save``.
 
         Raises:
             ValueError: an option has no meaning, or the columns cannot be written.
@@ -73,7 +73,7 @@ class KafkaLogSource(DataSource):
 
 
 class KafkaLogReader(DataSourceReader):
-    """Plans tasks on the driver, reads them on the executors."""
+    """Plan tasks on the driver; read them on the executors."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options = options

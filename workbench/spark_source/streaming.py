@@ -1,8 +1,8 @@
 """A stream over log directories that grow: micro-batches by offset, as Spark's own Kafka source.
 
-An offset of the stream is ``{"orders": {"0": 23}}``: of each partition the first that is still to
-be read. Directories are listed anew for every micro-batch. What is not finished is not read yet;
-but files do not tell up to where a live broker's records are replicated, so a reader of a live
+An offset of the stream is ``{"orders": {"0": 23}}``: for each partition, the first offset still to
+be read. Directories are listed again for every micro-batch. Incomplete batches are not read yet;
+but files do not show up to where a live broker's records are replicated, so a reader of a live
 leader may see records that are truncated later.
 
 Spark: KafkaMicroBatchStream (4.2)
@@ -31,7 +31,7 @@ except ImportError:  # Spark before 4.2: every micro-batch reads all there is
 
 
 class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Plans micro-batches on the driver, reads them on the executors."""
+    """Plan micro-batches on the driver; read them on the executors."""
 
     def __init__(self, options: SourceOptions, columns: tuple[str, ...]) -> None:
         self._options = options
@@ -43,26 +43,26 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return nested(Plan(self._options).ends.resolve(self._options.starting))
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802 - Spark's name
-        """Return how much a micro-batch takes."""
+        """Return the size of a micro-batch."""
         most = self._options.max_offsets
         return ReadAllAvailable() if most is None else ReadMaxRows(most)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Read no further than to what is there now."""
+        """Read no further than the current end."""
         self._last = Plan(self._options).ends.ends()
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Return the end of what is there now, for the query's progress."""
+        """Return the current end, for the query's progress."""
         return nested(Plan(self._options).ends.ends())
 
     def latestOffset(  # noqa: N802 - Spark's name
         self, start: dict[str, Any] | None = None, limit: Any = None
     ) -> dict[str, Any]:
-        """Return where the next micro-batch ends, behind ``start``.
+        """Return where the next micro-batch ends, after ``start``.
 
         Args:
-            start: where it begins; Spark before 4.2 does not tell.
-            limit: how much to take.
+            start: its first offset; Spark before 4.2 does not give it.
+            limit: the most to read.
         """
         plan = Plan(self._options)
         ends = plan.ends
@@ -73,7 +73,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for name, offset in before.items():
             if name in latest:
                 plan.require_not_cut(name, offset)
-            # Of a partition that has gone, or was cut, the query keeps its place.
+            # In a partition that was deleted or truncated, the query keeps its position.
             latest[name] = max(offset, latest.get(name, offset))
         if limit is None or isinstance(limit, ReadAllAvailable):
             return nested(latest)
@@ -86,7 +86,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return the tasks of a micro-batch; partitions new since ``start`` from their beginning.
 
         Raises:
-            OffsetOutOfRangeError: offsets are not there any more, with failOnDataLoss.
+            OffsetOutOfRangeError: offsets no longer exist, with failOnDataLoss.
         """
         plan = Plan(self._options)
         before = flat(start)

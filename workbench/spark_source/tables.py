@@ -1,4 +1,4 @@
-"""Formats "kafka-log-batches", "-segments", "-indexes" and "-findings": what lies there, by SQL.
+"""Formats "kafka-log-batches", "-segments", "-indexes" and "-findings": log directories by SQL.
 
 The tables are those of `logs.inspect`, made in tasks of segments or, for findings, of partitions.
 """
@@ -15,10 +15,13 @@ from workbench.inspection.findings import without_info
 from workbench.inspection.listing import Root, list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.inspection.verify import verify_partitions
-from workbench.loaders import arrow, schemas, segment_tables
+from workbench.inspection.verify.verify import verify_partitions
+from workbench.loaders import schemas
 from workbench.loaders.remote import all_mounted
-from workbench.loaders.splits import OPEN_COST
+from workbench.loaders.scan import arrow
+from workbench.loaders.scan.splits import OPEN_COST
+from workbench.loaders.tables import segment_tables
+from workbench.loaders.tables.rows import finding_table
 from workbench.spark_source.option_values import flag, small_names
 from workbench.spark_source.options import SourceOptions, parse_options
 from workbench.spark_source.planning import Plan
@@ -37,7 +40,7 @@ _INDEX_ENTRIES: Final = pa.schema(
     ]
 )
 _WIDER: Final = {pa.uint32(): pa.int64(), schemas.TIMESTAMP: pa.timestamp("us", tz="UTC")}
-"""What Spark has instead of a type that it does not have."""
+"""The types that Spark has instead of those that it lacks."""
 
 
 def _index_entries(found: Found) -> pa.Table:
@@ -57,10 +60,10 @@ def _for_spark(schema: pa.Schema) -> pa.Schema:
 
 
 class SegmentsTask(InputPartition):
-    """What one task makes rows of.
+    """The segments that one task makes rows of.
 
     Attributes:
-        found: segments, each with its partition.
+        found: the segments, each with its partition.
     """
 
     def __init__(self, found: Found) -> None:
@@ -68,10 +71,10 @@ class SegmentsTask(InputPartition):
 
 
 class FindingsTask(InputPartition):
-    """What one task checks.
+    """The partitions that one task checks.
 
     Attributes:
-        folders: paths of partitions; None: what lies beside partitions.
+        folders: paths of partition directories; None: the files outside them.
     """
 
     def __init__(self, folders: frozenset[str] | None) -> None:
@@ -79,7 +82,7 @@ class FindingsTask(InputPartition):
 
 
 def _grouped(sizes: Iterable[int], limit: int) -> Iterator[slice]:
-    """Yield slices of a list, each of items of ``limit`` bytes together, about."""
+    """Yield slices of a list, each of items of about ``limit`` bytes together."""
     start = end = total = 0
     for end, size in enumerate(sizes):
         if total and total + size > limit:
@@ -91,12 +94,12 @@ def _grouped(sizes: Iterable[int], limit: int) -> Iterator[slice]:
 
 
 class SegmentsReader(DataSourceReader):
-    """Reads a table of segments.
+    """Read a table of segments.
 
     Args:
-        options: of the ``load``.
-        make: the table.
-        schema: of its rows, as Spark takes them.
+        options: the options of the ``load``.
+        make: the function that makes the table.
+        schema: the schema of its rows, as Spark accepts them.
     """
 
     def __init__(
@@ -124,11 +127,11 @@ class SegmentsReader(DataSourceReader):
 
 
 class FindingsReader(DataSourceReader):
-    """Checks log directories.
+    """Check log directories.
 
     Args:
-        options: of the ``load``.
-        deep: as of `LogDirectory.verify`.
+        options: the options of the ``load``.
+        deep: see `LogDirectory.verify`.
     """
 
     def __init__(self, options: SourceOptions, *, deep: bool) -> None:
@@ -136,7 +139,7 @@ class FindingsReader(DataSourceReader):
         self._deep = deep
 
     def partitions(self) -> list[InputPartition]:
-        """Return the tasks; what lies beside partitions is checked where none are chosen."""
+        """Return the tasks; files outside partitions are checked if no topic is chosen."""
         found = Plan(self._options).partitions
         groups = _grouped((each.size for each in found), self._options.max_partition_bytes)
         tasks = [FindingsTask(frozenset(each.path for each in found[group])) for group in groups]
@@ -149,13 +152,13 @@ class FindingsReader(DataSourceReader):
         folders = partition.folders
         listing = list_log_directories(all_mounted(self._options.paths))
         deep = self._deep and folders is not None
-        rows = [
-            finding.as_dict()
+        found = [
+            finding
             for checked, findings in verify_partitions(listing, folders=folders, deep=deep)
             if isinstance(checked, Root) == (folders is None)
             for finding in without_info(findings)
         ]
-        yield from pa.Table.from_pylist(rows, _for_spark(schemas.FINDINGS)).to_batches()
+        yield from finding_table(found, _for_spark(schemas.FINDINGS)).to_batches()
         spare_collections()
 
 
@@ -175,54 +178,54 @@ class _TableSource(DataSource):
         return from_arrow_schema(_for_spark(self.rows), prefer_timestamp_ntz=False)
 
     def _options(self) -> SourceOptions:
-        """Return what is to be read; columns are all of the table's."""
+        """Return what to read, with all of the table's columns."""
         return parse_options({k: v for k, v in self.options.items() if k.lower() != "deep"})
 
 
 class BatchesSource(_TableSource):
-    """``format("kafka-log-batches")``: one row a batch, from the headers (`schemas.BATCHES`)."""
+    """``format("kafka-log-batches")``: one row per batch, from the headers (`schemas.BATCHES`)."""
 
     table = "batches"
     rows = schemas.BATCHES
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
-        """Return what reads it."""
+        """Return the reader."""
         return SegmentsReader(self._options(), segment_tables.batches, _for_spark(self.rows))
 
 
 class SegmentsSource(_TableSource):
-    """``format("kafka-log-segments")``: one row a segment (`schemas.SEGMENTS`)."""
+    """``format("kafka-log-segments")``: one row per segment (`schemas.SEGMENTS`)."""
 
     table = "segments"
     rows = schemas.SEGMENTS
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
-        """Return what reads it."""
+        """Return the reader."""
         return SegmentsReader(self._options(), segment_tables.segments, _for_spark(self.rows))
 
 
 class IndexesSource(_TableSource):
-    """``format("kafka-log-indexes")``: one row an entry of an offset or time index."""
+    """``format("kafka-log-indexes")``: one row per entry of an offset or time index."""
 
     table = "indexes"
     rows = _INDEX_ENTRIES
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
-        """Return what reads it."""
+        """Return the reader."""
         return SegmentsReader(self._options(), _index_entries, _for_spark(self.rows))
 
 
 class FindingsSource(_TableSource):
-    """``format("kafka-log-findings")``: one row a finding of `LogDirectory.verify`.
+    """``format("kafka-log-findings")``: one row per finding of `LogDirectory.verify`.
 
-    Option ``deep`` is as there, true unless it is given.
+    Option ``deep`` is the same, and true by default.
     """
 
     table = "findings"
     rows = schemas.FINDINGS
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
-        """Return what reads it."""
+        """Return the reader."""
         deep = flag(small_names(self.options), "deep", default=True)
         return FindingsReader(self._options(), deep=deep)
 

@@ -1,4 +1,4 @@
-"""What a Python worker of Spark does once, whatever it reads or writes."""
+"""Prepare a Python worker of Spark once, whatever it reads or writes."""
 
 import gc
 from functools import cache
@@ -8,7 +8,7 @@ from pyspark import TaskContext
 
 @cache
 def spare_collections() -> None:
-    """Leave what is loaded by now out of the collection of garbage that follows every task.
+    """Exempt the loaded modules from the garbage collection that follows every task.
 
     Spark's daemon collects all of a worker's objects then. Those of numba, pandas and pyarrow are
     120,000, never become garbage, and take as long as half a million records. Only in a worker.

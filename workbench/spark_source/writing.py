@@ -1,7 +1,7 @@
 """``df.write.format("kafka-log")``: rows to segments that a broker opens.
 
-Each task writes logs of its own into a hidden folder; when all are done, the driver puts them
-together and in their place. A task that fails, or a job, leaves nothing behind.
+Each task writes logs of its own into a hidden directory; when all are done, the driver combines
+them into partitions. A failed task or job leaves nothing behind.
 
 Spark: KafkaWriter, KafkaSourceProvider.createRelation (4.2)
 """
@@ -26,9 +26,9 @@ from pyspark.sql.types import StructType
 from workbench.file_system.local import LOCAL
 from workbench.files.names import TopicPartition, topic_name_problem
 from workbench.layout.attributes import CODEC_NAMES
-from workbench.loaders.from_arrow import binary_column, record_columns, timestamps_ms
-from workbench.loaders.log_assembly import Assembly
-from workbench.loaders.log_writing import BatchStyle, append_columns, create_log
+from workbench.loaders.writing.from_arrow import binary_column, record_columns, timestamps_ms
+from workbench.loaders.writing.log_assembly import Assembly
+from workbench.loaders.writing.log_writing import BatchStyle, append_columns, create_log
 from workbench.log.log import Log
 from workbench.record.partitioner import partitions_for_keys
 from workbench.spark_source.option_values import flag, paths, positive, size, small_names
@@ -44,7 +44,7 @@ _TYPES: Final = {
     "timestamp": ("timestamp",),
     "offset": ("bigint",),
 }
-"""The columns that are written, and their types; others are passed over, as Spark's sink does."""
+"""The columns that are written, and their types; others are ignored, as by Spark's sink."""
 
 _OPTIONS: Final = {
     name.lower(): name
@@ -60,10 +60,10 @@ class WriteOptions:
     """The options of one ``save``, checked.
 
     Attributes:
-        path: of the log directory.
-        topic: of all records; None: the column ``topic`` says.
-        partitions: of each topic, for records that name none.
-        style: of batches and segments.
+        path: the log directory.
+        topic: the topic of all records; None: the column ``topic`` names it.
+        partitions: the partitions of each topic, for records that name none.
+        style: the style of batches and segments.
         keeps_offsets: whether records have the offsets of the column ``offset``.
     """
 
@@ -78,20 +78,20 @@ def parse_write_options(options: Mapping[str, str], schema: StructType) -> Write
     """Return the options of a ``save``; names in any case.
 
     Raises:
-        ValueError: one is unknown or has no meaning, or columns lack or have another type.
+        ValueError: an option is unknown or invalid, or a column is missing or has another type.
     """
     given = small_names(options)
     for name in given:
         if name not in _OPTIONS and not name.startswith("kafka."):
             known = ", ".join(_OPTIONS.values())
-            raise ValueError(f"kafka-log writes with no option {name!r}; there are {known}")
+            raise ValueError(f"unknown option {name!r} to write kafka-log; options: {known}")
     topic = given.get("topic")
     keeps_offsets = flag(given, "keepOffsets", default=False)
     needed = ["value", *["topic"] * (topic is None), *["offset"] * keeps_offsets]
     types = {field.name: field.dataType.simpleString() for field in schema}
     for name in needed:
         if name not in types:
-            raise ValueError(f"there is no column {name} to write; there are {', '.join(types)}")
+            raise ValueError(f"no column {name} to write; columns: {', '.join(types)}")
     for name, kinds in _TYPES.items():
         if name in types and types[name] not in kinds:
             raise ValueError(f"column {name} is {types[name]}, not {' or '.join(kinds)}")
@@ -119,12 +119,12 @@ def parse_write_options(options: Mapping[str, str], schema: StructType) -> Write
 
 @dataclass
 class Written(WriterCommitMessage):
-    """What one task wrote.
+    """The logs that one task wrote.
 
     Attributes:
-        task: number of the task: the order of what is put together.
-        logs: the folder of each log.
-        rows: how many records.
+        task: the number of the task: the order of combining.
+        logs: the directory of each log.
+        rows: the number of records.
     """
 
     task: int
@@ -133,21 +133,21 @@ class Written(WriterCommitMessage):
 
 
 class KafkaLogWriter(DataSourceArrowWriter):
-    """Writes one ``save``: `write` in each task, `commit` or `abort` on the driver.
+    """Write one ``save``: `write` in each task, `commit` or `abort` on the driver.
 
     Args:
-        options: of the ``save``.
+        options: the options of the ``save``.
         overwrite: whether the topics that are written are replaced.
 
     Raises:
-        OSError: nothing can be written to the directory.
+        OSError: the directory cannot be written to.
     """
 
     def __init__(self, options: WriteOptions, *, overwrite: bool) -> None:
         self._options = options
         self._overwrite = overwrite
         self._staging = os.path.join(options.path, f".kafka-log-{uuid4().hex}")
-        os.makedirs(self._staging)  # here, so that no task makes it again once the job has ended
+        os.makedirs(self._staging)  # here, so that no task creates it again after the job has ended
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         """Write the rows of one task.
@@ -171,7 +171,7 @@ class KafkaLogWriter(DataSourceArrowWriter):
         return Written(context.partitionId(), logs.folders, logs.rows)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Put what all tasks wrote in its place.
+        """Combine what all tasks wrote into partitions.
 
         Raises:
             LogDirectoryError: a broker uses the directory, or kept offsets overlap.
@@ -195,9 +195,9 @@ class KafkaLogWriter(DataSourceArrowWriter):
         self._clear()
 
     def _clear(self) -> None:
-        """Remove what tasks wrote; one that still runs can make no more files there."""
+        """Remove what tasks wrote; a task that still runs can create no more files there."""
         gone = f"{self._staging}.gone"
-        with suppress(FileNotFoundError):  # an abort behind a commit that failed
+        with suppress(FileNotFoundError):  # an abort after a commit that failed
             os.rename(self._staging, gone)
         shutil.rmtree(gone, ignore_errors=True)
 
@@ -206,13 +206,13 @@ class TaskLogs:
     """The logs that one task writes, one for each partition that it has rows of.
 
     Args:
-        folder: for the logs.
-        options: of the ``save``.
+        folder: the directory for the logs.
+        options: the options of the ``save``.
         task: its number; spreads records without a key.
 
     Attributes:
-        folders: of the logs.
-        rows: how many records were written.
+        folders: the directories of the logs.
+        rows: the number of records written.
     """
 
     def __init__(self, folder: Path, options: WriteOptions, task: int) -> None:
@@ -280,7 +280,7 @@ class TaskLogs:
             return pa.DictionaryArray.from_arrays(zeros, [self._options.topic])
         topics = columns["topic"]
         if topics.null_count:
-            raise ValueError("a row has no topic: give one with option('topic', …)")
+            raise ValueError("a row has no topic; give one with option('topic', …)")
         encoded = topics.dictionary_encode()
         for topic in encoded.dictionary.to_pylist():
             if problem := topic_name_problem(topic):

@@ -1,0 +1,161 @@
+"""Rounds that ask Kafka itself: its record classes about mutated batches, and a running broker.
+
+They take a Java machine and seconds to start it: the campaign runs them, its minute does not.
+"""
+
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from kafka import KafkaAdminClient, KafkaProducer
+from kafka.admin import NewTopic
+
+import workbench as wb
+from tests.campaign.bases import choose_base
+from tests.campaign.engine_rounds import hold_findings, records_in
+from tests.campaign.log_mutations import LOG_MUTATIONS, entries_of
+from tests.campaign.oracle import LARGEST, has_right_crc, records_of
+from tests.kafka_broker import Broker
+from tests.kafka_records import Answer, ask, hexed
+
+MOST_BATCHES: Final = 400
+LARGEST_BATCH: Final = 20_000  # bytes
+KINDS: Final = tuple(kind for kind in LOG_MUTATIONS if kind not in {"bomb", "place in the log"})
+BROKER_READING_S: Final = 40.0
+
+
+class UnlikeKafkaError(AssertionError):
+    """A scan gives of a batch what Kafka's reader does not, or the other way round."""
+
+
+def ask_kafka(folder: Path, seed: int) -> None:
+    """Mutate batches, and hold what a scan gives of each against what Kafka's classes read.
+
+    Raises:
+        UnlikeKafkaError: see there.
+    """
+    rng = Random(seed)
+    batches: list[bytes] = []
+    while len(batches) < MOST_BATCHES:
+        batches += mutated_batches(folder, rng)
+    answers = ask([f"read records={hexed(batch)}" for batch in batches])
+    unlike = [
+        f"Kafka: {said(answer)}; a scan: {given}; {batch[:200].hex()}"
+        for batch, answer in zip(batches, answers, strict=True)
+        if not agrees(batch, answer, given := scanned(folder / "one-0", batch))
+    ]
+    if unlike:
+        raise UnlikeKafkaError(f"{len(unlike)} of {len(batches)}: {unlike[0]}")
+
+
+def mutated_batches(folder: Path, rng: Random) -> list[bytes]:
+    """Return single batches with right CRCs, out of a directory whose logs were mutated."""
+    base = choose_base(folder, rng)
+    copy = folder / f"copy-{rng.getrandbits(64)}"
+    base.copy(folder, copy)
+    found: list[bytes] = []
+    for path in sorted(copy.rglob("*.log")):
+        if path.stat().st_size > LARGEST:
+            continue
+        data = path.read_bytes()
+        for _ in range(8):
+            data = LOG_MUTATIONS[rng.choice(KINDS)](data, rng)
+        entries = [data[entry.start : entry.end] for entry in entries_of(data)]
+        found += [
+            entry
+            for entry in entries
+            if len(entry) <= LARGEST_BATCH and entry[16] <= 2 and has_right_crc(entry)
+        ]
+    return rng.sample(found, min(len(found), 40))
+
+
+def scanned(partition: Path, batch: bytes) -> list[tuple[int, int]]:
+    """Return offset and timestamp of what a scan gives of one batch, alone in a log."""
+    partition.mkdir(exist_ok=True)
+    (partition / f"{0:020}.log").write_bytes(batch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wb.CorruptDataWarning)
+        scan = wb.open_log_directory(partition).scan(
+            columns=["offset", "timestamp"], include_control=True
+        )
+        table = scan.to_arrow()
+    times = table["timestamp"].cast("int64").to_pylist()
+    stamps = [-1 if time is None else time for time in times]
+    return list(zip(table["offset"].to_pylist(), stamps, strict=True))
+
+
+def said(answer: Answer) -> str:
+    """Return Kafka's answer in short."""
+    return answer.error or " ".join(",".join(word.split(",")[:2]) for word in answer.words[:5])
+
+
+def agrees(batch: bytes, answer: Answer, given: list[tuple[int, int]]) -> bool:
+    """Whether a scan gave what Kafka reads, and nothing that Kafka refuses.
+
+    What a consumer passes over is not read: offsets below 0, or not above those before.
+
+    A batch that is not sound may be left out, though Kafka's reader takes it: a message with bytes
+    left over, for one.
+    """
+    if answer.error == "OutOfMemoryError":  # a size that Kafka believed: nobody knows what follows
+        return True
+    if answer.error is not None:
+        return not given
+    read: list[tuple[int, int]] = []
+    for word in answer.words:
+        offset, timestamp = (int(part) for part in word.split(",")[:2])
+        if offset > (read[-1][0] if read else -1):
+            read.append((offset, timestamp))
+    is_left_out = not given and not records_of(batch)[1]
+    return is_left_out or given == read
+
+
+def read_beside_broker(folder: Path, seed: int) -> None:
+    """Verify and scan while a broker appends, rolls and cleans."""
+    rng = Random(seed)
+    settings = {
+        "log.cleaner.backoff.ms": "200",
+        "log.cleaner.min.cleanable.ratio": "0.01",
+        "log.segment.delete.delay.ms": "300",
+        "log.initial.task.delay.ms": "100",
+    }
+    sent: dict[int, tuple[str, str]] = {}
+    with Broker("4.2.0", folder / "broker", settings) as broker:
+        of_topic = {
+            "cleanup.policy": "compact",
+            "segment.ms": "400",
+            "max.compaction.lag.ms": "500",
+        }
+        admin = KafkaAdminClient(bootstrap_servers=broker.bootstrap)
+        admin.create_topics([NewTopic("keys", 1, 1, topic_configs=of_topic)])
+        admin.close()
+        producer = KafkaProducer(bootstrap_servers=broker.bootstrap, linger_ms=5)
+        end = time.monotonic() + BROKER_READING_S
+        while not (broker.data / "keys-0").is_dir():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        number = 0
+        while time.monotonic() < end:
+            waiting = []
+            for _ in range(rng.randrange(1, 60)):
+                number += 1
+                key, value = f"{rng.randrange(50)}", f"{number}"
+                future = producer.send("keys", value.encode(), key.encode(), partition=0)
+                waiting.append((future, key, value))
+            hold_findings(broker.data)
+            found = records_in(broker.data, "keys")
+            for future, key, value in waiting:
+                sent[future.get(20).offset] = (key, value)
+            wrong = [record for record in found if sent.get(record[0]) != record[1:]]
+            assert not wrong, f"a scan gave {wrong[0]}, sent was {sent.get(wrong[0][0])}"
+        producer.close()
+
+
+KAFKA_ROUNDS: Final[dict[str, Callable[[Path, int], None]]] = {
+    "ask Kafka": ask_kafka,
+    "read beside broker": read_beside_broker,
+}
+"""By name."""

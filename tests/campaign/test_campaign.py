@@ -1,0 +1,101 @@
+"""A minute of the campaign, and every case that it found once."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests import naive
+from tests.campaign.bases import choose_base
+from tests.campaign.campaign import Campaign, Case, attack, campaign, fingerprint, kept_cases
+from tests.campaign.engine_rounds import ENGINE_ROUNDS
+from tests.campaign.mutations import KINDS, choose
+from tests.campaign.oracle import find_batches, must_be_given
+from tests.campaign.worker_process import WorkerProcess
+from tests.naive import Record
+
+SEED = 1
+SECONDS = 60.0
+ROUNDS = 40  # of which the mutations are looked at
+
+
+@pytest.fixture(scope="module")
+def made() -> Iterator[Campaign]:
+    """A campaign whose workers serve all tests."""
+    with campaign() as running:
+        yield running
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_minute_of_the_campaign_finds_nothing(made: Campaign) -> None:
+    failures = [(one.fault, one.about) for one in attack(made, SECONDS, SEED, ENGINE_ROUNDS)]
+    assert not failures
+    assert made.rounds.total() > 3
+    assert made.calls["oracle"]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in kept_cases()])
+def test_what_was_found_once_is_mended(case: Case, made: Campaign) -> None:
+    assert made.run(case) == []
+
+
+def test_mutations_are_done_again_the_same_way(tmp_path: Path, made: Campaign) -> None:
+    kinds: set[str] = set()
+    for seed in range(ROUNDS):
+        rng = Random(seed)
+        base = choose_base(made.cases, rng)
+        once, again = tmp_path / f"{seed}-once", tmp_path / f"{seed}-again"
+        base.copy(made.cases, once)
+        base.copy(made.cases, again)
+        mutations = choose(once, rng)
+        for mutation in mutations:
+            mutation.apply(again)
+        kinds.update(mutation.kind for mutation in mutations)
+        assert contents(once) == contents(again)
+    assert len(kinds) > len(KINDS) // 2
+
+
+def contents(directory: Path) -> dict[str, tuple[int, bytes]]:
+    """Return kind and bytes of each path below a directory."""
+    return {
+        name.removeprefix(str(directory)): (mode, content)
+        for name, (mode, *_, content) in fingerprint(directory).items()
+        if name != str(directory)
+    }
+
+
+def test_a_worker_that_dies_is_a_fault_and_another_takes_its_place(tmp_path: Path) -> None:
+    directory, scratch = tmp_path / "logs", tmp_path / "scratch"
+    directory.mkdir()
+    scratch.mkdir()
+    worker = WorkerProcess("compiled", tmp_path / "log")
+    faults = worker.make_calls(directory, scratch, ["ls", "no such call", "verify"])
+    worker.stop()
+    assert [(fault.call, fault.type) for fault in faults] == [("no such call", "Died")]
+
+
+def test_the_oracle_finds_what_is_there_and_nothing_else() -> None:
+    first = [Record(0, 5, b"a", b"b"), Record(1, 6, None, b"c", ((b"h", None),))]
+    last = [Record(3, 7, b"d", None)]
+    data = naive.batch(first) + naive.batch(last, codec=1)
+    found = find_batches(data)
+    assert found.possible == {*first, *last}
+    assert list(must_be_given([(0, found)])) == [*first, *last]
+
+
+def test_the_oracle_takes_no_batch_whose_checksum_is_wrong() -> None:
+    batch = naive.batch([Record(0, 5, b"a", b"b")])
+    damaged = batch[:-1] + bytes([batch[-1] ^ 1])
+    other = [Record(1, 5, b"c", b"d")]
+    found = find_batches(damaged + naive.batch(other))
+    assert found.possible == set(other)
+    assert list(must_be_given([(0, found)])) == other
+
+
+def test_the_oracle_asks_for_nothing_where_batches_are_out_of_order() -> None:
+    batches = [naive.batch([Record(offset, 5, b"a", b"b")]) for offset in (1, 0)]
+    found = find_batches(b"".join(batches))
+    assert len(found.possible) == 2
+    assert list(must_be_given([(0, found)])) == []

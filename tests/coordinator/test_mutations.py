@@ -1,0 +1,125 @@
+"""Records with flipped, cut and added bytes, in batches with a right CRC: findings, never a crash.
+
+The records are those of a real broker: groups of every kind, offsets, transactional ids.
+"""
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.coordinator.writing import CoordinatorLog, Pair
+from workbench.cli.show.coordinator_facts import group_facts, offset_facts, transaction_facts
+from workbench.coordinator.era import Era
+from workbench.coordinator.groups.commit_history import CommitHistory
+from workbench.coordinator.groups.group_coordinator import GroupCoordinator
+from workbench.coordinator.log_records import LogRecord, read_log_records
+from workbench.coordinator.transactions.transaction_coordinator import TransactionCoordinator
+from workbench.inspection.listing import list_log_directories
+from workbench.loaders import schemas
+from workbench.loaders.tables.coordinator_rows import (
+    commit_rows,
+    group_rows,
+    member_rows,
+    offset_rows,
+)
+from workbench.loaders.tables.group_explanation import explained
+from workbench.loaders.tables.rows import table_of
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+ARCHIVES = Path(__file__).parents[1] / "golden" / "archives"
+
+
+@cache
+def _records(directory: Path, topic: str) -> list[Pair]:
+    """Return a key and a value of every type and size there is."""
+    found: dict[Any, Pair] = {}
+    for partition in list_log_directories(directory).partitions.values():
+        if partition.topic != topic:
+            continue
+        for record in read_log_records(partition, []):
+            if isinstance(record, LogRecord) and record.key is not None:
+                size = -1 if record.value is None else len(record.value) // 16
+                found[record.key[:2], size] = (record.key, record.value)
+    return list(found.values())
+
+
+def _changed(data: bytes | None, draw: Callable[..., Any]) -> bytes | None:
+    if data is None or draw(st.integers(0, 9)) == 0:
+        return draw(st.none() | st.binary(max_size=40))  # type: ignore[no-any-return]
+    how = draw(st.sampled_from(["same", "flip", "cut", "insert"]))
+    at = draw(st.integers(0, max(len(data) - 1, 0)))
+    if how == "flip" and data:
+        return data[:at] + bytes([data[at] ^ draw(st.integers(1, 255))]) + data[at + 1 :]
+    if how == "cut":
+        return data[:at]
+    return data[:at] + draw(st.binary(max_size=9)) + data[at:] if how == "insert" else data
+
+
+@st.composite
+def mutated(draw: Callable[..., Any], pairs: list[Pair]) -> list[Pair]:
+    """Return records, about half of them changed."""
+    chosen = draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=12))
+    return [(_changed(key, draw), _changed(value, draw)) for key, value in chosen]
+
+
+FEW = settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.fixture(scope="module")
+def groups_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.golden.cases import open_case
+
+    return open_case("4.2.0-groups", tmp_path_factory.mktemp("groups")).directory("before")
+
+
+@pytest.mark.parametrize("era", list(Era))
+@FEW
+@given(data=st.data())
+def test_changed_group_records_never_stop_a_load(
+    era: Era, groups_directory: Path, tmp_path: Path, data: st.DataObject
+) -> None:
+    pairs = _records(groups_directory, "__consumer_offsets")
+    log = CoordinatorLog(tmp_path)
+    changed = data.draw(mutated(pairs))
+    log.append(*changed, producer=data.draw(st.sampled_from([None, 5])))
+    log.append(*data.draw(mutated(pairs)))
+    log.marker(5, commit=data.draw(st.booleans()))
+    history = CommitHistory(data.draw(st.sampled_from([None, "g-txn", "g-simple", "g-new"])))
+    coordinator = GroupCoordinator(list_log_directories(log.write()), era=era)
+    coordinator.observe(history)
+    (load,) = coordinator.loads
+    assert load.records == log.next_offset
+    assert bool(load.findings) == (load.failure is not None)
+    facts = [group_facts(each, coordinator) for each in coordinator.groups.values()]
+    facts += [offset_facts(each) for each in coordinator.offsets()]
+    json.dumps(facts)
+    table_of(schemas.GROUPS, group_rows(coordinator))
+    table_of(schemas.GROUP_MEMBERS, member_rows(coordinator))
+    table_of(schemas.GROUP_OFFSETS, offset_rows(coordinator.offsets()))
+    table_of(schemas.COMMITS, commit_rows(history.commits))
+    for name in {each.group for each in history.commits}:
+        story = explained(coordinator, name)
+        json.dumps(story.as_dict())
+        assert story.to_arrow().num_rows == len(story)
+        assert name in str(story)
+
+
+@FEW
+@given(data=st.data())
+def test_changed_transaction_records_never_stop_a_load(tmp_path: Path, data: st.DataObject) -> None:
+    pairs = _records(SAMPLES / "shop-4.3.1", "__transaction_state")
+    log = CoordinatorLog(tmp_path, "__transaction_state")
+    log.append(*data.draw(mutated(pairs)))
+    coordinator = TransactionCoordinator(list_log_directories(log.write()))
+    json.dumps([transaction_facts(each) for each in coordinator.transactions.values()])
+    (load,) = coordinator.loads
+    assert bool(load.findings) == (load.failure is not None)
+    assert load.end_offset <= log.next_offset

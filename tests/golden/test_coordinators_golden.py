@@ -1,0 +1,274 @@
+"""Groups, committed offsets and transactions: what is loaded is what the brokers answered.
+
+`groups.json` and the headlines of the cases hold what an admin client was told by a broker that
+stood on the directory, `committed.jsonl` what old clients were.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.program import run
+from tests.golden.cases import CASES, Case, names
+from workbench.coordinator.era import Era
+from workbench.coordinator.groups.group_coordinator import GroupCoordinator
+from workbench.coordinator.transactions.transaction_coordinator import (
+    HANGS,
+    WAITS,
+    TransactionCoordinator,
+)
+from workbench.inspection.listing import list_log_directories
+
+Golden = Callable[[str], Case]
+
+# These groups commit again between the admin client's answer and the copy of the directory.
+LATER_COMMITS = re.compile("g-many-.*")
+
+
+def _coordinator(directory: Path) -> GroupCoordinator:
+    return GroupCoordinator(list_log_directories(directory))
+
+
+def _answers(case: Case) -> dict[str, dict[str, Any]]:
+    """Return label → what an admin client was told."""
+    told = json.loads((case.path / "groups.json").read_text())
+    return {"data": told} if "groupOffsets" in told else told
+
+
+def _as_told(row: dict[str, Any]) -> dict[str, Any]:
+    told = {"offset": row["offset"], "metadata": row["metadata"]}
+    return told if row["leaderEpoch"] is None else {**told, "leaderEpoch": row["leaderEpoch"]}
+
+
+def _served_offsets(directory: Path) -> dict[str, dict[str, Any]]:
+    outcome = run("offsets", directory, "--json")
+    assert outcome.code == 0, outcome.err
+    found: dict[str, dict[str, Any]] = {}
+    for row in outcome.json:
+        assert row["served"]
+        found.setdefault(row["group"], {})[f"{row['topic']}-{row['partition']}"] = _as_told(row)
+    return found
+
+
+@pytest.mark.parametrize("name", names("groups|streams-group"))
+def test_the_offsets_are_those_that_an_admin_client_was_told(name: str, golden: Golden) -> None:
+    """GO-6, GO-10, GO-43: committed, aborted and pending transactions; tombstones; expiry."""
+    case = golden(name)
+    for label, told in _answers(case).items():
+        found = _served_offsets(case.directory(label))
+        wanted = {group: offsets for group, offsets in told["groupOffsets"].items() if offsets}
+        if label == "before":
+            wanted, found = (
+                {group: each for group, each in offsets.items() if not LATER_COMMITS.match(group)}
+                for offsets in (wanted, found)
+            )
+        assert found == wanted
+
+
+@pytest.mark.parametrize("name", names("groups"))
+def test_an_open_transactions_commits_are_not_served(name: str, golden: Golden) -> None:
+    """GO-45."""
+    case = golden(name)
+    directory = case.directory("after")
+    rows = run("offsets", directory, "--all", "--group", "g-txn", "--json").json
+    pending = [row for row in rows if not row["served"]]
+    assert {(row["topic"], row["partition"], row["offset"]) for row in pending} == {
+        ("g-one", 0, 23),
+        ("g-two", 0, 8),
+    }
+    assert all("has neither committed nor aborted" in row["unserved"] for row in pending)
+    assert all(row["producerId"] is not None for row in pending)
+
+
+@pytest.mark.parametrize("name", names("groups|streams-group"))
+def test_the_groups_are_those_that_an_admin_client_was_told(name: str, golden: Golden) -> None:
+    """GC-31."""
+    case = golden(name)
+    for label, told in _answers(case).items():
+        rows = {row["group"]: row for row in run("groups", case.directory(label), "--json").json}
+        if "listGroups" in told:
+            consumers = {
+                group: row["state"]
+                for group, row in rows.items()
+                if row["kind"] in {"classic", "simple", "consumer"}
+            }
+            assert consumers == told["listGroups"]
+        if "allGroups" in told:
+            assert {group: _listed(row) for group, row in rows.items()} == told["allGroups"]
+        for group, text in told.get("describeGroups", {}).items():
+            _assert_described(rows.get(group), text)
+
+
+def _listed(row: dict[str, Any]) -> str:
+    kind = "Classic" if row["kind"] == "simple" else row["kind"].capitalize()
+    return (
+        f"(groupId='{row['group']}', type={kind}, protocol='{row['protocolType']}', "
+        f"groupState={row['state']})"
+    )
+
+
+def _assert_described(row: dict[str, Any] | None, told: dict[str, Any] | str) -> None:
+    if row is None:
+        assert isinstance(told, str) or told["state"] == "Dead"
+        return
+    assert isinstance(told, dict)
+    assert row["state"] == told["state"]
+    assert (row["protocol"] or "") == told["assignor"]
+    is_simple = re.search(r"isSimpleConsumerGroup=(\w+)", told["text"])
+    assert is_simple is not None
+    assert (row["kind"] == "simple") == (is_simple[1] == "true")
+    members = [
+        {
+            "member": member["memberId"],
+            "instance": member["groupInstanceId"],
+            "client": member["clientId"],
+            "host": member["clientHost"],
+            "assignment": member["assignment"],
+        }
+        for member in row["members"]
+    ]
+    key = "member"
+    assert sorted(members, key=lambda each: each[key]) == sorted(
+        told["members"], key=lambda each: each[key]
+    )
+    epochs = re.search(r"groupEpoch=(\w+), targetAssignmentEpoch=(\w+)", told["text"])
+    if epochs is not None:
+        mine = (row["groupEpoch"], row["targetAssignmentEpoch"])
+        assert tuple("null" if each is None else str(each) for each in mine) == epochs.groups()
+    reached = re.findall(r"memberEpoch=(\w+)", told["text"])
+    mine_reached = [
+        "null" if m["memberEpoch"] is None else str(m["memberEpoch"]) for m in row["members"]
+    ]
+    if reached:
+        assert sorted(mine_reached) == sorted(reached)
+
+
+@pytest.mark.parametrize("name", names("groups", version="4.2.0"))
+def test_share_groups_are_those_that_an_admin_client_was_told(name: str, golden: Golden) -> None:
+    case = golden(name)
+    for label, told in _answers(case).items():
+        rows = {row["group"]: row for row in run("groups", case.directory(label), "--json").json}
+        for group, text in told["shareGroups"].items():
+            row = rows[group]
+            assert f"groupState={row['state']}," in text
+            assert f"groupEpoch={row['groupEpoch']}, " in text
+            assert f"targetAssignmentEpoch={row['targetAssignmentEpoch']}," in text
+            assert re.findall(r"memberId=([^,]+)", text) == [
+                member["memberId"] for member in row["members"]
+            ]
+            partitions = re.findall(r"assignment=\(topicPartitions=([^)]*)\)", text)
+            assert [sorted(each.split(",")) for each in partitions] == [
+                member["assignment"] for member in row["members"]
+            ]
+
+
+@pytest.mark.parametrize("name", names("offsets|transactions"))
+def test_the_offsets_are_those_that_old_clients_were_told(name: str, golden: Golden) -> None:
+    """GO-2, GO-10, GO-20: groups of every old value version, tombstones, expire times."""
+    case = golden(name)
+    told = {
+        (row["group"], row["topic"], row["partition"]): (row["offset"], row["metadata"])
+        for row in case.rows("committed")
+        if row["offset"] not in (None, -1)
+    }
+    assert told
+    for label in case.labels:
+        if label.startswith("mid"):
+            continue
+        found = {
+            (row["group"], row["topic"], row["partition"]): (row["offset"], row["metadata"])
+            for row in run("offsets", case.directory(label), "--json").json
+        }
+        asked = {(row["group"], row["topic"], row["partition"]) for row in case.rows("committed")}
+        assert {key: value for key, value in found.items() if key in asked} == told
+
+
+@pytest.mark.parametrize("name", names("txn"))
+def test_offsets_within_transactions_are_those_that_a_broker_told(
+    name: str, golden: Golden
+) -> None:
+    """GO-3, GO-4: a transaction commits or aborts what it committed for a group."""
+    case = golden(name)
+    for label, key in (("before-restart", "before_restart"), ("data", "end")):
+        found = _served_offsets(case.directory(label))
+        told = case.info["headline"][f"groupOffsets_{key}"]
+        assert found == {group: offsets for group, offsets in told.items() if offsets}
+
+
+@pytest.mark.parametrize("name", [n for n in names("txn") if not n.startswith("2.8")])
+def test_transactions_are_those_that_an_admin_client_was_told(name: str, golden: Golden) -> None:
+    """TC-17, TC-18, TC-19: the last record of each id; Ongoing ones with their partitions."""
+    case = golden(name)
+    for label, key in (("before-restart", "before_restart"), ("data", "end")):
+        rows = run("transactions", case.directory(label), "--json").json
+        told = case.info["headline"][f"describeTransactions_{key}"]
+        found = {row["transactionalId"]: row for row in rows}
+        for name_, text in told.items():
+            if text.startswith("error"):
+                assert name_ not in found
+                continue
+            row = found[name_]
+            start = re.search(r"transactionStartTimeMs=OptionalLong(?:\[(\d+)\]|\.empty)", text)
+            partitions = re.search(r"topicPartitions=\[(.*)\]", text)
+            assert start is not None
+            assert partitions is not None
+            assert f"state={row['state']}, producerId={row['producerId']}, " in text
+            assert f"producerEpoch={row['producerEpoch']}, " in text
+            assert f"transactionTimeoutMs={row['transactionTimeoutMs']}, " in text
+            if label == "data":  # what runs remembers when an empty transaction began
+                assert row["transactionStartTimeMs"] == (int(start[1]) if start[1] else None)
+            assert row["topicPartitions"] == sorted(filter(None, partitions[1].split(", ")))
+
+
+@pytest.mark.parametrize("name", names("txn"))
+def test_what_hangs_is_known_to_the_coordinator(name: str, golden: Golden) -> None:
+    """The producers that were killed left transactions open: their markers will come."""
+    case = golden(name)
+    coordinator = TransactionCoordinator(list_log_directories(case.directory("data")))
+    opened = coordinator.open_producers()
+    assert {each.transactional_id for each in opened} == {"tx-hang-1", "tx-hang-2"}
+    assert {each.verdict for each in opened} == {WAITS}
+    ends = case.info["headline"]["listOffsets_end"]
+    for each in opened:
+        assert each.last_stable_offset == ends["read_committed"][str(each.where)][1]
+        end = ends["read_uncommitted"][str(each.where)][1]
+        assert each.blocked == end - each.last_stable_offset
+
+
+def test_a_transaction_hangs_that_no_transactional_id_lists(golden: Golden, tmp_path: Path) -> None:
+    """Without the log of the coordinator's partition nothing is said."""
+    case = golden("4.2.0-txn")
+    left_out = shutil.ignore_patterns("__transaction_state*")
+    shutil.copytree(case.directory("data"), tmp_path, ignore=left_out, dirs_exist_ok=True)
+    (opened, *_) = TransactionCoordinator(list_log_directories(tmp_path)).open_producers()
+    assert (opened.verdict, opened.transactional_id) == (None, None)
+    assert "__transaction_state" in opened.reason
+    # The same partitions in the state before the transactions began.
+    for folder in case.directory("before-restart").glob("__transaction_state-*"):
+        shutil.copytree(folder, tmp_path / folder.name)
+    verdicts = {
+        each.verdict
+        for each in TransactionCoordinator(list_log_directories(tmp_path)).open_producers()
+    }
+    assert verdicts == {HANGS}
+    outcome = run("transactions", tmp_path, "--open")
+    assert outcome.code == 1
+    assert "hangs" in outcome.out
+
+
+@pytest.mark.parametrize("case", [case.name for case in CASES if "damage" not in case.kind])
+def test_every_directory_loads_as_its_broker_loaded_it(case: str, golden: Golden) -> None:
+    """GO-17: no finding where a broker had none; each group is in its partition."""
+    opened = golden(case)
+    for label in opened.labels:
+        listing = list_log_directories(opened.directory(label))
+        groups = GroupCoordinator(listing)
+        assert groups.findings() == []
+        assert TransactionCoordinator(listing).findings() == []
+        if groups.groups and opened.version.startswith(("2.8", "2.3")):
+            assert groups.era is Era.CLASSIC

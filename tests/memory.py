@@ -1,0 +1,164 @@
+"""How much memory and time public calls take, measured in a process of their own.
+
+Run as a module it is that process: a line of JSON in for each call, a line out. Memory counts from
+the same call on a small log, so that neither imports nor compiled code count.
+"""
+
+import ctypes
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Self
+
+MIB: Final = 1 << 20
+MOST: Final = 200 * MIB
+"""What any input may take beyond the baseline, in bytes."""
+
+_ADDRESS_SPACE: Final = 16 << 30
+_MOST_SECONDS: Final = 60
+
+
+class Cost(NamedTuple):
+    """What a call took.
+
+    Attributes:
+        result: see `CALLS`; the error in words where it raised.
+        grown: bytes of memory at the most, beyond the baseline.
+        seconds: by the clock.
+    """
+
+    result: Any
+    grown: int
+    seconds: float
+
+
+def _verify(path: str) -> list[str]:
+    import workbench
+
+    return [finding.kind for finding in workbench.verify(path)]
+
+
+def _scan(path: str) -> list[Any]:
+    import workbench
+
+    scan = workbench.open_log_directory(path).scan()
+    count = sum(batch.num_rows for batch in scan.batches())
+    return [count, *(finding.kind for finding in scan.findings)]
+
+
+def _batches(path: str) -> int:
+    import workbench
+
+    return int(workbench.open_log_directory(path).inspect.batches().num_rows)
+
+
+def _predict(path: str) -> bool:
+    import workbench
+
+    return workbench.open_log_directory(path).predict_startup().starts
+
+
+def _dump(path: str) -> int:
+    from workbench.cli.main import main
+
+    there = os.dup(1)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    try:
+        return int(main(["dump", "--json", path], standalone_mode=False) or 0)
+    finally:
+        os.dup2(there, 1)
+        os.close(there)
+        os.close(nowhere)
+
+
+CALLS: Final[dict[str, Callable[[str], Any]]] = {
+    "verify": _verify,  # kinds of the findings
+    "scan": _scan,  # number of records, kinds of the findings
+    "batches": _batches,  # number of batches
+    "dump": _dump,  # exit status
+    "predict": _predict,  # whether a broker starts
+}
+
+
+class Meter:
+    """The other process.
+
+    Args:
+        small: a log directory that needs no memory to speak of.
+    """
+
+    def __init__(self, small: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.memory", str(small)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def cost(self, call: str, path: Path) -> Cost:
+        """Make one of `CALLS` there."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps([call, str(path)]), file=self._process.stdin, flush=True)
+        answer = self._process.stdout.readline()
+        assert answer, "the process has died"
+        return Cost(*json.loads(answer))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        _kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+
+
+def _resident(name: str) -> int:
+    """Return VmRSS or VmHWM of this process, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(name))) << 10
+
+
+def _too_late(_number: int, _frame: Any) -> None:
+    raise TimeoutError(f"no answer within {_MOST_SECONDS} s")
+
+
+def _serve(small: str) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
+    signal.signal(signal.SIGALRM, _too_late)
+    warnings.simplefilter("ignore")
+    bases: dict[str, int] = {}
+    for line in sys.stdin:
+        name, path = json.loads(line)
+        if name not in bases:
+            CALLS[name](small)
+            bases[name] = _resident("VmRSS")
+        ctypes.CDLL(None).malloc_trim(0)  # what C's allocator keeps of the call before
+        Path("/proc/self/clear_refs").write_text("5")  # the mark of VmHWM begins anew
+        signal.alarm(_MOST_SECONDS)
+        start = time.perf_counter()
+        try:
+            result = CALLS[name](path)
+        except Exception as error:  # noqa: BLE001 - the test looks at it
+            result = f"{type(error).__name__}: {error}"
+        seconds = time.perf_counter() - start
+        signal.alarm(0)
+        print(json.dumps([result, _resident("VmHWM") - bases[name], seconds]), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    _serve(sys.argv[1])

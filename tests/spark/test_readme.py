@@ -1,0 +1,29 @@
+"""What the README says of Spark is true: its code and its jobs run."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.program import run
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+SHOP = ROOT / "sample_data" / "shop-4.3.1"
+LOG = str(ROOT / "sample_data" / "damaged" / "healthy-0")
+
+
+@pytest.mark.spark
+def test_the_spark_of_the_readme_runs(spark: Any, tmp_path: Path) -> None:
+    (block,) = re.findall(r"```\n(spark\.read.*?)```", README, re.DOTALL)
+    code = " ".join(block.split()).replace("s3://backup/broker-1", str(SHOP))
+    assert eval(code, {"spark": spark}).count() > 0  # noqa: S307 - the README is ours
+    (cell,) = re.findall(r"`(spark\.read[^`]+)`", README)
+    assert eval(cell, {"spark": spark, "DIR": str(SHOP)}).count() > 0  # noqa: S307 - it is ours
+    jobs = re.findall(r"^    kafka-workbench (spark .+?) *#", README, re.MULTILINE)
+    assert len(jobs) == 5
+    words = {**dict.fromkeys(("DIR", "LEFT", "RIGHT"), LOG), "OUT": str(tmp_path / "out"), "…": ""}
+    for job in jobs:
+        outcome = run(*filter(None, (words.get(word, word) for word in job.split())))
+        assert outcome.code == 0, outcome.err

@@ -1,0 +1,180 @@
+"""Decide on batches and records: the rules of compaction.
+
+Kafka: Cleaner.cleanInto (its RecordFilter), Cleaner.shouldRetainRecord (4.2)
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.cleaner.chunks import Chunk
+from workbench.cleaner.decisions import Keeping, Reason
+from workbench.cleaner.offset_map import OffsetMap
+from workbench.cleaner.transactions import CleanedTransactions
+from workbench.layout.compaction import (
+    BEYOND,
+    FACTS,
+    HAS_HORIZONS,
+    HAS_OTHERS,
+    HAS_PRODUCERS,
+    NO_KEY,
+    SUPERSEDED,
+    TOMBSTONE,
+)
+from workbench.layout.control_records import ABORT, COMMIT
+
+Mask = npt.NDArray[np.bool_]
+
+ABSENT: Final = -1  # value of a column: no producer, no delete horizon
+
+
+class LastRecord(NamedTuple):
+    """The last known record and epoch of a producer.
+
+    Attributes:
+        last_data_offset: offset of its last data record; None if it has only markers.
+        producer_epoch: None before the first batch.
+
+    Kafka: LastRecord (4.2)
+    """
+
+    last_data_offset: int | None
+    producer_epoch: int | None
+
+
+@dataclass(slots=True)
+class Rules:
+    """What a round's decisions depend on.
+
+    Attributes:
+        offset_map: the newest offset of each key.
+        transactions: the transactions at the cleaner's position.
+        last_records: last record of each known producer, by id.
+        upper_bound: end of the round, exclusive.
+        now: ms.
+        retains_old_tombstones: whether this segment keeps tombstones of magic 0 and 1.
+    """
+
+    offset_map: OffsetMap
+    transactions: CleanedTransactions
+    last_records: Mapping[int, LastRecord]
+    upper_bound: int
+    now: int
+    retains_old_tombstones: bool = True
+
+
+def decide_about_batches(rules: Rules, chunk: Chunk, outcomes: Any) -> Mask | None:
+    """Decide on batches before their records are read; called once for each chunk.
+
+    Args:
+        rules: the round's rules.
+        chunk: the next chunk of the log.
+        outcomes: BATCH_OUTCOME[m], zeros; the first half of each is filled.
+
+    Returns:
+        bool[m]: which are read; the others are dropped unread. None: all are read.
+
+    Raises:
+        CorruptRecordError: a control record cannot be read.
+
+    Kafka: MemoryRecords.RecordFilter.checkBatchRetention as in Cleaner.cleanInto (4.2)
+    """
+    rows, survey = chunk.rows, chunk.survey
+    outcomes["rule"] = Reason.TOMBSTONE_HORIZON_SET
+    if survey.found & (HAS_OTHERS | HAS_HORIZONS):
+        outcomes["rule"] = _rules_of_data(rules, rows)
+    if survey.last_offset + 1 >= rules.upper_bound:
+        is_last = rows["last_offset"] + 1 == rules.upper_bound
+        outcomes["keeping"][is_last] = Keeping.LAST_OF_ROUND
+    if survey.found & HAS_PRODUCERS and rules.last_records:
+        for index in np.flatnonzero(rows["producer_id"] != ABSENT).tolist():
+            if _is_last_of_producer(rules, rows[index]):
+                outcomes["keeping"][index] = Keeping.LAST_OF_PRODUCER
+    wanted = None
+    for index, control_type, can_go in rules.transactions.follow(chunk):
+        discards = can_go
+        if rows["is_control"][index]:
+            reason = _reason_of_control(rules, rows[index], control_type, can_go=can_go)
+            discards = reason == Reason.MARKER_HORIZON_PASSED
+            outcomes["sets_horizon"][index] = can_go
+            outcomes["rule"][index] = reason
+        elif can_go:
+            outcomes["rule"][index] = Reason.ABORTED
+        if discards and outcomes["keeping"][index] == Keeping.NOTHING:
+            wanted = np.ones(len(rows), np.bool_) if wanted is None else wanted
+            wanted[index] = False
+    return wanted
+
+
+def _is_last_of_producer(rules: Rules, row: Any) -> bool:
+    last = rules.last_records.get(int(row["producer_id"]))
+    if last is None:
+        return False
+    if last.last_data_offset is not None:
+        return bool(row["last_offset"] == last.last_data_offset)
+    return bool(row["is_control"]) and int(row["producer_epoch"]) == last.producer_epoch
+
+
+def _reason_of_control(rules: Rules, row: Any, control_type: int | None, *, can_go: bool) -> Reason:
+    """Return why a control batch is kept or dropped."""
+    horizon = int(row["delete_horizon"])
+    if not can_go:
+        ends_transaction = control_type in (ABORT, COMMIT)
+        return Reason.MARKER_NEEDED if ends_transaction else Reason.CONTROL
+    if horizon == ABSENT:
+        return Reason.MARKER_HORIZON_SET
+    has_passed = horizon <= rules.now
+    return Reason.MARKER_HORIZON_PASSED if has_passed else Reason.MARKER_HORIZON_AHEAD
+
+
+def _rules_of_data(rules: Rules, rows: Any) -> npt.NDArray[np.uint8]:
+    """Return for each batch why tombstones that are newest of their keys are kept or dropped."""
+    horizons = rows["delete_horizon"]
+    found = np.where(
+        horizons == ABSENT,
+        np.uint8(Reason.TOMBSTONE_HORIZON_SET),
+        np.where(
+            rules.now < horizons,
+            np.uint8(Reason.TOMBSTONE_HORIZON_AHEAD),
+            np.uint8(Reason.TOMBSTONE_HORIZON_PASSED),
+        ),
+    )
+    is_old = rows["magic"] < 2
+    if is_old.any():
+        stays = rules.retains_old_tombstones
+        found[is_old] = (
+            Reason.TOMBSTONE_OF_OLD_FORMAT if stays else Reason.TOMBSTONE_OF_OLD_FORMAT_EXPIRED
+        )
+    return found
+
+
+def _reason_table() -> npt.NDArray[np.uint8]:
+    """Return uint8[k, FACTS]: why a record is kept or dropped, by its batch's rule and its facts.
+
+    The rule is a `Reason`: for control batches that of every record, for data that of a tombstone
+    that is the newest of its key.
+
+    Kafka: Cleaner.shouldRetainRecord (4.2)
+    """
+    table = np.repeat(np.arange(max(Reason) + 1, dtype=np.uint8)[:, None], FACTS, axis=1)
+    facts = np.arange(FACTS)
+    for rule in _DATA:
+        # The last choice that fits applies.
+        table[rule, facts & TOMBSTONE == 0] = Reason.NEWEST
+        table[rule, facts & SUPERSEDED != 0] = Reason.SUPERSEDED
+        table[rule, facts & NO_KEY != 0] = Reason.NO_KEY
+        table[rule, facts & BEYOND != 0] = Reason.BEYOND_MAP
+    return table
+
+
+_DATA: Final = (
+    Reason.TOMBSTONE_HORIZON_SET,
+    Reason.TOMBSTONE_HORIZON_AHEAD,
+    Reason.TOMBSTONE_HORIZON_PASSED,
+    Reason.TOMBSTONE_OF_OLD_FORMAT,
+    Reason.TOMBSTONE_OF_OLD_FORMAT_EXPIRED,
+)
+REASONS: Final = _reason_table()

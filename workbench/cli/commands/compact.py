@@ -1,0 +1,120 @@
+"""`kafka-workbench compact`: clean compacted logs in a copy, at chosen times."""
+
+from typing import Any
+
+import click
+
+from workbench.cli.changing import (
+    chosen_target,
+    copied,
+    folder_count,
+    listed,
+    loading,
+    takes_target,
+)
+from workbench.cli.command import Command, as_json
+from workbench.cli.explaining import chosen_times, takes_rounds
+from workbench.cli.output import Size, plural, print_json, print_table, say
+from workbench.cli.settings import settings_for, takes_settings
+from workbench.foresight.copies.compacting import Compaction, compact_directory
+from workbench.loaders.scan.plan import choose_partitions
+
+
+@click.command("compact", cls=Command, short_help="Compact logs, in a copy.")
+@click.argument("path", metavar="DIR", type=click.Path())
+@takes_target
+@click.option(
+    "--topic",
+    "-t",
+    "topics",
+    multiple=True,
+    metavar="NAME",
+    help="Clean the logs of this topic, whatever its policy; repeatable.",
+)
+@takes_rounds
+@takes_settings
+@as_json
+def command(
+    *,
+    path: str,
+    target: str | None,
+    in_place: bool,
+    topics: tuple[str, ...],
+    times: list[int],
+    passes: int,
+    everything: bool,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Clean logs as a broker's cleaner does, even if they are not due, and count their records.
+
+    Without --topic, the command cleans all logs that are known to be compacted from
+    __cluster_metadata, --set or the cleaner's checkpoint. It updates that checkpoint, so OUT is
+    ready for a broker. `plan` shows the same without a copy, and why each record is kept or
+    dropped. Every record is taken as committed; the output names the logs for which
+    replication-offset-checkpoint does not confirm that.
+
+    Example: --topic customers --now 2026-03-01T12:00:00Z --set delete.retention.ms=0
+
+    Exit codes: 0 done. After an error there is no OUT.
+
+    With --json: an object with path, logs and left_out (links and others that were not copied).
+    """
+    where = chosen_target(path, target, in_place=in_place)
+    moments = chosen_times(times, passes)
+    listing = listed(path)
+    choose_partitions(listing, topics or None, None)
+    found = settings_for(listing, settings)
+    with copied(path, where) as left_out, loading("loading", folder_count(path)) as advance:
+        done = compact_directory(
+            where, moments, found, topics=topics, everything=everything, progress=advance
+        )
+    if as_json:
+        logs = [_as_dict(each) for each in done]
+        left = [each._asdict() for each in left_out]
+        print_json({"path": where, "logs": logs, "left_out": left})
+    else:
+        _print(done, where)
+    return 0
+
+
+def _as_dict(done: Compaction) -> dict[str, Any]:
+    return {
+        "partition": done.partition,
+        "size": done.size,
+        "size_after": done.size_after,
+        "segments": list(done.segments),
+        "segments_after": list(done.segments_after),
+        "clean_offset": done.clean_offset,
+        "problem": done.rounds.problem,
+        "high_watermark": str(done.high_watermark),
+        "rounds": [each.as_dict() for each in done.rounds.rounds],
+    }
+
+
+def _print(done: list[Compaction], path: str) -> None:
+    print_table(
+        ["partition", "rounds", "before", "after", "segments", "dropped", "kept", "clean up to"],
+        [
+            [
+                each.partition,
+                len(each.rounds.rounds),
+                Size(each.size),
+                Size(each.size_after),
+                f"{len(each.segments)} to {len(each.segments_after)}",
+                sum(one.dropped for one in each.rounds.rounds),
+                int(each.rounds.rounds[-1].decisions.is_kept.sum()) if each.rounds.rounds else None,
+                each.clean_offset,
+            ]
+            for each in done
+        ],
+        spare=["segments", "kept"],
+    )
+    for each in done:
+        if each.rounds.problem:
+            say(f"{each.partition}: {each.rounds.problem}")
+        if each.high_watermark.is_assumed:
+            say(f"{each.partition}: {each.high_watermark}")
+    saved = sum(each.size - each.size_after for each in done)
+    cleaned = sum(bool(each.rounds.rounds) for each in done)
+    say(f"{plural(cleaned, 'log')} cleaned, {plural(saved, 'byte')} less: {path}")

@@ -1,0 +1,192 @@
+"""`kafka-workbench dump`: every record, and every batch, for people or for other tools.
+
+Kafka: DumpLogSegments (4.2)
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+import click
+import numpy as np
+
+from workbench.cli.command import Command, chooses_records, select_records
+from workbench.cli.output import is_terminal
+from workbench.cli.reading import Part, Reading
+from workbench.cli.show import json_lines, text_lines
+from workbench.cli.show.text_lines import Look
+from workbench.cli.show.value_text import AUTO, FORMATS
+from workbench.decoders.registry import decoder_for
+from workbench.inspection.transactions import Transactions, read_transactions
+from workbench.layout.rows import runs_of
+
+Runs = list[tuple[int, int]]
+Lines = Callable[[Part, Runs], Iterator[str]]
+
+_DAMAGED: Final = 2  # exit code with --strict
+
+
+@click.command("dump", cls=Command, short_help="Print records and batches.")
+@chooses_records
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "jsonl"]),
+    help="jsonl: one JSON object per line. Default: text on a terminal, otherwise jsonl.",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format jsonl.")
+@click.option("--control", is_flag=True, help="Also print control records.")
+@click.option(
+    "--batches/--no-batches", default=None, help="Also print batches. Default: only in text."
+)
+@click.option("--records/--no-records", default=True, help="Print records (the default).")
+@click.option("--show-values", is_flag=True, help="text: print keys, values and headers.")
+@click.option(
+    "--key-format", type=click.Choice(FORMATS), default=AUTO, help="text: the format of keys."
+)
+@click.option(
+    "--value-format", type=click.Choice(FORMATS), default=AUTO, help="text: the format of values."
+)
+@click.option(
+    "--decode", is_flag=True, help='jsonl: add "decoded" to the records of internal topics.'
+)
+@click.option("--full", is_flag=True, help="text: do not shorten long keys and values.")
+@click.option("--strict", is_flag=True, help="Exit with 2 if damaged data was left out.")
+def command(
+    *,
+    form: str | None,
+    as_json: bool,
+    control: bool,
+    batches: bool | None,
+    records: bool,
+    show_values: bool,
+    key_format: str,
+    value_format: str,
+    decode: bool,
+    full: bool,
+    strict: bool,
+    **choice: Any,
+) -> int:
+    """Print the records of log directories, partitions or files, in log order.
+
+    With --format jsonl, each record is one JSON object: topic, partition, offset, timestamp (ms;
+    -1: none), timestampType, key and value (hex or null), headers (a list of [name, hex or null]).
+    Control records also have "control". With --batches, each batch is one object before its
+    records, with the columns of the batch table. With --decode, records of Kafka's own topics have
+    "decoded", an object with the decoded "key" and "value".
+
+    Damaged batches are left out and reported on stderr; `verify` explains them.
+
+    Exit codes: 0 done, 2 with --strict: data was left out. A file without a batch is not a log: 3.
+    """
+    selection = select_records(**choice)
+    is_text = (form or ("jsonl" if as_json or not is_terminal() else "text")) == "text"
+    with_batches = is_text if batches is None else batches
+    limit = selection.limit
+    reading = Reading(
+        replace(selection, limit=None),
+        include_control=control,
+        all_batches=with_batches,
+        quiet=is_terminal(),
+        options=json_lines.EVERYTHING if records else 0,
+    )
+    if is_text:
+        look = Look(show_values, key_format, value_format, is_terminal(), full)
+        lines = _text(look, with_batches=with_batches, with_records=records)
+    else:
+        lines = _json(with_batches=with_batches, with_records=records, decode=decode)
+    _print(reading, lines, limit)
+    return _DAMAGED if reading.tell_findings() and strict else 0
+
+
+def _print(reading: Reading, lines: Lines, limit: int | None) -> None:
+    """Write lines until the limit is reached."""
+    out = sys.stdout.buffer
+    left = limit
+    if left == 0:
+        return
+    for part in reading:
+        runs = runs_of(part.keep)
+        if left is not None:
+            kept = json_lines.first_records(runs, left)
+            left -= sum(end - first for first, end in kept)
+            if left == 0:  # batches after the last record are beyond the limit, too
+                last = part.batch_rows["position"][part.columns.batch[kept[-1][1] - 1]]
+                part = part._replace(rows=part.rows[part.rows["position"] <= last])  # noqa: PLW2901
+            runs = kept
+        out.writelines(text.encode() for text in lines(part, runs))
+        if left == 0:
+            break
+    else:
+        reading.require_batches()
+    out.flush()
+    sys.stdout.flush()
+
+
+def _by_batch(part: Part, runs: Runs) -> Iterator[tuple[Any, Runs]]:
+    """Yield each batch of a part with the runs of its records that are wanted."""
+    batch = part.columns.batch
+    numbers = np.flatnonzero(np.isin(part.batch_rows["position"], part.rows["position"]))
+    firsts = np.searchsorted(batch, numbers, side="left").tolist()
+    ends = np.searchsorted(batch, numbers, side="right").tolist()
+    at = 0
+    for row, first, end in zip(part.rows, firsts, ends, strict=True):
+        while at < len(runs) and runs[at][1] <= first:
+            at += 1
+        mine = []
+        number = at
+        while number < len(runs) and runs[number][0] < end:
+            mine.append((max(runs[number][0], first), min(runs[number][1], end)))
+            number += 1
+        yield row, mine
+
+
+def _json(*, with_batches: bool, with_records: bool, decode: bool) -> Lines:
+    """Return the function that turns a part into JSON lines."""
+
+    def lines(part: Part, runs: Runs) -> Iterator[str]:
+        where = (part.partition.topic, part.partition.partition)
+        decoder = decoder_for(where[0]) if decode else None
+        columns, rows = part.columns, part.batch_rows
+        if not with_batches:
+            if with_records:
+                yield from json_lines.record_lines(columns, rows, runs, where, decoder)
+            return
+        texts = json_lines.batch_lines(part.rows, *where, part.read.segment.base_offset)
+        for text, (_, mine) in zip(texts, _by_batch(part, runs), strict=True):
+            yield text + "\n"
+            if with_records and mine:
+                yield from json_lines.record_lines(columns, rows, mine, where, decoder)
+
+    return lines
+
+
+def _text(look: Look, *, with_batches: bool, with_records: bool) -> Lines:
+    """Return the function that turns a part into lines for people."""
+    shown: set[str] = set()
+    known: dict[str, Transactions] = {}
+
+    def lines(part: Part, runs: Runs) -> Iterator[str]:
+        segment = part.read.segment
+        if segment.path not in shown and len(part.rows):
+            shown.add(segment.path)
+            line = text_lines.segment_line(part.partition.name, segment.path, segment.size, look)
+            yield line + "\n"
+        fates = np.zeros(len(part.rows), np.int8)
+        if with_batches and (part.rows["is_transactional"] & ~part.rows["is_control"]).any():
+            if part.partition.path not in known:
+                known[part.partition.path] = read_transactions(part.partition)
+            fates = known[part.partition.path].fates(part.rows)
+        make = text_lines.record_line_maker(part.partition.topic, look)
+        for fate, (row, mine) in zip(fates.tolist(), _by_batch(part, runs), strict=True):
+            if with_batches:
+                yield text_lines.batch_line(row, fate, look) + "\n"
+            if not with_records:
+                continue
+            is_control = bool(row["is_control"])
+            for first, end in mine:
+                for at in range(first, end):
+                    yield make(part.columns, at, is_control=is_control) + "\n"
+
+    return lines

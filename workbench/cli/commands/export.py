@@ -1,0 +1,342 @@
+"""`kafka-workbench export`: records to a Parquet, CSV or JSON lines file.
+
+The file appears under its name only when it is complete, and memory does not grow with its size.
+"""
+
+import base64
+import contextlib
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, Final
+
+import click
+
+from workbench.cli.command import Command, Selection, chooses_records, select_records
+from workbench.cli.output import is_terminal, note, plural, print_json, safe, size_text
+from workbench.cli.progress import progress
+from workbench.cli.reading import Reading
+from workbench.cli.show import json_lines
+from workbench.file_system.outputs import new_file
+from workbench.layout.rows import runs_of
+from workbench.loaders.scan.column_engines import write_parquet
+from workbench.loaders.scan.plan import input_paths
+from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
+
+FORMATS: Final = ("parquet", "csv", "jsonl")
+_SUFFIXES: Final = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_STDOUT: Final = "-"
+_DAMAGED: Final = 2
+
+
+@click.command("export", cls=Command, short_help="Write records to Parquet, CSV or JSON lines.")
+@chooses_records
+@click.option(
+    "--to",
+    "target",
+    metavar="FILE",
+    help="Write to FILE; - is stdout (not for Parquet). Default: FILE is the last PATH.",
+)
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Default: the ending of FILE.")
+@click.option(
+    "--columns",
+    metavar="A,B,…",
+    help="parquet, csv: columns of a scan to write; default: those of a record.",
+)
+@click.option("--control", is_flag=True, help="Also write control records.")
+@click.option(
+    "--text",
+    type=click.Choice(["utf8", "hex", "base64"]),
+    default="utf8",
+    help="csv: the format of keys, values and headers.",
+)
+@click.option(
+    "--escape-formulas/--no-escape-formulas",
+    default=True,
+    help="csv: put an apostrophe before text that begins with = + - @, tab or CR (the default), "
+    "because a spreadsheet would run it as a formula, and records come from anywhere. Numbers do "
+    "not change.",
+)
+@click.option("--compression", default="zstd", help="parquet: zstd, snappy, gzip, lz4, none.")
+@click.option("--overwrite", is_flag=True, help="Replace a file that already exists.")
+@click.option("--strict", is_flag=True, help="Exit with 2 if damaged data was left out.")
+@click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON.")
+def command(
+    *,
+    target: str | None,
+    form: str | None,
+    columns: str | None,
+    control: bool,
+    text: str,
+    escape_formulas: bool,
+    compression: str,
+    overwrite: bool,
+    strict: bool,
+    as_json: bool,
+    **choice: Any,
+) -> int:
+    r"""Write the records of log directories, partitions or files to one file, in log order.
+
+    Parquet stores keys and values as bytes, and distinguishes null from empty. CSV writes null as
+    nothing, an empty string as "", and bytes that are not UTF-8 as \xNN. JSON lines are as in dump.
+
+    FILE appears under its name when it is complete. It must not be in a directory that is read.
+
+    Examples: export DIR records.parquet; export DIR -t orders --to - --format csv
+
+    Exit codes: 0 done, 2 with --strict: data was left out.
+    """
+    if target is None:
+        *paths, target = choice["paths"]
+        if not paths:
+            raise click.UsageError(
+                "FILE is missing: give the file to write, as in export PATH FILE"
+            )
+        choice["paths"] = tuple(paths)
+    form = _checked_format(form, target, columns, overwrite=overwrite, as_json=as_json)
+    selection = select_records(**choice)
+    if form == "jsonl":
+        with _whole_file(target, selection, overwrite=overwrite) as file:
+            count, findings = _to_json_lines(selection, file, include_control=control)
+    else:
+        names = [name.strip() for name in columns.split(",")] if columns else list(RECORD_FIELDS)
+        if form == "parquet":
+            write = _to_parquet(compression)
+        else:
+            write = _to_csv(text, escapes=escape_formulas, shown=target == _STDOUT)
+        for name in names:
+            if name not in SCAN_FIELDS:
+                known = ", ".join(SCAN_FIELDS)
+                raise click.UsageError(f"unknown column {name}; known columns: {known}")
+        with _whole_file(target, selection, overwrite=overwrite) as file:
+            count, findings = _to_table(selection, names, file, write, include_control=control)
+    if as_json:
+        size = os.path.getsize(target)
+        print_json(
+            {
+                "path": target,
+                "format": form,
+                "records": count,
+                "size": size,
+                "findings": [finding.as_dict() for finding in findings],
+            }
+        )
+    elif target != _STDOUT:
+        note(f"{plural(count, 'record')} in {target}, {size_text(os.path.getsize(target))}")
+    if findings:
+        note(f"{plural(len(findings), 'damaged place')} left out; the first: {findings[0]}")
+    return _DAMAGED if findings and strict else 0
+
+
+def _checked_format(
+    form: str | None, target: str, columns: str | None, *, overwrite: bool, as_json: bool
+) -> str:
+    """Return one of `FORMATS`.
+
+    Raises:
+        UsageError: the format is unknown, or the target does not accept it.
+    """
+    form = form or _SUFFIXES.get(Path(target).suffix.lower())
+    if form is None:
+        raise click.UsageError(
+            f"--format is needed: {target!r} does not end in .parquet, .csv, .jsonl"
+        )
+    if target == _STDOUT and (form == "parquet" or as_json):
+        raise click.UsageError("stdout accepts csv and jsonl, without --json")
+    if target != _STDOUT and os.path.lexists(target) and not overwrite:
+        raise click.UsageError(f"{target} is already there; --overwrite replaces it")
+    if columns is not None and form == "jsonl":
+        raise click.UsageError("--columns applies only to parquet and csv")
+    return form
+
+
+@contextlib.contextmanager
+def _whole_file(target: str, selection: Selection, *, overwrite: bool) -> Iterator[IO[bytes]]:
+    """Open a file that gets its name when it is complete, or stdout."""
+    if target == _STDOUT:
+        yield sys.stdout.buffer
+        sys.stdout.flush()
+        return
+    with new_file(target, input_paths(selection.partitions), overwrite=overwrite) as file:
+        yield file
+
+
+def _to_json_lines(
+    selection: Selection, file: IO[bytes], *, include_control: bool
+) -> tuple[int, list[Any]]:
+    """Write JSON lines; return how many records and what was left out."""
+    reading = Reading(selection, include_control=include_control)
+    count = 0
+    left = selection.limit
+    for part in reading if left != 0 else ():
+        runs = runs_of(part.keep)
+        if left is not None:
+            runs = json_lines.first_records(runs, left - count)
+        where = (part.partition.topic, part.partition.partition)
+        for text in json_lines.record_lines(part.columns, part.batch_rows, runs, where):
+            file.write(text.encode())
+        count += sum(end - first for first, end in runs)
+        if count == left:
+            break
+    else:
+        if left != 0:
+            reading.require_batches()
+    return count, reading.findings
+
+
+Writer = Callable[[Any, Iterator[Any], IO[bytes]], None]
+
+
+def _to_table(
+    selection: Selection,
+    names: list[str],
+    file: IO[bytes],
+    write: Writer,
+    *,
+    include_control: bool,
+) -> tuple[int, list[Any]]:
+    """Write Arrow batches; return how many records and what was left out."""
+    from workbench.inspection.listing import Listing
+    from workbench.loaders.scan.scan import CorruptDataWarning, Scan
+
+    chosen = {partition.path: partition for partition in selection.partitions}
+    scan = Scan(
+        Listing((), chosen),
+        offsets=selection.offsets,
+        timestamps=selection.times,
+        columns=names,
+        isolation_level=selection.isolation_level,
+        limit=selection.limit,
+        include_control=include_control,
+        check_crc=selection.check_crc,
+    )
+    scan.partitions = selection.partitions  # also of folders that a scan of a directory skips
+    count = 0
+
+    def counted() -> Iterator[Any]:
+        nonlocal count
+        total = sum(partition.size for partition in selection.partitions)
+        with progress("exporting", total) as meter:
+            for batch in scan.batches():
+                yield batch
+                count += batch.num_rows
+                meter.advance(batch.nbytes)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CorruptDataWarning)  # reported at the end, in one line
+        write(scan.schema, counted(), file)
+    if not count and selection.limit != 0:  # look again: no records, or not a log
+        reading = Reading(selection, options=0)
+        for _ in reading:
+            pass
+        reading.require_batches()
+    return count, scan.findings
+
+
+def _to_parquet(compression: str) -> Writer:
+    def write(schema: Any, batches: Iterator[Any], file: IO[bytes]) -> None:
+        write_parquet(batches, schema, file, compression)
+
+    return write
+
+
+def _to_csv(text: str, *, escapes: bool, shown: bool) -> Writer:
+    """Return the function that writes CSV as RFC 4180 says: null is nothing, empty is ``""``.
+
+    Args:
+        text: one of `_SHOWN`.
+        escapes: put an apostrophe before what a spreadsheet would run.
+        shown: whether the output may be a terminal, which must not obey the text.
+    """
+    make_safe = shown and is_terminal()
+
+    def write(schema: Any, batches: Iterator[Any], file: IO[bytes]) -> None:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        kept = {field.name: field for field in schema}
+        written = pa.schema(
+            [pa.field(n, pa.large_string()) if n in _BINARY else kept[n] for n in schema.names]
+        )
+        with csv.CSVWriter(file, written) as writer:
+            for batch in batches:
+                arrays = [
+                    _as_text(name, column, text) if name in _BINARY else column
+                    for name, column in zip(schema.names, batch.columns, strict=True)
+                ]
+                if escapes:
+                    arrays = [_without_formulas(column) for column in arrays]
+                if make_safe:
+                    arrays = [_safe_column(column) for column in arrays]
+                writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=written))
+
+    return write
+
+
+def _is_text(column: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+def _without_formulas(column: Any) -> Any:
+    """Return text with an apostrophe before what a spreadsheet would run as a formula."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not _is_text(column):
+        return column
+    runs = pc.match_substring_regex(column, _FORMULA)
+    runs = pc.and_(runs, pc.invert(pc.match_substring_regex(column, _NUMBER)))
+    if not pc.any(runs).as_py():
+        return column
+    apostrophe, nothing = pa.scalar("'", column.type), pa.scalar("", column.type)
+    escaped = pc.binary_join_element_wise(apostrophe, column, nothing)
+    return pc.if_else(runs, escaped, column)
+
+
+def _safe_column(column: Any) -> Any:
+    import pyarrow as pa
+
+    if not _is_text(column):
+        return column
+    texts = [None if value is None else safe(value) for value in column.to_pylist()]
+    return pa.array(texts, column.type)
+
+
+_FORMULA: Final = r"\A[=+\-@\t\r]"
+_NUMBER: Final = r"\A[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\z"
+_BINARY: Final = frozenset({"key", "value", "headers"})
+
+
+def _as_text(name: str, column: Any, form: str) -> Any:
+    """Return keys, values or headers as an Arrow array of strings."""
+    import pyarrow as pa
+
+    if name != "headers" and form == "utf8":
+        with contextlib.suppress(pa.ArrowInvalid):  # some are not UTF-8: one at a time, then
+            return column.cast(pa.large_string())
+    show = _SHOWN[form]
+
+    def shown(value: bytes | None) -> str | None:
+        return None if value is None else show(value)
+
+    if name == "headers":
+        texts: list[str | None] = [
+            json.dumps([[header["key"], shown(header["value"])] for header in row])
+            for row in column.to_pylist()
+        ]
+    else:
+        texts = [shown(value) for value in column.to_pylist()]
+    return pa.array(texts, pa.large_string())
+
+
+_SHOWN: Final[dict[str, Callable[[bytes], str]]] = {
+    "utf8": lambda data: data.decode("utf-8", "backslashreplace"),
+    "hex": bytes.hex,
+    "base64": lambda data: base64.b64encode(data).decode(),
+}
+"""How --text writes bytes."""

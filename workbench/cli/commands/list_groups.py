@@ -1,0 +1,66 @@
+"""`kafka-workbench groups`: the groups that a restarted broker would know."""
+
+import click
+
+from workbench.cli.command import Command, as_json
+from workbench.cli.output import print_json, print_table, time_of
+from workbench.cli.show.coordinator_facts import group_facts, load_groups, loads_groups, report
+from workbench.coordinator.era import Era
+
+
+@click.command("groups", cls=Command, short_help="List groups of every kind.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--all", "everything", is_flag=True, help="Also show groups that a broker would not serve."
+)
+@loads_groups
+@as_json
+def command(
+    *,
+    paths: tuple[str, ...],
+    everything: bool,
+    era: Era | None,
+    now: int | None,
+    retention_minutes: int | None,
+    as_json: bool,
+) -> int:
+    """List the groups in __consumer_offsets as a broker would after a restart.
+
+    Members come from the group's newest record; no record says whether they are still alive.
+
+    Exit codes: 0 done, 1 something could not be read, or is in a wrong partition.
+
+    With --json: a list of objects with group, kind (classic, simple, consumer, share, streams),
+    state, protocolType, protocol, generation (the epoch if the group is not classic), leader,
+    groupEpoch, targetAssignmentEpoch, stateTimestamp, members, offsets, pendingOffsets,
+    lastCommitTimestamp, coordinatorPartition, recordOffset, served and unserved (why it is not).
+    """
+    coordinator = load_groups(paths, era, now, retention_minutes)
+    shown = coordinator.groups.values() if everything else coordinator.served_groups()
+    found = [group_facts(loaded, coordinator) for loaded in shown]
+    if as_json:
+        print_json(found)
+        return report(coordinator.findings())
+    names = ("group", "kind", "state", "protocol", "generation")
+    print_table(
+        [
+            *names,
+            "members",
+            "offsets",
+            "last commit (UTC)",
+            *(["not served"] if everything else []),
+        ],
+        [
+            [
+                *(each[name] for name in names),
+                len(each["members"]),
+                each["offsets"],
+                time_of(each["lastCommitTimestamp"]),
+                *([each["unserved"]] if everything else []),
+            ]
+            for each in found
+        ],
+        spare=("protocol", "generation", "last commit (UTC)"),
+    )
+    click.echo(f"rules of Kafka {coordinator.era}")
+    return report(coordinator.findings())

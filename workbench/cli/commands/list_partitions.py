@@ -1,0 +1,254 @@
+"""`kafka-workbench ls`: topics and partitions with their sizes, offsets and segments."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import click
+
+from workbench.cli.command import Command, as_json, chooses_partitions, open_logs, pick_partitions
+from workbench.cli.output import (
+    Size,
+    is_terminal,
+    note,
+    plural,
+    print_json,
+    print_table,
+    say,
+    time_of,
+)
+from workbench.cli.progress import progress
+from workbench.inspection.listing import Root
+from workbench.inspection.log_tail import log_end_offset
+from workbench.inspection.partition import Partition
+from workbench.inspection.unread import findings_of_unread, unreadable
+
+SORTS: Final = ("name", "size", "segments", "offsets", "modified")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One partition, or all partitions of a topic.
+
+    Attributes:
+        name: the name of the partition directory, or of the topic.
+        topic: the topic's name.
+        partition: the partition's number; for a topic, how many partitions it has.
+        kind: "log", "delete", "stray", "future"; "topic" for a topic.
+        segments: how many segments are in use.
+        size: bytes of their `.log` files.
+        other_size: bytes of all other files in the directory; indexes may be preallocated.
+        log_start_offset: the first offset that can be read; None for a topic.
+        log_end_offset: the offset of the next record; None for a topic.
+        offset_count: offsets from the log start to the log end, at least as many as records.
+        leftovers: files that a broker was about to remove or swap in.
+        unknown: files with names that no broker uses.
+        modified: when a segment was last written, in ms; None without segments.
+        path: the path of the partition directory; None for a topic.
+        not_read: what could not be read, and why.
+    """
+
+    name: str
+    topic: str
+    partition: int
+    kind: str
+    segments: int
+    size: int
+    other_size: int
+    log_start_offset: int | None
+    log_end_offset: int | None
+    offset_count: int
+    leftovers: int
+    unknown: int
+    modified: int | None
+    path: str | None
+    not_read: tuple[str, ...] = ()
+
+
+@click.command("ls", cls=Command, short_help="List topics and partitions.")
+@chooses_partitions
+@click.option("--topics", "by_topic", is_flag=True, help="Show one row per topic.")
+@click.option("--sort", type=click.Choice(SORTS), default="name", help="Sort by this column.")
+@click.option("--reverse", "-r", is_flag=True, help="Reverse the order.")
+@as_json
+def command(
+    *,
+    paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
+    by_topic: bool,
+    sort: str,
+    reverse: bool,
+    as_json: bool,
+) -> int:
+    """List partitions with their sizes, offsets and segments.
+
+    Names and sizes come from the file system, log end offsets from the last batches. Directories
+    that are not a partition's current log (-delete, -stray, -future) are listed with their kind; a
+    line below the table names what no broker would know.
+
+    Exit codes: 0 done.
+
+    With --json: an object with "partitions" (or "topics"), "totals", "unknown_files",
+    "unknown_folders" and "not_read". Times are ms, sizes bytes.
+    """
+    logs = open_logs(paths)
+    chosen = pick_partitions(logs.listing, topics, partitions)
+    if not topics and not partitions:
+        chosen = list(logs.values())
+    rows = []
+    with progress("listing", len(chosen), unit="partitions") as meter:
+        for partition in chosen:
+            rows.append(_row(partition))
+            meter.advance(1)
+    totals = _sum("total", rows)
+    beside = [str(each) for root in logs.roots for each in findings_of_unread(root.unread)]
+    if by_topic:
+        rows = _by_topic(rows)
+    rows = _sorted(rows, sort, reverse=reverse)
+    if as_json:
+        print_json(
+            {
+                "topics" if by_topic else "partitions": [asdict(row) for row in rows],
+                "totals": _totals(totals, rows, by_topic=by_topic),
+                "unknown_files": [file.path for root in logs.roots for file in root.unknown],
+                "unknown_folders": [
+                    f"{root.path}/{name}" for root in logs.roots for name in root.unknown_folders
+                ],
+                "not_read": [*totals.not_read, *beside],
+            }
+        )
+        return 0
+    _print(rows, totals, by_topic=by_topic, several_roots=len(logs.roots) > 1)
+    for root in logs.roots:
+        _print_unknown(root)
+    for line in (*totals.not_read, *beside):
+        note(line)
+    return 0
+
+
+def _row(partition: Partition) -> Row:
+    start, not_read = partition.log_start_offset, [*map(str, findings_of_unread(partition.unread))]
+    end: int | None = None
+    try:
+        end = log_end_offset(partition)
+    except OSError as error:
+        not_read += map(str, unreadable(partition.segments[-1].path, error))
+    if not_read and not partition.segments:
+        end = None  # not known
+    size = partition.size
+    return Row(
+        name=partition.name,
+        topic=partition.topic,
+        partition=partition.partition,
+        kind=partition.kind,
+        segments=len(partition.segments),
+        size=size,
+        other_size=sum(file.size for file in partition.files) - size,
+        log_start_offset=start,
+        log_end_offset=end,
+        offset_count=0 if end is None else max(0, end - start),
+        leftovers=len(partition.leftovers),
+        unknown=len(partition.unknown),
+        modified=max((segment.modified_ms for segment in partition.segments), default=None),
+        path=partition.path,
+        not_read=tuple(not_read),
+    )
+
+
+def _sum(name: str, rows: list[Row]) -> Row:
+    """Return the sum of rows."""
+    return Row(
+        name=name,
+        topic=name,
+        partition=len(rows),
+        kind="topic",
+        segments=sum(row.segments for row in rows),
+        size=sum(row.size for row in rows),
+        other_size=sum(row.other_size for row in rows),
+        log_start_offset=None,
+        log_end_offset=None,
+        offset_count=sum(row.offset_count for row in rows),
+        leftovers=sum(row.leftovers for row in rows),
+        unknown=sum(row.unknown for row in rows),
+        modified=max((row.modified for row in rows if row.modified is not None), default=None),
+        path=None,
+        not_read=tuple(line for row in rows for line in row.not_read),
+    )
+
+
+def _by_topic(rows: list[Row]) -> list[Row]:
+    topics: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.kind == "log":
+            topics.setdefault(row.topic, []).append(row)
+    return [_sum(name, mine) for name, mine in topics.items()]
+
+
+def _sorted(rows: list[Row], sort: str, *, reverse: bool) -> list[Row]:
+    """Return rows in order: largest and newest first, names from a to z."""
+    if sort == "name":
+        return rows[::-1] if reverse else rows  # they come in the order of topics and numbers
+    field = {"offsets": "offset_count"}.get(sort, sort)
+    return sorted(rows, key=lambda row: getattr(row, field) or 0, reverse=not reverse)
+
+
+def _totals(totals: Row, rows: list[Row], *, by_topic: bool) -> dict[str, Any]:
+    names = ("segments", "size", "other_size", "offset_count", "leftovers", "unknown")
+    counts = {name: getattr(totals, name) for name in names}
+    topics = len(rows) if by_topic else len({row.topic for row in rows if row.kind == "log"})
+    return {"topics": topics, "partitions": totals.partition, **counts}
+
+
+def _print(rows: list[Row], totals: Row, *, by_topic: bool, several_roots: bool) -> None:
+    if not rows:
+        click.echo("no partitions")
+        return
+    has_kinds = any(row.kind not in {"log", "topic"} for row in rows)
+    columns: list[tuple[str, Any, Any]] = [
+        ("topic" if by_topic else "partition", lambda row: row.name, _count(totals.partition)),
+        *([("partitions", lambda row: row.partition, None)] if by_topic else []),
+        *([("kind", lambda row: row.kind, None)] if has_kinds else []),
+        ("segments", lambda row: row.segments, totals.segments),
+        ("size", lambda row: Size(row.size), Size(totals.size)),
+        ("other files", lambda row: Size(row.other_size), Size(totals.other_size)),
+        *([] if by_topic else [("log start", lambda row: row.log_start_offset, None)]),
+        *([] if by_topic else [("log end", lambda row: row.log_end_offset, None)]),
+        ("offsets", lambda row: row.offset_count, totals.offset_count),
+        *(
+            [("leftovers", lambda row: row.leftovers or None, totals.leftovers)]
+            if totals.leftovers
+            else []
+        ),
+        ("last written (UTC)", lambda row: _minute(row.modified), None),
+        *([("in", lambda row: row.path, None)] if several_roots and not by_topic else []),
+    ]
+    print_table(
+        [name for name, _, _ in columns],
+        [[value(row) for _, value, _ in columns] for row in rows],
+        footer=[total for _, _, total in columns],
+        spare=("in", "last written (UTC)", "other files", "offsets", "segments"),
+    )
+
+
+def _count(partitions: int) -> str:
+    return plural(partitions, "partition")
+
+
+def _minute(milliseconds: int | None) -> str | None:
+    text = time_of(milliseconds)
+    return None if text is None else text[:16].replace("T", " ")
+
+
+def _print_unknown(root: Root) -> None:
+    """Print the names that a broker would not know."""
+    names = [*(file.name for file in root.unknown), *(f"{name}/" for name in root.unknown_folders)]
+    if names:
+        shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
+        text = f"{root.path} also has what no broker creates there: {shown}"
+        if is_terminal():
+            say(text)
+        else:
+            note(text)
+
+
+_SHOWN: Final = 5  # names of unknown files

@@ -1,0 +1,82 @@
+"""`kafka-workbench transactions`: transactional ids, and the transactions that are open in logs."""
+
+import click
+
+from workbench.cli.command import Command, as_json, open_logs
+from workbench.cli.output import note, print_json, print_table, time_of
+from workbench.cli.show.coordinator_facts import open_facts, report, transaction_facts
+from workbench.coordinator.transactions.transaction_coordinator import HANGS, TransactionCoordinator
+
+
+@click.command("transactions", cls=Command, short_help="List transactional ids; find what hangs.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--open", "is_open", is_flag=True,
+    help="List the transactions that are open in the logs, and whether they hang.",
+)  # fmt: skip
+@as_json
+def command(*, paths: tuple[str, ...], is_open: bool, as_json: bool) -> int:
+    """List the transactional ids in __transaction_state as a broker would after a restart.
+
+    With --open: the transactions that no marker has ended yet, from the batch headers of every
+    log. A transaction that its coordinator does not know hangs: no marker will end it, and the
+    last stable offset of the partition cannot advance.
+
+    Exit codes: 0 done, 1 something could not be read, or a transaction hangs.
+
+    With --json: a list of objects with transactionalId, producerId, producerEpoch, state,
+    topicPartitions, transactionTimeoutMs, transactionStartTimeMs, lastUpdateTimestamp,
+    previousProducerId, nextProducerId, clientTransactionVersion, coordinatorPartition and
+    recordOffset. With --open: topic, partition, producerId, producerEpoch, firstOffset, lastOffset,
+    lastTimestamp, transactionalId, state, verdict (waits, hangs, or null: unknown), reason,
+    lastStableOffset and blockedOffsets.
+    """
+    coordinator = TransactionCoordinator(open_logs(paths).listing)
+    if not coordinator.loads:
+        note("the directories have no partition of __transaction_state")
+    code = report(coordinator.findings())
+    if is_open:
+        return max(code, _list_open(coordinator, as_json=as_json))
+    found = [transaction_facts(state) for state in coordinator.transactions.values()]
+    if as_json:
+        print_json(found)
+        return code
+    print_table(
+        ["transactional id", "producer", "epoch", "state", "partitions", "last update (UTC)"],
+        [
+            [
+                each["transactionalId"],
+                each["producerId"],
+                each["producerEpoch"],
+                each["state"],
+                ", ".join(each["topicPartitions"]) or None,
+                time_of(each["lastUpdateTimestamp"]),
+            ]
+            for each in found
+        ],
+        spare=("last update (UTC)", "epoch"),
+    )
+    return code
+
+
+def _list_open(coordinator: TransactionCoordinator, *, as_json: bool) -> int:
+    found = [open_facts(each) for each in coordinator.open_producers()]
+    if as_json:
+        print_json(found)
+    else:
+        names = ("topic", "partition", "producerId", "firstOffset", "transactionalId", "verdict")
+        print_table(
+            ["topic", "partition", "producer", "first offset", "transactional id", "verdict",
+             "last record (UTC)", "blocked offsets", "reason"],
+            [
+                [
+                    *(each[name] for name in names),
+                    time_of(each["lastTimestamp"]),
+                    each["blockedOffsets"],
+                    each["reason"],
+                ]
+                for each in found
+            ],
+            spare=("reason", "last record (UTC)"),
+        )  # fmt: skip
+    return 1 if any(each["verdict"] == HANGS for each in found) else 0

@@ -1,0 +1,55 @@
+"""`kafka-workbench lab`: JupyterLab on the tour, over the sample data or your own."""
+
+import click
+
+from workbench.cli.command import Command
+from workbench.cli.output import print_json
+
+
+@click.command(
+    "lab",
+    cls=Command,
+    short_help="Open JupyterLab on the tour.",
+)
+@click.argument("path", metavar="[PATH]", required=False, type=click.Path())
+@click.argument("options", metavar="[-- OPTIONS]", nargs=-1, type=click.UNPROCESSED)
+@click.option("--folder", metavar="FOLDER", help="Copy the notebooks to this folder.")
+@click.option("--no-browser", is_flag=True, help="Print the address; do not open a browser.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Open nothing; print as JSON what would be opened."
+)
+def command(
+    *,
+    path: str | None,
+    options: tuple[str, ...],
+    folder: str | None,
+    no_browser: bool,
+    as_json: bool,
+) -> int:
+    """Open JupyterLab on the tour and stay until it ends.
+
+    The tour opens PATH, a log directory, or by default the sample data. OPTIONS after -- are passed
+    to JupyterLab.
+
+    Exit codes: 0 done, or those of JupyterLab.
+    """
+    from pathlib import Path
+
+    from workbench.cli.lab import find_tour, lab_command, run_lab
+
+    if path is not None and path.startswith("-"):  # the first of the options after --
+        options = (path, *options)
+        path = None
+    if not as_json:
+        return run_lab(path, folder=folder, browser=not no_browser, options=options)
+    tour = find_tour()
+    work = tour.notebooks if tour.is_checkout else Path(folder or Path.home() / "kafka-workbench")
+    print_json(
+        {
+            "notebooks": str(work),
+            "data": path or (str(tour.samples) if tour.samples else None),
+            "is_checkout": tour.is_checkout,
+            "command": lab_command(work, browser=not no_browser, options=options),
+        }
+    )
+    return 0

@@ -1,0 +1,100 @@
+"""`kafka-workbench group`: everything about one group."""
+
+from typing import Any
+
+import click
+
+from workbench.cli.command import Command, as_json
+from workbench.cli.commands.list_offsets import print_offsets
+from workbench.cli.output import print_json, print_table, time_of
+from workbench.cli.show.coordinator_facts import (
+    group_facts,
+    load_groups,
+    loads_groups,
+    offset_facts,
+    report,
+)
+from workbench.coordinator.era import Era
+from workbench.loaders.tables.group_explanation import explained
+
+NOT_THERE = 1
+
+
+@click.command("group", cls=Command, short_help="Show one group: members and offsets.")
+@click.argument("name")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@loads_groups
+@as_json
+def command(
+    *,
+    name: str,
+    paths: tuple[str, ...],
+    era: Era | None,
+    now: int | None,
+    retention_minutes: int | None,
+    as_json: bool,
+) -> int:
+    """Show one group: its state, its members, and every committed offset.
+
+    Offsets that a broker would not return are listed with the reason. The rules at the end say for
+    each partition whether consumers resume there or start over, and why.
+
+    Exit codes: 0 done, 1 there is no such group (state Dead), or something could not be read.
+
+    With --json: an object as of `groups --json`; its offsets are a list of objects as of
+    `offsets --json`. Beside them conclusion, and rules: a list of objects with rule, where
+    (partition, or null: the whole group), verdict (allows, blocks, limits, unknown), value,
+    threshold, reason, kafka and due.
+    """
+    coordinator = load_groups(paths, era, now, retention_minutes)
+    loaded = coordinator.groups.get(name)
+    offsets = list(coordinator.offsets(name))
+    facts: dict[str, Any] = {"group": name, "kind": None, "state": "Dead", "members": []}
+    if loaded is not None:
+        facts = group_facts(loaded, coordinator)
+    facts["offsets"] = [offset_facts(each) for each in offsets]
+    story = explained(coordinator, name)
+    facts |= {"conclusion": story.conclusion, "rules": story.as_dict()["rules"]}
+    code = report(coordinator.findings())
+    if as_json:
+        print_json(facts)
+    else:
+        tables = {"members", "offsets", "rules"}
+        shown = {field: value for field, value in facts.items() if field not in tables}
+        times = ("stateTimestamp", "lastCommitTimestamp")
+        print_table(
+            ["field", "value"],
+            [
+                [field, time_of(value) if field in times else value]
+                for field, value in shown.items()
+                if value is not None
+            ],
+        )
+        _print_members(facts["members"])
+        if offsets:
+            click.echo()
+            print_offsets(offsets, everything=True)
+        click.echo()
+        print_table(["partition", "rule", "verdict", "why"], story.cells())
+    return NOT_THERE if loaded is None else code
+
+
+def _print_members(members: list[dict[str, Any]]) -> None:
+    if not members:
+        return
+    click.echo()
+    print_table(
+        ["member", "instance", "client", "host", "epoch", "assignment"],
+        [
+            [
+                each["memberId"],
+                each["groupInstanceId"],
+                each["clientId"],
+                each["clientHost"],
+                each["memberEpoch"],
+                None if each["assignment"] is None else ", ".join(each["assignment"]),
+            ]
+            for each in members
+        ],
+        spare=("instance", "host", "epoch"),
+    )

@@ -1,0 +1,149 @@
+"""`kafka-workbench verify`: what is damaged, and what a broker would do about it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import click
+
+from workbench.cli.command import Command, as_json, open_logs, pick_partitions
+from workbench.cli.output import cell, console, plural, print_json, rich_text, safe
+from workbench.cli.progress import progress
+from workbench.coordinator.verify import verify_coordinators
+from workbench.inspection.findings import Finding, without_info
+from workbench.inspection.partition import Partition
+from workbench.inspection.verify.verify import verify_partitions
+
+CODES: Final = {"info": 0, "warning": 1, "error": 2}
+"""Exit code by the worst severity."""
+
+_COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
+
+
+@click.command("verify", cls=Command, short_help="Check everything, and report what is damaged.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.option("--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic.")
+@click.option(
+    "--partition", "-p", "partitions", multiple=True, metavar="NUMBER|NAME",
+    help="Only this partition, as 0 or orders-0; repeatable.",
+)  # fmt: skip
+@click.option(
+    "--quick", is_flag=True, help="Look at headers, indexes and checkpoints; decode no records."
+)
+@click.option("--info", is_flag=True, help="Also show findings that are only information.")
+@as_json
+def command(
+    *,
+    paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
+    quick: bool,
+    info: bool,
+    as_json: bool,
+) -> int:
+    """Check segments, indexes, snapshots and checkpoints, alone and against each other.
+
+    The command repairs and writes nothing. Each finding says what a broker would do about it.
+
+    Exit codes: 0 nothing wrong, 1 warnings, 2 errors, 3 there is nothing to check.
+
+    With --json: a list of objects with kind, severity (info, warning, error), path, position
+    (byte), offset, found, expected and broker.
+    """
+    findings, checked = find(paths, topics, partitions, deep=not quick)
+    shown = findings if info else without_info(findings)
+    if as_json:
+        print_json([finding.as_dict() for finding in shown])
+    else:
+        _print(shown, len(findings) - len(shown), checked)
+    return max((CODES[finding.severity] for finding in findings), default=0)
+
+
+def find(
+    paths: tuple[str, ...], topics: tuple[str, ...], partitions: tuple[str, ...], *, deep: bool
+) -> tuple[list[Finding], str]:
+    """Return the findings about what the arguments name, and a text that says what was checked.
+
+    With topics or partitions, only the findings in files of the chosen partitions.
+
+    Raises:
+        LogDirectoryError: a path does not exist, or nothing there looks like Kafka's.
+        LookupError: a topic or partition is not there.
+    """
+    logs = open_logs(paths)
+    everything = not topics and not partitions
+    chosen: list[Partition] = list(logs.values())
+    if not everything:
+        chosen = pick_partitions(logs.listing, topics, partitions)
+    wanted = None if everything else {partition.topic for partition in chosen}
+    folders = {partition.path for partition in chosen}
+    found: list[Finding] = []
+    looked_at: list[Partition] = []
+    with progress("verifying", sum(partition.size for partition in chosen)) as meter:
+        for checked, findings in verify_partitions(logs.listing, topics=wanted, deep=deep):
+            found += findings
+            if isinstance(checked, Partition) and checked.path in folders:
+                looked_at.append(checked)
+                meter.advance(checked.size)
+    found += verify_coordinators(logs.listing, topics=wanted, deep=deep)
+    if not everything:
+        found = [finding for finding in found if _is_in(finding.path, folders)]
+    return found, _in_words(looked_at)
+
+
+def _in_words(checked: Sequence[Partition]) -> str:
+    """Return a text of how much was checked; a partition that waits for its deletion never is."""
+    files = [f"{each.path}/{each.only}" for each in checked if each.only and not each.segments]
+    if files:
+        return f"checked {', '.join(files)}"
+    segments = sum(len(partition.segments) for partition in checked)
+    size = sum(partition.size for partition in checked)
+    return (
+        f"checked {plural(len(checked), 'partition')}, {plural(segments, 'segment')}, "
+        f"{plural(size, 'byte')}"
+    )
+
+
+def _is_in(path: str, folders: Iterable[str]) -> bool:
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
+
+
+def _print(findings: list[Finding], hidden: int, checked: str) -> None:
+    """Print findings by file, worst first, a line that counts them, and what was checked."""
+    from rich.padding import Padding
+
+    out = console()
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_path.setdefault(finding.path, []).append(finding)
+    order = sorted(by_path.items(), key=lambda item: -max(CODES[f.severity] for f in item[1]))
+    for path, mine in order:
+        out.print(rich_text(path, "bold"))
+        for finding in mine:
+            out.print(Padding(_heading(finding), (0, 0, 0, 2), expand=False))
+            if finding.broker:
+                line = rich_text(f"→ {finding.broker}", "dim")
+                out.print(Padding(line, (0, 0, 0, 4), expand=False))
+    counts = {name: sum(f.severity == name for f in findings) for name in reversed(CODES)}
+    words = [
+        plural(count, name) if name != "info" else f"{count} for information"
+        for name, count in counts.items()
+        if count
+    ]
+    style = next((_COLORS[name] for name, count in counts.items() if count), "green")
+    out.print(rich_text(", ".join(words) or "nothing wrong", f"bold {style}"))
+    out.print(rich_text(checked, "dim"))
+    if hidden:
+        text = f"{plural(hidden, 'finding')} for information: --info shows them"
+        out.print(rich_text(text, "dim"))
+
+
+def _heading(finding: Finding) -> Any:
+    text = rich_text(f"{finding.severity}  ", _COLORS[finding.severity])
+    if finding.position is not None:
+        text.append(f"byte {cell(finding.position)}  ")
+    if finding.offset is not None:
+        text.append(f"offset {cell(finding.offset)}  ")
+    text.append(safe(f"{finding.kind}: {finding.found}"))
+    if finding.expected:
+        text.append(safe(f", expected {finding.expected}"))
+    return text

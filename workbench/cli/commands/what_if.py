@@ -1,0 +1,64 @@
+"""`kafka-workbench what-if`: what would be deleted and compacted under another configuration."""
+
+import click
+
+from workbench.cli.command import Command, as_json, open_logs
+from workbench.cli.explaining import FAILURES, takes_now
+from workbench.cli.output import console, print_json, print_table, rich_text, say
+from workbench.cli.settings import named_values, takes_settings
+from workbench.loaders.tables.what_if import WhatIf
+from workbench.log_directory import what_if
+
+
+@click.command("what-if", cls=Command, short_help="Show what another configuration would do.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
+)
+@takes_now
+@click.option("--why", is_flag=True, help="Also show the reasons for each log.")
+@takes_settings
+@as_json
+def command(
+    *,
+    paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    now: int | None,
+    why: bool,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Show what a broker would delete and compact if it were configured as --set says.
+
+    Retention runs once on every log, and then the cleaner once on every log that is due; both on a
+    copy in memory: nothing is written. Other configurations come from __cluster_metadata in the
+    same directories, or are Kafka's defaults.
+
+    Example: --set retention.ms=3600000 --set orders:retention.bytes=1000000
+
+    Exit codes: 0 done, 1 a log could not be loaded.
+
+    With --json: an object with config, now and partitions.
+    """
+    result = what_if(open_logs(paths), named_values(settings), now=now, topics=topics or None)
+    if as_json:
+        print_json(result.as_dict())
+    else:
+        _print(result, why=why)
+    return FAILURES if any(fate.problem for fate in result) else 0
+
+
+def _print(result: WhatIf, *, why: bool) -> None:
+    out = console()
+    print_table(
+        ["partition", "policy", "before", "deleted", "compacted", "after", "segments deleted"],
+        [[*fate.totals(), f"{fate.deleted_segments} of {fate.segments}"] for fate in result],
+        spare=["segments deleted", "policy"],
+    )
+    for fate in result:
+        told = fate.reasons if why else [fate.problem] if fate.problem else []
+        if told:
+            out.print("", rich_text(fate.name, "bold"), sep="\n")
+        for text in told:
+            out.print(rich_text(f"  {text}", "red" if text == fate.problem else ""))
+    say(result.summary)

@@ -1,0 +1,1 @@
+"""The output of commands: facts, records and bytes, as text or JSON lines."""

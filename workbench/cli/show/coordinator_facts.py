@@ -1,0 +1,201 @@
+"""Groups, offsets and transactions as objects of JSON: names that other programs rely on.
+
+A partition is named ``topic-0``, a time is in ms since the epoch, an unknown value is null.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+import click
+
+from workbench.cli.command import open_logs, read_time
+from workbench.cli.output import note, plural
+from workbench.coordinator.era import Era, era_of
+from workbench.coordinator.groups.group_coordinator import (
+    CommittedOffset,
+    GroupCoordinator,
+    LoadedGroup,
+)
+from workbench.coordinator.groups.members import Member, members_of
+from workbench.coordinator.transactions.transaction_coordinator import OpenProducer
+from workbench.coordinator.transactions.transaction_load import TransactionMetadata
+from workbench.inspection.findings import Finding
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+UNREADABLE: Final = 1
+"""Exit code if records could not be read."""
+
+
+def _era(_ctx: click.Context, _param: click.Parameter, value: str | None) -> Era | None:
+    try:
+        return None if value is None else era_of(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+_OPTIONS: Final = (
+    click.option(
+        "--kafka", "era", metavar="VERSION", callback=_era,
+        help="Load groups by the rules of this version; default: the version that wrote them.",
+    ),
+    click.option(
+        "--now", metavar="TIME", callback=read_time,
+        help="Omit offsets that have expired by this time: ISO 8601, or ms since the epoch. "
+        "Default: no offset has expired, as in a broker that has just started.",
+    ),
+    click.option(
+        "--retention-minutes", type=click.IntRange(min=0), metavar="MINUTES",
+        help="Set offsets.retention.minutes; default: that version's default.",
+    ),
+)  # fmt: skip
+
+
+def loads_groups(function: Function) -> Function:
+    """Add the options that decide how groups are loaded."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def load_groups(
+    paths: tuple[str, ...], era: Era | None, now: int | None, retention_minutes: int | None
+) -> GroupCoordinator:
+    """Load the groups of what the arguments name.
+
+    Raises:
+        LogDirectoryError: a path does not exist.
+        OSError: a file cannot be read.
+    """
+    minutes = retention_minutes
+    coordinator = GroupCoordinator(
+        open_logs(paths).listing,
+        era=era,
+        now=now,
+        retention_ms=None if minutes is None else minutes * 60_000,
+    )
+    if not coordinator.loads:
+        note("the directories have no partition of __consumer_offsets")
+    return coordinator
+
+
+def report(findings: list[Finding]) -> int:
+    """Print what could not be read on stderr; return the exit code."""
+    if findings:
+        others = f"; {plural(len(findings), 'finding')} in all" if len(findings) > 1 else ""
+        note(f"{findings[0]}{others}")
+    return UNREADABLE if findings else 0
+
+
+def group_facts(loaded: LoadedGroup, coordinator: GroupCoordinator) -> dict[str, Any]:
+    """Return a group as an object."""
+    group, load, unserved = loaded
+    offsets = load.table.offsets.get(group.group_id, {})
+    commits = [each.commit_timestamp for each in offsets.values()]
+    members = members_of(group, coordinator.logs.topic_names)
+    return {
+        "group": group.group_id,
+        "kind": group.kind,
+        "state": group.state,
+        "protocolType": group.protocol_type,
+        "protocol": group.protocol,
+        "generation": group.generation,
+        "leader": group.leader,
+        "groupEpoch": group.epoch,
+        "targetAssignmentEpoch": group.assignment_epoch,
+        "stateTimestamp": group.state_timestamp,
+        "members": [_member_facts(member) for member in members],
+        "offsets": len(offsets),
+        "pendingOffsets": sum(1 for _ in load.table.pending_of(group.group_id)),
+        "lastCommitTimestamp": max(commits, default=None),
+        "coordinatorPartition": load.partition.partition,
+        "recordOffset": group.record_offset,
+        "served": unserved is None,
+        "unserved": unserved,
+    }
+
+
+def _member_facts(member: Member) -> dict[str, Any]:
+    return {
+        "memberId": member.member_id,
+        "groupInstanceId": member.group_instance_id,
+        "rackId": member.rack_id,
+        "clientId": member.client_id,
+        "clientHost": member.client_host,
+        "memberEpoch": member.epoch,
+        "state": member.state,
+        "isLeader": member.is_leader,
+        "sessionTimeoutMs": member.session_timeout_ms,
+        "rebalanceTimeoutMs": member.rebalance_timeout_ms,
+        "subscription": member.subscription,
+        "assignment": member.assignment,
+        "targetAssignment": member.target,
+    }
+
+
+def offset_facts(each: CommittedOffset) -> dict[str, Any]:
+    """Return a committed offset as an object."""
+    committed, position, expiry = each.committed, each.position, each.expiry
+    return {
+        "group": each.group,
+        "topic": each.where.topic,
+        "partition": each.where.partition,
+        "offset": committed.offset,
+        "leaderEpoch": committed.leader_epoch,
+        "metadata": committed.metadata,
+        "commitTimestamp": committed.commit_timestamp,
+        "expireTimestamp": committed.expire_timestamp,
+        "expiresAt": None if expiry is None else expiry.at,
+        "expiryRule": None if expiry is None else expiry.rule,
+        "logStartOffset": position.log_start_offset,
+        "logEndOffset": position.log_end_offset,
+        "highWatermark": position.high_watermark,
+        "lag": position.lag,
+        "state": position.state,
+        "reason": position.reason,
+        "topicId": committed.topic_id,
+        "producerId": each.producer_id,
+        "coordinatorPartition": each.log_partition,
+        "recordOffset": committed.record_offset,
+        "served": each.unserved is None,
+        "unserved": each.unserved,
+    }
+
+
+def transaction_facts(state: TransactionMetadata) -> dict[str, Any]:
+    """Return a transactional id as an object."""
+    return {
+        "transactionalId": state.transactional_id,
+        "producerId": state.producer_id,
+        "producerEpoch": state.producer_epoch,
+        "state": state.state,
+        "topicPartitions": [str(where) for where in state.partitions],
+        "transactionTimeoutMs": state.timeout_ms,
+        "transactionStartTimeMs": state.start_timestamp,
+        "lastUpdateTimestamp": state.last_update_timestamp,
+        "previousProducerId": state.previous_producer_id,
+        "nextProducerId": state.next_producer_id,
+        "clientTransactionVersion": state.client_transaction_version,
+        "coordinatorPartition": state.log_partition,
+        "recordOffset": state.record_offset,
+    }
+
+
+def open_facts(each: OpenProducer) -> dict[str, Any]:
+    """Return a transaction that is open in a log as an object."""
+    transaction = each.transaction
+    return {
+        "topic": each.where.topic,
+        "partition": each.where.partition,
+        "producerId": transaction.producer_id,
+        "producerEpoch": transaction.producer_epoch,
+        "firstOffset": transaction.first_offset,
+        "lastOffset": transaction.last_offset,
+        "lastTimestamp": transaction.last_timestamp if transaction.last_timestamp >= 0 else None,
+        "transactionalId": each.transactional_id,
+        "state": each.state,
+        "verdict": each.verdict,
+        "reason": each.reason,
+        "lastStableOffset": each.last_stable_offset,
+        "blockedOffsets": each.blocked,
+    }

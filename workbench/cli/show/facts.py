@@ -1,0 +1,285 @@
+"""What `describe` shows: facts about a directory, a partition, a segment, a batch, ready for JSON.
+
+Times are in ms since the epoch, sizes in bytes, and offsets as in the library: `*_end_offset` is
+exclusive. None means unknown or absent.
+"""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.cli.show.file_facts import entry_facts
+from workbench.cli.show.json_lines import batch_values
+from workbench.files import names
+from workbench.files.clean_shutdown import CleanShutdown
+from workbench.files.names import TopicPartition
+from workbench.inspection.bytes.field_list import Field
+from workbench.inspection.listing import Root
+from workbench.inspection.log_tail import log_end_offset
+from workbench.inspection.partition import Partition
+from workbench.inspection.segment import Segment
+from workbench.inspection.transactions import aborted_transactions, read_transactions
+from workbench.inspection.unread import findings_of_unread, unreadable
+from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
+from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.rows import joined_rows
+from workbench.log_directory import LogDirectory
+
+Facts = dict[str, Any]
+Rows = npt.NDArray[Any]
+
+_CHECKPOINTS = {
+    "high_watermark": names.HIGH_WATERMARKS,
+    "recovery_point": names.RECOVERY_POINTS,
+    "log_start_offset_checkpoint": names.LOG_START_OFFSETS,
+    "cleaner_offset": names.CLEANER_OFFSETS,
+}
+
+
+def _texts(problems: Iterable[Any]) -> list[str]:
+    return [str(problem) for problem in problems]
+
+
+def _known(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return values[values >= 0]
+
+
+def _counts(values: npt.NDArray[Any], name: Any) -> dict[str, int]:
+    """Return how many batches have each value, by its name."""
+    found, counts = np.unique(values, return_counts=True)
+    return {str(name(int(value))): int(count) for value, count in zip(found, counts, strict=True)}
+
+
+def _batches_facts(rows: Rows) -> Facts:
+    """Return totals over the headers of some batches."""
+    stamps = _known(rows["max_timestamp"])
+    bases = _known(rows["base_timestamp"][rows["delete_horizon"] == -1])
+    counts = rows["record_count"]
+    return {
+        "batches": len(rows),
+        "records": int(counts[~rows["is_control"]].sum()) if (counts >= 0).all() else None,
+        "control_records": int(_known(counts[rows["is_control"]]).sum()),
+        "first_timestamp": int(bases.min()) if len(bases) else None,
+        "largest_timestamp": int(stamps.max()) if len(stamps) else None,
+        "codecs": _counts(rows["codec"], codec_name),
+        "magics": _counts(rows["magic"], str),
+        "timestamp_types": _counts(
+            rows["timestamp_type"], lambda code: TIMESTAMP_TYPE_NAMES.get(code, "none")
+        ),
+        "transactional_batches": int((rows["is_transactional"] & ~rows["is_control"]).sum()),
+        "producers": len(np.unique(_known(rows["producer_id"]))),
+        "damaged_headers": int((rows["problem"] != 0).sum()),
+    }
+
+
+def directory_facts(logs: LogDirectory) -> Facts:
+    """Return facts about what was opened: who wrote it, its topics and its checkpoints."""
+    topics: dict[str, Facts] = {}
+    for partition in logs.values():
+        if partition.kind != "log":
+            continue
+        topic = topics.setdefault(
+            partition.topic,
+            {"topic": partition.topic, "topic_id": None, "partitions": 0, "segments": 0, "size": 0},
+        )
+        topic["topic_id"] = topic["topic_id"] or partition.topic_id
+        topic["partitions"] += 1
+        topic["segments"] += len(partition.segments)
+        topic["size"] += partition.size
+    return {
+        "directories": [_root_facts(root) for root in logs.roots],
+        "topics": list(topics.values()),
+    }
+
+
+def _root_facts(root: Root) -> Facts:
+    meta, stop = root.meta_properties, None
+    stop_file = root.file(names.CLEAN_SHUTDOWN)
+    with suppress(FileNotFoundError):  # a broker removed it after it was listed
+        stop = CleanShutdown.read(stop_file.path, strict=False) if stop_file else None
+    kinds = [partition.kind for partition in root.partitions]
+    checkpoints = {name: root.checkpoint(name) for name in names.OFFSET_CHECKPOINTS}
+    return {
+        "path": root.path,
+        "cluster_id": meta.cluster_id if meta else None,
+        "node_id": meta.node_id if meta else None,
+        "directory_id": str(meta.directory_id) if meta and meta.directory_id else None,
+        "stopped_cleanly": root.has_name(names.CLEAN_SHUTDOWN),
+        "broker_epoch": stop.broker_epoch if stop else None,
+        "partitions": kinds.count("log"),
+        "other_folders": len(kinds) - kinds.count("log"),
+        "size": sum(partition.size for partition in root.partitions),
+        "checkpoints": {name: len(c.offsets) for name, c in checkpoints.items() if c is not None},
+        "unknown_files": [file.name for file in root.unknown],
+        "unknown_folders": list(root.unknown_folders),
+        "not_read": _texts(findings_of_unread(root.unread)),
+        "problems": _texts(
+            [
+                *(meta.problems if meta else ()),
+                *(problem for c in checkpoints.values() if c is not None for problem in c.problems),
+            ]
+        ),
+    }
+
+
+def partition_facts(logs: LogDirectory, partition: Partition) -> Facts:
+    """Return facts about one partition; reads the headers of all its batches."""
+    root = next((root for root in logs.roots if root.path == partition.root), None)
+    transactions = read_transactions(partition)
+    segments = partition.segments
+    not_read = _texts(findings_of_unread(partition.unread))
+    rows = []
+    for segment in segments:
+        try:
+            rows.append(segment.batches.rows)
+        except OSError as error:
+            not_read += _texts(unreadable(segment.path, error))
+    try:
+        log_end = log_end_offset(partition)
+    except OSError:  # reported above
+        log_end = None
+    aborted = aborted_transactions(segments, transactions)
+    epochs = partition.leader_epochs
+    return {
+        "partition": partition.name,
+        "topic": partition.topic,
+        "topic_id": partition.topic_id,
+        "path": partition.path,
+        "kind": partition.kind,
+        "size": partition.size,
+        "log_start_offset": partition.log_start_offset,
+        "log_end_offset": log_end,
+        "last_stable_offset": transactions.last_stable_offset,
+        **_checkpoint_facts(root, partition),
+        **_batches_facts(joined_rows(rows, BATCH_ROW)),
+        "aborted_transactions": [each._asdict() for each in aborted],
+        "leader_epochs": [entry._asdict() for entry in epochs.entries] if epochs else [],
+        "producers_in_newest_snapshot": _producers(partition),
+        "segments": [line for segment in segments if (line := _segment_line(segment))],
+        "leftovers": [file.name for file in partition.leftovers],
+        "indexes_without_log": [file.name for file in partition.orphans],
+        "unknown_files": [file.name for file in partition.unknown],
+        "not_read": not_read,
+        "problems": _texts(epochs.problems if epochs else ()),
+    }
+
+
+def _checkpoint_facts(root: Root | None, partition: Partition) -> Facts:
+    """Return what the checkpoints of the log directory say about a partition."""
+    where = TopicPartition(partition.topic, partition.partition)
+    facts: Facts = {}
+    for name, file in _CHECKPOINTS.items():
+        checkpoint = root.checkpoint(file) if root else None
+        facts[name] = checkpoint.offsets.get(where) if checkpoint else None
+    return facts
+
+
+def _producers(partition: Partition) -> list[Facts]:
+    if not partition.snapshots:
+        return []
+    with suppress(OSError):
+        snapshot = partition.producer_snapshot(partition.snapshots[-1])
+        return [entry._asdict() for entry in snapshot.entries]
+    return []
+
+
+def _segment_line(segment: Segment) -> Facts | None:
+    """Return a row about a segment; None for one that cannot be read."""
+    try:
+        rows = segment.batches.rows
+    except OSError:
+        return None
+    facts = _batches_facts(rows)
+    return {
+        "base_offset": segment.base_offset,
+        "next_offset": segment.next_offset,
+        "size": segment.size,
+        "batches": facts["batches"],
+        "records": facts["records"],
+        "first_timestamp": facts["first_timestamp"],
+        "largest_timestamp": facts["largest_timestamp"],
+        **{kind: kind in segment.files for kind in names.SEGMENT_KINDS[1:]},
+        "is_active": segment.is_active,
+    }
+
+
+def segment_facts(segment: Segment, most_batches: int | None) -> Facts:
+    """Return facts about one segment.
+
+    Args:
+        segment: the segment.
+        most_batches: the most rows of the batch table and of each index; None: all.
+    """
+    table = segment.batches
+    offsets, times, aborted = (
+        segment.offset_index,
+        segment.time_index,
+        segment.transaction_index,
+    )
+    unread = max(os.path.getsize(segment.path) - table.valid_size, 0)
+    facts: Facts = {
+        "path": segment.path,
+        "base_offset": segment.base_offset,
+        "next_offset": segment.next_offset,
+        "size": segment.size,
+        "bytes_after_last_batch": unread,
+        "modified": segment.modified_ms,
+        "is_active": segment.is_active,
+        **_batches_facts(table.rows),
+        "offset_index_entries": None if offsets is None else len(offsets),
+        "time_index_entries": None if times is None else len(times),
+        "transaction_index_entries": None if aborted is None else len(aborted),
+        "problems": _texts(
+            problem for index in (offsets, times, aborted) if index for problem in index.problems
+        ),
+        "batch_table": [
+            {name: batch[name] for name in _BATCH_COLUMNS}
+            for batch in batch_values(table.rows[:most_batches], "", 0, segment.base_offset)
+        ],
+        "offset_index": [
+            entry_facts(e, segment.base_offset) for e in list(offsets or ())[:most_batches]
+        ],
+        "time_index": [
+            entry_facts(e, segment.base_offset) for e in list(times or ())[:most_batches]
+        ],
+        "transaction_index": [entry._asdict() for entry in list(aborted or ())[:most_batches]],
+    }
+    return facts
+
+
+_BATCH_COLUMNS = (
+    "position",
+    "size",
+    "base_offset",
+    "last_offset",
+    "record_count",
+    "max_timestamp",
+    "codec",
+    "magic",
+    "producer_id",
+    "producer_epoch",
+    "base_sequence",
+    "partition_leader_epoch",
+    "is_transactional",
+    "is_control",
+    "problem",
+)
+
+
+def field_facts(field: Field) -> Facts:
+    """Return facts about a named run of bytes."""
+    value = field.value.hex() if isinstance(field.value, bytes) else field.value
+    return {
+        "name": field.name,
+        "position": field.position,
+        "size": field.size,
+        "value": value,
+        "note": field.note,
+        "level": field.level,
+        "is_decompressed": field.is_decompressed,
+        "is_wrong": field.is_wrong,
+    }

@@ -1,0 +1,244 @@
+"""Records and batches as JSON lines, in bulk: the format that other tools rely on.
+
+A record is ``topic, partition, offset, timestamp, timestampType, key, value, headers``, as a Kafka
+consumer reports them: a timestamp is in ms, or -1 if there is none; bytes are hex, null is null. A
+batch has the fields of `schemas.BATCHES`, with times in ms, or null if there are none.
+
+Kafka: ConsumerRecord, TimestampType (4.2)
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from workbench.decoders.decoder import Decoder, printable
+from workbench.errors import CorruptRecordError
+from workbench.layout import problems
+from workbench.layout.attributes import (
+    NO_TIMESTAMP_TYPE,
+    TIMESTAMP_TYPE_NAMES,
+    codec_name,
+)
+from workbench.loaders import schemas
+from workbench.record.columns import BinaryColumn, HeaderColumn, RecordColumns
+from workbench.record.control import decode_control_record
+from workbench.record.reading.reader import ALL_COLUMNS
+
+EVERYTHING: Final = ALL_COLUMNS
+"""The columns to decode for complete records."""
+
+TIMESTAMP_NAMES: Final = {**TIMESTAMP_TYPE_NAMES, NO_TIMESTAMP_TYPE: "NoTimestampType"}
+"""Names of timestamp types as Kafka's clients write them."""
+
+_RECORDS_AT_ONCE: Final = 4096
+_BYTES_AT_ONCE: Final = 1 << 20  # of keys and values, before they become twice as much hex
+_NO_HEADERS: Final = "[]"
+_EMPTY_VALUE: Final = '"value":""'
+
+Rows = npt.NDArray[Any]
+
+
+def first_records(runs: list[tuple[int, int]], most: int) -> list[tuple[int, int]]:
+    """Return the runs, shortened to ``most`` records in total."""
+    kept = []
+    for first, end in runs:
+        taken = min(end - first, most)
+        if taken:
+            kept.append((first, first + taken))
+        most -= taken
+    return kept
+
+
+def _hex_items(column: BinaryColumn, first: int, end: int) -> list[str]:
+    """Return the items [first, end) as JSON: hex strings, or null."""
+    offsets = column.offsets[first : end + 1]
+    low = int(offsets[0])
+    text = column.data[low : int(offsets[-1])].tobytes().hex()
+    places = ((offsets - low) * 2).tolist()
+    items = [f'"{text[a:b]}"' for a, b in pairwise(places)]
+    if column.null_count:
+        for index in np.flatnonzero(column.is_null()[first:end]).tolist():
+            items[index] = "null"
+    return items
+
+
+def _header_items(column: HeaderColumn, first: int, end: int) -> list[str]:
+    """Return the headers of records [first, end) as JSON lists of [name, hex or null]."""
+    offsets = column.offsets[first : end + 1]
+    low, high = int(offsets[0]), int(offsets[-1])
+    if low == high:
+        return [_NO_HEADERS] * (end - first)
+    names = [
+        json.dumps(str(column.keys.item(index) or b"", "utf-8", "replace"))
+        for index in range(low, high)
+    ]
+    values = _hex_items(column.values, low, high)
+    pairs = [f"[{name},{value}]" for name, value in zip(names, values, strict=True)]
+    places = (offsets - low).tolist()
+    return [f"[{','.join(pairs[a:b])}]" for a, b in pairwise(places)]
+
+
+def _type_names(columns: RecordColumns, rows: Rows, first: int, end: int) -> list[str]:
+    codes = columns.timestamp_types(rows, first, end)
+    if (codes == codes[0]).all():
+        return [TIMESTAMP_NAMES[int(codes[0])]] * (end - first)
+    return [TIMESTAMP_NAMES[code] for code in codes.tolist()]
+
+
+def _block(columns: RecordColumns, rows: Rows, first: int, end: int, prefix: str) -> list[str]:
+    """Return records [first, end) as lines, without the line ends."""
+    assert columns.keys is not None
+    assert columns.values is not None
+    assert columns.headers is not None
+    lines = [
+        f'{prefix}{offset},"timestamp":{timestamp},"timestampType":"{kind}",'
+        f'"key":{key},"value":{value},"headers":{headers}}}'
+        for offset, timestamp, kind, key, value, headers in zip(
+            columns.offsets[first:end].tolist(),
+            columns.timestamps[first:end].tolist(),
+            _type_names(columns, rows, first, end),
+            _hex_items(columns.keys, first, end),
+            _hex_items(columns.values, first, end),
+            _header_items(columns.headers, first, end),
+            strict=True,
+        )
+    ]
+    is_control = rows["is_control"][columns.batch[first:end]]
+    for index in np.flatnonzero(is_control).tolist():
+        at = first + index
+        told = control_fields(columns.keys.item(at), columns.values.item(at))
+        lines[index] = f'{lines[index][:-1]},"control":{json.dumps(told)}}}'
+    return lines
+
+
+def control_fields(key: bytes | None, value: bytes | None) -> dict[str, Any]:
+    """Return the fields of a control record; ``type`` is ``ABORT``, ``COMMIT``, ….
+
+    An unreadable control record has ``type`` ``UNKNOWN`` and a ``problem``.
+    """
+    try:
+        record = decode_control_record(key, value)
+    except CorruptRecordError as error:
+        return {"type": "UNKNOWN", "problem": error.problem}
+    told: dict[str, Any] = {"type": record.name.upper()}
+    if isinstance(record.value, dict):
+        told.update(record.value)
+    elif record.value is not None:
+        told["version"] = record.value.version
+        told["coordinatorEpoch"] = record.value.coordinator_epoch
+    return json.loads(json.dumps(told, default=str))  # type: ignore[no-any-return]
+
+
+def _decoded(line: str, key: bytes | None, value: bytes | None, decoder: Decoder) -> str:
+    """Return a line with what the key and the value mean."""
+    meaning = {"key": decoder.key(key), "value": decoder.value(key, value)}
+    return f'{line[:-1]},"decoded":{json.dumps(printable(meaning), default=str)}}}'
+
+
+def record_lines(
+    columns: RecordColumns,
+    rows: Rows,
+    runs: list[tuple[int, int]],
+    where: tuple[str, int],
+    decoder: Decoder | None = None,
+) -> Iterator[str]:
+    """Yield records as text of many lines, each with its end; a huge value comes in several parts.
+
+    Args:
+        columns: the records, with keys, values and headers.
+        rows: BATCH_ROW[m] that ``columns.batch`` numbers.
+        runs: [first, end) of the records wanted, ascending.
+        where: topic and partition.
+        decoder: adds ``decoded`` with ``key`` and ``value`` to all but control records.
+    """
+    assert columns.keys is not None
+    assert columns.values is not None
+    prefix = f'{{"topic":{json.dumps(where[0])},"partition":{where[1]},"offset":'
+    size = int(columns.keys.offsets[-1]) + int(columns.values.offsets[-1])
+    step = max(1, min(_RECORDS_AT_ONCE, len(columns) * _BYTES_AT_ONCE // max(size, 1)))
+    huge = _huge_values(columns, rows) if decoder is None else np.zeros(0, np.int64)
+    for first, end in _split_at(runs, huge):
+        if end == first + 1 and first in huge:
+            yield from _huge_line(columns, rows, first, prefix)
+            continue
+        for at in range(first, end, step):
+            lines = _block(columns, rows, at, min(at + step, end), prefix)
+            if decoder is not None:
+                for number, line in enumerate(lines, at):
+                    if not rows["is_control"][columns.batch[number]]:
+                        key, value = columns.keys.item(number), columns.values.item(number)
+                        lines[number - at] = _decoded(line, key, value, decoder)
+            lines.append("")
+            yield "\n".join(lines)
+
+
+def _huge_values(columns: RecordColumns, rows: Rows) -> npt.NDArray[np.int64]:
+    """Return int64[k]: the records with values that would take much memory as one line."""
+    assert columns.values is not None
+    huge = np.flatnonzero(columns.values.sizes() > _BYTES_AT_ONCE)
+    kept: npt.NDArray[np.int64] = huge[~rows["is_control"][columns.batch[huge]]]
+    return kept
+
+
+def _split_at(
+    runs: list[tuple[int, int]], alone: npt.NDArray[np.int64]
+) -> Iterator[tuple[int, int]]:
+    """Yield the runs, split so that each of the records ``alone`` (ascending) is its own run."""
+    for first, end in runs:
+        inside = alone[(alone >= first) & (alone < end)].tolist()
+        edges = sorted({first, end, *inside, *(at + 1 for at in inside)})
+        yield from pairwise(edges)
+
+
+def _huge_line(columns: RecordColumns, rows: Rows, at: int, prefix: str) -> Iterator[str]:
+    """Yield the line of one record in parts, because whole it takes several times its size."""
+    assert columns.values is not None
+    values = columns.values
+    nothing = BinaryColumn(np.zeros(len(values) + 1, np.int64), values.data[:0], None, 0)
+    (line,) = _block(replace(columns, values=nothing), rows, at, at + 1, prefix)
+    before, mark, behind = line.partition(_EMPTY_VALUE)  # keys are hex: no key looks like it
+    yield before + mark[:-1]
+    start, end = values.offsets[at : at + 2].tolist()
+    for place in range(start, end, _BYTES_AT_ONCE):
+        yield values.data[place : min(place + _BYTES_AT_ONCE, end)].tobytes().hex()
+    yield f'"{behind}\n'
+
+
+def batch_values(rows: Rows, topic: str, partition: int, segment: int) -> list[dict[str, Any]]:
+    """Return BATCH_ROW[n] as dicts with the fields of `schemas.BATCHES`, times in ms."""
+    constants: dict[str, Any] = {"topic": topic, "partition": partition, "segment": segment}
+    columns: list[list[Any]] = []
+    for column in schemas.BATCHES:
+        name = column.name
+        if name in constants:
+            columns.append([constants[name]] * len(rows))
+            continue
+        values = rows[name].tolist()
+        if name == "codec":
+            values = [codec_name(code) for code in values]
+        elif name == "timestamp_type":
+            values = [TIMESTAMP_TYPE_NAMES.get(code) for code in values]
+        elif name == "problem":
+            values = [problems.WORDS.get(code) for code in values]
+        elif name == "base_timestamp":
+            horizons = rows["delete_horizon"].tolist()
+            values = [
+                None if value == -1 or horizon != -1 else value
+                for value, horizon in zip(values, horizons, strict=True)
+            ]
+        elif column.nullable and not pa.types.is_boolean(column.type):
+            values = [None if value == -1 else value for value in values]
+        columns.append(values)
+    names = schemas.BATCHES.names
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def batch_lines(rows: Rows, topic: str, partition: int, segment: int) -> list[str]:
+    """Return batches as JSON lines, without the line ends."""
+    return [json.dumps(each) for each in batch_values(rows, topic, partition, segment)]

@@ -1,0 +1,1 @@
+"""How a broker and its topics are configured: names, defaults, limits, values."""

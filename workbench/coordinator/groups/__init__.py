@@ -1,0 +1,1 @@
+"""Groups, their members and committed offsets, as a broker loads them."""

@@ -1,0 +1,327 @@
+"""Why a group resumes where it stopped, or starts over: one row per rule and partition.
+
+A consumer starts over (as `auto.offset.reset` says) where the coordinator has no offset for it, or
+one that lies outside the log. So the rules are asked in this order: does the coordinator serve the
+group, is there an offset, does the topic still exist, does the log hold the offset.
+"""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from workbench.coordinator import positions
+from workbench.coordinator.groups.commit_history import (
+    ABORTED,
+    OVERTAKEN,
+    REMOVED,
+    TOMBSTONE,
+    Commit,
+    CommitHistory,
+)
+from workbench.coordinator.groups.expiry import expiry_of
+from workbench.coordinator.groups.group_coordinator import CommittedOffset, GroupCoordinator
+from workbench.coordinator.groups.group_load import GROUPS_TOPIC
+from workbench.coordinator.groups.groups import ClassicGroup
+from workbench.coordinator.partitioning import partition_for
+from workbench.files.names import TopicPartition
+from workbench.foresight.explain.rule_verdict import Value, Word
+from workbench.inspection.bytes.field_list import time_text
+
+_LOAD: Final = "GroupCoordinatorShard.replay (4.2)"
+_FETCH: Final = "OffsetMetadataManager.fetchOffsets (4.2)"
+_EXPIRY: Final = "OffsetExpirationConditionImpl.isOffsetExpired (4.2)"
+_PLACE: Final = "GroupCoordinatorService.partitionFor (4.2)"
+_MARKER: Final = "OffsetMetadataManager.replayEndTransactionMarker (4.2)"
+_READ: Final = "UnifiedLog.read (4.2)"
+
+RESUMES: Final = "resumes"
+STARTS_OVER: Final = "starts over"
+
+
+class GroupVerdict(NamedTuple):
+    """What a rule says of a group, or of one partition that it consumes.
+
+    Attributes:
+        rule: its name.
+        where: the partition; None: the whole group.
+        verdict: a `Word` of `rule_verdict`: "allows" the group to resume, "blocks" it, "limits"
+            it (it resumes elsewhere than one might think), or "unknown".
+        value: what was looked at.
+        threshold: what it was held against.
+        reason: in words, with the figures.
+        kafka: where Kafka has the rule.
+        due: when at the earliest the verdict changes if nothing more happens, ms; None: never.
+    """
+
+    rule: str
+    where: TopicPartition | None
+    verdict: Word
+    value: Value
+    threshold: Value
+    reason: str
+    kafka: str
+    due: int | None = None
+
+
+class GroupExplainer:
+    """Explains one group.
+
+    Args:
+        coordinator: the loaded groups.
+        history: that observed their load, of the group.
+        group: its id.
+    """
+
+    def __init__(self, coordinator: GroupCoordinator, history: CommitHistory, group: str) -> None:
+        self._coordinator = coordinator
+        self._history = history
+        self._group = group
+        self._loaded = coordinator.groups.get(group)
+
+    def verdicts(self) -> Iterator[GroupVerdict]:
+        """Yield the rows: of the group, then of each partition that it ever committed."""
+        yield from self._of_group()
+        found = {(each.where, each.producer_id is None): each for each in self._offsets}
+        for where in self.partitions:
+            yield from self._of_partition(where, found.get((where, True)))
+
+    @property
+    def partitions(self) -> list[TopicPartition]:
+        """The partitions that the log has commits or tombstones for, sorted."""
+        return sorted({each.where for each in self._history.commits})
+
+    @property
+    def _offsets(self) -> list[CommittedOffset]:
+        return list(self._coordinator.offsets(self._group))
+
+    def _of_group(self) -> Iterator[GroupVerdict]:
+        yield self._place()
+        failed = [load for load in self._coordinator.loads if load.failure is not None]
+        mine = [load for load in failed if load.partition.partition in self._partitions_to_ask]
+        for load in mine:
+            reason = f"a broker's load of {load.partition.name} fails: {load.failure}"
+            yield GroupVerdict("load", None, "blocks", load.failure, None, reason, _LOAD)
+        if not mine:
+            yield GroupVerdict("load", None, "allows", None, None, "a broker can load it", _LOAD)
+        yield self._existence()
+
+    @property
+    def _partitions_to_ask(self) -> set[int]:
+        if self._loaded is not None:
+            return {self._loaded.load.partition.partition}
+        count = self._coordinator.partition_count
+        every = {load.partition.partition for load in self._coordinator.loads}
+        return every if count is None else {partition_for(self._group, count)}
+
+    def _place(self) -> GroupVerdict:
+        count = self._coordinator.partition_count
+        if count is None:
+            reason = f"nothing tells how many partitions {GROUPS_TOPIC} has"
+            return GroupVerdict("partition", None, "unknown", None, None, reason, _PLACE)
+        right = partition_for(self._group, count)
+        logs = {commit.log for commit in self._history.commits}
+        logs |= {event.log for event in self._history.events}
+        if self._loaded is not None:
+            logs.add(self._loaded.load.partition.name)
+        here = {load.partition.partition for load in self._coordinator.loads}
+        wanted = f"{GROUPS_TOPIC}-{right}"
+        if right not in here:
+            reason = f"{wanted} is not in these directories"
+            return GroupVerdict("partition", None, "unknown", None, wanted, reason, _PLACE)
+        wrong = sorted(logs - {wanted})
+        if wrong:
+            reason = f"records lie in {', '.join(wrong)}; a broker looks in {wanted} alone"
+            return GroupVerdict("partition", None, "blocks", wrong[0], wanted, reason, _PLACE)
+        reason = f"{wanted} of {count} partitions"
+        return GroupVerdict("partition", None, "allows", wanted, wanted, reason, _PLACE)
+
+    def _existence(self) -> GroupVerdict:
+        if self._loaded is not None:
+            group = self._loaded.group
+            reason = f"a {group.kind} group, {group.state}, generation {group.generation}"
+            return GroupVerdict("group", None, "allows", group.state, None, reason, _LOAD)
+        removed = [event for event in self._history.events if event.group is None]
+        if removed:
+            last = removed[-1]
+            reason = f"removed by a tombstone at {last.log} offset {last.log_offset}"
+            if last.timestamp is not None:
+                reason += f", {time_text(last.timestamp)}"
+            return GroupVerdict("group", None, "blocks", "Dead", None, reason, _LOAD)
+        if self._history.commits:
+            reason = "only records that do not count any more tell of the group"
+            return GroupVerdict("group", None, "blocks", "Dead", None, reason, _LOAD)
+        reason = "no record tells of the group: it never was, or compaction has taken all of them"
+        return GroupVerdict("group", None, "unknown", "Dead", None, reason, _LOAD)
+
+    def _of_partition(
+        self, where: TopicPartition, found: CommittedOffset | None
+    ) -> Iterator[GroupVerdict]:
+        commits = [each for each in self._history.commits if each.where == where]
+        yield from self._transactions(where, commits)
+        if found is None:
+            yield self._absence(where, commits)
+            return
+        yield self._offset(where, found)
+        yield from self._backwards(where, found, commits)
+        if found.expiry is not None:
+            yield _expiry(where, found, self._coordinator.now)
+        yield from _log(where, found)
+
+    def _offset(self, where: TopicPartition, found: CommittedOffset) -> GroupVerdict:
+        committed = found.committed
+        reason = (
+            f"offset {committed.offset} was committed at {time_text(committed.commit_timestamp)}, "
+            f"record {committed.record_offset} of {GROUPS_TOPIC}-{found.log_partition}"
+        )
+        verdict: Word = "allows"
+        if found.unserved is not None:
+            verdict, reason = "blocks", f"{reason}; {found.unserved}"
+        return GroupVerdict("offset", where, verdict, committed.offset, None, reason, _FETCH)
+
+    def _absence(self, where: TopicPartition, commits: list[Commit]) -> GroupVerdict:
+        """Return why there is no offset."""
+        removed = [each for each in commits if each.fate == REMOVED]
+        if removed:
+            return self._removal(where, removed[-1], commits)
+        aborted = [each for each in commits if each.fate == ABORTED]
+        if aborted:
+            reason = "no commit but those of transactions that aborted"
+        elif commits[-1].fate == TOMBSTONE:
+            last = commits[-1]
+            reason = f"a tombstone at {last.log} offset {last.log_offset}"
+            reason += "; compaction has taken what it removed"
+        else:
+            reason = "no commit counts yet: the transaction of each is still open"
+        return GroupVerdict("offset", where, "blocks", None, None, reason, _FETCH)
+
+    def _removal(
+        self, where: TopicPartition, removed: Commit, commits: list[Commit]
+    ) -> GroupVerdict:
+        """Return why a tombstone removed the offset, as far as times tell."""
+        committed = removed.committed
+        assert committed is not None
+        tombstone = next(
+            (
+                each
+                for each in commits
+                if (each.log, each.log_offset) == (removed.log, removed.ended_at)
+            ),
+            None,
+        )
+        time = None if tombstone is None else tombstone.timestamp
+        reason = f"a tombstone at {removed.log} offset {removed.ended_at}"
+        if time is None:
+            reason += f" removed offset {committed.offset}"
+            return GroupVerdict("offset", where, "blocks", committed.offset, None, reason, _FETCH)
+        reason += f", {time_text(time)}, removed offset {committed.offset}; "
+        before = [
+            each.group
+            for each in self._history.events
+            if each.log == removed.log and each.log_offset < (removed.ended_at or 0)
+        ]
+        group = (before[-1] if before else None) or ClassicGroup(self._group)
+        if self._loaded is not None and not isinstance(self._loaded.group, ClassicGroup):
+            group = ClassicGroup(self._group)  # of members at that time no record is left
+        retention = self._coordinator.retention_ms
+        expiry = expiry_of(
+            group, where.topic, committed, era=self._coordinator.era, retention_ms=retention
+        )
+        if expiry.at is not None and expiry.at <= time:
+            reason += f"it had expired at {time_text(expiry.at)} ({expiry.rule})"
+        elif self._coordinator.logs.is_gone(where):
+            reason += "deleted with its topic, which is gone"
+        elif expiry.at is None:
+            reason += f"deleted by a client or with its topic: it expires {expiry.rule}"
+        else:
+            age = time - (expiry.at - retention)
+            reason += (
+                f"deleted by a client or with its topic, {age:,} ms after what retention counts "
+                f"from: or offsets.retention.minutes was below {retention // 60_000:,}"
+            )
+        return GroupVerdict("offset", where, "blocks", committed.offset, expiry.at, reason, _EXPIRY)
+
+    def _transactions(self, where: TopicPartition, commits: list[Commit]) -> Iterator[GroupVerdict]:
+        for each in self._offsets:
+            if each.where == where and each.producer_id is not None:
+                offset, at = each.committed.offset, each.committed.record_offset
+                reason = (
+                    f"producer {each.producer_id} committed {offset} at record {at} in a "
+                    "transaction that is open: consumers that want stable offsets wait"
+                )
+                yield GroupVerdict("transaction", where, "limits", offset, None, reason, _FETCH)
+        last = next((c for c in reversed(commits) if c.fate in {ABORTED, OVERTAKEN}), None)
+        settled = [c.log_offset for c in commits if c.fate not in {ABORTED, OVERTAKEN}]
+        if (
+            last is None
+            or last.committed is None
+            or max(settled, default=-1) > (last.ended_at or 0)
+        ):
+            return  # none, or what came after its marker counts
+        word = "aborted" if last.fate == ABORTED else "committed after a plain commit"
+        reason = (
+            f"the transaction of producer {last.producer_id} that committed "
+            f"{last.committed.offset} {word}, marker at {last.ended_at}: it does not count"
+        )
+        offset = last.committed.offset
+        yield GroupVerdict("transaction", where, "limits", offset, None, reason, _MARKER)
+
+    def _backwards(
+        self, where: TopicPartition, found: CommittedOffset, commits: list[Commit]
+    ) -> Iterator[GroupVerdict]:
+        earlier = [
+            each
+            for each in commits
+            if each.committed is not None
+            and each.fate not in {ABORTED, OVERTAKEN}
+            and each.log_offset < found.committed.record_offset
+        ]
+        highest = max(earlier, key=_offset_of, default=None)
+        if highest is None or _offset_of(highest) <= found.committed.offset:
+            return
+        places = [(each.log_offset, _offset_of(each)) for each in earlier]
+        places.append((found.committed.record_offset, found.committed.offset))
+        at = next(
+            place
+            for place, offset in places
+            if place > highest.log_offset and offset < _offset_of(highest)
+        )
+        reason = (
+            f"a commit at record {at} went back below {_offset_of(highest)}, committed at record "
+            f"{highest.log_offset}: a reset, or another consumer of the same name"
+        )
+        offset = found.committed.offset
+        yield GroupVerdict("order", where, "limits", offset, _offset_of(highest), reason, _FETCH)
+
+
+def _offset_of(commit: Commit) -> int:
+    assert commit.committed is not None
+    return commit.committed.offset
+
+
+def _expiry(where: TopicPartition, found: CommittedOffset, now: int | None) -> GroupVerdict:
+    expiry = found.expiry
+    assert expiry is not None
+    if expiry.at is None:
+        return GroupVerdict("expiry", where, "allows", None, now, expiry.rule, _EXPIRY)
+    is_over = found.unserved is not None and found.unserved.startswith("expired")
+    verdict: Word = "blocks" if is_over else "allows"
+    reason = f"expires at {time_text(expiry.at)}: {expiry.rule}"
+    due = None if is_over else expiry.at
+    return GroupVerdict("expiry", where, verdict, expiry.at, now, reason, _EXPIRY, due)
+
+
+def _log(where: TopicPartition, found: CommittedOffset) -> Iterator[GroupVerdict]:
+    """Yield whether the topic is the one that was consumed, and whether its log has the offset."""
+    position, offset = found.position, found.committed.offset
+    state = position.state
+    if state is None:
+        yield GroupVerdict("log", where, "unknown", offset, None, position.reason, _READ)
+        return
+    if state in {positions.TOPIC_GONE, positions.RECREATED}:
+        topic_id = found.committed.topic_id
+        reason = f"{state}: {position.reason}"
+        yield GroupVerdict("topic", where, "blocks", topic_id, None, reason, _FETCH)
+        return
+    verdict: Word = "allows" if state == positions.FINE else "blocks"
+    bounds = f"{position.log_start_offset} to {position.log_end_offset}"
+    reason = f"lag {position.lag}" if state == positions.FINE else f"{state}: {position.reason}"
+    yield GroupVerdict("log", where, verdict, offset, bounds, reason, _READ)

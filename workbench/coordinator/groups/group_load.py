@@ -1,0 +1,367 @@
+"""Load a partition of `__consumer_offsets`: its groups and their committed offsets.
+
+The log is read from its start, and the newest record of each key wins, whatever its timestamp.
+Only the live state is kept in memory.
+
+Kafka: GroupMetadataManager.loadGroupsAndOffsets (once loadGroupsForPartition), up to 3.9;
+GroupCoordinatorShard.replay, OffsetMetadataManager.replay, CoordinatorLoaderImpl.load (4.2)
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from workbench.coordinator.era import Era, era_of_record
+from workbench.coordinator.groups.commit_records import (
+    OFFSET_TYPES,
+    CommitKey,
+    CommitReader,
+    read_commit,
+    usual_commits,
+)
+from workbench.coordinator.groups.group_records import GROUP_METADATA, apply_modern
+from workbench.coordinator.groups.groups import ClassicGroup, Group
+from workbench.coordinator.groups.offset_metadata import OffsetTable
+from workbench.coordinator.log_records import (
+    NO_PRODUCER,
+    LogChunk,
+    LogRecord,
+    Marker,
+    key_of,
+    read_log_chunks,
+)
+from workbench.decoders.consumer_offsets import TYPES
+from workbench.decoders.decoder import problem_of
+from workbench.decoders.typed_records import Key, read_value
+from workbench.errors import CorruptRecordError, UnsupportedFormatError
+from workbench.files.names import TopicPartition
+from workbench.inspection.findings import Finding
+from workbench.inspection.partition import Partition
+from workbench.layout.rows import runs_of
+from workbench.runtime.steps import Observer, Step
+
+GROUPS_TOPIC: Final = "__consumer_offsets"
+
+_COMMIT_TYPE: Final = 1
+_SHORTEST_RUN: Final = 16  # of commits, that pays
+_MOST_FINDINGS: Final = 100  # a partition; more of them say nothing new
+_FIRST_NEWER_VERSION: Final = 2  # of values, that the oldest coordinator does not write
+_FAILS: Final = {
+    False: (
+        "The load fails: the broker keeps none of the partition's groups but serves the partition: "
+        "every offset is unknown (-1), without an error."
+    ),
+    True: (
+        "The load fails: the broker does not serve the partition, and every request about its "
+        "groups gets NOT_COORDINATOR (16)."
+    ),
+}
+
+
+@dataclass(slots=True)
+class GroupLoad:
+    """The contents of a loaded partition of `__consumer_offsets`.
+
+    Attributes:
+        partition: the loaded partition.
+        era: the era of the rules.
+        groups: the groups by id, even those that only commits name.
+        table: committed and pending offsets.
+        findings: the findings about what could not be read.
+        failure: why a broker's load would fail; None: it succeeds. The other records are loaded
+            all the same.
+        newest_era: the oldest coordinator that can have written all of the records.
+        records: how many were read.
+        unreadable: how many of them a broker's load fails at; the first 100 are findings.
+        end_offset: where reading ended.
+    """
+
+    partition: Partition
+    era: Era
+    groups: dict[str, Group] = field(default_factory=dict)
+    table: OffsetTable = field(default_factory=OffsetTable)
+    findings: list[Finding] = field(default_factory=list)
+    failure: str | None = None
+    newest_era: Era = Era.BEFORE_2_1
+    records: int = 0
+    unreadable: int = 0
+    end_offset: int = 0
+
+
+def load_group_partition(
+    partition: Partition,
+    era: Era,
+    *,
+    end: int | None = None,
+    observer: Observer | None = None,
+    stop_at_newer: bool = False,
+) -> GroupLoad:
+    """Load a partition as the coordinator of an era does when it becomes the leader.
+
+    Args:
+        partition: a partition of `__consumer_offsets`.
+        era: the era of the rules.
+        end: offset at which to stop, such as the high watermark; None: the log end offset.
+        observer: receives a `Step` for each record, of `load_steps.KINDS`.
+        stop_at_newer: stop at the first record that a newer coordinator must have written.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    loader = _Loader(GroupLoad(partition, era), observer)
+    loader.step("load started", f"rules of {era}", era=str(era))
+    for chunk in read_log_chunks(partition, loader.load.findings, end=end):
+        loader.take_chunk(chunk)
+        if stop_at_newer and loader.load.newest_era > era:
+            break
+    loader.finish()
+    return loader.load
+
+
+def _about(record: LogRecord, group: str, where: TopicPartition) -> dict[str, Any]:
+    """Return the numbers of a step about an offset."""
+    return {
+        "at": record.offset,
+        "time": record.timestamp,
+        "group": group,
+        "topic": where.topic,
+        "partition": where.partition,
+    }
+
+
+class _Loader:
+    """Process records one after the other."""
+
+    def __init__(self, load: GroupLoad, observer: Observer | None) -> None:
+        self.load = load
+        self._observer = observer
+        self._is_new = load.era is Era.KIP_848
+        self._table = load.table
+        self._commits = CommitReader()
+
+    def step(self, kind: str, reason: str = "", **numbers: Any) -> None:
+        """Report a step to the observer, if there is one."""
+        if self._observer is not None:
+            self._observer(Step(kind, self.load.partition.name, reason, numbers))
+
+    def take_chunk(self, chunk: LogChunk) -> None:
+        """Take in some records; of a run of plain commits the last of each key, unless observed."""
+        done = 0
+        if self._observer is None:
+            usual, versions = usual_commits(chunk)
+            for first, end in runs_of(usual):
+                if end - first >= _SHORTEST_RUN:
+                    self._take_each(chunk, done, first)
+                    self._take_run(chunk, first, end, int(versions[first:end].max()))
+                    done = end
+        self._take_each(chunk, done, len(chunk))
+
+    def _take_each(self, chunk: LogChunk, first: int, end: int) -> None:
+        if first < end:
+            for record in chunk.records(first, end):
+                self.take(record)
+
+    def _take_run(self, chunk: LogChunk, first: int, end: int, version: int) -> None:
+        keys = chunk.all_keys[first:end]
+        newest = dict(zip(keys, range(first, end), strict=True))
+        try:
+            read = [
+                (self._commits.known(key) or self._commits.key(key or b""), at)
+                for key, at in newest.items()
+            ]
+        except CorruptRecordError:
+            self._take_each(chunk, first, end)
+            return
+        self._note_era(_COMMIT_TYPE, version)
+        offsets = chunk.columns.offsets
+        for (group, where), at in read:
+            value = read_commit(chunk.values.item(at) or b"", int(offsets[at]))
+            self._table.put(group, where, value)
+            if self._is_new and group not in self.load.groups:
+                self.load.groups[group] = ClassicGroup(group)
+        self.load.records += end - first
+        self.load.end_offset = int(offsets[end - 1]) + 1
+
+    def take(self, record: LogRecord | Marker) -> None:
+        """Process the next record or transaction marker of the log."""
+        self.load.records += 1
+        self.load.end_offset = record.offset + 1
+        if isinstance(record, Marker):
+            self._complete(record)
+            return
+        try:
+            known = self._commits.known(record.key)
+            if known is not None:
+                self._apply_offset(record, known)
+            else:
+                self._apply(record, key_of(record, TYPES))
+        except (CorruptRecordError, UnsupportedFormatError) as error:
+            self._fail(record, problem_of(error))
+
+    def _apply(self, record: LogRecord, key: Key) -> None:
+        assert record.key is not None
+        if key.type_id in OFFSET_TYPES:
+            self._apply_offset(record, self._commits.key(record.key))
+            return
+        if key.type is None or (key.type_id > GROUP_METADATA and not self._is_new):
+            self._note_era(key.type_id, None)
+            reason = f"this coordinator does not know record type {key.type_id}"
+            self.step("record ignored", reason, at=record.offset, time=record.timestamp)
+            return
+        version, fields = None, None
+        if record.value is not None:
+            version, fields = read_value(key.type, record.value)
+        self._note_era(key.type_id, version)
+        if key.type_id == GROUP_METADATA:
+            self._apply_group(record, key.fields["group"], fields)
+        else:
+            self._apply_modern(record, key, fields)
+
+    def _note_era(self, type_id: int, version: int | None) -> None:
+        newest = era_of_record(type_id, version)
+        if newest > self.load.newest_era and type_id in TYPES:
+            self.load.newest_era = newest
+
+    def _apply_offset(self, record: LogRecord, key: CommitKey) -> None:
+        group, where = key
+        if record.value is None:
+            self._remove_offset(record, group, where)
+            return
+        value = read_commit(record.value, record.offset)
+        if value.version >= _FIRST_NEWER_VERSION:
+            self._note_era(_COMMIT_TYPE, value.version)
+        if self._is_new and group not in self.load.groups:
+            self.load.groups[group] = ClassicGroup(group)
+        if record.producer_id == NO_PRODUCER:
+            replaced = self._table.put(group, where, value)
+            kind, reason = "offset loaded", "the commit is the first for this partition"
+        else:
+            replaced = self._table.put_pending(record.producer_id, group, where, value)
+            kind, reason = (
+                "offset pending",
+                f"the transaction of producer {record.producer_id} is open",
+            )
+        if self._observer is None:
+            return
+        if replaced is not None:
+            reason = f"the commit replaces the one at offset {replaced.record_offset}"
+        self.step(
+            kind,
+            reason,
+            **_about(record, group, where),
+            value=value,
+            producer_id=record.producer_id,
+            replaced=None if replaced is None else replaced.record_offset,
+        )
+
+    def _remove_offset(self, record: LogRecord, group: str, where: TopicPartition) -> None:
+        about = _about(record, group, where)
+        is_plain = record.producer_id == NO_PRODUCER
+        taken_back = []
+        if self._is_new:
+            taken_back = [
+                producer
+                for producer in self._table.pending
+                if self._table.remove_pending(producer, group, where)
+            ]
+        elif not is_plain and self._table.remove_pending(record.producer_id, group, where):
+            taken_back = [record.producer_id]
+        removed = self._table.remove(group, where) if is_plain or self._is_new else None
+        for producer in taken_back:
+            reason = f"a tombstone removes the offset; producer {producer} may still commit"
+            self.step("pending offset removed", reason, **about, producer_id=producer)
+        if removed is not None:
+            reason = f"a tombstone removes the commit at offset {removed.record_offset}"
+            self.step("offset removed", reason, **about, replaced=removed.record_offset)
+        elif not taken_back:
+            self.step("record ignored", "the tombstone has no offset to remove", **about)
+
+    def _apply_group(self, record: LogRecord, name: str, fields: dict[str, Any] | None) -> None:
+        about = {"at": record.offset, "time": record.timestamp, "group": name}
+        if fields is None:
+            known = self.load.groups.pop(name, None)
+            if known is None:
+                self.step("record ignored", "the tombstone has no group to remove", **about)
+            else:
+                self.step("group removed", "a tombstone removes the group", **about)
+            return
+        group = ClassicGroup.of_record(name, fields, record.offset, record.timestamp)
+        self.load.groups[name] = group
+        reason = f"{group.state}, generation {group.generation}, {len(group.members)} members"
+        self.step("group loaded", reason, **about, value=group)
+
+    def _apply_modern(self, record: LogRecord, key: Key, fields: dict[str, Any] | None) -> None:
+        assert key.type is not None
+        about = {"at": record.offset, "time": record.timestamp, "group": key.fields["groupId"]}
+        place = (record.offset, record.timestamp)
+        ignored = apply_modern(self.load.groups, key.type_id, key.fields, fields, place)
+        if ignored == "the group is removed":
+            self.step("group removed", "a tombstone removes the group", **about)
+        elif ignored:
+            self.step("record ignored", f"{key.type.name}: a tombstone; {ignored}", **about)
+        else:
+            what = "a tombstone" if fields is None else "a value"
+            self.step("group changed", f"{key.type.name}: {what}", **about)
+
+    def _complete(self, marker: Marker) -> None:
+        about = {"at": marker.offset, "producer_id": marker.producer_id}
+        if marker.producer_id not in self._table.pending:
+            reason = f"producer {marker.producer_id} has no pending commit"
+            self.step("record ignored", f"a transaction marker: {reason}", **about)
+            return
+        taken, dropped = self._table.complete(marker.producer_id, is_commit=marker.is_commit)
+        if self._observer is None:
+            return
+        kind = "transaction committed" if marker.is_commit else "transaction aborted"
+        counts = f"commits in force: {len(taken)}, dropped: {len(dropped)}"
+        self.step(kind, counts, **about)
+        for group, where, value in taken:
+            self.step(
+                "pending offset loaded",
+                "the transaction committed",
+                **about, group=group, topic=where.topic, partition=where.partition, value=value,
+            )  # fmt: skip
+        for group, where, value, newer in dropped:
+            reason = "the transaction aborted"
+            if newer is not None:
+                reason = f"the plain commit at {newer.record_offset} is newer"
+            self.step(
+                "pending offset dropped",
+                reason,
+                **about, group=group, topic=where.topic, partition=where.partition, value=value,
+                replaced=None if newer is None else newer.record_offset,
+            )  # fmt: skip
+
+    def _fail(self, record: LogRecord, problem: str) -> None:
+        """Note a record at which a broker's load fails, and continue for inspection."""
+        if self.load.failure is None:
+            self.load.failure = f"offset {record.offset}: {problem}"
+        self.step("record unreadable", problem, at=record.offset, time=record.timestamp)
+        self.load.unreadable += 1
+        if self.load.unreadable > _MOST_FINDINGS:
+            return
+        self.load.findings.append(
+            Finding(
+                "group-record",
+                "error",
+                self.load.partition.path,
+                None,
+                record.offset,
+                problem,
+                f"a record that the coordinator of {self.load.era} can read",
+                _FAILS[self._is_new],
+            )
+        )
+
+    def finish(self) -> None:
+        """Create the groups that only commits name, if a load creates them at its end."""
+        if not self._is_new:
+            pending = (group for groups in self._table.pending.values() for group in groups)
+            for name in [*self._table.offsets, *pending]:
+                self.load.groups.setdefault(name, ClassicGroup(name))
+        self.step(
+            "load finished",
+            self.load.failure or "",
+            groups=len(self.load.groups),
+            records=self.load.records,
+            end_offset=self.load.end_offset,
+        )

@@ -1,0 +1,136 @@
+"""Members of groups of every kind in one shape, with partitions by name.
+
+Kafka: MemberDescription, ShareMemberDescription, StreamsGroupMemberDescription (4.2)
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.coordinator.groups.groups import (
+    ClassicGroup,
+    ClassicMember,
+    Fields,
+    Group,
+    ModernGroup,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a group, of whatever kind.
+
+    Attributes:
+        member_id: its name.
+        group_instance_id: the id of a static member.
+        rack_id, client_id, client_host: strings; None if the member's own record is not in the log.
+        epoch: the epoch that the member has reached; None in a classic group.
+        state: the progress of its assignment; None in a classic group.
+        is_leader: whether it leads a classic group.
+        session_timeout_ms, rebalance_timeout_ms: ms; None if the record has none.
+        subscription: topics, or the regular expression; None where it cannot be read.
+        assignment: partitions as ``topic-0``, or tasks as ``0_1``; None where it cannot be read.
+        target: its target assignment; None in a classic group.
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    rack_id: str | None
+    client_id: str | None
+    client_host: str | None
+    epoch: int | None
+    state: str | None
+    is_leader: bool
+    session_timeout_ms: int | None
+    rebalance_timeout_ms: int | None
+    subscription: list[str] | None
+    assignment: list[str] | None
+    target: list[str] | None
+
+
+def members_of(group: Group, topic_names: Mapping[str, str]) -> Iterator[Member]:
+    """Yield the members of a group.
+
+    Args:
+        group: a group of any kind.
+        topic_names: topic id → name; a topic without one is named by its id.
+    """
+    if isinstance(group, ClassicGroup):
+        for member in group.members:
+            yield _classic(group, member)
+    else:
+        for name in group.members:
+            yield _modern(group, name, topic_names)
+
+
+def _classic(group: ClassicGroup, member: ClassicMember) -> Member:
+    subscription = assignment = rack = None
+    if isinstance(member.subscription, dict):
+        subscription = sorted(member.subscription["topics"])
+        rack = member.subscription.get("rackId")
+    if isinstance(member.assignment, dict):
+        assignment = _named(
+            (each["topic"], each["partitions"]) for each in member.assignment["assignedPartitions"]
+        )
+    elif not member.assignment:
+        assignment = []
+    return Member(
+        member.member_id,
+        member.group_instance_id,
+        rack,
+        member.client_id,
+        member.client_host,
+        None,
+        None,
+        member.member_id == group.leader,
+        member.session_timeout,
+        member.rebalance_timeout,
+        subscription,
+        assignment,
+        None,
+    )
+
+
+def _modern(group: ModernGroup, name: str, topic_names: Mapping[str, str]) -> Member:
+    member = group.members[name]
+    fields = member.metadata or {}
+    classic = fields.get("classicMemberMetadata") or {}
+    pattern = fields.get("subscribedTopicRegex")
+    topics = fields.get("subscribedTopicNames")
+    subscription = None if topics is None else sorted(topics) + ([pattern] if pattern else [])
+    return Member(
+        name,
+        fields.get("instanceId"),
+        fields.get("rackId"),
+        fields.get("clientId"),
+        fields.get("clientHost"),
+        member.epoch,
+        member.state,
+        is_leader=False,
+        session_timeout_ms=classic.get("sessionTimeoutMs"),
+        rebalance_timeout_ms=fields.get("rebalanceTimeoutMs"),
+        subscription=subscription,
+        assignment=_assigned(member.current, topic_names),
+        target=_assigned(group.targets.get(name), topic_names),
+    )
+
+
+def _assigned(fields: Fields | None, topic_names: Mapping[str, str]) -> list[str]:
+    """Return partitions or active tasks of an assignment by name."""
+    if fields is None:
+        return []
+    if "activeTasks" in fields:
+        return sorted(
+            f"{task['subtopologyId']}_{number}"
+            for task in fields["activeTasks"]
+            for number in task["partitions"]
+        )
+    listed: list[dict[str, Any]] = fields.get("assignedPartitions", fields.get("topicPartitions"))
+    return _named(
+        (topic_names.get(each["topicId"], each["topicId"]), each["partitions"]) for each in listed
+    )
+
+
+def _named(topics: Any) -> list[str]:
+    pairs = sorted((topic, number) for topic, numbers in topics for number in numbers)
+    return [f"{topic}-{number}" for topic, number in pairs]

@@ -1,0 +1,1 @@
+"""Transactional ids and their transactions, as a broker loads them."""

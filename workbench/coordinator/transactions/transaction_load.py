@@ -1,0 +1,280 @@
+"""Load a partition of `__transaction_state`: the newest state of each transactional id.
+
+Kafka: TransactionStateManager.loadTransactionMetadata (4.2)
+"""
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from workbench.coordinator.log_records import LogRecord, Marker, key_of, read_log_chunks
+from workbench.decoders.decoder import problem_of
+from workbench.decoders.transaction_state import STATUS_NAMES, TYPES
+from workbench.decoders.typed_records import read_value
+from workbench.errors import CorruptRecordError, UnsupportedFormatError
+from workbench.files.names import TopicPartition
+from workbench.inspection.findings import Finding
+from workbench.inspection.partition import Partition
+from workbench.runtime.steps import Observer, Step
+
+TRANSACTIONS_TOPIC: Final = "__transaction_state"
+
+_STOPS: Final = (
+    "The load ends here with an error in the broker's log: the broker serves what it loaded so far "
+    "and does not read later records."
+)
+# How a value begins, and how many bytes follow the partitions: two times.
+_KEY: Final = struct.Struct(">hh")
+_HEAD: Final = struct.Struct(">hqhib")
+_INT16: Final = struct.Struct(">h")
+_INT32: Final = struct.Struct(">i")
+_TIMES: Final = 16
+_TAG_SIZES: Final = (8, 8, 2, 2)
+_LARGEST_BYTE: Final = 0x7F  # of a varint
+
+_PHASES: Final = {
+    "Empty": "empty",
+    "Ongoing": "open",
+    "PrepareCommit": "prepared",
+    "PrepareAbort": "prepared",
+    "CompleteCommit": "complete",
+    "CompleteAbort": "complete",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionMetadata:
+    """The state of a transactional id.
+
+    Attributes:
+        transactional_id: its name.
+        producer_id, producer_epoch: the producer that may use the id.
+        previous_producer_id, next_producer_id: the ids around a change of producer id; None:
+            unknown.
+        timeout_ms: the timeout of a transaction, ms.
+        state: the state, by the name that an admin client shows.
+        partitions: the current transaction's partitions that wait for transaction markers, sorted.
+        start_timestamp: when the current or last transaction began, ms; None: no transaction.
+        last_update_timestamp: the time of the last change, ms.
+        client_transaction_version: 2 where clients bump the epoch with each transaction.
+        log_partition, record_offset: the record's partition and offset.
+        version: the value's version.
+    """
+
+    transactional_id: str
+    producer_id: int
+    producer_epoch: int
+    previous_producer_id: int | None
+    next_producer_id: int | None
+    timeout_ms: int
+    state: str
+    partitions: tuple[TopicPartition, ...]
+    start_timestamp: int | None
+    last_update_timestamp: int
+    client_transaction_version: int
+    log_partition: int
+    record_offset: int
+    version: int
+
+    @property
+    def phase(self) -> str:
+        """The phase of the state: empty, open, prepared, complete or dead."""
+        return _PHASES.get(self.state, "dead")
+
+    def waits_for(self, where: TopicPartition) -> bool:
+        """Return whether a partition still waits for a transaction marker."""
+        return self.phase in {"open", "prepared"} and where in self.partitions
+
+
+def metadata_of(
+    name: str, fields: Mapping[str, Any], version: int, log_partition: int, offset: int
+) -> TransactionMetadata:
+    """Return the state in a record.
+
+    Raises:
+        CorruptRecordError: its state is not known.
+    """
+    status = fields["transactionStatus"]
+    if status not in STATUS_NAMES:
+        raise CorruptRecordError(None, None, f"unknown transaction state {status}")
+    partitions = sorted(
+        TopicPartition(topic["topic"], number)
+        for topic in fields["transactionPartitions"] or ()
+        for number in topic["partitionIds"]
+    )
+    return TransactionMetadata(
+        name,
+        fields["producerId"],
+        fields["producerEpoch"],
+        _present(fields.get("previousProducerId", -1)),
+        _present(fields.get("nextProducerId", -1)),
+        fields["transactionTimeoutMs"],
+        STATUS_NAMES[status],
+        tuple(partitions),
+        _present(fields["transactionStartTimestampMs"]),
+        fields["transactionLastUpdateTimestampMs"],
+        fields.get("clientTransactionVersion", 0),
+        log_partition,
+        offset,
+        version,
+    )
+
+
+def _present(number: int) -> int | None:
+    return None if number < 0 else number
+
+
+@dataclass(slots=True)
+class TransactionLoad:
+    """The contents of a loaded partition of `__transaction_state`.
+
+    Attributes:
+        partition: the loaded partition.
+        transactions: the states by transactional id.
+        findings: the findings about what could not be read.
+        failure: why a broker's load would end early; None: it reads everything.
+        end_offset: the offset where reading ended.
+    """
+
+    partition: Partition
+    transactions: dict[str, TransactionMetadata] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    failure: str | None = None
+    end_offset: int = 0
+
+
+def load_transaction_partition(
+    partition: Partition, *, observer: Observer | None = None
+) -> TransactionLoad:
+    """Load a partition as the transaction coordinator does when it becomes the leader.
+
+    Args:
+        partition: a partition of `__transaction_state`.
+        observer: receives a `Step` for each record, of `load_steps.KINDS`.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    load = TransactionLoad(partition)
+
+    def step(kind: str, reason: str = "", **numbers: Any) -> None:
+        if observer is not None:
+            observer(Step(kind, partition.name, reason, numbers))
+
+    step("load started")
+    for record in _records(partition, load.findings, every=observer is not None):
+        load.end_offset = max(load.end_offset, record.offset + 1)
+        if not isinstance(record, LogRecord):
+            step("record ignored", "a transaction marker", at=record.offset)
+            continue
+        try:
+            step(*_apply(load, record), at=record.offset, time=record.timestamp)
+        except (CorruptRecordError, UnsupportedFormatError) as error:
+            problem = problem_of(error)
+            load.failure = f"offset {record.offset}: {problem}"
+            load.findings.append(
+                Finding(
+                    "transaction-record", "error", partition.path, None, record.offset, problem,
+                    "a record that the coordinator of 4.2 can read", _STOPS,
+                )
+            )  # fmt: skip
+            step("record unreadable", problem, at=record.offset, time=record.timestamp)
+            break
+    step("load finished", load.failure or "", transactions=len(load.transactions))
+    return load
+
+
+def _records(
+    partition: Partition, findings: list[Finding], *, every: bool
+) -> Iterator[LogRecord | Marker]:
+    """Yield the records; unless ``every`` is wanted, of a run of sound ones each key's last."""
+    for chunk in read_log_chunks(partition, findings):
+        run: dict[bytes | None, LogRecord | Marker] = {}
+        for record in chunk.records():
+            if not every and isinstance(record, LogRecord) and _is_usual(record):
+                run[record.key] = record
+                continue
+            yield from run.values()
+            run.clear()
+            yield record
+        yield from run.values()
+
+
+def _is_usual(record: LogRecord) -> bool:
+    """Return whether a record is a state that can be read, as its bytes show without decoding.
+
+    Only those of the usual kind: what is not one is decoded.
+    """
+    if record.key is None or record.value is None:
+        return False
+    key, data = record.key, record.value
+    if len(key) < _KEY.size or len(data) < _HEAD.size + _TIMES:
+        return False
+    type_id, size = _KEY.unpack_from(key)
+    version, _, _, _, status = _HEAD.unpack_from(data)
+    if type_id != 0 or not 0 <= size <= len(key) - _KEY.size or status not in STATUS_NAMES:
+        return False
+    try:
+        if version == 0:
+            return _end_of_plain(data) + _TIMES <= len(data)
+        return version == 1 and _end_of_flexible(data) <= len(data)
+    except (IndexError, struct.error):
+        return False
+
+
+def _end_of_plain(data: bytes) -> int:
+    """Return where the partitions of a version 0 end."""
+    at = _HEAD.size
+    (topics,) = _INT32.unpack_from(data, at)
+    at += _INT32.size
+    for _ in range(topics):
+        (size,) = _INT16.unpack_from(data, at)
+        at += _INT16.size + size
+        (count,) = _INT32.unpack_from(data, at)
+        at += _INT32.size * (count + 1)
+        if size < 0 or count < 0:
+            raise IndexError
+    return at if topics >= -1 else len(data)
+
+
+def _end_of_flexible(data: bytes) -> int:
+    """Return where a version 1 ends whose lengths take a byte each."""
+    at = _HEAD.size + 1
+    for _ in range(_small(data, at - 1) - 1):
+        at += _small(data, at)  # the name and its length
+        count = _small(data, at) - 1
+        at += 1 + _INT32.size * count
+        if count < 0 or data[at] != 0:
+            raise IndexError
+        at += 1
+    at += _TIMES + 1
+    for _ in range(_small(data, at - 1)):
+        if data[at + 1] != _TAG_SIZES[data[at]]:
+            raise IndexError
+        at += 2 + data[at + 1]
+    return at
+
+
+def _small(data: bytes, at: int) -> int:
+    """Return a varint of one byte."""
+    if data[at] > _LARGEST_BYTE:
+        raise IndexError
+    return data[at]
+
+
+def _apply(load: TransactionLoad, record: LogRecord) -> tuple[str, str]:
+    """Process a record; return the kind of step and the reason."""
+    key = key_of(record, TYPES)
+    if key.type is None:
+        return "record ignored", f"this coordinator does not know record type {key.type_id}"
+    name = key.fields["transactionalId"]
+    if record.value is None:
+        known = load.transactions.pop(name, None)
+        if known is None:
+            return "record ignored", f"the tombstone has no transactional id {name!r} to remove"
+        return "transactional id removed", f"a tombstone removes {name!r}"
+    version, fields = read_value(key.type, record.value)
+    state = metadata_of(name, fields, version, load.partition.partition, record.offset)
+    load.transactions[name] = state
+    return "transactional id loaded", f"{name!r} is {state.state}, producer {state.producer_id}"

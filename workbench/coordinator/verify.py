@@ -1,0 +1,80 @@
+"""Check what a broker's coordinators load: records, partitions of groups, hanging transactions.
+
+Kafka: GroupMetadataManager, GroupCoordinatorShard, TransactionStateManager (4.2)
+"""
+
+from collections.abc import Collection
+from contextlib import suppress
+from typing import Final
+
+from workbench.coordinator.groups.group_coordinator import GroupCoordinator
+from workbench.coordinator.groups.group_load import GROUPS_TOPIC
+from workbench.coordinator.transactions.transaction_coordinator import (
+    HANGS,
+    OpenProducer,
+    TransactionCoordinator,
+)
+from workbench.coordinator.transactions.transaction_load import TRANSACTIONS_TOPIC
+from workbench.inspection.findings import Finding
+from workbench.inspection.listing import Listing
+
+_OWN_KINDS: Final = frozenset(
+    {
+        "group-record",
+        "group-partition",
+        "transaction-record",
+        "transaction-partition",
+        "hanging-transaction",
+    }
+)
+
+
+def verify_coordinators(
+    listing: Listing, *, topics: Collection[str] | None = None, deep: bool = True
+) -> list[Finding]:
+    """Return the findings of the loads, which `inspection.verify.verify` cannot see.
+
+    Args:
+        listing: the opened listing.
+        topics: names of topics; findings are about their partitions only.
+        deep: load groups and transactional ids; otherwise nothing is checked.
+    """
+    if not deep:
+        return []
+    found: list[Finding] = []
+    with suppress(OSError):  # `inspection.verify.verify` reports files that cannot be read
+        if topics is None or GROUPS_TOPIC in topics:
+            found += GroupCoordinator(listing).findings()
+    with suppress(OSError):
+        found += _verify_transactions(listing, topics)
+    return [finding for finding in found if finding.kind in _OWN_KINDS]
+
+
+def _verify_transactions(listing: Listing, topics: Collection[str] | None) -> list[Finding]:
+    coordinator = TransactionCoordinator(listing)
+    if not coordinator.loads:  # the set of known transactions is unknown
+        return []
+    is_wanted = topics is None or TRANSACTIONS_TOPIC in topics
+    found = coordinator.findings() if is_wanted else []
+    chosen = [
+        partition
+        for partition in listing.partitions.values()
+        if partition.kind == "log" and (topics is None or partition.topic in topics)
+    ]
+    opened = coordinator.open_producers(chosen)
+    return found + [_hanging(each) for each in opened if each.verdict == HANGS]
+
+
+def _hanging(each: OpenProducer) -> Finding:
+    transaction = each.transaction
+    return Finding(
+        "hanging-transaction",
+        "warning",
+        transaction.path,
+        transaction.position,
+        transaction.first_offset,
+        f"a transaction of producer {transaction.producer_id} that no transaction marker ends",
+        f"a transactional id that waits for it; {each.reason}",
+        f"The last stable offset remains {each.last_stable_offset}: read_committed consumers and "
+        "the cleaner get no further. kafka-transactions.sh abort ends it.",
+    )

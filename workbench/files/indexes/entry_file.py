@@ -1,0 +1,391 @@
+"""Write a file of entries of one size: what the offset and the time index share.
+
+A new file is allocated in full, so its size does not show the entries in use; it is trimmed to them
+when its segment is rolled or closed. An existing file is trusted: all of it is entries, even the
+allocated zeros that a crash left.
+
+Kafka maps the file into memory. Here entries are kept in memory, from the first lookup or append
+until the file is trimmed, and are written later, many at a time. That is as safe: a crash may also
+lose what was not flushed from a mapped file, and an index that was not flushed belongs to a segment
+that recovery reads, which rebuilds the index.
+
+Kafka: AbstractIndex, LazyIndex (4.2)
+"""
+
+import os
+import threading
+from contextlib import ExitStack
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import CorruptIndexError, OffsetOverflowError
+from workbench.file_system.local import File, FileSystem
+from workbench.files.indexes.entry_columns import EntryColumns
+from workbench.files.indexes.entry_run import MAX_RELATIVE_OFFSET
+from workbench.files.indexes.kept import KEPT
+
+_FIRST_ROOM: Final = 64  # entries
+MOST_BEHIND: Final = 64  # entries in memory that are not written yet
+
+
+class EntryFile:
+    """The entries of an offset or time index; the file is not opened until it is needed.
+
+    Only the thread that holds the log's lock may change an index. Any number may look up meanwhile,
+    and one may flush.
+
+    Attributes:
+        path: follows `rename_to` and `update_directory`.
+        base_offset: the segment's base offset.
+        max_size: the file's largest size in bytes, allocated for a new one.
+
+    Kafka: AbstractIndex, LazyIndex (4.2)
+    """
+
+    entry: ClassVar[np.dtype[Any]]  # big-endian: the two numbers of an entry
+
+    def __init__(self, fs: FileSystem, path: str, base_offset: int, max_size: int = -1) -> None:
+        self.path = path
+        self.base_offset = base_offset
+        self.max_size = max_size
+        self._fs = fs
+        self._file: File = fs.open(path)
+        self._file_size = -1  # bytes; -1: not opened yet
+        self._count = 0
+        self._written = 0  # first entries that the file has; later ones are in `_appended`
+        self._max_entries = 0
+        self._columns: EntryColumns | None = None
+        self._appended: EntryColumns | None = None  # the same, once entries are appended to them
+        self._lock = threading.RLock()  # held while file and columns are opened or dropped
+
+    # --- size --------------------------------------------------------------------------------
+
+    @property
+    def entries(self) -> int:
+        """How many entries there are."""
+        self._open()
+        return self._count
+
+    @property
+    def max_entries(self) -> int:
+        """How many entries the file has room for."""
+        self._open()
+        return self._max_entries
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another entry.
+
+        Kafka: AbstractIndex.isFull (4.2)
+        """
+        if self._file_size < 0:
+            self._open()
+        return self._count >= self._max_entries
+
+    @property
+    def file_size(self) -> int:
+        """Bytes of the file, including allocated ones.
+
+        Kafka: AbstractIndex.length (4.2)
+        """
+        self._open()
+        return self._file_size
+
+    @property
+    def size_in_bytes(self) -> int:
+        """Bytes of the entries.
+
+        Kafka: AbstractIndex.sizeInBytes (4.2)
+        """
+        return self.entries * self.entry.itemsize
+
+    def can_append_offset(self, offset: int) -> bool:
+        """Return whether an offset is near enough to the segment's base offset.
+
+        Creates the file if it does not exist.
+
+        Kafka: AbstractIndex.canAppendOffset (4.2)
+        """
+        if self._file_size < 0:
+            self._open()
+        return 0 <= offset - self.base_offset <= MAX_RELATIVE_OFFSET
+
+    def sanity_check(self) -> None:
+        """Check the last entry and the size.
+
+        Raises:
+            CorruptIndexError: they cannot be right.
+
+        Kafka: AbstractIndex.sanityCheck (4.2)
+        """
+        if self.file_size % self.entry.itemsize:
+            problem = f"{self._file_size} bytes are not whole entries of {self.entry.itemsize}"
+            raise CorruptIndexError(self.path, None, problem)
+
+    # --- changing ----------------------------------------------------------------------------
+
+    def truncate(self) -> None:
+        """Remove all entries; the file keeps its size, and their bytes until new ones replace them.
+
+        Kafka: AbstractIndex.truncate (4.2)
+        """
+        with self._lock:
+            self._open()
+            self._columns = self._appended = None
+            self._cut(0)
+
+    def truncate_to(self, offset: int) -> None:
+        """Remove the entries for ``offset`` and above.
+
+        Kafka: AbstractIndex.truncateTo (4.2)
+        """
+        raise NotImplementedError
+
+    def resize(self, size: int | None = None) -> bool:
+        """Make the file ``size`` bytes long, rounded down to whole entries; default `max_size`.
+
+        Returns:
+            Whether the size changed.
+
+        Raises:
+            ValueError: there are more entries than that.
+
+        Kafka: AbstractIndex.resize (4.2)
+        """
+        with self._lock:
+            self._open()
+            self.write_out()
+            wanted = self._whole(self.max_size if size is None else size)
+            if wanted == self._file_size:
+                return False
+            if wanted < self._count * self.entry.itemsize:
+                msg = f"{self.path}: {self._count} entries do not fit into {wanted} bytes"
+                raise ValueError(msg)
+            self._file.truncate(wanted)
+            self._file.close()  # an open file for each index would soon be too many
+            self._file_size = wanted
+            self._max_entries = wanted // self.entry.itemsize
+            return True
+
+    def trim_to_valid_size(self) -> None:
+        """Trim the file to its entries, and drop them from memory.
+
+        Kafka: AbstractIndex.trimToValidSize (4.2)
+        """
+        with self._lock:
+            self._open()
+            self.resize(self._count * self.entry.itemsize)
+            self._columns = self._appended = None
+
+    def reset(self) -> None:
+        """Remove all entries and allocate the file in full.
+
+        Kafka: AbstractIndex.reset (4.2)
+        """
+        self.truncate()
+        self.resize()
+
+    # --- the file ----------------------------------------------------------------------------
+
+    def write_out(self) -> None:
+        """Write the entries that are only in memory, without a sync.
+
+        Raises:
+            OSError: the write failed; the next call writes them.
+        """
+        with self._lock:
+            start, end, columns = self._written, self._count, self._appended
+            if columns is None or start == end:
+                return
+            entries = np.empty(end - start, self.entry)
+            for name, column in zip(self.entry.names or (), columns.both, strict=True):
+                entries[name] = column[start:end]
+            self._file.write(entries.view(np.uint8), start * self.entry.itemsize)
+            self._written = end
+
+    def flush(self) -> None:
+        """Write the entries to the disk before returning.
+
+        Kafka: AbstractIndex.flush (4.2)
+        """
+        with self._lock:
+            self._open()
+            self.write_out()
+            self._file.sync()
+
+    def close(self) -> None:
+        """Trim the file to its entries, sync and close it; an index never used is left alone.
+
+        After a clean shutdown, zeros that a crash left after the entries would be read as entries.
+
+        Kafka: AbstractIndex.close, LazyIndex.close (4.2)
+        """
+        with self._lock:
+            if self._file_size >= 0:
+                self.trim_to_valid_size()
+                self._file.sync()
+            self.close_handler()
+
+    def forget(self) -> None:
+        """Drop the entries from memory unless appends use them; a later lookup reads them again.
+
+        Does nothing while another thread works on the file.
+        """
+        if self._lock.acquire(blocking=False):
+            if self._appended is None:
+                self._columns = None
+            self._lock.release()
+
+    def close_handler(self) -> None:
+        """Close the file as it is; entries that are not written yet remain in memory.
+
+        Kafka: AbstractIndex.closeHandler (4.2)
+        """
+        with self._lock:
+            self._file.close()
+            if self._written == self._count:
+                self._columns = self._appended = None
+
+    def rename_to(self, path: str) -> None:
+        """Rename the file; one that was not used yet need not exist.
+
+        Kafka: AbstractIndex.renameTo, LazyIndex.renameTo (4.2)
+        """
+        with self._lock, self._file.naming:
+            try:
+                self._fs.rename(self.path, path)
+            except FileNotFoundError:
+                if self._file_size >= 0:
+                    raise
+            finally:
+                self._set_path(path)
+
+    def hold_name(self, stack: ExitStack) -> None:
+        """Keep all threads from opening the file by its name until ``stack`` is closed."""
+        stack.enter_context(self._lock)
+        stack.enter_context(self._file.naming)
+
+    def update_directory(self, directory: str) -> None:
+        """Update the path after the folder was renamed.
+
+        Kafka: AbstractIndex.updateParentDir (4.2)
+        """
+        self._set_path(os.path.join(directory, os.path.basename(self.path)))
+
+    def delete_if_exists(self) -> bool:
+        """Remove the file; return whether it existed. Later appends fail.
+
+        Kafka: AbstractIndex.deleteIfExists (4.2)
+        """
+        with self._lock:
+            self.close_handler()
+            self._file_size = -1
+            try:
+                self._fs.remove(self.path)
+            except FileNotFoundError:
+                return False
+            self._columns = self._appended = None
+            self._count = self._written = 0  # for other readers it is empty
+            self._max_entries = self._file_size = 0
+            self._note_last()
+            return True
+
+    # --- for the kinds of index ---------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Find out how many entries there are; create and allocate a missing file."""
+        if self._file_size >= 0:
+            return
+        with self._lock:
+            if self._file_size >= 0:
+                return
+            entry_size = self.entry.itemsize
+            try:
+                size = self._fs.stat(self.path).size
+                self._count = size // entry_size
+            except FileNotFoundError:
+                if self.max_size < entry_size:
+                    msg = f"{self.path}: an index of {self.max_size} bytes has no room for entries"
+                    raise ValueError(msg) from None
+                size = self._whole(self.max_size)
+                self._fs.create(self.path).truncate(size)
+                self._count = 0
+            self._written = self._count
+            self._max_entries = size // entry_size
+            self._note_last()
+            self._file_size = size  # at last: other threads look at it
+
+    def _whole(self, size: int) -> int:
+        return size - size % self.entry.itemsize
+
+    def _set_path(self, path: str) -> None:
+        self.path = self._file.path = path
+
+    def _cut(self, count: int) -> None:
+        """Use only the first ``count`` entries from now on."""
+        self._count = count
+        self._written = min(self._written, count)
+        if self._columns is None and count == 0:
+            self._columns = self._columns_of(b"", _FIRST_ROOM)
+        self._note_last()
+
+    def _note_last(self) -> None:
+        """Keep the numbers of the last entry."""
+        raise NotImplementedError
+
+    def _read_last(self) -> bytes:
+        """Return the bytes of the last entry; there must be one."""
+        entry = np.empty(self.entry.itemsize, np.uint8)
+        self._file.read_into(entry, (self._count - 1) * len(entry))
+        if self._columns is None:
+            self._file.close()
+        return entry.tobytes()
+
+    def _load(self) -> EntryColumns:
+        """Return the entries, read from the file if they are not in memory."""
+        columns = self._columns
+        if columns is None:
+            with self._lock:
+                self._open()
+                columns = self._columns
+                if columns is None:
+                    data = np.empty(self._count * self.entry.itemsize, np.uint8)
+                    if len(data):
+                        got = self._file.read_into(data, 0)
+                        data[got:] = 0  # truncated by another program
+                        self._file.close()
+                    columns = self._columns = self._columns_of(data, self._count)
+                    KEPT.add(self, len(data))
+        return columns
+
+    def _columns_of(self, data: bytes | npt.NDArray[np.uint8], room: int) -> EntryColumns:
+        """Return entries as columns with room for ``room`` of them."""
+        entries = np.frombuffer(data, self.entry)
+        columns = []
+        for name in self.entry.names or ():
+            column = np.empty(max(room, 1), self.entry[name].newbyteorder("="))
+            column[: len(entries)] = entries[name]
+            columns.append(column)
+        return EntryColumns(columns[0], columns[1], len(entries), self.entry.itemsize)
+
+    def _to_append(self) -> EntryColumns:
+        """Return the entries, and keep them in memory."""
+        with self._lock:
+            self._appended = self._load()
+            return self._appended
+
+    def _room_for(self, columns: EntryColumns, count: int) -> EntryColumns:
+        """Return columns with room for ``count`` entries in all."""
+        if count <= len(columns.keys):
+            return columns
+        room = max(count, min(2 * len(columns.keys), self._max_entries), _FIRST_ROOM)
+        self._columns = self._appended = grown = columns.grown(self._count, room)
+        return grown
+
+    def _relative(self, offset: int) -> int:
+        relative = offset - self.base_offset
+        if not 0 <= relative <= MAX_RELATIVE_OFFSET:
+            raise OffsetOverflowError(offset, self.base_offset, self.path)
+        return relative

@@ -1,0 +1,1 @@
+"""Recovery, retention and compaction on a copy of a log directory."""

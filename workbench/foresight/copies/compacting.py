@@ -1,0 +1,148 @@
+"""Clean compacted logs with a broker's cleaner at chosen times.
+
+The directory is ready for a broker afterwards: shut down cleanly, with the cleaner's checkpoint,
+the other checkpoints and the clean shutdown file.
+
+Kafka: LogCleaner.CleanerThread.cleanLog, LogManager.shutdown (4.2)
+"""
+
+import os
+from collections.abc import Collection, Container, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from workbench.cleaner.config import CleanerConfig
+from workbench.config.settings import Settings
+from workbench.errors import ConfigError
+from workbench.file_system.local import LOCAL, FileSystem
+from workbench.files.names import TopicPartition
+from workbench.foresight.copies.repair import finish
+from workbench.foresight.rehearse.rounds import Rounds, clean_rounds
+from workbench.log.log import Log
+from workbench.log_manager.high_watermarks import StartingHighWatermark
+from workbench.log_manager.loading import Progress
+from workbench.log_manager.manager import LogManager
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
+from workbench.runtime.steps import Observer
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """The result of cleaning one log.
+
+    Attributes:
+        partition: name of its partition directory.
+        size: bytes before.
+        size_after: bytes afterwards.
+        segments: base offsets before.
+        segments_after: base offsets afterwards.
+        clean_offset: the cleaner's checkpoint afterwards; None: nothing was cleaned.
+        rounds: the rounds, and why there were not more.
+        high_watermark: the offset below which records are committed, and its source.
+    """
+
+    partition: str
+    size: int
+    size_after: int
+    segments: tuple[int, ...]
+    segments_after: tuple[int, ...]
+    clean_offset: int | None
+    rounds: Rounds
+    high_watermark: StartingHighWatermark
+
+
+def compact_directory(
+    path: str,
+    times: Sequence[int],
+    settings: Settings,
+    *,
+    topics: Collection[str] = (),
+    everything: bool = False,
+    fs: FileSystem = LOCAL,
+    observer: Observer | None = None,
+    progress: Progress | None = None,
+) -> list[Compaction]:
+    """Clean logs of a log directory once for each time, as if all replicas held all records.
+
+    Args:
+        path: the log directory, which is changed.
+        times: the times of the rounds, ms, ascending.
+        settings: the configuration of the broker and its topics.
+        topics: topics whose logs are cleaned, due or not, whatever their policy; if empty, those
+            known to be compacted.
+        everything: begin each round at the log start offset, as if no section were clean.
+        fs: the file system that is written through.
+        observer: the receiver of each step.
+        progress: a callback after each loaded partition.
+
+    Returns:
+        A row for each of the logs, by topic and number.
+
+    Raises:
+        ConfigError: the broker's configuration disables the cleaner.
+        LogDirectoryError: the directory is in use, or a directory's name is not one that a broker
+            gives.
+        WorkbenchError, ValueError: a log cannot be loaded or cleaned; earlier changes are kept.
+        StorageError: the directory failed.
+
+    Kafka: LogCleaner.CleanerThread.cleanLog (4.2)
+    """
+    clock = ManualClock(times[0])
+    manager = LogManager(
+        [os.path.abspath(path)],
+        settings.broker,
+        fs=fs,
+        clock=clock,
+        scheduler=ManualScheduler(clock),
+        rng=Random(0),  # noqa: S311 - nothing is made that needs an id
+        observer=observer,
+        topic_configs=settings.topic_configs,
+        progress=progress,
+    )
+    manager.startup(with_tasks=False)
+    try:
+        if manager.cleaner is None:
+            raise ConfigError("log.cleaner.enable", "the broker has no cleaner")
+        checkpoints = manager.cleaner.manager.checkpoints
+        offsets = checkpoints.all()
+        config = CleanerConfig.of(settings.broker)
+        done = []
+        for partition, log in sorted(manager.logs.items()):
+            if not _is_wanted(partition, topics, settings, offsets):
+                continue
+            size, segments = log.size, _bases(log)
+            rounds = clean_rounds(
+                log, offsets.get(partition), times, clock, config, everything=everything
+            )
+            end = rounds.rounds[-1].end_offset if rounds.rounds else None
+            if end is not None:
+                checkpoints.update(log.parent_directory, {partition: end})
+            done.append(
+                Compaction(
+                    str(partition),
+                    size,
+                    log.size,
+                    segments,
+                    _bases(log),
+                    end,
+                    rounds,
+                    manager.starting_high_watermarks[partition],
+                )
+            )
+    finally:
+        finish(manager, clock)
+    return done
+
+
+def _is_wanted(
+    partition: TopicPartition,
+    topics: Collection[str],
+    settings: Settings,
+    offsets: Container[TopicPartition],
+) -> bool:
+    return partition.topic in topics if topics else settings.is_compacted(partition, offsets)
+
+
+def _bases(log: Log) -> tuple[int, ...]:
+    return tuple(segment.base_offset for segment in log.segments)

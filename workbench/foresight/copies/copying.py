@@ -1,0 +1,134 @@
+"""Copy a log directory with the times of its files and with their holes.
+
+Retention depends on the times of files. Indexes that a broker did not close have 10 MiB each, most
+of it holes: a copy without holes would fill the disk. Only files and directories are copied: a link
+may lead anywhere, even back, and a FIFO has no end.
+"""
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from typing import BinaryIO, Final, NamedTuple
+
+from workbench.errors import LogDirectoryError
+from workbench.file_system.outputs import create_new, new_folder
+from workbench.file_system.source import READ_ONLY, open_regular
+from workbench.files.names import LOCK, parse_directory_name
+
+_CHUNK: Final = 1 << 20
+_NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
+_KINDS: Final = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+class LeftOut(NamedTuple):
+    """An entry of the directory that was not copied.
+
+    Attributes:
+        path: the entry's path.
+        what: its kind: ``a link to /etc``, ``a FIFO``.
+    """
+
+    path: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: not copied: {self.what}"
+
+
+def copy_log_directory(source: str, target: str) -> list[LeftOut]:
+    """Copy a log directory, or one partition directory into a new log directory.
+
+    The copy appears under its name when it is complete; after an error no copy exists.
+
+    Args:
+        source: the log directory of a broker that does not run, or a partition directory.
+        target: the copy, missing or empty; a partition directory becomes an entry of it
+
+    Returns:
+        What was not copied, sorted by path.
+
+    Raises:
+        LogDirectoryError: ``source`` is not a directory.
+        OutputError: ``target`` holds something, or one path contains the other.
+        OSError: reading or writing failed.
+    """
+    source = os.path.abspath(source)
+    if not os.path.isdir(source):
+        raise LogDirectoryError(source, "no such directory")
+    with new_folder(target, [source]) as unfinished:
+        into = unfinished
+        if is_partition(source):
+            into = os.path.join(unfinished, os.path.basename(source))
+            os.mkdir(into)
+        return sorted(_copy_folder(source, into))
+
+
+def is_partition(path: str) -> bool:
+    """Return whether a directory is a partition's, by its name and by the segments in it."""
+    if parse_directory_name(os.path.basename(path)) is None:
+        return False
+    return any(name.endswith((".log", ".log.swap")) for name in os.listdir(path))
+
+
+def _copy_folder(source: str, target: str) -> Iterator[LeftOut]:
+    """Copy a directory's entries into an existing one; yield what is left out."""
+    folders = [(source, target)]
+    for from_, to in folders:  # grows during the loop
+        with os.scandir(from_) as entries:
+            for entry in sorted(entries, key=lambda each: each.name):
+                copy = os.path.join(to, entry.name)
+                if entry.is_dir(follow_symlinks=False):
+                    os.mkdir(copy)
+                    folders.append((entry.path, copy))
+                elif not entry.is_file(follow_symlinks=False):
+                    yield LeftOut(entry.path, _kind_of(entry.path))
+                elif entry.name != LOCK:
+                    _copy_file(entry.path, copy)
+    for from_, to in reversed(folders):  # creating an entry changes its directory's time
+        shutil.copystat(from_, to)
+
+
+def _kind_of(path: str) -> str:
+    kind = stat.S_IFMT(os.lstat(path).st_mode)
+    return (
+        f"a link to {os.readlink(path)}" if kind == stat.S_IFLNK else _KINDS.get(kind, "not a file")
+    )
+
+
+def _copy_file(source: str, target: str) -> None:
+    flags = READ_ONLY | _NO_LINK
+    with os.fdopen(open_regular(source, flags), "rb") as reading, create_new(target) as writing:
+        size = os.fstat(reading.fileno()).st_size
+        for start, end in _runs(reading.fileno(), size):
+            _copy_run(reading, writing, start, end)
+        writing.truncate(size)
+    shutil.copystat(source, target, follow_symlinks=False)
+
+
+def _runs(descriptor: int, size: int) -> Iterator[tuple[int, int]]:
+    """Yield [start, end) of each run of data; the whole file if the system reports no holes."""
+    end = 0
+    while end < size:
+        try:
+            start = os.lseek(descriptor, end, os.SEEK_DATA)
+            end = os.lseek(descriptor, start, os.SEEK_HOLE)
+        except OSError as error:
+            if error.errno != errno.ENXIO:  # ENXIO: only a hole follows
+                yield end, size
+            return
+        yield start, min(end, size)
+
+
+def _copy_run(reading: BinaryIO, writing: BinaryIO, start: int, end: int) -> None:
+    reading.seek(start)
+    writing.seek(start)
+    while start < end and (data := reading.read(min(_CHUNK, end - start))):
+        writing.write(data)
+        start += len(data)

@@ -1,0 +1,84 @@
+"""Load the logs of an opened listing as a broker would, and change them on a dry copy.
+
+The configuration of topics comes from `__cluster_metadata` if that was opened; values that are
+given take precedence.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from workbench.config.broker_config import BROKER_NAMES
+from workbench.config.settings import Settings
+from workbench.files.meta_properties import MetaProperties
+from workbench.files.names import META_PROPERTIES
+from workbench.foresight.dry_logs import DryLogs
+from workbench.inspection.listing import Listing, list_log_directories
+from workbench.inspection.stored_configs import METADATA_LOG, StoredConfigs, read_stored_configs
+from workbench.runtime.clock import SystemClock
+
+Config = Mapping[str, Any] | Settings | None
+"""Names of brokers and topics to values, a topic's own as ``"orders:retention.ms"``."""
+
+
+def time_or_now(now: int | None) -> int:
+    """Return a time, ms; that of the machine if None."""
+    return SystemClock().now() if now is None else now
+
+
+def round_times(now: int | Sequence[int] | None, passes: int) -> list[int]:
+    """Return the time of each round of cleaning, ms.
+
+    Args:
+        now: the time of each round, or one for all; None takes the machine's time.
+        passes: the number of rounds if ``now`` is not a list.
+
+    Raises:
+        ValueError: there is no round, or the times do not ascend.
+    """
+    times = [time_or_now(now)] * passes if now is None or isinstance(now, int) else [*now]
+    if not times:
+        raise ValueError("there must be at least one round of cleaning")
+    if any(later < earlier for earlier, later in pairwise(times)):
+        raise ValueError(f"the times of rounds must ascend, not be {times}")
+    return times
+
+
+def open_dry(paths: Iterable[str], config: Config, now: int) -> DryLogs:
+    """Return the logs of log directories, none of them loaded yet.
+
+    Args:
+        paths: the log directories.
+        config: the configuration of broker and topics.
+        now: the time of their clock, ms.
+
+    Raises:
+        ConfigError: a configuration's name or value is wrong.
+        LogDirectoryError: a directory does not exist.
+    """
+    directories = [os.path.abspath(path) for path in paths]
+    return DryLogs(directories, settings_of(list_log_directories(directories), config), now)
+
+
+def settings_of(listing: Listing, config: Config) -> Settings:
+    """Return the given configuration on top of the cluster's metadata.
+
+    Raises:
+        ConfigError: a configuration's name or value is wrong.
+    """
+    metadata = listing.partitions.get(METADATA_LOG)
+    stored = StoredConfigs() if metadata is None else read_stored_configs(metadata)
+    if not isinstance(config, Settings):
+        of_broker = stored.of_broker(_node_id(listing))
+        known = {name: value for name, value in of_broker.items() if name in BROKER_NAMES}
+        config = Settings.of({**known, **(config or {})})
+    return config.with_stored(stored.topics)
+
+
+def _node_id(listing: Listing) -> int | None:
+    for root in listing.roots:
+        entry = root.file(META_PROPERTIES)
+        if entry is not None:
+            return MetaProperties.read(entry.path, strict=False).node_id
+    return None

@@ -1,0 +1,142 @@
+"""Load logs as a starting broker does, on a file system that keeps every change in memory.
+
+The engine then does and reports exactly what it would do on the files; the disk does not change.
+"""
+
+from collections.abc import Callable, Iterable
+from random import Random
+from types import TracebackType
+from typing import Self
+
+from workbench.config.settings import Settings
+from workbench.errors import LogDirectoryError, StorageError, WorkbenchError
+from workbench.file_system.dry import DryFileSystem
+from workbench.files.names import CLEANER_OFFSETS, HIGH_WATERMARKS, TopicPartition
+from workbench.log.log import Log
+from workbench.log_manager.context import ManagerContext
+from workbench.log_manager.directory import ManagedDirectory
+from workbench.log_manager.high_watermarks import StartingHighWatermark, start_as_sole_replica
+from workbench.log_manager.lifecycle import release
+from workbench.log_manager.loading import FolderToLoad
+from workbench.log_manager.opening import load_folder
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.failures import LogDirFailures
+from workbench.runtime.scheduler import ManualScheduler
+
+
+class DryLogs:
+    """Logs that can be read and changed; nothing reaches the disk. A context manager.
+
+    Args:
+        directories: the entries of `log.dirs`.
+        settings: the configuration of the broker and its topics.
+        now: the time of the clock, ms.
+
+    Attributes:
+        settings: the given configuration.
+        clock: the clock of all logs, which does not advance.
+        logs: the loaded logs in use; every record is taken as replicated.
+        high_watermarks: the high watermarks of those logs, and their sources.
+        cleaner_offsets: the cleaner's checkpoints, of all directories.
+        problems: partition → why its log could not be loaded, or why a broker would not use its
+            log directory, as after damage to a checkpoint.
+
+    Raises:
+        LogDirectoryError: a directory is named twice.
+        OSError: a directory cannot be listed.
+    """
+
+    def __init__(self, directories: Iterable[str], settings: Settings, now: int) -> None:
+        paths = list(directories)
+        self.settings = settings
+        self.clock = ManualClock(now)
+        self._context = ManagerContext.of(
+            paths,
+            settings.broker,
+            settings.topic_configs,
+            fs=DryFileSystem(within=paths),
+            clock=self.clock,
+            scheduler=ManualScheduler(self.clock),
+            observer=None,
+            rng=Random(0),  # noqa: S311 - nothing is made that needs an id
+        )
+        self.logs: dict[TopicPartition, Log] = {}
+        self.high_watermarks: dict[TopicPartition, StartingHighWatermark] = {}
+        self.problems: dict[TopicPartition, Exception] = {}
+        self.cleaner_offsets: dict[TopicPartition, int] = {}
+        self._checkpointed: dict[TopicPartition, int] = {}
+        self._folders: list[FolderToLoad] = []
+        for directory in self._context.directories.values():
+            try:
+                self._list(directory)
+            except (StorageError, OSError) as error:
+                self._give_up(directory, error)
+
+    def _give_up(self, directory: ManagedDirectory, error: Exception) -> None:
+        """Note that a broker would not use a directory."""
+        refusal = LogDirectoryError(
+            directory.path, f"a broker would not use the log directory: {error}"
+        )
+        for folder in directory.partition_folders():
+            if folder.topic_partition is not None:
+                self.problems[folder.topic_partition] = refusal
+
+    def _list(self, directory: ManagedDirectory) -> None:
+        clean = directory.take_marker()
+        points = directory.read_recovery_points()
+        starts = directory.read_log_start_offsets()
+        self.cleaner_offsets.update(directory.checkpoint(CLEANER_OFFSETS).read())
+        self._checkpointed.update(directory.checkpoint(HIGH_WATERMARKS).read())
+        self._folders += [
+            FolderToLoad(
+                directory.path,
+                folder.path,
+                folder.topic_partition,
+                clean,
+                points.get(folder.topic_partition, 0),
+                starts.get(folder.topic_partition, 0),
+            )
+            for folder in directory.partition_folders()
+            if folder.topic_partition is not None
+        ]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        release(self._context)
+
+    def is_compacted(self, topic_partition: TopicPartition) -> bool:
+        """Whether the cleaner works on a log, as far as is known; see `Settings.is_compacted`."""
+        return self.settings.is_compacted(topic_partition, self.cleaner_offsets)
+
+    def load(self, wanted: Callable[[FolderToLoad], bool]) -> None:
+        """Load the logs that are not loaded yet; failures are in `problems`.
+
+        Args:
+            wanted: the filter: whether to load a directory.
+        """
+        for folder in self._folders:
+            partition = folder.topic_partition
+            if partition in self.logs or partition in self.problems or not wanted(folder):
+                continue
+            # The failure of one log does not stop the loading of the others.
+            self._context.failures = LogDirFailures()
+            try:
+                load_folder(self._context, folder)
+            except (WorkbenchError, OSError) as error:
+                self.problems[partition] = error
+        for partition, log in self._context.registry.current.items():
+            if partition not in self.logs:
+                self.high_watermarks[partition] = start_as_sole_replica(
+                    log, self._checkpointed.get(partition)
+                )
+                if self.is_compacted(partition) and not log.config.compact:
+                    policy = ("compact", CLEANER_OFFSETS)
+                    log.update_config(log.config.replaced({"cleanup.policy": policy}))
+                self.logs[partition] = log

@@ -1,0 +1,72 @@
+"""The verdict of one of Kafka's rules on a log or a segment: a row of an explanation."""
+
+from typing import Any, Final, Literal, NamedTuple
+
+from workbench.files.text import INT64_MAX
+
+Word = Literal[
+    "allows",     # the rule allows cleaning, or deletion
+    "demands",    # the rule requires cleaning, whatever the dirty ratio
+    "limits",     # the rule limits it to a part of the log
+    "blocks",     # the rule prevents it
+    "unknown",    # the files do not say
+    "deleted",    # retention deletes the segment
+    "kept",       # retention keeps the segment, and the rule stops there
+    "not asked",  # the rule stopped at an earlier segment
+]  # fmt: skip
+
+Value = str | int | float | None
+
+
+class RuleVerdict(NamedTuple):
+    """The verdict of one rule.
+
+    Attributes:
+        rule: its name: that of a configuration where it has one.
+        verdict: see `Word`.
+        value: the value that the rule compares: an offset, bytes, ms or a word; None: no value.
+        threshold: the value that it is compared with.
+        reason: the reason in words, with the numbers.
+        kafka: the class and method of the rule in Kafka 4.2.
+        segment: base offset of the segment that the rule judged; None: the whole log.
+        due: when at the earliest the verdict will be another one if nothing is written, ms.
+    """
+
+    rule: str
+    verdict: Word
+    value: Value
+    threshold: Value
+    reason: str
+    kafka: str
+    segment: int | None = None
+    due: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the attributes by name, for JSON."""
+        return self._asdict()
+
+
+def time_or_never(moment: int) -> int | None:
+    """Return a time in ms; None beyond 64 bits, as after a damaged timestamp."""
+    return moment if moment <= INT64_MAX else None
+
+
+def age_text(ms: int) -> str:
+    """Return an age: ``3,600,000 ms (1 h) old``; a negative one is in the future."""
+    return f"{with_hours(ms, ' ms')} old" if ms >= 0 else f"{with_hours(-ms, ' ms')} in the future"
+
+
+def with_hours(ms: int, unit: str = "") -> str:
+    """Return a duration in ms, with hours if it is that long: ``43,200,000 (12 h)``.
+
+    Args:
+        ms: the duration.
+        unit: the text after the ms; empty after the name of a setting in ms.
+    """
+    text = f"{ms:,}{unit}"
+    if ms < _HOUR:
+        return text
+    return f"{text} ({f'{ms / _HOUR:,.1f}'.removesuffix('.0')} h)"
+
+
+_HOUR: Final = 3_600_000  # ms

@@ -1,0 +1,1 @@
+"""The engine at work on a dry copy, step by step, for players and plans."""

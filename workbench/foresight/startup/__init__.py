@@ -1,0 +1,1 @@
+"""What a broker does with log directories when it starts."""

@@ -1,0 +1,327 @@
+"""Predict what a broker will do with log directories when it starts, without writing anything.
+
+The broker's loading code runs on a file system that keeps every change in memory, and an observer
+receives its steps. Then consumers read the loaded logs, to find damage that a broker misses.
+
+Kafka: LogManager.startup, KafkaRaftServer.initializeLogDirs, ReplicaManager (4.2)
+"""
+
+import os
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from random import Random
+from typing import Any, Final
+from uuid import UUID
+
+from workbench.config.broker_config import BrokerConfig
+from workbench.config.internal_topics import with_internal_topics
+from workbench.errors import LogDirectoryError, StorageError
+from workbench.file_system.dry import DryFileSystem
+from workbench.file_system.local import LOCAL, FileSystem
+from workbench.files.checkpoints import OffsetCheckpoint
+from workbench.files.meta_properties import MetaProperties
+from workbench.files.names import (
+    CLEANER_OFFSETS,
+    HIGH_WATERMARKS,
+    PARTITION_METADATA,
+    TopicPartition,
+    parse_directory_name,
+)
+from workbench.files.text import format_uuid
+from workbench.foresight.startup.consumer import ConsumerView, consume
+from workbench.foresight.startup.kafka_errors import kafka_exception
+from workbench.foresight.startup.prediction import (
+    DirectoryStart,
+    PartitionStart,
+    StartupPrediction,
+)
+from workbench.foresight.startup.start_rows import partition_start, reading_problem
+from workbench.foresight.startup.unnoticed import unnoticed_damage
+from workbench.log.log import Log
+from workbench.log_manager.context import ManagerContext
+from workbench.log_manager.directory import ManagedDirectory
+from workbench.log_manager.identity import agree, read_meta_properties
+from workbench.log_manager.lifecycle import release
+from workbench.log_manager.loading import FolderToLoad, Outcome, Progress, load_logs
+from workbench.log_manager.opening import StrayTest, load_folder
+from workbench.runtime.clock import ManualClock, SystemClock
+from workbench.runtime.failures import LogDirFailures
+from workbench.runtime.scheduler import ManualScheduler
+from workbench.runtime.steps import Outline, Step
+
+_RUNTIME: Final = "java.lang.RuntimeException"
+_STORAGE: Final = "org.apache.kafka.common.errors.KafkaStorageException"
+
+
+def predict_startup(
+    directories: Iterable[str | os.PathLike[str]],
+    config: BrokerConfig | Mapping[str, Any] | None = None,
+    *,
+    topic_configs: Mapping[str, Mapping[str, Any]] | None = None,
+    fs: FileSystem = LOCAL,
+    now: int | None = None,
+    node_id: int | None = None,
+    cluster_id: str | None = None,
+    topic_ids: Collection[UUID] | None = None,
+    kraft: bool | None = None,
+    only: Collection[str] | None = None,
+    consumers: bool = True,
+    progress: Progress | None = None,
+) -> StartupPrediction:
+    """Return what a broker of version 4.2 would do with log directories.
+
+    Args:
+        directories: the entries of `log.dirs`.
+        config: the broker's configuration.
+        topic_configs: topic → its own configuration, by Kafka's names; see `internal_topics`.
+        fs: the file system that is read; nothing is written to it.
+        now: ms since the epoch; None takes the machine's time.
+        node_id: the broker's id; None takes it from the first `meta.properties`.
+        cluster_id: the cluster's id; None as for ``node_id``.
+        topic_ids: the ids of the cluster's topics; None accepts every id.
+        kraft: whether the broker runs without ZooKeeper, so that it renames logs without a topic id
+            as stray; None decides by the directories.
+        only: names of partition directories; others are left out, and the directories are not
+            checked against each other. None takes all.
+        consumers: whether consumers read the loaded logs, every one completely.
+        progress: a callback after each partition.
+
+    Raises:
+        ConfigError: a configuration's name or value is wrong.
+        LogDirectoryError: a directory is named twice, or does not exist.
+    """
+    paths = [os.fspath(path) for path in directories]
+    clock = ManualClock(SystemClock().now() if now is None else now)
+    told = _Told()
+    context = ManagerContext.of(
+        paths,
+        config,
+        with_internal_topics(topic_configs),
+        fs=DryFileSystem(fs, within=paths),
+        clock=clock,
+        scheduler=ManualScheduler(clock),
+        observer=Outline(told.take),
+        rng=Random(0),  # noqa: S311 - ids of directories that are never created
+    )
+    for path in context.directories:
+        if not fs.exists(path):
+            raise LogDirectoryError(path, "no such directory")
+    is_kraft = _looks_like_kraft(context) if kraft is None else kraft
+    prediction = _Prediction(context, told, consumers=consumers)
+    try:
+        if only is None:
+            prediction.check_identity(node_id, cluster_id, is_kraft=is_kraft)
+        is_stray = _stray_test(topic_ids) if is_kraft else None
+        outcomes = load_logs(
+            context.live,
+            lambda folder: prediction.load(folder, is_stray),
+            context.failures,
+            threads=1,
+            progress=progress,
+            keep_going=True,
+            only=only,
+        )
+        prediction.check_other_checkpoints()
+        return prediction.result(outcomes)
+    finally:
+        release(context)
+
+
+class _Told:
+    """Keep the steps by the partition directory that is being loaded."""
+
+    def __init__(self) -> None:
+        self.by_folder: dict[str, list[Step]] = {}
+        self._current: list[Step] = []
+
+    def begin(self, folder: str) -> None:
+        self._current = self.by_folder.setdefault(folder, [])
+
+    def take(self, step: Step) -> None:
+        self._current.append(step)
+
+
+class _Prediction:
+    """Collect the prediction."""
+
+    def __init__(self, context: ManagerContext, told: _Told, *, consumers: bool) -> None:
+        self._context = context
+        self._told = told
+        self._consumers = consumers
+        self._failed: dict[str, OSError] = {}
+        self._unread: dict[str, str] = {}  # directory → what could not be read
+        self._cleaned_in: dict[str, Collection[TopicPartition]] = {}
+        context.failures.listeners.append(self._note_failure)
+        self._refusals: dict[str, tuple[str, str]] = {}  # directory → exception and problem
+        self._views: dict[str, tuple[ConsumerView, ...]] = {}
+        self._unnoticed: dict[str, tuple[str, ...]] = {}
+
+    def check_identity(
+        self, node_id: int | None, cluster_id: str | None, *, is_kraft: bool
+    ) -> None:
+        """Check whether the directories belong together, as a broker does first.
+
+        Kafka: KafkaRaftServer.initializeLogDirs (4.2)
+        """
+        found: dict[str, MetaProperties] = {}
+        for path in self._context.directories:
+            try:
+                properties = read_meta_properties(path, self._context.fs)
+                if properties is not None:
+                    agree({**found, path: properties}, node_id, cluster_id)
+                    found[path] = properties
+                elif is_kraft:
+                    self._refusals[path] = (_RUNTIME, "meta.properties is missing")
+            except LogDirectoryError as error:
+                self._refusals[path] = (_RUNTIME, str(error))
+            except OSError as error:
+                if (problem := reading_problem(error)) is not None:
+                    self._unread[path] = problem
+                else:
+                    self._context.failures.add(path, error)
+
+    def load(self, folder: FolderToLoad, is_stray: StrayTest | None) -> Log:
+        """Load a partition, and let consumers read it while its files are open.
+
+        A partition that takes its directory offline does not stop the prediction of the others.
+        """
+        self._told.begin(folder.path)
+        context, failures = self._context, self._context.failures
+        context.failures = LogDirFailures()
+        context.failures.listeners.append(self._note_failure_of_folder)
+        try:
+            return self._load(folder, is_stray)
+        except OSError as error:
+            problem = reading_problem(error)
+            if problem is None:
+                raise
+            raise StorageError(folder.directory, problem) from error
+        finally:
+            context.failures = failures
+
+    def _note_failure(self, path: str, error: OSError) -> None:
+        problem = reading_problem(error)
+        if problem is None:
+            self._failed.setdefault(path, error)
+        else:
+            self._unread.setdefault(path, problem)
+
+    def _note_failure_of_folder(self, path: str, error: OSError) -> None:
+        if reading_problem(error) is None:
+            self._failed.setdefault(path, error)
+
+    def _load(self, folder: FolderToLoad, is_stray: StrayTest | None) -> Log:
+        log = load_folder(self._context, folder, is_stray)
+        name = parse_directory_name(os.path.basename(log.directory))
+        self._told.begin("")  # steps that consumers cause are not part of loading
+        if name is not None and name.kind == "log":
+            views = self._consume(log) if self._consumers else ()
+            self._views[folder.path] = views
+            is_compacted = log.config.compact or folder.topic_partition in self._cleaned(folder)
+            self._unnoticed[folder.path] = unnoticed_damage(log, views, is_compacted=is_compacted)
+        log.close_handlers()
+        return log
+
+    def _cleaned(self, folder: FolderToLoad) -> Collection[TopicPartition]:
+        """Return the partitions that the cleaner's checkpoint names."""
+        if folder.directory not in self._cleaned_in:
+            fs, path = self._context.fs, os.path.join(folder.directory, CLEANER_OFFSETS)
+            data = b""
+            with suppress(OSError):  # reported when the other checkpoints are read
+                data = fs.read(path, OffsetCheckpoint.size_limit + 1)
+            offsets = OffsetCheckpoint.decode(data, strict=False).offsets
+            self._cleaned_in[folder.directory] = offsets.keys()
+        return self._cleaned_in[folder.directory]
+
+    def _consume(self, log: Log) -> tuple[ConsumerView, ...]:
+        view = consume(log)
+        if not view.has_transactions:
+            return (view,)
+        return view, consume(log, "read_committed")
+
+    def check_other_checkpoints(self) -> None:
+        """Read the checkpoints that other parts of a broker read once the logs are loaded.
+
+        Kafka: ReplicaManager.startup, LogCleanerManager.allCleanerCheckpoints (4.2)
+        """
+        for directory in self._context.live:
+            try:
+                directory.checkpoint(HIGH_WATERMARKS).read()
+                if self._context.config.log_cleaner_enable:
+                    directory.checkpoint(CLEANER_OFFSETS).read()
+            except StorageError:
+                continue  # the failure was recorded where it happened
+
+    def result(self, outcomes: list[Outcome]) -> StartupPrediction:
+        """Return the complete prediction."""
+        context = self._context
+        for outcome in outcomes:
+            if outcome.error is not None and outcome.stops_a_broker:
+                problem = f"{os.path.basename(outcome.path)}: {outcome.error}"
+                refusal = (kafka_exception(outcome.error), problem)
+                self._refusals.setdefault(outcome.directory, refusal)
+        directories = tuple(map(self._directory, context.directories.values()))
+        exception, problem = next(iter(self._refusals.values()), ("", ""))
+        if not problem and len(self._failed) == len(context.directories):
+            path, error = next(iter(self._failed.items()))
+            problem = f"every log directory has failed, and the broker halts: {path}: {error}"
+        partitions = tuple(
+            self._partition(outcome)
+            for outcome in sorted(outcomes, key=lambda outcome: (outcome.directory, outcome.path))
+        )
+        return StartupPrediction(not problem, problem, exception, directories, partitions)
+
+    def _directory(self, directory: ManagedDirectory) -> DirectoryStart:
+        path, clean = directory.path, directory.had_clean_shutdown
+        if path in self._refusals:
+            return DirectoryStart(path, clean, "refuses", *self._refusals[path])
+        error = self._failed.get(path)
+        if error is not None:
+            return DirectoryStart(path, clean, "offline", _STORAGE, str(error))
+        if path in self._unread:
+            return DirectoryStart(path, clean, "unread", "", self._unread[path])
+        return DirectoryStart(path, clean, "online")
+
+    def _partition(self, outcome: Outcome) -> PartitionStart:
+        return partition_start(
+            outcome,
+            self._told.by_folder.get(outcome.path, ()),
+            self._unnoticed.get(outcome.path, ()),
+            self._views.get(outcome.path, ()),
+        )
+
+
+def _looks_like_kraft(context: ManagerContext) -> bool:
+    """Return whether the directories are those of a broker without ZooKeeper.
+
+    The version of `meta.properties` decides. Without that file topic ids do: they came with KRaft.
+    """
+    for path in context.directories:
+        try:
+            properties = read_meta_properties(path, context.fs)
+        except LogDirectoryError:
+            return True  # a 4.x broker refuses the directory in any case
+        except OSError:
+            continue
+        if properties is not None:
+            return properties.version != 0
+    for directory in context.directories.values():
+        with suppress(OSError):  # reported when the directory is loaded
+            for folder in directory.partition_folders():
+                with suppress(OSError):
+                    if context.fs.exists(os.path.join(folder.path, PARTITION_METADATA)):
+                        return True
+    return False
+
+
+def _stray_test(topic_ids: Collection[UUID] | None) -> StrayTest:
+    """Kafka: LogManager.isStrayKraftReplica (4.2)."""
+
+    def is_stray(log: Log) -> str | None:
+        if log.topic_id is None:
+            return "the log has no topic id: partition.metadata is missing"
+        if topic_ids is not None and log.topic_id not in topic_ids:
+            return f"the log's topic id {format_uuid(log.topic_id)} is not known to the cluster"
+        return None
+
+    return is_stray

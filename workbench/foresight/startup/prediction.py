@@ -1,0 +1,146 @@
+"""Hold the prediction of a broker's start: rows for log directories and partitions.
+
+Kafka: what LogManager.startup (4.2) would do
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+
+from workbench.foresight.startup.consumer import ConsumerView
+from workbench.runtime.steps import Step
+
+Verdict = Literal[
+    "loads",      # without changes to its records
+    "recovers",   # segments are read again, and perhaps truncated
+    "stray",      # the directory is renamed as stray and not served
+    "deleted",    # the directory is marked for deletion
+    "future",     # a copy that was moving in from another directory
+    "offline",    # loading it takes its log directory offline
+    "refuses",    # the broker does not start
+    "unread",     # it cannot be read here, so nothing is predicted
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryStart:
+    """The prediction for one log directory.
+
+    Attributes:
+        path: the log directory.
+        had_clean_shutdown: whether the clean shutdown file exists; without it logs are recovered.
+        verdict: "online"; "offline": the broker continues without it, if there is another;
+            "refuses": the broker does not start; "unread": one of its files cannot be read here,
+            so nothing is predicted for its logs.
+        exception: the exception that Kafka throws; empty if none.
+        problem: the problem; empty if none.
+    """
+
+    path: str
+    had_clean_shutdown: bool
+    verdict: Literal["online", "offline", "refuses", "unread"]
+    exception: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionStart:
+    """The prediction for one partition, unless another takes the log directory offline.
+
+    Attributes:
+        directory: the log directory.
+        name: the partition directory's name.
+        verdict: see `Verdict`.
+        reason: why; empty if it loads without recovery.
+        exception: the exception that Kafka throws; empty if none.
+        recovered_from: first offset that recovery reads; None without recovery.
+        bytes_cut: bytes truncated from segments, and of entire segments that are deleted.
+        log_start_offset: log start offset once it is loaded; None if it is not.
+        log_end_offset: log end offset once it is loaded; None if it is not.
+        changes: the changes to its files in order, a sentence each.
+        unnoticed: damage that the broker does not detect, and its consequences.
+        consumers: what consumers meet then, read_uncommitted first; read_committed only with
+            transactions. Empty if it is not served, or consumers were not asked for.
+        steps: the steps that the loading code reported.
+    """
+
+    directory: str
+    name: str
+    verdict: Verdict
+    reason: str = ""
+    exception: str = ""
+    recovered_from: int | None = None
+    bytes_cut: int = 0
+    log_start_offset: int | None = None
+    log_end_offset: int | None = None
+    changes: tuple[str, ...] = ()
+    unnoticed: tuple[str, ...] = ()
+    consumers: tuple[ConsumerView, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the attributes as plain values, for JSON; without the steps."""
+        found = {name: getattr(self, name) for name in _SHOWN}
+        found["changes"] = list(self.changes)
+        found["unnoticed"] = list(self.unnoticed)
+        found["consumers"] = [asdict(view) for view in self.consumers]
+        return found
+
+
+_SHOWN: Final = (
+    "directory",
+    "name",
+    "verdict",
+    "reason",
+    "exception",
+    "recovered_from",
+    "bytes_cut",
+    "log_start_offset",
+    "log_end_offset",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StartupPrediction:
+    """The prediction of a broker's start; iterating gives the partitions.
+
+    Attributes:
+        starts: whether the broker starts at all.
+        problem: why it does not; empty if it does.
+        exception: the exception that Kafka throws then; empty if it halts without one.
+        directories: the log directories in the given order.
+        partitions: the partitions by directory and name.
+    """
+
+    starts: bool
+    problem: str
+    exception: str
+    directories: tuple[DirectoryStart, ...]
+    partitions: tuple[PartitionStart, ...]
+
+    def __iter__(self) -> Iterator[PartitionStart]:
+        return iter(self.partitions)
+
+    def __len__(self) -> int:
+        return len(self.partitions)
+
+    def __getitem__(self, name: str) -> PartitionStart:
+        """Return the prediction for a partition directory's name.
+
+        Raises:
+            KeyError: no partition directory has the name.
+        """
+        for partition in self.partitions:
+            if partition.name == name:
+                return partition
+        raise KeyError(name)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON."""
+        return {
+            "starts": self.starts,
+            "problem": self.problem,
+            "exception": self.exception,
+            "directories": [asdict(directory) for directory in self.directories],
+            "partitions": [partition.as_dict() for partition in self.partitions],
+        }

@@ -1,0 +1,1 @@
+"""Every byte of a batch with its name."""

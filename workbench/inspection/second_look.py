@@ -1,0 +1,64 @@
+"""Check a partition that a broker may be changing, and report only what a second look confirms.
+
+A broker rolls, cleans and deletes segments while they are checked: between two of its steps an
+index does not exist yet, or a `.swap` still does. The next look no longer finds such a state.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from workbench.file_system.mounts import files_at
+from workbench.inspection.findings import Finding
+from workbench.inspection.partition import Partition
+from workbench.inspection.verify.partition import PartitionResult
+
+Check = Callable[..., PartitionResult]
+
+_WAITS: Final = (0.02, 0.1, 0.4)  # seconds, where a broker is known to run
+_SURE: Final = frozenset({
+    "crc", "batch-size", "magic", "codec", "record-count", "compression", "record", "record-offset",
+    "unreadable", "not-a-file", "link-not-followed",
+})  # fmt: skip
+"""Kinds that depend on the bytes of one file: a running broker neither causes nor repairs them."""
+
+
+def check_twice(
+    partition: Partition, check: Check, *, deep: bool, is_running: bool
+) -> PartitionResult:
+    """Check a partition, and drop what a second look does not find again.
+
+    A directory that nobody changes is checked once.
+
+    Args:
+        partition: the partition.
+        check: checks a partition; ``deep`` is its only other argument.
+        deep: the first look reads CRCs and records.
+        is_running: whether a broker is known to run on the directory.
+    """
+    result = check(partition, deep=deep)
+    for wait in _WAITS:
+        if not any(map(_is_doubtful, result.findings)):
+            break
+        now = partition.listed_anew()
+        if not is_running and now.names == partition.names:
+            break
+        if files_at(partition.path) is None and not os.path.lexists(partition.path):
+            return PartitionResult([], None)
+        if is_running:
+            time.sleep(wait)
+            now = partition.listed_anew()
+        again = {_key(finding) for finding in check(now, deep=False).findings}
+        kept = [f for f in result.findings if not _is_doubtful(f) or _key(f) in again]
+        result = replace(result, findings=kept)
+    return result
+
+
+def _is_doubtful(finding: Finding) -> bool:
+    return finding.severity != "info" and finding.kind not in _SURE
+
+
+def _key(finding: Finding) -> tuple[str, str, int | None]:
+    return finding.kind, finding.path, finding.offset

@@ -1,0 +1,91 @@
+"""Findings for what cannot be read: FIFOs and devices, links that are not followed, no rights.
+
+Nothing is known of such a file's contents, and nothing with its name is reported as missing.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeVar
+
+from workbench.files import names
+from workbench.files.names import FileKind
+from workbench.inspection.entries import Unread, UnreadKind
+from workbench.inspection.findings import Finding, Severity
+from workbench.inspection.partition import Partition
+
+T = TypeVar("T")
+
+_WORDS: Final[dict[UnreadKind, tuple[str, str]]] = {
+    "not-a-file": (
+        "a regular file or a folder",
+        "The workbench did not open it. A broker that opens it waits, or fails.",
+    ),
+    "link-not-followed": (
+        "no link, or one to a target inside the directory",
+        "The workbench did not follow the link; its target is not known. A broker follows it.",
+    ),
+    "unreadable": (
+        "a file or folder that can be read",
+        "The workbench cannot read it. If a broker cannot either, the log directory goes offline.",
+    ),
+}
+
+
+def findings_of_unread(unread: Iterable[Unread]) -> Iterator[Finding]:
+    """Yield a finding for each; those with a name that no broker looks for are only "info"."""
+    for each in unread:
+        severity: Severity = "error" if _has_meaning(each.name) else "info"
+        expected, broker = _WORDS[each.kind]
+        yield Finding(each.kind, severity, each.path, None, None, each.found, expected, broker)
+
+
+def unreadable(path: str, error: OSError) -> list[Finding]:
+    """Return the finding for a file that could not be read; none if it no longer exists."""
+    if isinstance(error, FileNotFoundError):  # a broker deleted it meanwhile
+        return []
+    return list(findings_of_unread([Unread.of_error("", path, error)]))
+
+
+def if_readable(read: Callable[[], T]) -> T | None:
+    """Return what ``read`` returns; None where the system does not let us read a file."""
+    try:
+        return read()
+    except OSError:
+        return None
+
+
+def findings_about_records(partition: Partition) -> list[Finding]:
+    """Return the findings for `.log` files that cannot be read, or for the whole directory."""
+    unread_logs = (
+        each
+        for each in partition.unread
+        if not each.name
+        or ((name := names.parse_file_name(each.name)) and name.kind == "log" and not name.suffix)
+    )
+    return list(findings_of_unread(unread_logs))
+
+
+def removed(path: str) -> Finding:
+    """Return the finding for a segment that was deleted before its records were read."""
+    broker = "A broker deletes segments by retention and compaction while it runs."
+    found, expected = "deleted since it was listed", "the records that it held"
+    return Finding("unreadable", "info", path, None, None, found, expected, broker)
+
+
+def unread_kinds(partition: Partition) -> dict[int, set[FileKind]]:
+    """Return base offset → kinds of the segment's files that cannot be read."""
+    kinds: dict[int, set[FileKind]] = {}
+    for each in partition.unread:
+        name = names.parse_file_name(each.name)
+        if name is not None and not name.suffix:
+            kinds.setdefault(name.offset, set()).add(name.kind)
+    return kinds
+
+
+def _has_meaning(name: str) -> bool:
+    """Return whether a broker looks for a name, or for the folder itself (no name)."""
+    return (
+        not name
+        or name in names.ROOT_FILES | names.PARTITION_FILES
+        or names.parse_file_name(name) is not None
+        or names.parse_directory_name(name) is not None
+    )

@@ -1,0 +1,1 @@
+"""The checks of `verify`, one module per question."""

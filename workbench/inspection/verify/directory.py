@@ -1,0 +1,197 @@
+"""Check `meta.properties`, `.kafka_cleanshutdown` and names, and several directories together.
+
+Kafka: LogManager.loadLogs, MetaPropertiesEnsemble, CleanShutdownFileHandler (4.2)
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from workbench.files import names
+from workbench.files.clean_shutdown import CleanShutdown
+from workbench.inspection.findings import Finding
+from workbench.inspection.listing import Root
+from workbench.inspection.unread import findings_of_unread, if_readable, unreadable
+from workbench.inspection.verify.metadata_log import verify_metadata_snapshot
+from workbench.inspection.verify.partition import Era
+from workbench.inspection.verify.situation import has_own_files
+
+
+def era_of(root: Root) -> Era:
+    """Return which files the partitions of a log directory should have, judged by those there."""
+    used = [partition for partition in root.partitions if partition.kind == "log"]
+    timed = any("timeindex" in s.files for partition in used for s in partition.segments)
+    epochs = any(partition.file(names.LEADER_EPOCHS) for partition in used)
+    metadata = any(partition.file(names.PARTITION_METADATA) for partition in used)
+    meta = if_readable(lambda: root.meta_properties)
+    version = None if meta is None else meta.version
+    kraft = version == 1 or (version is None and metadata)
+    return Era(timed or epochs or metadata, epochs or metadata, metadata, kraft)
+
+
+def verify_root(root: Root, era: Era) -> Iterator[Finding]:
+    """Yield what is wrong with a log directory's plain files and with the names in it."""
+    if not root.is_log_directory:
+        return
+    yield from findings_of_unread(root.unread)
+    yield from _meta_properties(root, era)
+    yield from _clean_shutdown(root)
+    yield from _names(root)
+    bootstrap = root.file(names.BOOTSTRAP_CHECKPOINT)
+    if bootstrap is not None:
+        yield from verify_metadata_snapshot(bootstrap, deep=True)
+
+
+def _clean_shutdown(root: Root) -> Iterator[Finding]:
+    flag = root.file(names.CLEAN_SHUTDOWN)
+    if flag is not None:
+        try:
+            contents = CleanShutdown.read(flag.path, strict=False)
+        except OSError as error:
+            yield from unreadable(flag.path, error)
+            return
+        for problem in contents.problems:
+            broker = "A broker still sees a clean shutdown; only the broker epoch is lost."
+            yield Finding(
+                "clean-shutdown-damaged", "info", flag.path, problem.position, None, problem.found,
+                problem.expected, broker,
+            )  # fmt: skip
+
+
+def _meta_properties(root: Root, era: Era) -> Iterator[Finding]:
+    entry = root.file(names.META_PROPERTIES)
+    try:
+        meta = root.meta_properties
+    except OSError as error:
+        yield from unreadable(str(error.filename), error)
+        return
+    if entry is None or meta is None:
+        if root.has_name(names.META_PROPERTIES):
+            return  # it is not read, which has a finding of its own
+        if era.epochs_and_snapshots and has_own_files(root):
+            broker = (
+                "A broker in KRaft mode (3.x, 4.x) does not start: the directory is not formatted. "
+                "With ZooKeeper it creates a new file."
+            )
+            kind = "meta-properties-missing"
+            yield Finding(kind, "error", root.path, None, None, "no meta.properties", "one", broker)
+        return
+    broker = "A broker since 3.x exits; one with ZooKeeper (2.8) starts with what it can parse."
+    for problem in meta.problems[:1]:
+        yield Finding(
+            "meta-properties-damaged", "error", entry.path, problem.position, None, problem.found,
+            problem.expected, broker,
+        )  # fmt: skip
+    if not meta.problems and meta.node_id is None:
+        found, wanted = "neither node.id nor broker.id", "the id of the directory's broker"
+        kind = "meta-properties-damaged"
+        yield Finding(kind, "error", entry.path, None, None, found, wanted, broker)
+
+
+def _names(root: Root) -> Iterator[Finding]:
+    for entry in root.unknown:
+        broker = "A broker ignores the file."
+        found = f"{entry.size} bytes"
+        yield Finding("unknown-file", "info", entry.path, None, None, found, "", broker)
+    for entry in root.files:
+        if entry.name.endswith(names.TEMPORARY) and entry not in root.unknown:
+            broker = "A broker stopped while it wrote the file: its next write replaces the file."
+            found = f"{entry.size} bytes"
+            yield Finding("leftover-temporary", "info", entry.path, None, None, found, "", broker)
+    for folder in root.unknown_folders:
+        broker = (
+            "A broker does not start: every folder must be a partition directory (KafkaException)."
+        )
+        path = f"{root.path}/{folder}"
+        wanted = "a name like topic-0"
+        yield Finding("unknown-folder", "error", path, None, None, "a folder", wanted, broker)
+    for partition in root.partitions:
+        problem = names.topic_name_problem(partition.topic)
+        if problem is not None and partition.kind == "log":
+            broker = "A broker loads the log, but no topic of this name can be in the cluster."
+            yield Finding("topic-name", "warning", partition.path, None, None, problem, "", broker)
+        kind = {"delete": "deleted"}.get(partition.kind, partition.kind)
+        if partition.kind != "log":
+            broker = _FOLDERS[partition.kind]
+            found = f"{len(partition.files)} files"
+            yield Finding(
+                f"directory-{kind}", "info", partition.path, None, None, found, "", broker
+            )
+
+
+_FOLDERS: Final = {
+    "delete": "A broker deletes the directory when it starts, or a minute after it renamed it.",
+    "stray": "A broker does not serve this log: the cluster gave the broker no such partition.",
+    "future": "A broker continues the copy, and swaps it in when it has caught up.",
+}
+
+
+def verify_roots(roots: Sequence[Root]) -> Iterator[Finding]:
+    """Yield the contradictions between log directories that were opened together."""
+    directories = [root for root in roots if root.is_log_directory]
+    first: dict[str, str] = {}
+    for root in directories:
+        for partition in root.partitions:
+            if partition.kind != "log":
+                continue
+            if partition.name in first:
+                broker = (
+                    "A broker that has both in log.dirs does not start (IllegalStateException: "
+                    "Duplicate log directories found)."
+                )
+                found = f"also in {first[partition.name]}"
+                kind = "duplicate-partition"
+                yield Finding(
+                    kind, "error", partition.path, None, None, found, "one directory", broker
+                )
+            first.setdefault(partition.name, partition.path)
+    yield from _same_owner(directories)
+    yield from _topic_ids(directories)
+
+
+def _same_owner(roots: Sequence[Root]) -> Iterator[Finding]:
+    seen: dict[str, tuple[str, str]] = {}
+    ids: dict[str, str] = {}
+    for root in roots:
+        entry = root.file(names.META_PROPERTIES)
+        meta = if_readable(partial(getattr, root, "meta_properties"))
+        if entry is None or meta is None:
+            continue
+        for name, value in (("node.id", meta.node_id), ("cluster.id", meta.cluster_id)):
+            if value is None:
+                continue
+            known, where = seen.setdefault(name, (str(value), entry.path))
+            if known != str(value):
+                broker = "A broker that has both in log.dirs does not start."
+                found, wanted = f"{name} {value}", f"{known}, as in {where}"
+                kind = "meta-properties-mismatch"
+                yield Finding(kind, "error", entry.path, None, None, found, wanted, broker)
+        if meta.directory_id is not None:
+            text = str(meta.directory_id)
+            if text in ids:
+                broker = "A broker that has both in log.dirs does not start."
+                found, wanted = f"directory.id as in {ids[text]}", "an id of its own"
+                kind = "meta-properties-mismatch"
+                yield Finding(kind, "error", entry.path, None, None, found, wanted, broker)
+            ids.setdefault(text, entry.path)
+
+
+def _topic_ids(roots: Sequence[Root]) -> Iterator[Finding]:
+    by_topic: dict[str, tuple[str, str]] = {}
+    by_id: dict[str, tuple[str, str]] = {}
+    for partition in (p for root in roots for p in root.partitions if p.kind in {"log", "future"}):
+        topic_id = partition.topic_id
+        if topic_id is None:
+            continue
+        known, where = by_topic.setdefault(partition.topic, (topic_id, partition.name))
+        topic, other = by_id.setdefault(topic_id, (partition.topic, partition.name))
+        path = f"{partition.path}/{names.PARTITION_METADATA}"
+        found = f"topic id {topic_id}"
+        if known != topic_id:
+            broker = "A broker sets the directory whose id is not the cluster's aside as stray."
+            wanted = f"{known}, as in {where}"
+            yield Finding("topic-id", "warning", path, None, None, found, wanted, broker)
+        elif topic != partition.topic:
+            broker = "A broker compares ids, not names: it loads the log, but serves it to nobody."
+            wanted = f"an id of its own; {other} has this one"
+            yield Finding("topic-id", "warning", path, None, None, found, wanted, broker)

@@ -1,0 +1,86 @@
+"""Check one file that was opened alone: its contents, without other files to compare with.
+
+Kafka: DumpLogSegments (4.2)
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from workbench.files import names
+from workbench.files.checkpoints import OffsetCheckpoint
+from workbench.files.clean_shutdown import CleanShutdown
+from workbench.files.indexes.offset_index import OffsetIndex
+from workbench.files.indexes.time_index import TimeIndex
+from workbench.files.indexes.transaction_index import TransactionIndex
+from workbench.files.leader_epochs import LeaderEpochs
+from workbench.files.meta_properties import MetaProperties
+from workbench.files.partition_metadata import PartitionMetadata
+from workbench.files.producer_snapshot import ProducerSnapshot
+from workbench.files.quorum_state import QuorumState
+from workbench.inspection.findings import Finding
+from workbench.inspection.partition import Partition
+from workbench.inspection.verify.batches import verify_batches, verify_offsets
+from workbench.inspection.verify.log_pass import read_log
+from workbench.inspection.verify.situation import Place, Situation
+
+_UNKNOWN: Final = "What a broker would do depends on the files beside it; only this one was opened."
+
+_READERS: Final[dict[str, tuple[Any, str]]] = {
+    names.LEADER_EPOCHS: (LeaderEpochs, "leader-epochs-damaged"),
+    names.PARTITION_METADATA: (PartitionMetadata, "partition-metadata-damaged"),
+    names.QUORUM_STATE: (QuorumState, "quorum-state-damaged"),
+    names.META_PROPERTIES: (MetaProperties, "meta-properties-damaged"),
+    names.CLEAN_SHUTDOWN: (CleanShutdown, "clean-shutdown-damaged"),
+    **dict.fromkeys(names.OFFSET_CHECKPOINTS, (OffsetCheckpoint, "checkpoint-damaged")),
+}
+_INDEXES: Final[dict[str, tuple[Any, str]]] = {
+    "index": (OffsetIndex, "index"),
+    "timeindex": (TimeIndex, "time-index"),
+    "txnindex": (TransactionIndex, "transaction-index"),
+}
+_SUFFIXES: Final = {
+    "unfinished entry": "size",
+    "wrong order": "order",
+    "unknown version": "version",
+}
+
+
+def verify_single_file(partition: Partition, name: str, *, deep: bool) -> Iterator[Finding]:
+    """Yield what is wrong with one file of a folder.
+
+    Args:
+        partition: the partition that the listing made for the file.
+        name: the file's name.
+        deep: check CRCs and decode every record.
+    """
+    for segment in partition.segments:
+        here = Situation().of(names.TopicPartition(partition.topic, partition.partition))
+        place = Place(segment.path, segment.base_offset, None, 0, here)
+        reading = read_log(segment.path, segment.base_offset, deep=deep)
+        yield from verify_batches(reading, place)
+        yield from verify_offsets(reading, place)[0]
+    entry = partition.file(name)
+    parsed = names.parse_file_name(name)
+    if entry is None or partition.segments:
+        return
+    if name in _READERS:
+        reader, kind = _READERS[name]
+        contents = reader.read(entry.path, strict=False)
+    elif parsed is not None and parsed.kind == "snapshot":
+        kind = "snapshot-damaged"
+        contents = ProducerSnapshot.read(entry.path, strict=False)
+    elif parsed is not None and parsed.kind in _INDEXES:
+        reader, kind = _INDEXES[parsed.kind]
+        contents = reader.read(entry.path, parsed.offset, strict=False)
+    else:
+        return
+    for problem in contents.problems:
+        name_of = kind
+        if "damaged" not in kind:
+            name_of = f"{kind}-{_SUFFIXES.get(problem.kind, 'entry')}"
+            if name_of == "transaction-index-order":
+                name_of = "transaction-index-entry"
+        found, wanted = problem.found, problem.expected
+        yield Finding(
+            name_of, "warning", entry.path, problem.position, None, found, wanted, _UNKNOWN
+        )

@@ -1,0 +1,209 @@
+"""Check one partition: each segment, then segments and the directory's other files together.
+
+Kafka: LogLoader.load, UnifiedLog (4.2)
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from workbench.config.internal_topics import COMPACTED_TOPICS
+from workbench.files import names
+from workbench.files.names import FileKind, TopicPartition
+from workbench.inspection.findings import Finding
+from workbench.inspection.partition import Partition
+from workbench.inspection.unread import unread_kinds, unreadable
+from workbench.inspection.verify.batches import verify_batches, verify_offsets
+from workbench.inspection.verify.epochs import verify_epochs
+from workbench.inspection.verify.leftovers import swap_ranges, swaps, verify_leftovers
+from workbench.inspection.verify.log_pass import read_log
+from workbench.inspection.verify.metadata_log import verify_metadata_log
+from workbench.inspection.verify.segment import SegmentSummary, collect, verify_segment
+from workbench.inspection.verify.situation import (
+    METADATA_TOPIC,
+    PartitionSituation,
+    Place,
+    Situation,
+)
+from workbench.inspection.verify.snapshots import verify_snapshots
+from workbench.inspection.verify.transactions import verify_transactions
+
+
+@dataclass(frozen=True)
+class Era:
+    """What brokers of a log directory's time write into every partition directory.
+
+    Attributes:
+        time_indexes: `.timeindex`, since 0.10.1.
+        epochs_and_snapshots: leader epochs and producer snapshots, since 0.11.
+        metadata: `partition.metadata`, since 2.8.
+        kraft: whether the cluster keeps its metadata in a log (`meta.properties` version 1).
+    """
+
+    time_indexes: bool
+    epochs_and_snapshots: bool
+    metadata: bool
+    kraft: bool
+
+
+@dataclass(frozen=True)
+class PartitionResult:
+    """The findings of a partition, and the log end offset that checkpoints are compared with.
+
+    Attributes:
+        findings: the findings, by file.
+        log_end: log end offset; None when it is not sure, or without segments.
+    """
+
+    findings: list[Finding]
+    log_end: int | None
+
+
+def verify_partition(
+    partition: Partition, situation: Situation, era: Era, *, deep: bool, is_cleaned: bool
+) -> PartitionResult:
+    """Check everything in a partition directory.
+
+    Args:
+        partition: the partition.
+        situation: how a broker would find its log directory.
+        era: what the directory should hold.
+        deep: check CRCs and decode every record.
+        is_cleaned: whether the cleaner's checkpoint names the partition.
+    """
+    findings: list[Finding] = []
+    here = situation.of(TopicPartition(partition.topic, partition.partition))
+    if partition.kind == "stray":  # renamed as it was, and never closed
+        here = PartitionSituation("unknown", 0)
+    segments = partition.segments
+    epochs = partition.leader_epochs
+    starts = [entry.start_offset for entry in epochs.entries] if epochs is not None else []
+    epoch_starts = np.sort(np.array(starts, np.int64))
+    unread = unread_kinds(partition)
+    unread_logs = {base for base, kinds in unread.items() if "log" in kinds}
+    bases = sorted({segment.base_offset for segment in segments} | unread_logs)
+    logs: list[SegmentSummary] = []
+    swapped: dict[int, set[FileKind]] = {}
+    for _, name in swaps(partition):
+        swapped.setdefault(name.offset, set()).add(name.kind)
+    for segment in segments:
+        base = segment.base_offset
+        behind = bisect_right(bases, base)
+        next_base = bases[behind] if behind < len(bases) else None
+        place = Place(
+            segment.path, base, next_base, len(bases) - behind, here,
+            swaps=frozenset(swapped.get(base, ())), unread=frozenset(unread.get(base, ())),
+        )  # fmt: skip
+        summary = verify_segment(
+            segment, place, findings,
+            epoch_starts=epoch_starts,
+            has_time_indexes=era.time_indexes, deep=deep,
+        )  # fmt: skip
+        if summary is not None:
+            logs.append(summary)
+    log_end = None
+    is_joined = len(logs) == len(segments) and not unread_logs
+    if logs and is_joined and logs[-1].is_end_sure:
+        log_end = logs[-1].next_offset
+    is_compacted = is_cleaned or partition.topic in COMPACTED_TOPICS
+    is_compacted |= any(log.has_holes for log in logs)
+    gaps = [] if is_compacted else list(_missing_offsets(partition, logs))
+    has_records = log_end is not None and partition.log_start_offset < log_end
+    for step in (
+        gaps,
+        verify_transactions(
+            logs, is_joined=is_joined and not gaps and not swap_ranges(partition)
+        ),
+        verify_leftovers(partition),
+        _swapped(partition, here, deep=deep),
+        verify_snapshots(
+            partition, log_end, here.stop, has_records=has_records,
+            expects_one=era.epochs_and_snapshots and partition.topic != METADATA_TOPIC,
+        ),
+        verify_epochs(partition, epochs, logs, log_end, here),
+        _metadata(partition, era),
+        verify_metadata_log(partition, deep=deep),
+    ):  # fmt: skip
+        collect(step, findings)
+    if not segments and partition.kind == "log" and not unread_logs and not _is_unread(partition):
+        findings.append(_no_segments(partition, era))
+    return PartitionResult(findings, log_end)
+
+
+def _missing_offsets(partition: Partition, logs: Sequence[SegmentSummary]) -> Iterator[Finding]:
+    """Yield a finding for each gap between segments of a log that was never compacted.
+
+    An empty segment before the gap shows that it was: only a cleaning leaves one.
+    """
+    filled = {offset for offset, _ in swap_ranges(partition)}
+    for log, behind in pairwise(logs):
+        end, base = log.next_offset, min(behind.place.base_offset, behind.first_offset)
+        if log.place.next_base != behind.place.base_offset or not log.is_end_sure or end >= base:
+            continue
+        if not log.size and not log.has_index_entries:
+            continue
+        if any(end <= offset < base for offset in filled) or log.has_tail:
+            continue
+        broker = (
+            "A broker does not check for gaps between segments: consumers skip the gap. (If the "
+            "topic was compacted before, or a follower truncated the log in the middle of a "
+            "batch, nothing is lost.)"
+        )
+        found, wanted = f"no records from {end} to {base - 1}", f"offset {end} next"
+        yield Finding(
+            "missing-offsets", "warning", behind.place.path, 0, end, found, wanted, broker
+        )
+
+
+def _swapped(partition: Partition, here: PartitionSituation, *, deep: bool) -> Iterator[Finding]:
+    """Check the batches of the `.log.swap` files that a broker would rename to segments."""
+    for base_offset, entry in swap_ranges(partition):
+        try:
+            reading = read_log(entry.path, base_offset, deep=deep)
+        except OSError as error:
+            yield from unreadable(entry.path, error)
+            continue
+        yield from verify_batches(reading, Place(entry.path, base_offset, base_offset, 0, here))
+        yield from verify_offsets(reading, Place(entry.path, base_offset, None, 0, here))[0]
+
+
+def _metadata(partition: Partition, era: Era) -> Iterator[Finding]:
+    """Check `partition.metadata`."""
+    entry = partition.file(names.PARTITION_METADATA)
+    metadata = partition.metadata
+    if entry is not None and metadata is not None:
+        for problem in metadata.problems[:1]:
+            broker = (
+                "The log directory goes offline when a broker loads the partition; a broker with "
+                "only this directory exits."
+            )
+            yield Finding(
+                "partition-metadata-damaged", "error", entry.path, problem.position, None,
+                problem.found, problem.expected, broker,
+            )  # fmt: skip
+    elif partition.has_name(names.PARTITION_METADATA) or _is_unread(partition):
+        return
+    elif era.kraft and partition.kind == "log" and partition.topic != METADATA_TOPIC:
+        # With ZooKeeper a broker writes it later: after an upgrade some partitions lack it.
+        broker = "A broker renames the directory to -stray and creates an empty log instead."
+        yield Finding(
+            "partition-metadata-missing", "error", partition.path, None, None,
+            "no partition.metadata", "one, as in every partition of a KRaft cluster", broker,
+        )  # fmt: skip
+
+
+def _is_unread(partition: Partition) -> bool:
+    """Return whether the directory itself was not read."""
+    return any(not each.name for each in partition.unread)
+
+
+def _no_segments(partition: Partition, era: Era) -> Finding:
+    if not partition.has_name(names.PARTITION_METADATA) and era.kraft:
+        broker = "A broker renames the directory to -stray and creates an empty log instead."
+    else:
+        broker = "A broker creates an empty log there, at the checkpointed log start offset or 0."
+    found, wanted = f"{len(partition.files)} files", "at least one .log"
+    return Finding("no-segments", "warning", partition.path, None, None, found, wanted, broker)

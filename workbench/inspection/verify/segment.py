@@ -1,0 +1,249 @@
+"""Check one segment: its log, and its indexes against the log; keep a summary for the partition.
+
+Only a summary of each log is kept, so the memory needed does not grow with the partition.
+
+Kafka: LogSegment.recover, LogSegment.sanityCheck (4.2)
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import NotRegularFileError
+from workbench.files.indexes.transaction_index import TransactionIndex
+from workbench.files.names import FileKind
+from workbench.inspection.findings import Finding, Severity
+from workbench.inspection.segment import Segment
+from workbench.inspection.unread import unreadable
+from workbench.inspection.verify.batches import first_offsets, verify_batches, verify_offsets
+from workbench.inspection.verify.indexes import (
+    batches_of,
+    verify_offset_index,
+    verify_time_index,
+)
+from workbench.inspection.verify.log_pass import LogReading, read_log
+from workbench.inspection.verify.situation import Place
+from workbench.layout.batch_row import BATCH_ROW
+
+Rows = npt.NDArray[Any]
+Starts = npt.NDArray[np.int64]
+
+Index = TypeVar("Index")
+
+NO_TIME: Final = -1
+_NO_ROWS: Final = np.zeros(0, BATCH_ROW)
+
+
+@dataclass(frozen=True)
+class SegmentSummary:
+    """What is known about a segment after it was read.
+
+    Attributes:
+        segment: the segment.
+        place: its position in the log.
+        transaction_index: read before the log; None when there is none.
+        size: the `.log` file's size in bytes.
+        has_batches, has_index_entries: whether there are any.
+        first_offset: the first sound batch's first offset; the base offset without any.
+        next_offset: offset after the last batch; the base offset without any.
+        is_end_sure: whether `next_offset` can be trusted.
+        is_whole: whether every byte belongs to a sound batch.
+        has_tail: whether bytes follow the last batch.
+        has_holes: whether offsets are missing within it, as compaction leaves it.
+        is_transactional: whether it has batches or markers of transactions.
+        latest_time: ms, the largest timestamp of a data batch; -1 without any.
+        epochs: sound rows with a leader epoch: the first and last, and where it changes or should.
+    """
+
+    segment: Segment
+    place: Place
+    transaction_index: TransactionIndex | None
+    size: int
+    has_batches: bool
+    has_index_entries: bool
+    first_offset: int
+    next_offset: int
+    is_end_sure: bool
+    is_whole: bool
+    has_tail: bool
+    has_holes: bool
+    is_transactional: bool
+    latest_time: int
+    epochs: Rows
+
+
+def verify_segment(
+    segment: Segment,
+    place: Place,
+    findings: list[Finding],
+    *,
+    epoch_starts: Starts,
+    has_time_indexes: bool,
+    deep: bool,
+) -> SegmentSummary | None:
+    """Check a segment.
+
+    Args:
+        segment: to check.
+        place: its position in the log.
+        findings: receives what is wrong.
+        epoch_starts: int64[n], ascending: first offsets of the leader epochs that the file names.
+        has_time_indexes: whether brokers of this directory's time write `.timeindex`.
+        deep: check CRCs and decode every record.
+
+    Returns:
+        None when the segment was removed meanwhile, or cannot be read.
+    """
+    # The indexes first: a live log grows after they were read.
+    index = _read(segment, "index", lambda: segment.offset_index, findings)
+    times = _read(segment, "timeindex", lambda: segment.time_index, findings)
+    transactions = _read(segment, "txnindex", lambda: segment.transaction_index, findings)
+    try:
+        reading = read_log(segment.path, segment.base_offset, deep=deep)
+    except OSError as error:
+        findings += unreadable(segment.path, error)
+        return None
+    if not reading.size and index is None and times is None:
+        # There may be very many, and there is nothing to compare.
+        findings += _missing_indexes(segment, reading, place, has_time_indexes=has_time_indexes)
+        return _empty(segment, place, transactions)
+    findings += verify_batches(reading, place)
+    of_offsets, flagged = verify_offsets(reading, place)
+    findings += of_offsets
+    # Time indexes are older than magic 2.
+    has_time_indexes |= bool((reading.rows["magic"] == 2).any())
+    findings += _missing_indexes(segment, reading, place, has_time_indexes=has_time_indexes)
+    batches = batches_of(reading, flagged)
+    if index is not None:
+        findings += verify_offset_index(segment, index, reading, batches, place)
+    if times is not None:
+        findings += verify_time_index(segment, times, reading, batches, place)
+    rows = reading.rows[reading.sound & ~flagged]
+    data = rows["max_timestamp"][~rows["is_control"]]
+    return SegmentSummary(
+        segment=segment,
+        place=place,
+        transaction_index=transactions,
+        size=reading.size,
+        has_batches=bool(len(reading.rows)),
+        has_index_entries=bool(index),
+        first_offset=_first_offset(reading),
+        next_offset=reading.next_offset,
+        is_end_sure=reading.is_end_sure,
+        is_whole=reading.is_whole,
+        has_tail=reading.tail is not None,
+        has_holes=_has_holes(reading, rows),
+        is_transactional=bool(rows["is_transactional"].any()),
+        latest_time=int(data.max(initial=NO_TIME)),
+        epochs=_epochs(rows, epoch_starts),
+    )
+
+
+def _empty(segment: Segment, place: Place, transactions: TransactionIndex | None) -> SegmentSummary:
+    """Return the summary of a segment with an empty `.log` and no offset or time index."""
+    return SegmentSummary(
+        segment=segment,
+        place=place,
+        transaction_index=transactions,
+        size=0,
+        has_batches=False,
+        has_index_entries=False,
+        first_offset=segment.base_offset,
+        next_offset=segment.base_offset,
+        is_end_sure=True,
+        is_whole=True,
+        has_tail=False,
+        has_holes=False,
+        is_transactional=False,
+        latest_time=NO_TIME,
+        epochs=_NO_ROWS,
+    )
+
+
+def _read(
+    segment: Segment, kind: FileKind, read: Callable[[], Index | None], findings: list[Finding]
+) -> Index | None:
+    """Return an index of the segment; None if there is none, or it cannot be read."""
+    try:
+        return read()
+    except OSError as error:
+        findings += unreadable(segment.files[kind].path, error)
+        return None
+
+
+def _missing_indexes(
+    segment: Segment, reading: LogReading, place: Place, *, has_time_indexes: bool
+) -> Iterator[Finding]:
+    """Yield a finding for each index that a broker would have written and that is missing."""
+    if place.is_last and not len(reading.rows):
+        return  # a broker creates them at the next append
+    there = segment.files.keys() | place.swaps | place.unread
+    if "index" not in there:
+        broker = (
+            "A broker reads the whole segment when it starts and rebuilds the index, even after a "
+            "clean shutdown. (After a clean shutdown, 0.9 and 1.1 leave an empty index: lookups "
+            "are slow.)"
+        )
+        yield _absent("index-missing", "warning", place.path, "no .index", "one", broker)
+    if "timeindex" not in there and has_time_indexes:
+        if place.is_rebuilt or "index" not in there:
+            broker = "A broker rebuilds the time index when it starts."
+        else:
+            broker = (
+                "A broker creates an empty time index and does not fill it: lookups by time do not "
+                "use it, and retention uses the file's modification time."
+            )
+        yield _absent("time-index-missing", "warning", place.path, "no .timeindex", "one", broker)
+
+
+def _absent(
+    kind: str, severity: Severity, path: str, found: str, wanted: str, broker: str
+) -> Finding:
+    return Finding(kind, severity, path, None, None, found, wanted, broker)
+
+
+def _first_offset(reading: LogReading) -> int:
+    rows = reading.rows[reading.sound]
+    return int(first_offsets(rows[:1])[0]) if len(rows) else reading.base_offset
+
+
+def _has_holes(reading: LogReading, rows: Rows) -> bool:
+    """Return whether offsets are missing between or within the sound batches."""
+    if not len(rows):
+        return False
+    first, last = first_offsets(rows), rows["last_offset"]
+    told = (rows["record_count"] >= 0) & (rows["base_offset"] >= 0)
+    if (told & (rows["record_count"] < last - first + 1)).any():
+        return True
+    if not reading.is_whole or len(rows) < len(reading.rows) or not told.all():
+        return False
+    return bool(first[0] > reading.base_offset or (first[1:] > last[:-1] + 1).any())
+
+
+def _epochs(rows: Rows, starts: Starts) -> Rows:
+    rows = rows[(rows["magic"] == 2) & (rows["partition_leader_epoch"] != -1)]
+    if not len(rows):
+        return rows.copy()
+    epochs = rows["partition_leader_epoch"]
+    wanted = np.zeros(len(rows), np.bool_)
+    wanted[[0, -1]] = True
+    wanted[1:] |= epochs[1:] != epochs[:-1]
+    at = np.searchsorted(rows["base_offset"], starts)
+    wanted[at[at < len(rows)]] = True
+    return rows[wanted]
+
+
+def collect(step: Iterable[Finding], findings: list[Finding]) -> None:
+    """Add a step's findings, and one for a file that the operating system refuses to read.
+
+    A file that no longer exists was deleted by a broker meanwhile.
+    """
+    try:
+        for finding in step:
+            findings.append(finding)  # noqa: PERF402 - those before an error are kept
+    except OSError as error:
+        path = error.path if isinstance(error, NotRegularFileError) else str(error.filename)
+        findings += unreadable(path, error)

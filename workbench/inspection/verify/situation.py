@@ -1,0 +1,181 @@
+"""How a broker would find a log directory: shut down cleanly or not, and what it then reads.
+
+After a clean shutdown, a broker trusts the files on disk. After an unclean one, it recovers: it
+reads every batch of the segments from the recovery point, truncates the log at the first damaged
+batch, drops all later segments and rebuilds the indexes. What a finding means follows from this.
+
+Kafka: LogManager.loadLogs, LogLoader.recoverLog (4.2)
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from workbench.files import names
+from workbench.files.names import FileKind, TopicPartition
+from workbench.inspection.listing import Root
+from workbench.inspection.unread import if_readable
+
+Stop = Literal["clean", "unclean", "running", "unknown"]
+
+METADATA_TOPIC: Final = "__cluster_metadata"
+_LOCKS: Final = "/proc/locks"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a log directory's own files say about how its broker stopped.
+
+    Attributes:
+        stop: "clean", "unclean" (killed: recovery follows), "running" (a process holds the lock),
+            or "unknown" (only a partition or a file was opened, and no process holds the lock of
+            the log directory).
+        recovery_points: partition → offset where recovery begins; 0 for partitions that it lacks.
+    """
+
+    stop: Stop = "unknown"
+    recovery_points: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+    def of(self, partition: TopicPartition) -> "PartitionSituation":
+        """Return how a broker would find one partition; it always recovers the metadata log."""
+        if partition.topic == METADATA_TOPIC and self.stop == "clean":
+            return PartitionSituation("unclean", 0)
+        return PartitionSituation(self.stop, self.recovery_points.get(partition, 0))
+
+
+@dataclass(frozen=True)
+class PartitionSituation:
+    """The `Situation` of one partition."""
+
+    stop: Stop
+    recovery_point: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """A segment's position in its log, and what a broker would do to the segment when it starts.
+
+    Attributes:
+        path: the `.log` file.
+        base_offset: the segment's base offset.
+        next_base: base offset of the next segment; None for the last one.
+        later: how many segments come after it.
+        situation: the partition's situation.
+        swaps: kinds of the segment's files that exist as `.swap` and that a broker will rename.
+        unread: kinds of the segment's files that exist but that inspection does not read.
+    """
+
+    path: str
+    base_offset: int
+    next_base: int | None
+    later: int
+    situation: PartitionSituation
+    swaps: frozenset[FileKind] = frozenset()
+    unread: frozenset[FileKind] = frozenset()
+
+    @property
+    def is_last(self) -> bool:
+        """Whether a broker would append to this segment."""
+        return self.next_base is None
+
+    @property
+    def stop(self) -> Stop:
+        """How the broker stopped."""
+        return self.situation.stop
+
+    @property
+    def is_recovered(self) -> bool:
+        """Whether the next start reads every batch of the segment."""
+        behind = self.next_base is None or self.next_base > self.situation.recovery_point
+        return self.stop == "unclean" and behind
+
+    @property
+    def is_rebuilt(self) -> bool:
+        """Whether the next start rebuilds the segment's indexes: the same as `is_recovered`."""
+        return self.is_recovered
+
+    def cut(self, what: str, offset: int | None) -> str:
+        """Return what a broker does about a batch that breaks the format.
+
+        Args:
+            what: the effect on readers, for example "consumers fail at this batch".
+            offset: where the log would end if it were truncated here; None when unknown.
+        """
+        at = "" if offset is None else f", at offset {offset}"
+        drops = f" and drops the {_count(self.later, 'later segment')}" if self.later else ""
+        if self.is_recovered:
+            return f"After the unclean shutdown, recovery truncates the log here{at}{drops}."
+        if self.stop == "clean":
+            return f"After the clean shutdown, a broker starts without checking: {what}."
+        if self.stop == "unclean":
+            point = self.situation.recovery_point
+            return (
+                "After the unclean shutdown, recovery begins after this segment, "
+                f"at offset {point}: {what}."
+            )
+        return (
+            f"After a clean shutdown, a broker starts without checking: {what}. After an unclean "
+            f"one, recovery truncates the log here{at}{drops}, unless the whole segment is below "
+            "the recovery point."
+        )
+
+    def stays(self, what: str) -> str:
+        """Return what follows from damage that recovery does not look for."""
+        return f"Neither a broker nor recovery detects it; {what}."
+
+    def index(self, what: str) -> str:
+        """Return what a broker does about a wrong index entry.
+
+        Args:
+            what: the effect of its use, for example "lookups may skip records".
+        """
+        if self.is_recovered:
+            return "After the unclean shutdown, recovery rebuilds this index."
+        looks = "a broker does not check this index (before 2.3 it checks only the last entry)"
+        if self.stop == "unclean":
+            point = self.situation.recovery_point
+            return f"Recovery begins after this segment, at offset {point}: {looks}; {what}."
+        if self.stop == "clean":
+            return f"After the clean shutdown, {looks}; {what}."
+        after = "After an unclean one, recovery rebuilds it."
+        return f"After a clean shutdown, {looks}; {what}. {after}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def has_own_files(root: Root) -> bool:
+    """Return whether a log directory has any of a broker's own files; otherwise it is a part."""
+    return any(file.name in names.ROOT_FILES for file in root.files)
+
+
+def situation_of(root: Root) -> Situation:
+    """Return how a broker would find a log directory."""
+    if not root.is_log_directory or not has_own_files(root):
+        lock_beside = os.path.join(os.path.dirname(os.path.abspath(root.path)), names.LOCK)
+        is_part = not root.is_log_directory
+        return Situation("running" if is_part and _is_locked(lock_beside) else "unknown")
+    points = if_readable(lambda: root.checkpoint(names.RECOVERY_POINTS))
+    offsets = {} if points is None or points.problems else points.offsets
+    if root.has_name(names.CLEAN_SHUTDOWN):
+        return Situation("clean", offsets)
+    lock = root.file(names.LOCK)
+    running = lock is not None and _is_locked(lock.path)
+    return Situation("running" if running else "unclean", offsets)
+
+
+def _is_locked(path: str) -> bool:
+    """Return whether a process of this machine holds a lock on a file; False where unknown.
+
+    The file is not opened: closing it would drop a lock that this very process may hold.
+    """
+    try:
+        inode = os.stat(path).st_ino
+        with open(_LOCKS, encoding="ascii", errors="replace") as locks:
+            return any(
+                line.split()[5].endswith(f":{inode}") for line in locks if len(line.split()) > 5
+            )
+    except OSError:
+        return False

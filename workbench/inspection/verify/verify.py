@@ -1,0 +1,119 @@
+"""Check log directories: what no broker would leave like this, and what a broker would do about it.
+
+A healthy directory of any version gives no finding; a gap that compaction left is not a finding.
+What is still to be done (files to be deleted, a batch being written) is an "info" finding. Each
+question has its module: `verify_batches`, `verify_indexes`, `verify_transactions`,
+`verify_snapshots`, `verify_epochs`, `verify_leftovers`, `verify_partition`, `verify_checkpoints`,
+`verify_directory`; `unread` reports what cannot be read. `findings.KINDS` lists the kinds.
+
+Kafka: LogSegment.recover, LogLoader.load, LogManager.loadLogs, DumpLogSegments (4.2)
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
+
+from workbench.files import names
+from workbench.files.names import TopicPartition
+from workbench.inspection.findings import Finding
+from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories
+from workbench.inspection.partition import Partition
+from workbench.inspection.second_look import check_twice
+from workbench.inspection.verify.checkpoints import (
+    checkpoints_of,
+    verify_checkpoint_files,
+    verify_checkpoints,
+    verify_folders,
+)
+from workbench.inspection.verify.directory import era_of, verify_root, verify_roots
+from workbench.inspection.verify.file import verify_single_file
+from workbench.inspection.verify.partition import PartitionResult, verify_partition
+from workbench.inspection.verify.segment import collect
+from workbench.inspection.verify.situation import situation_of
+
+
+def verify(paths: StrPath | Iterable[StrPath], *, deep: bool = True) -> list[Finding]:
+    """Check a log directory, several of one broker, a partition directory, or a single file.
+
+    Args:
+        paths: see `list_log_directories`.
+        deep: check CRCs and decode every record, at nearly the speed of a scan; otherwise check
+            only names, headers, indexes and checkpoints.
+
+    Raises:
+        LogDirectoryError: a path does not exist.
+        OSError: a folder cannot be listed.
+    """
+    return verify_listing(list_log_directories(paths), deep=deep)
+
+
+def verify_listing(
+    listing: Listing,
+    *,
+    topics: Collection[str] | None = None,
+    partitions: Collection[int] | None = None,
+    deep: bool = True,
+) -> list[Finding]:
+    """Return every finding: of each partition, then of its log directory, then of all together.
+
+    Args:
+        listing: what was opened.
+        topics: names; if given, only their partitions are checked, not the log directories.
+        partitions: numbers; like ``topics``.
+        deep: see `verify`.
+    """
+    steps = verify_partitions(listing, topics=topics, partitions=partitions, deep=deep)
+    return [finding for _, findings in steps for finding in findings]
+
+
+def verify_partitions(
+    listing: Listing,
+    *,
+    topics: Collection[str] | None = None,
+    partitions: Collection[int] | None = None,
+    folders: Collection[str] | None = None,
+    deep: bool = True,
+) -> Iterator[tuple[Partition | Root, list[Finding]]]:
+    """Do what `verify_listing` does step by step: yield what was checked, and its findings.
+
+    Sum `Partition.size` to show progress. A `Root` comes after its partitions.
+
+    Args:
+        listing, topics, partitions, deep: see `verify_listing`.
+        folders: paths of partitions; like ``topics``.
+    """
+    is_filtered = not (topics is None and partitions is None and folders is None)
+    for root in listing.roots:
+        situation, era = situation_of(root), era_of(root)
+        checkpoints, found = checkpoints_of(root)
+        cleaned = checkpoints.get(names.CLEANER_OFFSETS)
+        results: dict[TopicPartition, PartitionResult] = {}
+        for partition in root.partitions:
+            is_wanted = topics is None or partition.topic in topics
+            is_wanted &= partitions is None or partition.partition in partitions
+            is_wanted &= folders is None or partition.path in folders
+            if not is_wanted or partition.kind == "delete":
+                continue
+            if partition.only is not None:
+                alone: list[Finding] = []
+                collect(verify_single_file(partition, partition.only, deep=deep), alone)
+                yield partition, alone
+                continue
+            name = TopicPartition(partition.topic, partition.partition)
+            is_cleaned = cleaned is not None and name in cleaned.offsets
+            check = partial(verify_partition, situation=situation, era=era, is_cleaned=is_cleaned)
+            is_running = situation.stop == "running"
+            result = check_twice(partition, check, deep=deep, is_running=is_running)
+            yield partition, result.findings
+            if partition.kind == "log":
+                results[name] = result
+        if not is_filtered:
+            collect(verify_root(root, era), found)
+            collect(verify_checkpoint_files(root, checkpoints, situation), found)
+        collect(verify_checkpoints(root, checkpoints, results, situation), found)
+        if not is_filtered:
+            collect(verify_folders(root, checkpoints, situation), found)
+        yield root, found
+    if not is_filtered and listing.roots:
+        together: list[Finding] = []
+        collect(verify_roots(listing.roots), together)
+        yield listing.roots[-1], together

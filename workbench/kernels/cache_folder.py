@@ -1,0 +1,113 @@
+"""The folder for compiled kernels, if nobody else can put code there.
+
+Code that numba loads from its cache runs with the user's rights. So the folder, and its parents up
+to the user's own folder, must belong to the user (or root), and nobody else may have write
+permission.
+"""
+
+import atexit
+import os
+import shutil
+import stat
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Final
+
+_OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+_OURS_ALONE: Final = 0o700
+
+
+class UnsafeCacheWarning(UserWarning):
+    """Compiled kernels are not stored: others can write to the folder for them."""
+
+
+def user_cache() -> Path:
+    """Return the folder where this user's programs cache data."""
+    if configured := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(configured)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home()))
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+
+
+def safe_folder(cache: Path, name: str) -> Path:
+    """Return a folder below a user's cache, created if needed, or a temporary one with a warning.
+
+    A temporary folder is removed when the process ends.
+
+    Args:
+        cache: the user's cache folder.
+        name: the folder's path below the cache, with slashes.
+    """
+    folder = cache / name
+    try:
+        made = cache
+        made.mkdir(mode=_OURS_ALONE, parents=True, exist_ok=True)
+        for part in Path(name).parts:
+            made /= part
+            made.mkdir(mode=_OURS_ALONE, exist_ok=True)
+        problem = _problem(cache, folder)
+    except OSError as error:
+        problem = str(error)
+    if problem is None:
+        return folder
+    warnings.warn(
+        f"{folder}: not used for compiled kernels, which are compiled again ({problem}, expected a "
+        "folder that only this user can write to); set NUMBA_CACHE_DIR to such a folder",
+        UnsafeCacheWarning,
+        stacklevel=2,
+    )
+    temporary = tempfile.mkdtemp(prefix="kafka-log-workbench-")  # with mode 0700
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return Path(temporary)
+
+
+def _problem(cache: Path, folder: Path) -> str | None:
+    """Return why a folder is not safe: itself, or a parent up to the cache and the home."""
+    if sys.platform == "win32":  # other users have no rights there unless granted
+        return None
+    folder, home = folder.resolve(), Path.home().resolve()
+    top = home if folder.is_relative_to(home) else cache.resolve()
+    for each in (folder, *folder.parents):
+        found = each.stat()
+        if found.st_uid not in {os.geteuid(), 0}:
+            return f"found {each} of user {found.st_uid}"
+        if _others_write(found):
+            return f"found {each} with mode {stat.S_IMODE(found.st_mode):04o}"
+        if each == top:
+            break
+    return None
+
+
+def _others_write(found: os.stat_result) -> bool:
+    """Return whether users other than the owner can replace a folder's contents.
+
+    On systems where each user has a group of their own, folders are mostly open to that group.
+    """
+    writers = found.st_mode & _OTHERS_WRITE
+    if writers == stat.S_IWGRP and _is_own_group(found.st_gid):
+        return False
+    return bool(writers)
+
+
+if sys.platform == "win32":
+
+    def _is_own_group(group: int) -> bool:
+        del group
+        return False
+else:
+    import grp
+    import pwd
+
+    def _is_own_group(group: int) -> bool:
+        """Return whether a group is the user's own: named after the user, with no other member."""
+        try:
+            user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+        except KeyError:
+            return False
+        is_named = user.pw_gid == group and found.gr_name == user.pw_name
+        return is_named and set(found.gr_mem) <= {user.pw_name}

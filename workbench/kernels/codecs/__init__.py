@@ -1,0 +1,1 @@
+"""Compressed bytes to bytes and back."""

@@ -1,0 +1,1 @@
+"""Keys, marks, and what compaction keeps."""

@@ -1,0 +1,1 @@
+"""Bytes into rows and columns."""

@@ -1,0 +1,1 @@
+"""Records into bytes, and the checks of an append."""

@@ -1,0 +1,1 @@
+"""Records as Arrow batches: planned, pruned, decoded, handed over."""

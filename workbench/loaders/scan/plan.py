@@ -1,0 +1,156 @@
+"""Plan a scan: its partitions, their segments, and the batches of those.
+
+A scan prunes by folder and file names (topics, partitions, base offsets), by the offset index
+(where to start in a segment) and by batch headers (offsets, largest timestamp, transactions), in
+this order. An index entry is trusted only if it points to a batch with a valid CRC.
+"""
+
+import datetime as dt
+import difflib
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.inspection.listing import Listing
+from workbench.inspection.partition import Partition
+from workbench.inspection.segment import Segment
+from workbench.inspection.transactions import ABORTED, Transactions, read_transactions
+
+Rows = npt.NDArray[Any]
+IsolationLevel = Literal["read_uncommitted", "read_committed"]
+OffsetRange = tuple[int | None, int | None]
+Time = int | str | dt.datetime
+TimeRange = tuple[Time | None, Time | None]
+
+LOWEST: Final = -(2**63)
+HIGHEST: Final = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class SegmentRead:
+    """One segment of a scan.
+
+    Attributes:
+        partition, segment: the partition and segment to read.
+        start: byte position to start at.
+        low, high: offsets to keep, ``high`` excluded.
+        next_base: base offset of the next segment, `HIGHEST` for the last: what a segment
+            holds beyond that belongs to the next.
+        transactions: the transactions for read_committed, otherwise None.
+        stop: byte position after the last batch to read; None: the end of the file.
+    """
+
+    partition: Partition
+    segment: Segment
+    start: int
+    low: int
+    high: int
+    next_base: int
+    transactions: Transactions | None
+    stop: int | None = None
+
+
+def input_paths(partitions: Iterable[Partition]) -> Iterator[str]:
+    """Yield the paths that reading partitions reads, where nothing must be written."""
+    for partition in partitions:
+        if partition.only is not None:
+            yield os.path.join(partition.path, partition.only)
+            continue
+        yield partition.root or partition.path
+        yield partition.path  # perhaps a link elsewhere, as its files may be
+        yield from (segment.path for segment in partition.segments)
+
+
+def choose_partitions(
+    listing: Listing,
+    topics: Iterable[str] | str | None,
+    partitions: Iterable[int | str] | int | str | None,
+) -> list[Partition]:
+    """Return the partitions that a scan is about, sorted by topic and number.
+
+    Args:
+        topics: names of topics; None: all.
+        partitions: numbers, or names as ``orders-0``; None: all.
+
+    Raises:
+        LookupError: a topic or partition does not exist; the message names the nearest.
+    """
+    given = {partitions} if isinstance(partitions, int | str) else set(partitions or ())
+    numbers = {p for p in given if isinstance(p, int)}
+    named = {str(p) for p in given if not isinstance(p, int)}
+    # A directory that was opened alone, or is named, is wanted even if it is marked for deletion.
+    chosen = [
+        p
+        for p in listing.partitions.values()
+        if p.kind == "log" or p.root is None or p.name in named
+    ]
+    if topics is not None:
+        wanted = {topics} if isinstance(topics, str) else set(topics)
+        _require(wanted, {p.topic for p in chosen}, "topic")
+        chosen = [p for p in chosen if p.topic in wanted]
+    if partitions is not None:
+        _require(named, {p.name for p in chosen}, "partition")
+        _require(numbers, {p.partition for p in chosen}, "partition")
+        chosen = [p for p in chosen if p.partition in numbers or p.name in named]
+    return chosen
+
+
+def _require(wanted: set[Any], there: set[Any], what: str) -> None:
+    for name in sorted(wanted - there, key=str):
+        near = difflib.get_close_matches(str(name), sorted(map(str, there)), 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise LookupError(f"unknown {what} {name}{hint}")
+
+
+def offset_range(
+    offsets: OffsetRange | Mapping[str, OffsetRange] | None, partition: Partition
+) -> tuple[int, int]:
+    """Return the offsets [low, high) wanted of a partition: its own range, or the one for all."""
+    given = offsets.get(partition.name) if isinstance(offsets, Mapping) else offsets
+    low, high = given or (None, None)
+    return (
+        max(partition.log_start_offset, LOWEST if low is None else low),
+        HIGHEST if high is None else high,
+    )
+
+
+def plan_partition(
+    partition: Partition, low: int, high: int, isolation_level: IsolationLevel
+) -> list[SegmentRead]:
+    """Return the segments of a partition that can hold offsets [low, high), ascending."""
+    transactions = None
+    if isolation_level == "read_committed":
+        transactions = read_transactions(partition)
+        high = min(high, transactions.last_stable_offset)
+    reads: list[SegmentRead] = []
+    segments: Sequence[Segment] = partition.segments
+    for at, segment in enumerate(segments):
+        following = segments[at + 1].base_offset if at + 1 < len(segments) else HIGHEST
+        if segment.base_offset >= high or following <= low or low >= high:
+            continue
+        start = segment.position_of(low) if low > segment.base_offset else 0
+        reads.append(SegmentRead(partition, segment, start, low, high, following, transactions))
+    return reads
+
+
+def batch_selector(
+    read: SegmentRead, times: tuple[int, int], *, include_control: bool
+) -> Callable[[Rows], npt.NDArray[np.bool_]]:
+    """Return the filter by headers of the batches that can hold wanted records."""
+
+    def select(rows: Rows) -> npt.NDArray[np.bool_]:
+        # The base offset of a wrapper of magic 0 or 1 is not known (-1): it is never too high.
+        wanted = (rows["last_offset"] >= read.low) & (rows["base_offset"] < read.high)
+        if not include_control:
+            wanted &= ~rows["is_control"]
+        if times[0] > LOWEST:
+            wanted &= rows["max_timestamp"] >= times[0]
+        if read.transactions is not None:
+            wanted &= read.transactions.fates(rows) != ABORTED
+        return np.asarray(wanted, np.bool_)
+
+    return select

@@ -1,0 +1,405 @@
+"""A scan: records of any partitions as Arrow batches, read when a verb asks for them.
+
+`Scan.to_arrow_batch_reader`, `Scan.__arrow_c_stream__`, `Scan.to_duckdb` and `Scan.to_parquet`
+stream in bounded memory; the methods that return a table hold all of it. Damaged batches are left
+out, and values that cannot be decoded are null: a warning and `Scan.findings` report both.
+"""
+
+import copy
+import dataclasses
+import os
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack
+
+import pyarrow as pa
+
+from workbench.errors import CorruptRecordError, MissingDependencyError
+from workbench.file_system.outputs import new_file
+from workbench.inspection.findings import Finding
+from workbench.inspection.listing import Listing
+from workbench.inspection.unread import findings_about_records, removed
+from workbench.loaders.scan.column_engines import (
+    ROW_GROUP,
+    DtypeBackend,
+    data_frame,
+    register_view,
+    write_parquet,
+)
+from workbench.loaders.scan.plan import (
+    HIGHEST,
+    LOWEST,
+    IsolationLevel,
+    OffsetRange,
+    SegmentRead,
+    TimeRange,
+    choose_partitions,
+    input_paths,
+    offset_range,
+    plan_partition,
+)
+from workbench.loaders.scan.segment_batches import ReadOptions, SegmentBatch, read_segment
+from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
+from workbench.record.buffers import BufferPool, thread_pool
+from workbench.runtime.times import milliseconds
+
+if TYPE_CHECKING:  # imported when something is to be decoded
+    from workbench.loaders.scan.decoding import ColumnDecoder, Decoding
+
+OnCorrupt = Literal["report", "raise"]
+
+_SHOWN: Final = 20  # records that `head` gives
+KEPT_MEMORY: Final = 64 << 20  # bytes that a thread keeps for its next scan
+
+
+class CorruptDataWarning(UserWarning):
+    """A scan left out batches, or made values null, that it cannot read; see `Scan.findings`."""
+
+
+class ScanOptions(TypedDict, total=False):
+    """The keyword arguments of `Scan`, which describes them."""
+
+    topics: Iterable[str] | str | None
+    partitions: Iterable[int | str] | int | str | None
+    offsets: OffsetRange | Mapping[str, OffsetRange] | None
+    timestamps: TimeRange | None
+    columns: Iterable[str] | None
+    decode: "Mapping[str, Decoding] | None"
+    isolation_level: IsolationLevel
+    limit: int | None
+    include_control: bool
+    check_crc: bool
+    on_corrupt: OnCorrupt
+
+
+class Scan:
+    """Records to be read; nothing is read before a verb. Made by `LogDirectory.scan`.
+
+    Args:
+        listing: the opened listing.
+        topics: a name or names of topics; default all.
+        partitions: numbers or names of partitions; default all.
+        offsets: (first, end) with the end excluded and None for open, for every partition or, as a
+            mapping, by partition name.
+        timestamps: (first, end) in ms, datetimes or ISO 8601 text (UTC unless it names a zone), end
+            excluded; records without a timestamp never match.
+        columns: names out of `schemas.SCAN_FIELDS`; default `schemas.RECORD_FIELDS`. What is not
+            asked for is not decoded.
+        decode: how to read bytes, by column: ``{"key": "utf8", "value": "json"}``. ``utf8`` gives
+            text; ``json`` a struct whose type is inferred from 1000 records, the first of all
+            partitions; an Arrow schema or struct type is the type of the JSON: fields it does not
+            name are skipped, missing fields are null. A value that does not fit is null.
+        isolation_level: ``read_committed`` leaves out aborted records and stops at the last stable
+            offset, as a consumer would.
+        limit: records at the most.
+        include_control: whether to return control records too.
+        check_crc: whether to leave out batches whose CRC is invalid.
+        on_corrupt: ``report`` continues and warns; ``raise`` stops at the first damaged batch, or
+            value that cannot be decoded.
+
+    Raises:
+        LookupError: a topic, partition or column does not exist.
+        ValueError: an argument has no meaning.
+    """
+
+    def __init__(
+        self,
+        listing: Listing,
+        **options: Unpack[ScanOptions],
+    ) -> None:
+        unknown = sorted(options.keys() - ScanOptions.__annotations__.keys())
+        if unknown:
+            raise TypeError(f"unknown option {unknown[0]!r} of a scan")
+        given = options.get("columns")
+        names = tuple(RECORD_FIELDS if given is None else given)
+        for name in names:
+            if name not in SCAN_FIELDS:
+                raise LookupError(f"unknown column {name}; columns: {', '.join(SCAN_FIELDS)}")
+        self.decode = dict(options.get("decode") or {})
+        for name in self.decode:
+            if name not in {"key", "value"} or name not in names:
+                raise LookupError(f"unknown column {name} to decode")
+        self.isolation_level: IsolationLevel = options.get("isolation_level", "read_uncommitted")
+        if self.isolation_level not in {"read_uncommitted", "read_committed"}:
+            levels = "read_uncommitted or read_committed"
+            raise ValueError(f"isolation_level is {self.isolation_level!r}, not {levels}")
+        self.on_corrupt: OnCorrupt = options.get("on_corrupt", "report")
+        if self.on_corrupt not in {"report", "raise"}:
+            raise ValueError(f"on_corrupt is {self.on_corrupt!r}, not report or raise")
+        self.limit = options.get("limit")
+        if self.limit is not None and self.limit < 0:
+            raise ValueError(f"limit is {self.limit}, below 0")
+        self.partitions = choose_partitions(
+            listing, options.get("topics"), options.get("partitions")
+        )
+        self.offsets = options.get("offsets")
+        first, end = options.get("timestamps") or (None, None)
+        self.options = ReadOptions(
+            columns=names,
+            times=(
+                LOWEST if first is None else milliseconds(first),
+                HIGHEST if end is None else milliseconds(end),
+            ),
+            include_control=options.get("include_control", False),
+            check_crc=options.get("check_crc", True),
+        )
+        self.findings: list[Finding] = []
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names, types and nullability of the columns; records are read to infer JSON's type."""
+        fields = (
+            field.with_type(self.decoders[field.name].kind) if field.name in self.decode else field
+            for field in self.options.schema
+        )
+        return pa.schema(list(fields))
+
+    @cached_property
+    def decoders(self) -> "dict[str, ColumnDecoder]":
+        """The decodings of the columns of ``decode``.
+
+        Raises:
+            ValueError: a decoding is unknown, or the JSON has no single type.
+        """
+        from workbench.loaders.scan.decoding import column_decoder
+
+        return {
+            name: column_decoder(how, lambda name=name: self._first_values(name))  # type: ignore[misc]
+            for name, how in self.decode.items()
+        }
+
+    def _first_values(self, name: str) -> pa.Array:
+        """Return the bytes of a column in the first records of each partition."""
+        from workbench.loaders.scan.decoding import SAMPLE
+
+        first = copy.copy(self)
+        first.decode = {}
+        first.options = dataclasses.replace(self.options, columns=(name,))
+        tables = [first.schema.empty_table()]
+        for partition in self.partitions:
+            first.partitions = [partition]
+            tables.append(first.head(max(SAMPLE // len(self.partitions), 1)))
+        return pa.concat_tables(tables)[name].combine_chunks()
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.options.columns)
+
+    def __repr__(self) -> str:
+        names = ", ".join(p.name for p in self.partitions[:3])
+        more = f" and {len(self.partitions) - 3} more" if len(self.partitions) > 3 else ""
+        return f"<Scan of {names}{more}: {', '.join(self.columns)}>"
+
+    def plan(self) -> list[SegmentRead]:
+        """Return the segments that will be read, in order; reads names, indexes, transactions."""
+        reads: list[SegmentRead] = []
+        for partition in self.partitions:
+            low, high = offset_range(self.offsets, partition)
+            reads.extend(plan_partition(partition, low, high, self.isolation_level))
+        return reads
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the records as Arrow batches of some MiB, by partition and offset.
+
+        Memory is used again for the next batch once a batch is dropped, and never before.
+
+        Raises:
+            CorruptRecordError: with ``on_corrupt="raise"``, at the first damage or bad value.
+        """
+        schema = self.schema
+        self.findings = []
+        left = HIGHEST if self.limit is None else self.limit
+        pool = thread_pool()
+        for partition in self.partitions if left else ():
+            self._note(findings_about_records(partition))
+        for read in self.plan() if left else ():
+            for batch, findings in self._segment(read, pool):
+                self._note(findings)
+                taken = batch if batch.num_rows <= left else batch.slice(0, left)
+                left -= taken.num_rows
+                if taken.num_rows:
+                    yield self._decoded(taken, schema, read) if self.decode else taken
+                if not left:
+                    break
+            if not left:
+                break
+        pool.trim(KEPT_MEMORY)
+        if self.findings:
+            warnings.warn(
+                f"{len(self.findings)} damaged batches or values are missing or null; the first: "
+                f"{self.findings[0]}",
+                CorruptDataWarning,
+                stacklevel=2,
+            )
+
+    def _segment(self, read: SegmentRead, pool: BufferPool) -> Iterator[SegmentBatch]:
+        """Read one segment; a finding reports one that was removed."""
+        try:
+            yield from read_segment(read, self.options, pool)
+        except FileNotFoundError:
+            self._note([removed(read.segment.path)])
+
+    def _decoded(
+        self, batch: pa.RecordBatch, schema: pa.Schema, read: SegmentRead
+    ) -> pa.RecordBatch:
+        """Return a batch with the columns of ``decode`` decoded; bad values are null and noted."""
+        from workbench.loaders.scan.decoding import undecoded
+
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        for name in self.decode:
+            raw, decoder = columns[name], self.decoders[name]
+            columns[name] = decoder.decode(raw)
+            if bad := undecoded(raw, columns[name]):
+                offset = columns["offset"][bad[0]].as_py() if "offset" in columns else None
+                found = f"{len(bad)} of {len(raw)} {name}s cannot be decoded"
+                self._note([_undecoded(read.segment.path, offset, found, decoder)])
+        return pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
+
+    def _note(self, findings: list[Finding]) -> None:
+        """Keep the findings, or raise the first of them."""
+        if findings and self.on_corrupt == "raise":
+            first = findings[0]
+            raise CorruptRecordError(first.path, first.position, first.found)
+        self.findings.extend(findings)
+
+    def to_arrow_batch_reader(self) -> pa.RecordBatchReader:
+        """Return a reader that streams the records; memory stays bounded whatever the size."""
+        return pa.RecordBatchReader.from_batches(self.schema, self.batches())
+
+    def __arrow_c_schema__(self) -> object:
+        """Give the schema to any library that asks for it before reading."""
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Stream to any library that speaks the Arrow C stream interface; each call reads again."""
+        return self.to_arrow_batch_reader().__arrow_c_stream__(requested_schema)
+
+    def to_arrow(self) -> pa.Table:
+        """Return all records as a table. They are all in memory at once."""
+        return pa.Table.from_batches(self.batches(), schema=self.schema)
+
+    def to_pandas(self, dtype_backend: DtypeBackend | None = None) -> Any:
+        """Return all records as a `pandas.DataFrame`. They are all in memory at once.
+
+        Integers never become floats: columns without nulls get numpy's integers, others pandas'
+        nullable ones. Keys, values and headers stay Arrow (`pandas.ArrowDtype`), which copies
+        nothing.
+
+        Args:
+            dtype_backend: "pyarrow": Arrow types throughout; "numpy_nullable": pandas' own nullable
+                types for numbers, booleans and text; default: as above.
+
+        Raises:
+            ValueError: the backend is unknown.
+        """
+        return data_frame(self.to_arrow(), dtype_backend)
+
+    def to_polars(self) -> Any:
+        """Return all records as a `polars.DataFrame`.
+
+        Raises:
+            MissingDependencyError: polars is not installed.
+        """
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise MissingDependencyError("polars", "pip install polars") from error
+        return pl.from_arrow(self.to_arrow())
+
+    def to_duckdb(self, table_name: str = "records", connection: Any = None) -> Any:
+        """Make this scan a view and return the `duckdb` connection.
+
+        Every query reads the records again, as a stream in bounded memory, and all columns of the
+        scan: name those you need in ``columns``. ``create table t as from records`` keeps them.
+
+        Args:
+            table_name: name of the view; queries on the connection can use it at once.
+            connection: a connection to use; default a new one in memory.
+
+        Raises:
+            MissingDependencyError: duckdb is not installed.
+        """
+        return register_view(self, table_name, connection)
+
+    def to_parquet(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        compression: str = "zstd",
+        row_group_bytes: int = ROW_GROUP,
+    ) -> int:
+        """Write the records to a Parquet file and return how many there were.
+
+        Memory stays bounded, by a row group. The file appears under its name only when it is
+        complete; an error leaves nothing behind.
+
+        Args:
+            path: the file; an existing one is replaced.
+            compression: a codec that pyarrow knows.
+            row_group_bytes: bytes of a row group in memory, before encoding; it ends with the batch
+                of some MiB that reaches this.
+
+        Raises:
+            OutputError: the file would be in a directory that is read, or is one that is read.
+        """
+        with new_file(path, input_paths(self.partitions), overwrite=True) as file:
+            return write_parquet(self.batches(), self.schema, file, compression, row_group_bytes)
+
+    def count(self) -> int:
+        """Return how many records there are; keys, values and headers are not decoded."""
+        narrow = copy.copy(self)
+        narrow.decode = {}
+        narrow.options = dataclasses.replace(self.options, columns=("offset",))
+        total: int = sum(batch.num_rows for batch in narrow.batches())
+        self.findings = narrow.findings
+        return total
+
+    def head(self, count: int = _SHOWN) -> pa.Table:
+        """Return the first ``count`` records as a table; reads no further."""
+        limit = count if self.limit is None else min(count, self.limit)
+        first = copy.copy(self)
+        first.limit = limit
+        table = first.to_arrow()
+        self.findings = first.findings
+        return table
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Yield one dict per record, by column name. Convenient, not fast.
+
+        Times are datetimes; ms since the epoch where they are beyond what a datetime can hold.
+        """
+        for batch in self.batches():
+            try:
+                yield from batch.to_pylist()
+            except OverflowError:
+                yield from _with_plain_times(batch)
+
+
+def _undecoded(path: str, offset: int | None, found: str, decoder: "ColumnDecoder") -> Finding:
+    return Finding(
+        kind="undecoded",
+        severity="warning",
+        path=path,
+        position=None,
+        offset=offset,
+        found=found,
+        expected=str(decoder.kind),
+        broker="Keys and values mean nothing to it: consumers get them as they are.",
+    )
+
+
+def _with_plain_times(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    """Yield the records of a batch that holds a time no datetime can be."""
+    for record in range(batch.num_rows):
+        row = batch.slice(record, 1)
+        try:
+            yield from row.to_pylist()
+        except OverflowError:
+            is_time = [pa.types.is_timestamp(field.type) for field in row.schema]
+            columns = [
+                column.cast(pa.int64()) if time else column
+                for column, time in zip(row.columns, is_time, strict=True)
+            ]
+            yield from pa.RecordBatch.from_arrays(columns, row.schema.names).to_pylist()

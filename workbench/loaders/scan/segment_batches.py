@@ -1,0 +1,77 @@
+"""One segment of a scan to Arrow batches: the step that a scan repeats and a Spark task runs.
+
+`ReadOptions` and `plan.SegmentRead` are all it needs, and both can be sent to another process.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from workbench.inspection.findings import Finding
+from workbench.loaders.scan import arrow
+from workbench.loaders.scan.plan import SegmentRead
+from workbench.loaders.scan.segment_chunks import ALL_TIMES, read_wanted
+from workbench.loaders.schemas import SCAN_FIELDS
+from workbench.record.buffers import BufferPool
+from workbench.record.reading.reader import HEADERS, KEYS, VALUES
+
+_DECODED: Final = {"key": KEYS, "value": VALUES, "headers": HEADERS}
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """The records and columns to read from each segment.
+
+    Attributes:
+        columns: names out of `schemas.SCAN_FIELDS`; what is not named is not decoded.
+        times: timestamps [first, end) in ms; `ALL_TIMES` also takes records without one.
+        include_control: whether to take control records too.
+        check_crc: whether to leave out batches whose CRC is invalid.
+    """
+
+    columns: tuple[str, ...]
+    times: tuple[int, int] = ALL_TIMES
+    include_control: bool = False
+    check_crc: bool = True
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names, types and nullability of the columns."""
+        return pa.schema([SCAN_FIELDS[name] for name in self.columns])
+
+
+class SegmentBatch(NamedTuple):
+    """Some records of a segment, and what could not be read before them."""
+
+    batch: pa.RecordBatch
+    findings: list[Finding]
+
+
+def read_segment(
+    read: SegmentRead, options: ReadOptions, pool: BufferPool
+) -> Iterator[SegmentBatch]:
+    """Yield the wanted records of one segment, ascending by offset; batches may be empty.
+
+    As for a consumer each offset comes once: records that do not ascend, or belong to another
+    segment, are left out and reported.
+
+    Raises:
+        FileNotFoundError: the segment was removed since it was listed.
+    """
+    schema = options.schema
+    for chunk, keep, findings in read_wanted(
+        read,
+        pool,
+        options=sum(_DECODED[name] for name in options.columns if name in _DECODED),
+        times=options.times,
+        include_control=options.include_control,
+        check_crc=options.check_crc,
+    ):
+        where = (read.partition.topic, read.partition.partition, read.segment.base_offset)
+        arrays = [arrow.column(name, chunk.columns, chunk.rows, where) for name in options.columns]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+        kept = batch if keep.all() else batch.filter(arrow.booleans(np.asarray(keep)))
+        yield SegmentBatch(kept, findings)

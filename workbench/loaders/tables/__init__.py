@@ -1,0 +1,1 @@
+"""`logs.inspect` and explanations as Arrow tables."""

@@ -1,0 +1,84 @@
+"""How clean the logs of a broker are, and which its cleaner would clean: a row per partition."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from workbench.cleaner.schedule.log_to_clean import LogToClean, cleaning_order, dirty_since
+from workbench.files.names import TopicPartition
+from workbench.foresight.dry_listing import Config, open_dry, time_or_now
+from workbench.foresight.dry_logs import DryLogs
+from workbench.foresight.explain.cleaning import earliest_cleaning
+from workbench.inspection.listing import Listing
+from workbench.inspection.partition import Partition
+from workbench.loaders.tables.explaining import cleaning_problem, dirt_of, policy_of
+
+
+def cleaning_rows(
+    listing: Listing,
+    partitions: Sequence[Partition],
+    config: Config,
+    now: int | None,
+    *,
+    tries: bool,
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of `schemas.CLEANING`; see `Inspect.cleaning`.
+
+    Raises:
+        ConfigError: a configuration's name or value is wrong.
+        LogDirectoryError: a single file was opened.
+    """
+    moment = time_or_now(now)
+    with open_dry(listing.log_directories, config, moment) as dry:
+        served = [one for one in partitions if one.kind == "log" and one.only is None]
+        names = {os.path.abspath(one.path) for one in served if one.root is None}
+        is_whole = all(root.is_log_directory for root in listing.roots)
+        dry.load(
+            lambda folder: (
+                dry.is_compacted(folder.topic_partition) and (is_whole or folder.path in names)
+            )
+        )
+        dirt = {
+            name: dirt_of(dry, log, moment)
+            for name, log in dry.logs.items()
+            if dry.is_compacted(name)
+        }
+        measured = [one for one in dirt.values() if isinstance(one, LogToClean)]
+        order = [one.topic_partition for one in cleaning_order(measured)]
+        for partition in served:
+            yield _row(dry, partition, dirt, order, moment, tries=tries)
+
+
+def _row(
+    dry: DryLogs,
+    partition: Partition,
+    dirt: dict[TopicPartition, LogToClean | str],
+    order: list[TopicPartition],
+    now: int,
+    *,
+    tries: bool,
+) -> tuple[Any, ...]:
+    name = TopicPartition(partition.topic, partition.partition)
+    policy, checkpoint = policy_of(dry, name), dry.cleaner_offsets.get(name)
+    start = (*name, policy.is_compacted, policy.source, checkpoint)
+    found = dirt.get(name)
+    if not isinstance(found, LogToClean):
+        error = found or dry.problems.get(name)
+        return (*start, *[None] * 12, None if error is None else str(error))
+    is_due = name in order
+    return (
+        *start,
+        found.first_dirty_offset,
+        found.first_uncleanable_offset,
+        found.offsets.least_bound.name,
+        found.clean_bytes,
+        found.cleanable_bytes,
+        found.uncleanable_bytes,
+        found.cleanable_ratio,
+        found.log.config.min_cleanable_dirty_ratio,
+        dirty_since(found.log, found.first_dirty_offset),
+        is_due,
+        order.index(name) + 1 if is_due else None,
+        earliest_cleaning(found.log, checkpoint, now),
+        (cleaning_problem(found, now, dry) or None) if tries and is_due else None,
+    )

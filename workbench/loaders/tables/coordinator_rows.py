@@ -1,0 +1,170 @@
+"""Make the rows of the tables about groups, offsets and transactions from loaded coordinators."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple
+from typing import Any
+
+from workbench.coordinator.groups.commit_history import Commit
+from workbench.coordinator.groups.group_coordinator import CommittedOffset, GroupCoordinator
+from workbench.coordinator.groups.members import members_of
+from workbench.coordinator.transactions.transaction_coordinator import (
+    WAITS,
+    OpenProducer,
+    TransactionCoordinator,
+)
+
+Rows = Iterator[tuple[Any, ...]]
+
+
+def group_rows(coordinator: GroupCoordinator) -> Rows:
+    """Yield rows of `schemas.GROUPS`."""
+    for name, (group, load, unserved) in coordinator.groups.items():
+        offsets = load.table.offsets.get(name, {})
+        pending = sum(1 for _ in load.table.pending_of(name))
+        yield (
+            name,
+            group.kind,
+            group.state,
+            group.protocol_type,
+            group.protocol,
+            group.generation,
+            group.assignment_epoch,
+            group.leader,
+            len(group.members),
+            len(offsets),
+            pending,
+            group.state_timestamp,
+            max((each.commit_timestamp for each in offsets.values()), default=None),
+            load.partition.partition,
+            group.record_offset,
+            unserved,
+        )
+
+
+def member_rows(coordinator: GroupCoordinator) -> Rows:
+    """Yield rows of `schemas.GROUP_MEMBERS`."""
+    for name, (group, _, _) in coordinator.groups.items():
+        for member in members_of(group, coordinator.logs.topic_names):
+            yield (name, group.kind, *astuple(member))
+
+
+def offset_rows(offsets: Iterable[CommittedOffset]) -> Rows:
+    """Yield rows of `schemas.GROUP_OFFSETS`."""
+    for each in offsets:
+        committed, position = each.committed, each.position
+        yield (
+            each.group,
+            *each.where,
+            committed.offset,
+            committed.leader_epoch,
+            committed.metadata,
+            committed.commit_timestamp,
+            None if each.expiry is None else each.expiry.at,
+            None if each.expiry is None else each.expiry.rule,
+            position.log_start_offset,
+            position.log_end_offset,
+            position.high_watermark,
+            position.lag,
+            position.state,
+            position.reason,
+            each.producer_id,
+            committed.topic_id,
+            each.log_partition,
+            committed.record_offset,
+            each.unserved,
+        )
+
+
+def commit_rows(commits: Iterable[Commit]) -> Rows:
+    """Yield rows of `schemas.COMMITS`."""
+    for each in commits:
+        value = each.committed
+        fields: tuple[Any, ...] = (None,) * 5
+        if value is not None:
+            fields = (
+                value.offset,
+                value.leader_epoch,
+                value.metadata,
+                value.commit_timestamp,
+                value.expire_timestamp,
+            )
+        start = (each.log, each.log_offset, each.timestamp, each.group, *each.where)
+        yield (*start, *fields, each.producer_id, each.fate, each.ended_at)
+
+
+def transaction_rows(coordinator: TransactionCoordinator) -> Rows:
+    """Yield rows of `schemas.TRANSACTIONS`: of every id, then of transactions that no id waits for.
+
+    Walks the batch headers of every log.
+    """
+    opened = coordinator.open_producers()
+    for name, state in coordinator.transactions.items():
+        mine = [p for p in opened if p.transactional_id == name and p.verdict == WAITS]
+        yield (
+            name,
+            state.producer_id,
+            state.producer_epoch,
+            state.state,
+            state.phase,
+            [str(where) for where in state.partitions],
+            state.timeout_ms,
+            state.start_timestamp,
+            state.last_update_timestamp,
+            state.previous_producer_id,
+            state.next_producer_id,
+            state.client_transaction_version,
+            *_blocked(mine),
+            "",
+            state.log_partition,
+            state.record_offset,
+        )
+    for each in opened:
+        if each.verdict == WAITS:
+            continue
+        transaction = each.transaction
+        yield (
+            None,
+            transaction.producer_id,
+            transaction.producer_epoch,
+            None,
+            "hanging" if each.verdict is not None else "unknown",
+            [str(each.where)],
+            None,
+            _time(transaction.first_timestamp),
+            _time(transaction.last_timestamp),
+            *(None,) * 3,
+            *_blocked([each]),
+            each.reason,
+            None,
+            None,
+        )
+
+
+def _blocked(opened: list[OpenProducer]) -> tuple[list[str], int]:
+    oldest = [each for each in opened if each.blocked]
+    return [str(each.where) for each in oldest], sum(each.blocked for each in oldest)
+
+
+def open_producer_rows(opened: Iterable[OpenProducer]) -> Rows:
+    """Yield rows of `schemas.OPEN_PRODUCERS`."""
+    for each in opened:
+        transaction = each.transaction
+        yield (
+            *each.where,
+            transaction.producer_id,
+            transaction.producer_epoch,
+            transaction.first_offset,
+            transaction.last_offset,
+            _time(transaction.first_timestamp),
+            _time(transaction.last_timestamp),
+            each.transactional_id,
+            each.state,
+            each.verdict,
+            each.reason,
+            each.last_stable_offset,
+            each.blocked,
+        )
+
+
+def _time(milliseconds: int) -> int | None:
+    return None if milliseconds < 0 else milliseconds

@@ -1,0 +1,221 @@
+"""Why a partition is cleaned or not, and why its segments are deleted or not.
+
+Kafka: LogCleanerManager.grabFilthiestCompactedLog, UnifiedLog.deleteOldSegments (4.2)
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from workbench.cleaner.cleaner import plan_cleaning
+from workbench.cleaner.config import CleanerConfig
+from workbench.cleaner.schedule.log_to_clean import LogToClean, log_to_clean
+from workbench.errors import LogDirectoryError, WorkbenchError
+from workbench.files.names import CLEANER_OFFSETS, TopicPartition
+from workbench.foresight.dry_logs import DryLogs
+from workbench.foresight.explain.cleaning import Policy, explain_cleaning, explain_uncleanable
+from workbench.foresight.explain.retention import explain_retention
+from workbench.foresight.explain.rule_verdict import RuleVerdict
+from workbench.foresight.rehearse.rounds import clean_rounds
+from workbench.inspection.bytes.field_list import time_text
+from workbench.inspection.partition import Partition
+from workbench.loaders.tables.cleaning_plan import CleaningPlan
+from workbench.loaders.tables.explanation import Explanation
+from workbench.log.log import Log
+
+
+class Explainer:
+    """Explain partitions of the same log directories at one time.
+
+    Args:
+        dry: their logs, loaded on demand.
+        now: ms.
+    """
+
+    def __init__(self, dry: DryLogs, now: int) -> None:
+        self._dry = dry
+        self._now = now
+
+    @cached_property
+    def _compacted(self) -> list[LogToClean]:
+        """How dirty all compacted logs are."""
+        dry = self._dry
+        dry.load(lambda folder: dry.is_compacted(folder.topic_partition))
+        found = (
+            dirt_of(dry, log, self._now) for name, log in dry.logs.items() if dry.is_compacted(name)
+        )
+        return [one for one in found if isinstance(one, LogToClean)]
+
+    def cleaning(self, partition: Partition) -> Explanation:
+        """Return why a partition is cleaned, or is not; see `Partition.explain_cleaning`."""
+        dry, now = self._dry, self._now
+        log = load_one(dry, partition)
+        name = log.topic_partition
+        policy, found = policy_of(dry, name), dirt_of(dry, log, now)
+        if isinstance(found, str):
+            rows = explain_uncleanable(dry.settings.broker, policy, found)
+        else:
+            rows = explain_cleaning(
+                found,
+                dry.cleaner_offsets.get(name),
+                now,
+                broker=dry.settings.broker,
+                policy=policy,
+                others=self._compacted,
+                problem=cleaning_problem(found, now, dry) if policy.is_compacted else None,
+            )
+        high_watermark = str(dry.high_watermarks[name])
+        return Explanation(
+            partition.name, now, cleaning_conclusion(rows), tuple(rows), high_watermark
+        )
+
+    def retention(self, partition: Partition) -> Explanation:
+        """Return why segments are deleted, or not; see `Partition.explain_retention`."""
+        log = load_one(self._dry, partition)
+        state = log.retention_state()
+        rows = explain_retention(state, policy_of(self._dry, log.topic_partition).source)
+        sizes = {segment.base_offset: segment.size for segment in state.segments}
+        return Explanation(
+            partition.name,
+            self._now,
+            retention_conclusion(rows, sizes),
+            tuple(rows),
+            str(self._dry.high_watermarks[log.topic_partition]),
+        )
+
+
+def plan_partition(
+    dry: DryLogs, partition: Partition, times: Sequence[int], *, everything: bool
+) -> CleaningPlan:
+    """Return what cleaning a partition would do; see `Partition.plan_cleaning`.
+
+    The dry log is changed where there is more than one round.
+    """
+    log = load_one(dry, partition)
+    size = log.size
+    rounds, problem = clean_rounds(
+        log,
+        dry.cleaner_offsets.get(log.topic_partition),
+        times,
+        dry.clock,
+        CleanerConfig.of(dry.settings.broker),
+        everything=everything,
+        writes_last=False,
+    )
+    high_watermark = str(dry.high_watermarks[log.topic_partition])
+    return CleaningPlan(partition, rounds, problem, size, high_watermark)
+
+
+def load_one(dry: DryLogs, partition: Partition) -> Log:
+    """Load the log of a partition directory.
+
+    Raises:
+        LogDirectoryError: a broker does not serve it.
+        WorkbenchError, OSError: it cannot be loaded; a broker would not start, or not with it.
+    """
+    path = os.path.abspath(partition.path)
+    if partition.only is not None:
+        raise LogDirectoryError(
+            path, "a single file was opened; open its partition directory instead"
+        )
+    dry.load(lambda folder: folder.path == path)
+    name = TopicPartition(partition.topic, partition.partition)
+    problem = dry.problems.get(name)
+    if problem is not None:
+        raise problem
+    log = dry.logs.get(name)
+    if log is None or log.directory != path:
+        what = "KRaft manages it" if partition.kind == "log" else "the directory is not in use"
+        raise LogDirectoryError(path, f"not a log that the log manager serves: {what}")
+    return log
+
+
+def policy_of(dry: DryLogs, name: TopicPartition) -> Policy:
+    """Return whether a log is compacted, and the source of that."""
+    settings, is_compacted = dry.settings, dry.is_compacted(name)
+    if settings.knows(name.topic, "cleanup.policy"):
+        policy = ",".join(sorted(settings.config_of(name.topic).cleanup_policy)) or "none"
+        source = settings.source(name.topic, "cleanup.policy")
+        return Policy(is_compacted, policy, source)
+    if is_compacted:
+        return Policy(
+            is_compacted, "compact", f"known only from {CLEANER_OFFSETS}, which names the log"
+        )
+    return Policy(is_compacted, None, "Kafka's default; no configuration is known")
+
+
+def dirt_of(dry: DryLogs, log: Log, now: int) -> LogToClean | str:
+    """Return how dirty a log is; or why that is unknown: a broker calls such a log uncleanable."""
+    try:
+        return log_to_clean(log, dry.cleaner_offsets.get(log.topic_partition), now)
+    except (WorkbenchError, OSError) as error:
+        return str(error)
+
+
+def cleaning_problem(found: LogToClean, now: int, dry: DryLogs) -> str | None:
+    """Return why cleaning a log would fail; empty if it would not; None: nothing to clean."""
+    start, end = found.first_dirty_offset, found.first_uncleanable_offset
+    if start >= end:
+        return None
+    try:
+        plan_cleaning(found.log, start, end, now, CleanerConfig.of(dry.settings.broker))
+    except (WorkbenchError, OSError) as error:
+        return str(error)
+    return ""
+
+
+def cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
+    """Return the conclusion from the rules about cleaning, in one sentence."""
+    blocking = next((row for row in rows if row.verdict == "blocks"), None)
+    unknown = next((row for row in rows if row.rule == "cleanup.policy"), None)
+    order = rows[-1]
+    if unknown is not None and unknown.verdict == "unknown":
+        return f"the log is not cleaned, as far as is known: {unknown.reason}"
+    demanded = any(row.verdict == "demands" for row in rows) and order.value is not None
+    if blocking is None or demanded:
+        if order.threshold == 1:
+            return "the log is cleaned"
+        place = "first" if order.value == 1 else f"as number {order.value}"
+        return f"the log is cleaned {place} of {order.threshold} logs"
+    named = "" if blocking.reason.startswith(blocking.rule) else f"{blocking.rule}: "
+    text = f"the log is not cleaned: {named}{blocking.reason}"
+    if blocking.rule in {"log.cleaner.enable", "cleanup.policy", "uncleanable"}:
+        return text
+    if order.due is None:
+        return f"{text}; that changes only when something is written"
+    return f"{text}; if nothing is written, the log can be cleaned at {time_text(order.due)}"
+
+
+def retention_conclusion(rows: Sequence[RuleVerdict], sizes: Mapping[int, int]) -> str:
+    """Return the conclusion from the rules about retention, in one sentence.
+
+    Args:
+        rows: the rows of all segments.
+        sizes: base offset → bytes.
+    """
+    gone = {row.segment for row in rows if row.verdict == "deleted"}
+    size = sum(sizes[base] for base in gone if base is not None)
+    text = (
+        f"retention deletes {len(gone)} of {len(sizes)} segments, "
+        f"{size:,} of {sum(sizes.values()):,} bytes"
+    )
+    reason = why_retained(rows, sizes)
+    return f"{text}; {reason}" if reason else text
+
+
+def why_retained(rows: Sequence[RuleVerdict], sizes: Mapping[int, int]) -> str:
+    """Return why the first segment that is kept is kept; empty if none is.
+
+    Args:
+        rows, sizes: see `retention_conclusion`.
+    """
+    gone = {row.segment for row in rows if row.verdict == "deleted"}
+    left = [base for base in sizes if base not in gone]
+    decisive = [row for row in rows if left and row.segment == left[0]]
+    if not decisive:
+        return ""
+    row = decisive[-1]
+    text = f"segment {row.segment} is kept: {row.reason}"
+    if row.due is None:
+        return text
+    return f"{text}; it can be deleted at {time_text(row.due)} at the earliest"

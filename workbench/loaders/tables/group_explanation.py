@@ -1,0 +1,131 @@
+"""The explanation of a group as rows that read well and load into Arrow."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from workbench.coordinator.era import era_of
+from workbench.coordinator.groups.commit_history import CommitHistory
+from workbench.coordinator.groups.group_coordinator import GroupCoordinator
+from workbench.coordinator.groups.group_explanation import GroupExplainer, GroupVerdict
+from workbench.inspection.html import Cell, table_html
+from workbench.inspection.listing import Listing
+from workbench.loaders import schemas
+from workbench.loaders.tables.explanation import value_text
+from workbench.loaders.tables.rows import table_of
+
+
+@dataclass(frozen=True, slots=True)
+class GroupExplanation:
+    """What the rules say of one group; iterating gives the rows.
+
+    Attributes:
+        group: its id.
+        conclusion: one sentence.
+        rows: of the group, then of each partition that it ever committed.
+    """
+
+    group: str
+    conclusion: str
+    rows: tuple[GroupVerdict, ...]
+
+    def __iter__(self) -> Iterator[GroupVerdict]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def of(self, partition: str) -> list[GroupVerdict]:
+        """Return the rows of a partition, such as ``orders-0``."""
+        return [row for row in self.rows if str(row.where) == partition]
+
+    def to_arrow(self) -> pa.Table:
+        """Return the rows as a table (`schemas.GROUP_EXPLANATION`); values as texts."""
+        return table_of(
+            schemas.GROUP_EXPLANATION,
+            (
+                (
+                    row.rule,
+                    None if row.where is None else row.where.topic,
+                    None if row.where is None else row.where.partition,
+                    row.verdict,
+                    value_text(row.value),
+                    value_text(row.threshold),
+                    row.reason,
+                    row.due,
+                    row.kafka,
+                )
+                for row in self.rows
+            ),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON."""
+        rows = [
+            {**row._asdict(), "where": None if row.where is None else str(row.where)}
+            for row in self.rows
+        ]
+        return {"group": self.group, "conclusion": self.conclusion, "rules": rows}
+
+    def cells(self) -> list[list[Cell]]:
+        """Return rows as a person reads them: partition, rule, verdict, why."""
+        return [
+            [None if row.where is None else str(row.where), row.rule, row.verdict, row.reason]
+            for row in self.rows
+        ]
+
+    def __str__(self) -> str:
+        lines = [f"{self.group}: {self.conclusion}"]
+        for where, rule, verdict, reason in self.cells():
+            about = "" if where is None else f" of {where}"
+            lines.append(f"  {rule}{about}: {verdict}: {reason}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        title = f"{self.group}: {self.conclusion}"
+        columns = ["partition", "rule", "verdict", "why"]
+        return table_html(title, columns, self.cells(), None, sentences=["why"])
+
+
+def explain_group(
+    listing: Listing,
+    group: str,
+    *,
+    version: str | None = None,
+    now: int | None = None,
+    retention_ms: int | None = None,
+) -> GroupExplanation:
+    """Return why a group resumes or starts over; see `LogDirectory.explain_group`."""
+    era = None if version is None else era_of(version)
+    coordinator = GroupCoordinator(listing, era=era, now=now, retention_ms=retention_ms)
+    return explained(coordinator, group)
+
+
+def explained(coordinator: GroupCoordinator, group: str) -> GroupExplanation:
+    """Return the explanation of one of the loaded groups.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    history = CommitHistory(group)
+    coordinator.observe(history, group)
+    explainer = GroupExplainer(coordinator, history, group)
+    rows = tuple(explainer.verdicts())
+    return GroupExplanation(group, _conclusion(rows, len(explainer.partitions)), rows)
+
+
+def _conclusion(rows: tuple[GroupVerdict, ...], partitions: int) -> str:
+    """Say it in one sentence: what holds for the group, or which partitions start over."""
+    for row in rows:
+        if row.where is None and row.verdict == "blocks":
+            return f"starts over everywhere: {row.reason}"
+    if not partitions:
+        return "no commit is in the log, so nothing tells where it would start"
+    over = {row.where: row for row in rows if row.where is not None and row.verdict == "blocks"}
+    if not over:
+        return f"resumes in {'its one partition' if partitions == 1 else f'all {partitions}'}"
+    where, first = next(iter(over.items()))
+    counted = "" if partitions == 1 else f" in {len(over)} of {partitions} partitions"
+    return f"starts over{counted}: {where}: {first.reason}"

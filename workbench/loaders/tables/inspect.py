@@ -1,0 +1,340 @@
+"""`logs.inspect`: the contents of a log directory as Arrow tables, one method per kind.
+
+Every method takes ``topics`` and ``partitions`` as `LogDirectory.scan` does, except `checkpoints`
+and `files`, which cover entire log directories. Damaged files give the rows that can be read;
+`findings`, or `LogDirectory.verify`, says what is wrong with them. Files that
+cannot be read are left out with a `CorruptDataWarning`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from workbench.files import names
+from workbench.inspection.findings import Finding, without_info
+from workbench.inspection.listing import Listing
+from workbench.inspection.partition import Partition
+from workbench.inspection.segment import Segment
+from workbench.inspection.verify.verify import verify_partitions
+from workbench.loaders import schemas
+from workbench.loaders.scan.plan import choose_partitions
+from workbench.loaders.tables import segment_tables
+from workbench.loaders.tables.disk_usage import file_kind, usage_of_partition, usage_of_root
+from workbench.loaders.tables.keys import key_table
+from workbench.loaders.tables.rows import finding_table, table_of
+from workbench.loaders.tables.segment_tables import warn_left_out
+
+if TYPE_CHECKING:  # what coordinators keep is imported when it is asked for
+    from workbench.coordinator.groups.group_coordinator import GroupCoordinator
+
+Topics = Iterable[str] | str | None
+Partitions = Iterable[int | str] | int | str | None
+
+
+def chosen_findings(
+    listing: Listing, topics: Topics, partitions: Partitions, *, deep: bool, info: bool
+) -> list[Finding]:
+    """Return the findings of `LogDirectory.verify`, which describes the arguments.
+
+    Raises:
+        LookupError: a topic or partition does not exist.
+    """
+    folders, chosen = None, set()
+    if topics is not None or partitions is not None:
+        chosen = {(p.topic, p.partition) for p in choose_partitions(listing, topics, partitions)}
+        # A chosen partition includes its stray and future directories.
+        every = (p for root in listing.roots for p in root.partitions)
+        folders = {p.path for p in every if (p.topic, p.partition) in chosen}
+    steps = verify_partitions(listing, folders=folders, deep=deep)
+    found = [finding for _, findings in steps for finding in findings]
+    if partitions is None:
+        from workbench.coordinator.verify import verify_coordinators
+
+        wanted = None if topics is None else {topic for topic, _ in chosen}
+        found += verify_coordinators(listing, topics=wanted, deep=deep)
+    return found if info else without_info(found)
+
+
+class Inspect:
+    """Arrow tables of everything but the records. Made by `LogDirectory.inspect`."""
+
+    def __init__(self, listing: Listing) -> None:
+        self._listing = listing
+
+    def _segments(
+        self, topics: Topics, partitions: Partitions
+    ) -> Iterator[tuple[Partition, Segment]]:
+        for partition in self._chosen(topics, partitions):
+            for segment in partition.segments:
+                yield partition, segment
+
+    def _chosen(self, topics: Topics, partitions: Partitions) -> list[Partition]:
+        """Return the requested partitions, with a warning about what is left out of them."""
+        chosen = choose_partitions(self._listing, topics, partitions)
+        for partition in chosen:
+            for each in partition.unread:
+                warn_left_out(each.path, each.found)
+        return chosen
+
+    def segments(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return one row per segment in use (`schemas.SEGMENTS`), from names and sizes alone."""
+        return segment_tables.segments(self._segments(topics, partitions))
+
+    def batches(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return one row per batch (`schemas.BATCHES`), from the headers alone."""
+        return segment_tables.batches(self._segments(topics, partitions))
+
+    def offset_index(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return one row per entry of the `.index` files (`schemas.OFFSET_INDEX`)."""
+        return segment_tables.offset_index(self._segments(topics, partitions))
+
+    def time_index(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return one row per entry of the `.timeindex` files (`schemas.TIME_INDEX`)."""
+        return segment_tables.time_index(self._segments(topics, partitions))
+
+    def aborted_transactions(
+        self, topics: Topics = None, partitions: Partitions = None
+    ) -> pa.Table:
+        """Return one row per entry of the `.txnindex` files (`schemas.ABORTED_TRANSACTIONS`)."""
+        return segment_tables.aborted_transactions(self._segments(topics, partitions))
+
+    def producers(
+        self, topics: Topics = None, partitions: Partitions = None, *, every: bool = False
+    ) -> pa.Table:
+        """Return one row per producer of the newest `.snapshot` (`schemas.PRODUCERS`).
+
+        Args:
+            every: whether to read every snapshot, not only the newest of each partition.
+        """
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            for p in self._chosen(topics, partitions):
+                for entry in p.snapshots if every else p.snapshots[-1:]:
+                    name = names.parse_file_name(entry.name)
+                    assert name is not None
+                    try:
+                        snapshot = p.producer_snapshot(entry)
+                    except OSError as error:
+                        warn_left_out(entry.path, error)
+                        continue
+                    for producer in snapshot.entries:
+                        yield (p.topic, p.partition, name.offset, *producer)
+
+        return table_of(schemas.PRODUCERS, rows())
+
+    def checkpoints(self) -> pa.Table:
+        """Return one row per entry of the four offset checkpoints (`schemas.CHECKPOINTS`)."""
+        return table_of(
+            schemas.CHECKPOINTS,
+            (
+                (root.path, name, where.topic, where.partition, offset)
+                for root in self._listing.roots
+                for name in names.OFFSET_CHECKPOINTS
+                if (checkpoint := root.checkpoint(name)) is not None
+                for where, offset in checkpoint.offsets.items()
+            ),
+        )
+
+    def leader_epochs(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return one row per entry of the leader epoch checkpoints (`schemas.LEADER_EPOCHS`)."""
+        return table_of(
+            schemas.LEADER_EPOCHS,
+            (
+                (p.topic, p.partition, entry.epoch, entry.start_offset)
+                for p in self._chosen(topics, partitions)
+                if (epochs := p.leader_epochs) is not None
+                for entry in epochs.entries
+            ),
+        )
+
+    def cleaning(
+        self,
+        topics: Topics = None,
+        partitions: Partitions = None,
+        *,
+        config: Mapping[str, Any] | None = None,
+        now: int | None = None,
+        tries: bool = True,
+    ) -> pa.Table:
+        """Return one row per partition: how clean it is, whether it is due (`schemas.CLEANING`).
+
+        Compacted logs are loaded as a broker does, with every change kept in memory; rows of other
+        logs only say that they are not compacted. See `Partition.explain_cleaning` for arguments.
+
+        Args:
+            tries: plan the cleaning of what is due, to see whether it would fail.
+        """
+        from workbench.loaders.tables.cleaning_table import cleaning_rows
+
+        chosen = choose_partitions(self._listing, topics, partitions)
+        rows = cleaning_rows(self._listing, chosen, config, now, tries=tries)
+        return table_of(schemas.CLEANING, rows)
+
+    def keys(
+        self, topics: Topics = None, partitions: Partitions = None, *, limit: int | None = 100
+    ) -> pa.Table:
+        """Return one row per key (`schemas.KEYS`), first those that compaction would shrink most.
+
+        Reads every record. Transactions are ignored: `Partition.plan_cleaning` decides exactly
+        which records are dropped.
+
+        Args:
+            limit: rows of each partition at most; None: all.
+        """
+        chosen = self._chosen(topics, partitions)
+        tables = [key_table(partition, limit) for partition in chosen]
+        return pa.concat_tables([schemas.KEYS.empty_table(), *tables])
+
+    def groups(self, *, version: str | None = None) -> pa.Table:
+        """Return one row per group of every kind (`schemas.GROUPS`), as a restarted broker has it.
+
+        Loads all of `__consumer_offsets` that is in the directories.
+
+        Args:
+            version: the version of the loading broker, such as "2.8"; None: from the cluster's
+                metadata and the records.
+
+        Raises:
+            ValueError: ``version`` is not a version.
+        """
+        from workbench.loaders.tables.coordinator_rows import group_rows
+
+        return table_of(schemas.GROUPS, group_rows(self._coordinator(version)))
+
+    def group_members(self, *, version: str | None = None) -> pa.Table:
+        """Return one row per member of a group (`schemas.GROUP_MEMBERS`), from its last record.
+
+        Args:
+            version: see `groups`.
+
+        Raises:
+            ValueError: ``version`` is not a version.
+        """
+        from workbench.loaders.tables.coordinator_rows import member_rows
+
+        return table_of(schemas.GROUP_MEMBERS, member_rows(self._coordinator(version)))
+
+    def group_offsets(
+        self,
+        group: str | None = None,
+        *,
+        version: str | None = None,
+        now: int | None = None,
+        retention_ms: int | None = None,
+    ) -> pa.Table:
+        """Return one row per committed offset (`schemas.GROUP_OFFSETS`), with its log.
+
+        Offsets that a restarted broker would not return are included: ``unserved`` says why.
+
+        Args:
+            group: only of this group.
+            version: see `groups`.
+            now: ms; what has expired then is unserved. None: expiry removes nothing.
+            retention_ms: `offsets.retention.minutes` in ms; None: the default of the version.
+
+        Raises:
+            ValueError: ``version`` is not a version.
+        """
+        from workbench.loaders.tables.coordinator_rows import offset_rows
+
+        coordinator = self._coordinator(version, now=now, retention_ms=retention_ms)
+        return table_of(schemas.GROUP_OFFSETS, offset_rows(coordinator.offsets(group)))
+
+    def commits(self, group: str | None = None, *, version: str | None = None) -> pa.Table:
+        """Return one row per commit or tombstone in the log (`schemas.COMMITS`), and its fate.
+
+        Args:
+            group: only of this group.
+            version: see `groups`.
+
+        Raises:
+            ValueError: ``version`` is not a version.
+        """
+        from workbench.coordinator.groups.commit_history import CommitHistory
+        from workbench.loaders.tables.coordinator_rows import commit_rows
+
+        history = CommitHistory(group)
+        self._coordinator(version).observe(history, group)
+        return table_of(schemas.COMMITS, commit_rows(history.commits))
+
+    def transactions(self) -> pa.Table:
+        """Return one row per transactional id (`schemas.TRANSACTIONS`), and what it blocks.
+
+        Transactions that are open in a log, and that no transactional id waits for, follow with a
+        null id. Loads `__transaction_state` and walks the batch headers of every log.
+        """
+        from workbench.coordinator.transactions.transaction_coordinator import (
+            TransactionCoordinator,
+        )
+        from workbench.loaders.tables.coordinator_rows import transaction_rows
+
+        return table_of(
+            schemas.TRANSACTIONS, transaction_rows(TransactionCoordinator(self._listing))
+        )
+
+    def open_producers(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return one row per transaction open in a log (`schemas.OPEN_PRODUCERS`): does it hang?"""
+        from workbench.coordinator.transactions.transaction_coordinator import (
+            TransactionCoordinator,
+        )
+        from workbench.loaders.tables.coordinator_rows import open_producer_rows
+
+        chosen = choose_partitions(self._listing, topics, partitions)
+        opened = TransactionCoordinator(self._listing).open_producers(chosen)
+        return table_of(schemas.OPEN_PRODUCERS, open_producer_rows(opened))
+
+    def _coordinator(self, version: str | None, **options: Any) -> "GroupCoordinator":
+        from workbench.coordinator.era import era_of
+        from workbench.coordinator.groups.group_coordinator import GroupCoordinator
+
+        era = None if version is None else era_of(version)
+        return GroupCoordinator(self._listing, era=era, **options)
+
+    def disk_usage(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return the use of the bytes on the disk (`schemas.DISK_USAGE`), down to keys and values.
+
+        Reads every record. The bytes of all rows are the sizes of all files; of preallocated
+        indexes without entries the disk may use less.
+        """
+        rows: list[tuple[Any, ...]] = []
+        for partition in self._chosen(topics, partitions):
+            rows += usage_of_partition(partition)
+        if topics is None and partitions is None:
+            for root in self._listing.roots:
+                rows += usage_of_root(root)
+        return table_of(schemas.DISK_USAGE, rows)
+
+    def findings(
+        self,
+        topics: Topics = None,
+        partitions: Partitions = None,
+        *,
+        deep: bool = True,
+        info: bool = False,
+    ) -> pa.Table:
+        """Return one row per finding (`schemas.FINDINGS`) of `LogDirectory.verify`.
+
+        Args:
+            topics: names; only their partitions are checked, and no other files.
+            partitions: numbers or names; as ``topics``.
+            deep: see `LogDirectory.verify`.
+            info: see `LogDirectory.verify`.
+        """
+        found = chosen_findings(self._listing, topics, partitions, deep=deep, info=info)
+        return finding_table(found)
+
+    def files(self) -> pa.Table:
+        """Return one row per file (`schemas.FILES`), even those that no broker knows."""
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            for root in self._listing.roots:
+                unknown = set(root.unknown)
+                for f in root.files:
+                    kind = "unknown" if f in unknown else f.name
+                    yield root.path, None, f.name, kind, f.size, f.modified_ms
+                for p in root.partitions:
+                    for f in p.files:
+                        yield root.path, p.name, f.name, file_kind(f, p), f.size, f.modified_ms
+
+        return table_of(schemas.FILES, rows())

@@ -1,0 +1,175 @@
+"""Tables of segments: themselves, their batches, the entries of their indexes.
+
+Each is made of pairs of a partition and one of its segments, in their order.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from workbench.inspection.partition import Partition
+from workbench.inspection.segment import Segment
+from workbench.layout import problems
+from workbench.loaders import schemas
+from workbench.loaders.scan import arrow
+from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.loaders.tables.rows import table_of
+
+Found = Iterable[tuple[Partition, Segment]]
+
+
+T = TypeVar("T")
+
+
+def warn_left_out(path: str, why: object) -> None:
+    """Warn of a file that a table leaves out because it cannot be read."""
+    warnings.warn(f"{path} is left out: {why}", CorruptDataWarning, stacklevel=3)
+
+
+def _read(
+    found: Found, read: Callable[[Segment], T | None]
+) -> Iterator[tuple[Partition, Segment, T]]:
+    """Yield segments with what is read of each; unreadable ones are left out with a warning."""
+    for partition, segment in found:
+        try:
+            value = read(segment)
+        except OSError as error:
+            warn_left_out(segment.path, error)
+            continue
+        if value is not None:
+            yield partition, segment, value
+
+
+def _join(schema: pa.Schema, parts: Iterable[list[pa.Array]]) -> pa.Table:
+    """Return batches of columns as a table."""
+    batches = [pa.RecordBatch.from_arrays(arrays, schema=schema) for arrays in parts]
+    return pa.Table.from_batches(batches, schema=schema)
+
+
+def batch_columns(rows: Any, topic: str, partition: int, segment: int) -> list[pa.Array]:
+    """Return BATCH_ROW[n] as the columns of `schemas.BATCHES`."""
+    count = len(rows)
+    arrays: list[pa.Array] = []
+    constants: dict[str, str | int] = {"topic": topic, "partition": partition, "segment": segment}
+    words = [problems.WORDS.get(code) for code in rows["problem"].tolist()]
+    for field in schemas.BATCHES:
+        name, kind = field.name, field.type
+        if name in constants:
+            arrays.append(arrow.repeated(constants[name], kind, count))
+        elif name == "codec":
+            arrays.append(arrow.codecs(rows["codec"]))
+        elif name == "timestamp_type":
+            arrays.append(arrow.timestamp_types(rows["timestamp_type"]))
+        elif name == "problem":
+            arrays.append(arrow.strings(words))
+        elif kind == pa.bool_():
+            arrays.append(arrow.booleans(rows[name]))
+        elif name == "base_timestamp":
+            shown = np.where(rows["delete_horizon"] == -1, rows[name], -1)
+            arrays.append(arrow.integers(shown, kind))
+        else:
+            absent = -1 if field.nullable else arrow.NO_ABSENT
+            arrays.append(arrow.integers(rows[name], kind, absent))
+    return arrays
+
+
+def segments(found: Found) -> pa.Table:
+    """Return one row per segment in use (`schemas.SEGMENTS`), from names and sizes alone."""
+
+    def size(segment: Segment, kind: Any) -> int | None:
+        return segment.files[kind].size if kind in segment.files else None
+
+    return table_of(
+        schemas.SEGMENTS,
+        (
+            (
+                p.topic,
+                p.partition,
+                p.name,
+                s.base_offset,
+                s.size,
+                size(s, "index"),
+                size(s, "timeindex"),
+                size(s, "txnindex"),
+                s.modified_ms,
+                s.is_active,
+                s.path,
+            )
+            for p, s in found
+        ),
+    )
+
+
+def batches(found: Found) -> pa.Table:
+    """Return one row per batch (`schemas.BATCHES`), from the headers alone."""
+    return _join(
+        schemas.BATCHES,
+        (
+            batch_columns(table.rows, p.topic, p.partition, s.base_offset)
+            for p, s, table in _read(found, lambda segment: segment.batches)
+            if len(table.rows)
+        ),
+    )
+
+
+def _entries(schema: pa.Schema, found: Iterable[tuple[Partition, Segment, list[Any]]]) -> pa.Table:
+    """Join index entries, given as int64 columns of each segment."""
+
+    def columns(p: Partition, s: Segment, values: list[Any]) -> list[pa.Array]:
+        count = len(values[0])
+        where = zip((p.topic, p.partition, s.base_offset), list(schema)[:3], strict=True)
+        return [
+            *(arrow.repeated(value, field.type, count) for value, field in where),  # type: ignore[arg-type]
+            arrow.integers(np.arange(count, dtype=np.int32), pa.int32(), arrow.NO_ABSENT),
+            *(
+                arrow.integers(numbers, field.type, arrow.NO_ABSENT)
+                for numbers, field in zip(values, list(schema)[4:], strict=True)
+            ),
+        ]
+
+    return _join(schema, (columns(*each) for each in found))
+
+
+def offset_index(found: Found) -> pa.Table:
+    """Return one row per entry of the `.index` files (`schemas.OFFSET_INDEX`)."""
+    return _entries(
+        schemas.OFFSET_INDEX,
+        (
+            (p, s, [index.offsets, index.offsets - s.base_offset, index.positions])
+            for p, s, index in _read(found, lambda segment: segment.offset_index)
+        ),
+    )
+
+
+def time_index(found: Found) -> pa.Table:
+    """Return one row per entry of the `.timeindex` files (`schemas.TIME_INDEX`)."""
+    return _entries(
+        schemas.TIME_INDEX,
+        (
+            (p, s, [index.timestamps, index.offsets, index.offsets - s.base_offset])
+            for p, s, index in _read(found, lambda segment: segment.time_index)
+        ),
+    )
+
+
+def aborted_transactions(found: Found) -> pa.Table:
+    """Return one row per entry of the `.txnindex` files (`schemas.ABORTED_TRANSACTIONS`)."""
+    return table_of(
+        schemas.ABORTED_TRANSACTIONS,
+        (
+            (
+                p.topic,
+                p.partition,
+                s.base_offset,
+                entry.producer_id,
+                entry.first_offset,
+                entry.last_offset,
+                entry.last_stable_offset,
+            )
+            for p, s, index in _read(found, lambda segment: segment.transaction_index)
+            for entry in index
+        ),
+    )

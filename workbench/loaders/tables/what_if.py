@@ -1,0 +1,275 @@
+"""What a broker would delete and compact under another configuration, partition by partition.
+
+Retention and one cleaning of each log that is due run on a dry copy; nothing is written.
+"""
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from workbench.cleaner.cleaner import plan_cleaning
+from workbench.cleaner.config import CleanerConfig
+from workbench.cleaner.schedule.log_to_clean import cleaning_order
+from workbench.errors import WorkbenchError
+from workbench.files.names import TopicPartition
+from workbench.foresight.dry_listing import Config, open_dry, time_or_now
+from workbench.foresight.dry_logs import DryLogs
+from workbench.foresight.explain.cleaning import Policy, explain_cleaning, explain_uncleanable
+from workbench.foresight.explain.retention import explain_retention
+from workbench.foresight.explain.rule_verdict import RuleVerdict
+from workbench.inspection.bytes.field_list import time_text
+from workbench.inspection.html import Cell, table_html
+from workbench.inspection.listing import Listing
+from workbench.loaders import schemas
+from workbench.loaders.tables.explaining import (
+    cleaning_conclusion,
+    dirt_of,
+    policy_of,
+    why_retained,
+)
+from workbench.loaders.tables.rows import table_of
+from workbench.log.log import Log
+
+_SHOWN: Final = 100  # rows of the table in a notebook
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionFate:
+    """The fate of one partition.
+
+    Attributes:
+        topic, partition: the topic's name and the partition's number.
+        policy: its `cleanup.policy`.
+        size: bytes of the log before the change.
+        deleted_bytes: bytes of the segments that retention deletes.
+        compacted_bytes: bytes that cleaning removes from the other segments.
+        segments: the number of segments before the change.
+        deleted_segments: the number of them that retention deletes.
+        dropped_records: the records that cleaning drops.
+        log_start_offset: log start offset afterwards.
+        retention: why the first kept segment is kept; empty without one, or if segments are never
+            deleted by age or size.
+        cleaning: why the log is cleaned, or is not.
+        problem: why the log could not be loaded; empty if it was.
+        high_watermark: the assumed high watermark of the log, and why; empty where
+            `replication-offset-checkpoint` gives it.
+    """
+
+    topic: str
+    partition: int
+    policy: str
+    size: int = 0
+    deleted_bytes: int = 0
+    compacted_bytes: int = 0
+    segments: int = 0
+    deleted_segments: int = 0
+    dropped_records: int = 0
+    log_start_offset: int = 0
+    retention: str = ""
+    cleaning: str = ""
+    problem: str = ""
+    high_watermark: str = ""
+
+    @property
+    def name(self) -> str:
+        """Topic and number of the partition, the name of its directory."""
+        return f"{self.topic}-{self.partition}"
+
+    @property
+    def size_after(self) -> int:
+        """Bytes of the log afterwards."""
+        return self.size - self.deleted_bytes - self.compacted_bytes
+
+    @property
+    def reasons(self) -> list[str]:
+        """The explanations of the fate: sentences."""
+        every = (self.retention, self.cleaning, self.high_watermark, self.problem)
+        return [why for why in every if why]
+
+    def totals(self) -> list[Cell]:
+        """Return the numbers of a table: name, policy, bytes, deleted, compacted, bytes after."""
+        deleted, compacted = self.deleted_bytes, self.compacted_bytes
+        return [self.name, self.policy, self.size, deleted, compacted, self.size_after]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON."""
+        return {**asdict(self), "size_after": self.size_after}
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """The fates of all partitions; iterating gives them.
+
+    Attributes:
+        config: the given configuration.
+        now: ms; the time that ages were measured by.
+        partitions: sorted by topic and number.
+        verdicts: partition → the verdicts of retention on its segments, rule by rule.
+    """
+
+    config: dict[str, Any]
+    now: int
+    partitions: tuple[PartitionFate, ...]
+    verdicts: Mapping[tuple[str, int], tuple[RuleVerdict, ...]]
+
+    def __iter__(self) -> Iterator[PartitionFate]:
+        return iter(self.partitions)
+
+    def __len__(self) -> int:
+        return len(self.partitions)
+
+    def __getitem__(self, name: str) -> PartitionFate:
+        """Return the fate of a partition: ``"orders-0"``.
+
+        Raises:
+            KeyError: the partition does not exist.
+        """
+        for fate in self.partitions:
+            if fate.name == name:
+                return fate
+        raise KeyError(name)
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per partition (`schemas.WHAT_IF`)."""
+        names = schemas.WHAT_IF.names
+        return table_of(
+            schemas.WHAT_IF, ([fate.as_dict()[name] for name in names] for fate in self)
+        )
+
+    @property
+    def summary(self) -> str:
+        """One sentence."""
+        deleted = sum(fate.deleted_bytes for fate in self)
+        compacted = sum(fate.compacted_bytes for fate in self)
+        size = sum(fate.size for fate in self)
+        return (
+            f"at {time_text(self.now)}: {size:,} bytes become {size - deleted - compacted:,}: "
+            f"retention deletes {deleted:,}, cleaning removes {compacted:,}"
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON."""
+        return {
+            "config": self.config,
+            "now": self.now,
+            "partitions": [
+                {
+                    **fate.as_dict(),
+                    "verdicts": [
+                        row.as_dict() for row in self.verdicts.get((fate.topic, fate.partition), ())
+                    ],
+                }
+                for fate in self
+            ],
+        }
+
+    def __str__(self) -> str:
+        lines = [self.summary]
+        for fate in self:
+            lines.append(f"  {fate.name}: {fate.size:,} -> {fate.size_after:,}")
+            lines += [f"    {why}" for why in fate.reasons]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        shown = self.partitions[:_SHOWN]
+        rows = [[*fate.totals(), "; ".join(fate.reasons)] for fate in shown]
+        left = len(self) - _SHOWN
+        columns = ["partition", "policy", "bytes", "deleted", "compacted", "bytes after", "why"]
+        note = f"{left} more partitions" if left > 0 else None
+        return table_html(self.summary, columns, rows, note, sentences=["why"])
+
+
+def what_would_be(
+    listing: Listing, config: Config, now: int | None, topics: Collection[str] | None
+) -> WhatIf:
+    """Return what a broker would delete and compact; see `log_directory.what_if`."""
+    moment = time_or_now(now)
+    folders = {
+        os.path.abspath(partition.path)
+        for partition in listing.partitions.values()
+        if partition.kind == "log" and (topics is None or partition.topic in topics)
+    }
+    with open_dry(listing.log_directories, config, moment) as dry:
+        dry.load(lambda folder: folder.path in folders)
+        fates = [_failed(dry, name, error) for name, error in dry.problems.items()]
+        verdicts = {}
+        for name, log in dry.logs.items():
+            try:
+                fate, rows = _fate(dry, log, moment)
+            except (WorkbenchError, OSError) as error:  # the log has changed since it was loaded
+                fates.append(_failed(dry, name, error))
+            else:
+                fates.append(fate)
+                verdicts[name.topic, name.partition] = tuple(rows)
+    fates.sort(key=lambda fate: (fate.topic, fate.partition))
+    given = config if isinstance(config, Mapping) else {}
+    return WhatIf(dict(given), moment, tuple(fates), verdicts)
+
+
+def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFate:
+    policy = policy_of(dry, name).text or "unknown"
+    return PartitionFate(name.topic, name.partition, policy, problem=str(error))
+
+
+def _fate(dry: DryLogs, log: Log, now: int) -> tuple[PartitionFate, list[RuleVerdict]]:
+    """Let retention and cleaning work on a log."""
+    name = log.topic_partition
+    policy = policy_of(dry, name)
+    rows = explain_retention(log.retention_state(), policy.source)
+    sizes = {segment.base_offset: segment.size for segment in log.segments}
+    deleted = [verdict.segment for verdict in log.delete_old_segments() if verdict.is_deleted]
+    gone = [segment.base_offset for segment in deleted]
+    for segment in deleted:  # their removal is put off, and nobody waits for it here
+        segment.close_handlers()
+    saved, dropped, cleaning = 0, 0, ""
+    if policy.is_compacted:
+        saved, dropped, cleaning = _clean(dry, log, policy, now)
+    fate = PartitionFate(
+        name.topic,
+        name.partition,
+        policy.text or "delete",
+        size=sum(sizes.values()),
+        deleted_bytes=sum(sizes[base] for base in gone),
+        compacted_bytes=saved,
+        segments=len(sizes),
+        deleted_segments=len(gone),
+        dropped_records=dropped,
+        log_start_offset=log.log_start_offset,
+        retention=why_retained(rows, sizes) if log.config.delete or gone else "",
+        cleaning=cleaning,
+        high_watermark=str(high) if (high := dry.high_watermarks[name]).is_assumed else "",
+    )
+    return fate, rows
+
+
+def _clean(dry: DryLogs, log: Log, policy: Policy, now: int) -> tuple[int, int, str]:
+    """Return the bytes that cleaning saves, the records that it drops, and why it does or not."""
+    found = dirt_of(dry, log, now)
+    if isinstance(found, str):
+        return 0, 0, cleaning_conclusion(explain_uncleanable(dry.settings.broker, policy, found))
+    saved, dropped = 0, 0
+    problem: str | None = None
+    if cleaning_order([found]):
+        problem = ""
+        start, end = found.first_dirty_offset, found.first_uncleanable_offset
+        try:
+            cleaning = plan_cleaning(log, start, end, now, CleanerConfig.of(dry.settings.broker))
+        except (WorkbenchError, OSError) as error:
+            problem = str(error)
+        else:
+            batches = cleaning.decisions.batches
+            saved = int((batches["size"] - batches["new_size"]).sum())
+            dropped = int((~cleaning.decisions.is_kept).sum())
+    rows = explain_cleaning(
+        found,
+        dry.cleaner_offsets.get(log.topic_partition),
+        now,
+        broker=dry.settings.broker,
+        policy=policy,
+        others=[found],
+        problem=problem,
+    )
+    return saved, dropped, cleaning_conclusion(rows)

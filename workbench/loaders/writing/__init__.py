@@ -1,0 +1,1 @@
+"""Columns of records into the log of a partition."""

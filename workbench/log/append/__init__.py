@@ -1,0 +1,1 @@
+"""The way of an append: checks, offsets, write, producer state."""

@@ -1,0 +1,316 @@
+"""Append records to a log: check, assign offsets, roll, write, update the producer state.
+
+Kafka: UnifiedLog.append (4.2)
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from workbench.errors import (
+    InvalidRecordError,
+    RecordBatchTooLargeError,
+    RecordTooLargeError,
+    StorageError,
+    UnexpectedAppendOffsetError,
+)
+from workbench.log.append.append_info import UNKNOWN_OFFSET, LogAppendInfo, analyze
+from workbench.log.append.append_origin import AppendOrigin
+from workbench.log.append.validator import LogValidator, number_ready, rules_of
+from workbench.log.fetch import LogOffsetMetadata
+from workbench.log.flushing import flush, roll
+from workbench.log.loading.segment_recovery import read_marker
+from workbench.log.parts import LogParts
+from workbench.log.producers.append import ProducerAppendInfo, producer_batches
+from workbench.log.producers.entry import BatchMetadata, CompletedTransaction
+from workbench.log.segments.roll import why_roll
+from workbench.log.segments.segment import LogSegment
+from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.validation import CheckedBatch, LogBatch, RecordRules
+
+_FARTHEST: Final = 2**31 - 1  # largest distance from an old wrapper's first offset to its last
+
+
+class Sender(NamedTuple):
+    """From whom an append comes.
+
+    Attributes:
+        origin: it decides what is checked.
+        leader_epoch: the partition's.
+    """
+
+    origin: AppendOrigin
+    leader_epoch: int
+
+
+class ProducerUpdate(NamedTuple):
+    """The effect of an append on the producer state, once it is written.
+
+    Attributes:
+        producers: the appends of its producers.
+        completed: transactions that its markers end.
+        duplicate: the earlier batch, if the append is a duplicate.
+    """
+
+    producers: list[ProducerAppendInfo]
+    completed: list[CompletedTransaction]
+    duplicate: BatchMetadata | None = None
+
+
+_NO_PRODUCERS: Final = ProducerUpdate([], [])
+
+
+def append(
+    log: LogParts,
+    records: MemoryRecords,
+    origin: AppendOrigin,
+    leader_epoch: int,
+    *,
+    keeps_offsets: bool,
+    transaction_version: int = 0,
+) -> LogAppendInfo:
+    """Append records; the caller must not hold a lock.
+
+    Args:
+        log: the log to append to.
+        records: batches whose offsets, epochs and times are set in place unless they are kept.
+        origin: the source of the records.
+        leader_epoch: the partition's current leader epoch.
+        keeps_offsets: whether they have a leader's offsets; otherwise the log assigns them.
+        transaction_version: version that the transaction coordinator sends with a marker.
+
+    Raises:
+        AppendError, CorruptRecordError: the records cannot be appended; the log did not change.
+        StorageError: writing failed and the log directory is offline, or the log is closed.
+
+    Kafka: UnifiedLog.append (4.2)
+    """
+    context = log.context
+    failures, now = context.failures, context.clock.now()
+    rules = None if keeps_offsets else rules_of(context.config)
+    start = log.watermarks.log_start_offset
+    info, checked = analyze(
+        context, records, origin, leader_epoch, log_start_offset=start, rules=rules, now=now
+    )
+    if info.valid_bytes <= 0:
+        return info
+    if info.valid_bytes < len(records.buffer):
+        records = records.part(0, info.valid_bytes)
+    with log.lock:
+        if failures.any_offline:
+            failures.check(context.log_directory)
+        try:
+            log.local.check_open()
+            batches: Sequence[LogBatch] = checked
+            if rules is None:
+                _check_next_offset(log, records, info)
+            else:
+                records, batches = _number(
+                    log, records, checked, info, rules, Sender(origin, leader_epoch)
+                )
+            _assign_epochs(log, batches)
+            segment = _maybe_roll(log, len(records.buffer), info, now)
+            update = _NO_PRODUCERS
+            if info.has_producers:
+                update = _check_producers(log, records, segment, origin, transaction_version)
+                if update.duplicate is not None:
+                    _answer_duplicate(log, info, update.duplicate)
+                    return info
+            _write(log, records, batches, info, update, segment)
+            if log.local.unflushed_messages >= context.config.flush_messages:
+                flush(log)
+        except StorageError:
+            raise
+        except OSError as error:
+            where = context.log_directory
+            raise failures.failed(where, "append to", context.topic_partition, error) from error
+    return info
+
+
+def _check_next_offset(log: LogParts, records: MemoryRecords, info: LogAppendInfo) -> None:
+    end = log.local.end_offset
+    first = info.first_or_last_offset_of_first_batch
+    if first >= end:
+        return
+    if info.first_offset == UNKNOWN_OFFSET:
+        which, offset = "last offset of the first batch", records.records()[0].offset
+    else:
+        which, offset = "first offset", info.first_offset
+    raise UnexpectedAppendOffsetError(
+        f"{log.context.topic_partition}: the {which} is {first}, below the log end offset {end}; "
+        f"last offset {info.last_offset}, log start offset {log.watermarks.log_start_offset}",
+        offset,
+        info.last_offset,
+    )
+
+
+def _number(
+    log: LogParts,
+    records: MemoryRecords,
+    batches: list[CheckedBatch],
+    info: LogAppendInfo,
+    rules: RecordRules,
+    sender: Sender,
+) -> tuple[MemoryRecords, Sequence[LogBatch]]:
+    """Give the records offsets, epoch, time, and the topic's codec and format.
+
+    Args:
+        log: the log to append to.
+        records: changed in place if nothing else in them changes.
+        batches: what the checks found in them.
+        info: the append's summary; changed.
+        rules: the topic's rules.
+        sender: the origin and leader epoch.
+    """
+    context, config = log.context, log.context.config
+    info.first_offset = offset = log.local.end.offset
+    ready = number_ready(records, batches, rules, offset, sender.leader_epoch)
+    if ready is not None:
+        info.last_offset = ready.last_offset
+        return records, [ready]
+    validator = LogValidator(context.topic_partition, config, *sender, context.clock.now())
+    result = validator.validate_and_assign(records, batches, offset)
+    info.max_timestamp = result.max_timestamp
+    info.last_offset = result.next_offset - 1
+    if config.message_timestamp_type == "LogAppendTime":
+        info.log_append_time = result.log_append_time
+    if result.message_size_maybe_changed:
+        for batch in result.batches:
+            if batch.size > config.max_message_bytes:
+                context.metrics.reject(context.topic_partition.topic, records.size)
+                raise RecordTooLargeError(
+                    f"{context.topic_partition}: a batch has {batch.size} bytes in the topic's "
+                    f"codec and format, more than max.message.bytes = {config.max_message_bytes}"
+                )
+    return result.records, result.batches
+
+
+def _assign_epochs(log: LogParts, batches: Sequence[LogBatch]) -> None:
+    epochs = log.leader_epochs
+    latest = epochs.latest
+    for batch in batches:
+        if batch.magic < 2:
+            if epochs.non_empty:
+                reason = f"a batch of magic {batch.magic} was appended"
+                log.context.tell("leader epochs cleared", reason)
+                epochs.clear_and_flush()
+        elif latest is None or batch.partition_leader_epoch != latest.epoch:
+            if batch.partition_leader_epoch < 0:
+                raise _without_epoch(log.context.topic_partition, batch)
+            epochs.assign(batch.partition_leader_epoch, batch.base_offset)
+            latest = epochs.latest
+
+
+def _without_epoch(where: object, batch: LogBatch) -> InvalidRecordError:
+    """Return the error of a batch that has no offsets and epoch from a leader.
+
+    Kafka: the IllegalArgumentException of LeaderEpochFileCache.assign (4.2)
+    """
+    return InvalidRecordError(
+        f"{where}: the batch at offset {batch.base_offset} has no partition leader epoch "
+        f"(found {batch.partition_leader_epoch}, expected 0 or more), which a leader assigns: "
+        "append it with append_as_leader, or build it with partition_leader_epoch"
+    )
+
+
+def _maybe_roll(log: LogParts, size: int, info: LogAppendInfo, now: int) -> LogSegment:
+    """Return the segment to append to, a new one if the active one is full.
+
+    Kafka: UnifiedLog.maybeRoll (4.2)
+    """
+    config, segment = log.context.config, log.local.segments.active
+    if size > config.segment_bytes:
+        raise RecordBatchTooLargeError(
+            f"{log.context.topic_partition}: the append has {size} bytes, "
+            f"more than segment.bytes = {config.segment_bytes}"
+        )
+    reason = why_roll(segment, config, size, info.max_timestamp, info.last_offset, now)
+    if reason is None:
+        return segment
+    base_offset = info.first_offset
+    if base_offset == UNKNOWN_OFFSET:
+        base_offset = info.last_offset - _FARTHEST
+    return roll(log, base_offset, reason)
+
+
+def _check_producers(
+    log: LogParts,
+    records: MemoryRecords,
+    segment: LogSegment,
+    origin: AppendOrigin,
+    transaction_version: int,
+) -> ProducerUpdate:
+    """Check each batch with a producer id against the producer's state.
+
+    Kafka: UnifiedLog.analyzeAndValidateProducerState (4.2)
+    """
+    state = log.producer_state
+    updated: dict[int, ProducerAppendInfo] = {}
+    completed: list[CompletedTransaction] = []
+    rows = records.batches().rows
+    for batch in producer_batches(rows):
+        row = rows[batch.row]
+        entry = state.last_entry(batch.producer_id)
+        if origin is AppendOrigin.CLIENT and entry is not None:
+            duplicate = entry.find_duplicate(
+                batch.producer_epoch, batch.base_sequence, batch.last_sequence
+            )
+            if duplicate is not None:
+                return ProducerUpdate(list(updated.values()), completed, duplicate)
+        first_offset = None
+        if batch.is_transactional:
+            position = segment.size + int(row["position"])
+            first_offset = LogOffsetMetadata(batch.base_offset, segment.base_offset, position)
+        info = updated.get(batch.producer_id)
+        if info is None:
+            info = updated[batch.producer_id] = state.prepare_update(batch.producer_id, origin)
+        marker = None
+        if batch.is_control and batch.record_count > 0:
+            start = int(row["position"])
+            marker = read_marker(records.buffer[start : start + int(row["size"])])
+        done = info.append(batch, marker, first_offset, transaction_version)
+        if done is not None:
+            completed.append(done)
+    return ProducerUpdate(list(updated.values()), completed)
+
+
+def _answer_duplicate(log: LogParts, info: LogAppendInfo, duplicate: BatchMetadata) -> None:
+    info.first_offset, info.last_offset = duplicate.first_offset, duplicate.last_offset
+    info.log_append_time = duplicate.timestamp
+    info.log_start_offset = log.watermarks.log_start_offset
+    info.is_duplicate = True
+    log.context.tell(
+        "duplicate found",
+        "the producer sent these sequence numbers before",
+        first_offset=info.first_offset,
+        last_offset=info.last_offset,
+    )
+
+
+def _write(
+    log: LogParts,
+    records: MemoryRecords,
+    batches: Sequence[LogBatch],
+    info: LogAppendInfo,
+    update: ProducerUpdate,
+    segment: LogSegment,
+) -> None:
+    state = log.producer_state
+    log.local.append(info.last_offset, records, batches)
+    log.watermarks.follow_end()
+    if info.has_producers:
+        for producer in update.producers:
+            state.update(producer)
+        for done in update.completed:
+            segment.update_transaction_index(done, state.last_stable_offset(done))
+            state.complete_transaction(done)
+    state.map_end_offset = info.last_offset + 1
+    log.watermarks.update_first_unstable()
+    if log.context.observer is not None:
+        log.context.tell(
+            "appended",
+            "",
+            first_offset=info.first_offset,
+            last_offset=info.last_offset,
+            bytes=records.size,
+            batches=len(batches),
+        )

@@ -1,0 +1,146 @@
+"""Open the log in a folder, whatever state it was left in.
+
+Kafka: LogLoader (4.2)
+"""
+
+from typing import NamedTuple
+
+from workbench.log.context import LogContext
+from workbench.log.leader_epoch_cache import LeaderEpochCache
+from workbench.log.loading.load_segments import file_names, finish_replacements, load_segment_files
+from workbench.log.loading.recover_log import LogRecovery, Progress, RecoveryOffsets
+from workbench.log.producers.rebuild import rebuild_producer_state
+from workbench.log.producers.state import ProducerStateManager
+from workbench.log.segments.log_segments import LogSegments
+from workbench.log.segments.segment import LogSegment
+
+_NOT_RECOVERED = RecoveryOffsets(0, 0)
+
+
+class LoadedOffsets(NamedTuple):
+    """The start and end of a loaded log.
+
+    Attributes:
+        log_start_offset: first offset that can be read.
+        recovery_point: records before it are on the disk.
+        next_offset: the log end offset.
+
+    Kafka: LoadedLogOffsets (4.2)
+    """
+
+    log_start_offset: int
+    recovery_point: int
+    next_offset: int
+
+
+class LogLoader:
+    """Loads one log, one time.
+
+    Args:
+        context: the log's context.
+        segments: an empty map; gets the segments.
+        had_clean_shutdown: whether the log was shut down cleanly; then nothing is recovered.
+        log_start_offset_checkpoint: 0 if there is none.
+        recovery_point_checkpoint: 0 if there is none.
+        leader_epochs: the epochs read from their file; adjusted to the log.
+        producer_state: an empty state; gets the state at the log end offset.
+        remaining: receives the number of segments left to recover, finally 0.
+
+    Kafka: LogLoader (4.2)
+    """
+
+    def __init__(
+        self,
+        context: LogContext,
+        segments: LogSegments,
+        *,
+        had_clean_shutdown: bool,
+        log_start_offset_checkpoint: int,
+        recovery_point_checkpoint: int,
+        leader_epochs: LeaderEpochCache,
+        producer_state: ProducerStateManager,
+        remaining: Progress | None = None,
+    ) -> None:
+        self._context = context
+        self._segments = segments
+        self._recovery = LogRecovery(
+            context,
+            segments,
+            had_clean_shutdown,
+            log_start_offset_checkpoint,
+            recovery_point_checkpoint,
+            leader_epochs,
+            producer_state,
+            remaining,
+        )
+
+    def load(self) -> LoadedOffsets:
+        """Load the log.
+
+        Raises:
+            CorruptNameError: a file's name has no offset where a broker needs one. A broker does
+                not start.
+            CorruptLogError: an offset is before its segment's base offset. A broker does not
+                start.
+            CorruptRecordError: a segment that is not recovered cannot be read to its end. A broker
+                does not start.
+            UnsupportedFormatError: a transaction index has an unknown version. A broker does not
+                start.
+            StorageError: a file of the log could not be written; its directory is offline.
+            OSError: a file cannot be read, written, renamed or removed. A broker takes the
+                directory offline.
+
+        Kafka: LogLoader.load (4.2)
+        """
+        context, segments, recovery = self._context, self._segments, self._recovery
+        names: list[str] | None = finish_replacements(context)
+
+        def load_files() -> None:
+            nonlocal names
+            segments.close()
+            segments.clear()
+            found, names = file_names(context) if names is None else names, None
+            load_segment_files(context, segments, found, recovery.recover_segment)
+
+        recovery.retry_on_overflow(load_files)
+        if context.directory.endswith("-delete"):
+            offsets = _NOT_RECOVERED
+            if not segments:
+                segments.add(LogSegment.open(context, 0))
+        else:
+            offsets = recovery.retry_on_overflow(recovery.recover_log)
+            segments.active.resize_indexes()
+        log_start = self._bring_in_line(offsets.next_offset)
+        for segment in segments.all:
+            segment.log.close_handler()  # opens again at the next use: there may be thousands
+        loaded = LoadedOffsets(log_start, offsets.recovery_point, offsets.next_offset)
+        if context.observer is not None:
+            context.tell("log loaded", "", segments=len(segments), **loaded._asdict())
+        return loaded
+
+    def _bring_in_line(self, next_offset: int) -> int:
+        """Adjust leader epochs and producer state to the segments; return the log start offset."""
+        recovery, segments = self._recovery, self._segments
+        recovery.remove_stale_snapshots()
+        recovery.leader_epochs.truncate_from_end_async_flush(next_offset)
+        first = segments.all[0].base_offset
+        log_start = max(recovery.log_start_offset, first)
+        # The file may be older than the log start offset. Kafka rewrites it even if it is not.
+        earliest = recovery.leader_epochs.earliest
+        if earliest is not None and earliest.start_offset < recovery.log_start_offset:
+            recovery.leader_epochs.truncate_from_start_async_flush(recovery.log_start_offset)
+        if not recovery.producer_state.is_empty:
+            raise RuntimeError("the producer state given to a loader must be empty")
+        recovery.producer_state.remove_stray_snapshots(
+            [segment.base_offset for segment in segments.all]
+        )
+        rebuild_producer_state(
+            recovery.producer_state,
+            segments,
+            log_start,
+            next_offset,
+            self._context.clock.now(),
+            reload_from_clean_shutdown=recovery.had_clean_shutdown,
+            observer=self._context.observer,
+        )
+        return log_start

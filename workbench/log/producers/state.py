@@ -1,0 +1,369 @@
+"""The producers of one partition: their last batches and open transactions.
+
+The state follows the log batch by batch and is kept in snapshots, one at each segment's start, so
+loading a log reads only the batches after the newest one. The state gives the first unstable
+offset, where read_committed consumers must stop.
+
+Kafka: ProducerStateManager, ProducerStateManagerConfig (4.2)
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from workbench.config.producer_state_config import ProducerStateConfig
+from workbench.errors import CorruptSnapshotError
+from workbench.file_system.local import FileSystem
+from workbench.files.names import TopicPartition
+from workbench.log.append.append_origin import AppendOrigin
+from workbench.log.fetch import LogOffsetMetadata
+from workbench.log.producers.append import ProducerAppendInfo
+from workbench.log.producers.entry import (
+    CompletedTransaction,
+    OpenTransaction,
+    ProducerStateEntry,
+)
+from workbench.log.producers.snapshots import (
+    FIRST_BUCKETS,
+    LOAD_FACTOR,
+    SnapshotFiles,
+    in_hash_order,
+)
+from workbench.log.producers.transactions import UnstableTransactions
+from workbench.log.producers.verification import Verifications
+from workbench.runtime.clock import Clock
+from workbench.runtime.steps import Observer, Step
+
+_HIGHEST: Final = 2**63 - 1  # of all offsets
+LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60 * 1000
+"""Time after its timeout when a transaction is late."""
+
+
+class ProducerStateManager:
+    """The state of all producers of one partition at `map_end_offset`.
+
+    Not thread-safe, except for removing snapshots and `has_late_transaction`.
+
+    Attributes:
+        topic_partition: the producers' partition.
+        config: the configuration; may change.
+        map_end_offset: offset up to which (exclusive) the log was applied.
+        snapshots: the snapshot files.
+        verifications: verifications of transactions whose batches have not come yet.
+
+    Args:
+        topic_partition: the partition, named in errors and steps.
+        directory: path of the partition directory, which holds the snapshots.
+        fs: the file system that is written through.
+        config: the configuration; may change; shared by all logs.
+        clock: the time, for the start of verifications.
+        observer: receives steps about snapshots and transactions.
+        snapshots: the files, if they are already known; None lists the directory.
+
+    Raises:
+        OSError: the directory cannot be listed.
+
+    Kafka: ProducerStateManager (4.2)
+    """
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        directory: str,
+        fs: FileSystem,
+        config: ProducerStateConfig,
+        clock: Clock,
+        observer: Observer | None = None,
+        *,
+        snapshots: SnapshotFiles | None = None,
+    ) -> None:
+        self.config = config
+        self.map_end_offset = 0
+        self.topic_partition = topic_partition
+        self._observer = observer
+        self._producers: dict[int, ProducerStateEntry] = {}
+        self._buckets = FIRST_BUCKETS
+        self.verifications = Verifications(clock)
+        self._transactions = UnstableTransactions()
+        self._oldest_timestamp: int | None = None
+        self._snapshot_offset = 0
+        self.snapshots = snapshots or SnapshotFiles(directory, fs, observer)
+
+    # Reading.
+
+    @property
+    def producers(self) -> Mapping[int, ProducerStateEntry]:
+        """The entries by producer id, to be read only.
+
+        Kafka: ProducerStateManager.activeProducers (4.2)
+        """
+        return MappingProxyType(self._producers)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no producers and no transactions that wait for the high watermark."""
+        return not self._producers and not self._transactions.has_ended
+
+    def last_entry(self, producer_id: int) -> ProducerStateEntry | None:
+        """Return the entry of a producer; None if there is none."""
+        return self._producers.get(producer_id)
+
+    @property
+    def first_unstable_offset(self) -> LogOffsetMetadata | None:
+        """Start of the oldest transaction that is open or ended above the high watermark.
+
+        None if there is none. Segment and position are those of its start.
+        """
+        return self._transactions.first_offset
+
+    @property
+    def first_undecided_offset(self) -> int | None:
+        """Start of the oldest open transaction; None if none is open."""
+        first = self._transactions.first_open
+        return None if first is None else first.first_offset.offset
+
+    def has_late_transaction(self, now: int) -> bool:
+        """Return whether the oldest open transaction should have been aborted long ago."""
+        oldest = self._oldest_timestamp
+        if oldest is None or oldest <= 0:
+            return False
+        return now - oldest > self.config.max_transaction_timeout_ms + LATE_TRANSACTION_BUFFER_MS
+
+    # Appends.
+
+    def prepare_update(self, producer_id: int, origin: AppendOrigin) -> ProducerAppendInfo:
+        """Begin an append of a producer; nothing changes until `update`."""
+        current = self._producers.get(producer_id) or ProducerStateEntry(producer_id)
+        verification = self.verifications.get(producer_id)
+        return ProducerAppendInfo(
+            self.topic_partition, current, origin, verification, self._observer
+        )
+
+    def update(self, append: ProducerAppendInfo) -> None:
+        """Apply an append to its producer's state; call it once per append.
+
+        Raises:
+            ValueError: the append has no producer id.
+        """
+        updated = append.updated
+        if updated.producer_id < 0:
+            raise ValueError(
+                f"{self.topic_partition}: producer id {updated.producer_id} is not valid"
+            )
+        current = self._producers.get(updated.producer_id)
+        if current is None:
+            self._add(updated)
+        else:
+            current.update(updated)
+        for transaction in append.started:
+            self._transactions.begin(transaction)
+        self._find_oldest_timestamp()
+
+    def last_stable_offset(self, completed: CompletedTransaction) -> int:
+        """Return the last stable offset after a transaction completes, for the transaction index.
+
+        Call it before `complete_transaction`.
+        """
+        return self._transactions.stable_offset_after(completed)
+
+    def complete_transaction(self, completed: CompletedTransaction) -> None:
+        """Record the end of a transaction; it is unstable until the high watermark passes it.
+
+        Raises:
+            ValueError: no transaction begins there.
+
+        Kafka: ProducerStateManager.completeTxn (4.2)
+        """
+        if not self._transactions.end(completed):
+            raise ValueError(
+                f"{self.topic_partition}: no transaction began at {completed.first_offset}, of "
+                f"producer {completed.producer_id} or another"
+            )
+        self._find_oldest_timestamp()
+        if self._observer is not None:
+            end = "aborted" if completed.is_aborted else "committed"
+            numbers = completed._asdict()
+            self._observer(Step("transaction completed", str(self.topic_partition), end, numbers))
+
+    def on_high_watermark_updated(self, high_watermark: int) -> None:
+        """Remove the ended transactions whose markers are below the high watermark."""
+        if self._transactions.has_ended:
+            self._transactions.forget_before(high_watermark)
+
+    def on_log_start_offset_incremented(self, log_start_offset: int) -> None:
+        """Follow the log start offset: transactions that ended before it are stable."""
+        self._transactions.forget_before(log_start_offset)
+        self.map_end_offset = max(self.map_end_offset, log_start_offset)
+        latest = self.snapshots.latest
+        self._snapshot_offset = log_start_offset if latest is None else latest
+
+    def remove_expired(self, now: int) -> None:
+        """Remove the producers that wrote nothing for a long time, and old verifications.
+
+        Kafka: ProducerStateManager.removeExpiredProducers (4.2)
+        """
+        expired = [one for one in self._producers.values() if self._is_expired(now, one)]
+        for entry in expired:
+            del self._producers[entry.producer_id]
+        self.verifications.forget_until(now - self.config.producer_id_expiration_ms)
+        if expired and self._observer is not None:
+            reason = f"no batch came for {self.config.producer_id_expiration_ms} ms"
+            numbers = {"producer_ids": [entry.producer_id for entry in expired], "now": now}
+            self._observer(Step("producers expired", str(self.topic_partition), reason, numbers))
+
+    def update_map_end_offset(self, offset: int) -> None:
+        """Record up to which offset (exclusive) the log was applied."""
+        self.map_end_offset = offset
+
+    # Snapshots, and going back to one.
+
+    @property
+    def latest_snapshot_offset(self) -> int | None:
+        """Offset that the newest snapshot reaches up to (exclusive); None if there is none."""
+        return self.snapshots.latest
+
+    @property
+    def oldest_snapshot_offset(self) -> int | None:
+        """Offset that the oldest snapshot reaches up to (exclusive); None if there is none."""
+        return self.snapshots.oldest
+
+    def fetch_snapshot(self, offset: int) -> str | None:
+        """Return the path of the snapshot that reaches up to ``offset``; None if there is none."""
+        return self.snapshots.path(offset) if offset in self.snapshots else None
+
+    def take_snapshot(self, *, sync: bool = True) -> str | None:
+        """Write a snapshot at `map_end_offset`, unless there is one there or later.
+
+        Args:
+            sync: whether to wait until it is on the disk.
+
+        Returns:
+            Its path; None if nothing was written.
+        """
+        if self.map_end_offset <= self._snapshot_offset:
+            return None
+        entries = (
+            entry.stored() for entry in in_hash_order(self._producers.values(), self._buckets)
+        )
+        path = self.snapshots.write(self.map_end_offset, entries, sync=sync)
+        self._snapshot_offset = self.map_end_offset
+        return path
+
+    def flush_snapshot(self, path: str) -> None:
+        """Return when a snapshot that was written without a sync is on the disk, if it exists.
+
+        Kafka: UnifiedLog.flushProducerStateSnapshot (4.2)
+        """
+        self.snapshots.flush(path)
+
+    def update_directory(self, directory: str) -> None:
+        """Follow the partition directory to its new path.
+
+        Kafka: ProducerStateManager.updateParentDir (4.2)
+        """
+        self.snapshots.update_directory(directory)
+
+    def remove_stray_snapshots(self, base_offsets: Collection[int]) -> None:
+        """Remove the snapshots that no segment begins at; see `SnapshotFiles.remove_strays`."""
+        self.snapshots.remove_strays(base_offsets)
+
+    def delete_snapshots_before(self, offset: int) -> None:
+        """Remove the snapshots that reach up to less than ``offset``."""
+        self.snapshots.remove_outside(
+            offset, _HIGHEST, f"the snapshot is older than offset {offset}"
+        )
+
+    def remove_and_mark_snapshot_for_deletion(self, offset: int) -> str | None:
+        """Append `.deleted` to a snapshot's name; see `SnapshotFiles.mark_for_deletion`."""
+        return self.snapshots.mark_for_deletion(offset)
+
+    def truncate_and_reload(self, log_start_offset: int, log_end_offset: int, now: int) -> None:
+        """Go back to the newest snapshot of a log that was truncated to [log start, log end).
+
+        Snapshots outside are removed. The state is kept if it is that of the log end offset.
+        Otherwise producers that have expired by ``now`` are omitted, and batches after the snapshot
+        must be read from the log. The log end offset must not be above the high watermark.
+
+        Args:
+            log_start_offset: inclusive.
+            log_end_offset: exclusive.
+            now: ms.
+        """
+        self.snapshots.remove_outside(
+            log_start_offset + 1,
+            log_end_offset,
+            f"the snapshot is outside ({log_start_offset}, {log_end_offset}]",
+            sync=(self.snapshots.latest or 0) > log_end_offset,
+        )
+        if log_end_offset == self.map_end_offset:
+            self.on_log_start_offset_incremented(log_start_offset)
+            return
+        self._clear()
+        self._load(log_start_offset, now)
+
+    def truncate_fully_and_start_at(self, offset: int) -> None:
+        """Remove all entries and snapshots, and restart at ``offset``."""
+        self._clear()
+        self.snapshots.remove_outside(1, 0, f"the log restarts at offset {offset}", sync=True)
+        self._snapshot_offset = 0
+        self.map_end_offset = offset
+
+    def truncate_fully_and_reload_snapshots(self) -> None:
+        """Remove all entries and known snapshots, and list the directory for others."""
+        self.truncate_fully_and_start_at(0)
+        self.snapshots.reload()
+
+    def load_entries(self, entries: Iterable[ProducerStateEntry]) -> None:
+        """Add entries, with their open transactions.
+
+        Kafka: ProducerStateManager.loadProducerEntry (4.2)
+        """
+        for entry in entries:
+            self._add(entry)
+            first = entry.current_transaction_first_offset
+            if first is not None:
+                began = OpenTransaction(entry.producer_id, LogOffsetMetadata(first))
+                self._transactions.begin(began)
+
+    # Internals.
+
+    def _add(self, entry: ProducerStateEntry) -> None:
+        self._producers[entry.producer_id] = entry
+        if len(self._producers) > self._buckets * LOAD_FACTOR:
+            self._buckets *= 2
+
+    def _clear(self) -> None:
+        # A HashMap keeps its buckets when it is cleared.
+        self._producers.clear()
+        self._transactions.clear()
+        self._oldest_timestamp = None
+
+    def _load(self, log_start_offset: int, now: int) -> None:
+        """Load the newest valid snapshot; invalid ones are removed."""
+        while (offset := self.snapshots.latest) is not None:
+            try:
+                stored = self.snapshots.read(offset)
+            except CorruptSnapshotError as error:
+                self.snapshots.remove(offset, str(error))
+                continue
+            entries = (ProducerStateEntry.of(one) for one in stored)
+            self.load_entries(one for one in entries if not self._is_expired(now, one))
+            self._snapshot_offset = self.map_end_offset = offset
+            self._find_oldest_timestamp()
+            if self._observer is not None:
+                numbers = {"offset": offset, "count": len(self._producers)}
+                path = self.snapshots.path(offset)
+                self._observer(Step("producer snapshot loaded", path, "", numbers))
+            return
+        self._snapshot_offset = self.map_end_offset = log_start_offset
+
+    def _is_expired(self, now: int, entry: ProducerStateEntry) -> bool:
+        if entry.current_transaction_first_offset is not None:
+            return False
+        written = -1 if entry.last_timestamp is None else entry.last_timestamp
+        return now - written >= self.config.producer_id_expiration_ms
+
+    def _find_oldest_timestamp(self) -> None:
+        first = self._transactions.first_open
+        entry = None if first is None else self._producers.get(first.producer_id)
+        self._oldest_timestamp = None if entry is None else entry.last_timestamp

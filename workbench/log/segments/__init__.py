@@ -1,0 +1,1 @@
+"""One segment, all segments of a log, and how segments replace each other."""

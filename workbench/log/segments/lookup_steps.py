@@ -1,0 +1,88 @@
+"""What a lookup reports to an observer: each index entry compared, each batch header read.
+
+Steps are made only for an observer; without one, a library searches the index and compiled code
+walks over the headers, with the same result.
+"""
+
+from workbench.files.file_records import FileRecords, LogOffsetPosition
+from workbench.files.indexes.offset_index import WritableOffsetIndex
+from workbench.files.indexes.time_index import WritableTimeIndex
+from workbench.log.context import LogContext
+
+
+def tell_offset_probes(context: LogContext, index: WritableOffsetIndex, offset: int) -> None:
+    """Report the entries of an offset index that a lookup of ``offset`` compares."""
+    for slot, entry in index.probes(offset):
+        stored = entry.offset - index.base_offset
+        context.tell(
+            "index probed",
+            f"offset {entry.offset} (stored as {stored}) is {_relation(entry.offset, offset)} "
+            f"{offset}",
+            index.path,
+            slot=slot,
+            offset=entry.offset,
+            relative_offset=stored,
+            position=entry.position,
+            target=offset,
+        )
+    found = index.lookup(offset)
+    context.tell(
+        "index entry found",
+        f"the last entry at or before {offset} says: offset {found.offset} is at or after byte "
+        f"{found.position}",
+        index.path,
+        offset=found.offset,
+        position=found.position,
+        target=offset,
+    )
+
+
+def tell_time_probes(context: LogContext, index: WritableTimeIndex, timestamp: int) -> None:
+    """Report the entries of a time index that a lookup of ``timestamp`` (ms) compares."""
+    for slot, entry in index.probes(timestamp):
+        context.tell(
+            "index probed",
+            f"timestamp {entry.timestamp} is {_relation(entry.timestamp, timestamp)} {timestamp}",
+            index.path,
+            slot=slot,
+            timestamp=entry.timestamp,
+            offset=entry.offset,
+            relative_offset=entry.offset - index.base_offset,
+            target=timestamp,
+        )
+    found = index.lookup(timestamp)
+    context.tell(
+        "index entry found",
+        f"the last entry at or before {timestamp} says: up to offset {found.offset} no record is "
+        f"later than {found.timestamp}",
+        index.path,
+        timestamp=found.timestamp,
+        offset=found.offset,
+        target=timestamp,
+    )
+
+
+def tell_batches_passed(
+    context: LogContext, log: FileRecords, start: int, offset: int, found: LogOffsetPosition | None
+) -> None:
+    """Report the batches whose headers are read on the way from a position to the batch found."""
+    stop = log.size if found is None else found.position + found.size
+    for row in log.batches(start, stop).rows:
+        last_offset, position = int(row["last_offset"]), int(row["position"])
+        reached = last_offset >= offset
+        context.tell(
+            "batch found" if reached else "batch passed",
+            f"the batch's last offset {last_offset} is "
+            f"{'at or after' if reached else 'before'} {offset}",
+            log.path,
+            position=position,
+            size=int(row["size"]),
+            last_offset=last_offset,
+            target=offset,
+        )
+
+
+def _relation(number: int, target: int) -> str:
+    if number == target:
+        return "equal to"
+    return "above" if number > target else "below"

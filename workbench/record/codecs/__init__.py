@@ -1,0 +1,1 @@
+"""Codecs and their framing as Kafka stores them."""

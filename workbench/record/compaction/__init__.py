@@ -1,0 +1,1 @@
+"""Records for compaction: records located in place, keys, rewritten batches."""

@@ -1,0 +1,34 @@
+"""How much memory one batch can take: larger batches are reported, not read.
+
+A batch of some kilobytes can decompress to gigabytes, and a damaged size can claim as much. The
+limits are far above the sizes that brokers accept by default (max.message.bytes: 1 MiB as stored),
+and keep readers within 200 MB. Set the environment variable `KAFKA_WORKBENCH_MAX_BATCH_BYTES` to
+read larger batches; the other limits move with it.
+"""
+
+import os
+from typing import Final
+
+VARIABLE: Final = "KAFKA_WORKBENCH_MAX_BATCH_BYTES"
+_DEFAULT: Final = 32 << 20
+_SMALLEST: Final = 1 << 20
+_LARGEST: Final = 1 << 30
+_BYTES_A_RECORD: Final = 64  # of growing columns: offset, timestamp, positions of key and value
+
+
+def _from_environment() -> int:
+    """Return the bytes that the variable sets; a value that is not a number sets nothing."""
+    wanted = os.environ.get(VARIABLE, "")
+    if not (wanted.isascii() and wanted.isdecimal() and len(wanted) < len(str(1 << 62))):
+        return _DEFAULT
+    return min(max(int(wanted), _SMALLEST), _LARGEST)
+
+
+LARGEST_CONTENT: Final = _from_environment()
+"""The largest size in bytes to which the records of one batch can decompress."""
+
+LARGEST_BATCH: Final = 2 * LARGEST_CONTENT
+"""The largest size in bytes of one stored batch; a larger size is treated as damage."""
+
+MOST_RECORDS: Final = LARGEST_CONTENT // _BYTES_A_RECORD
+"""The largest number of records of one batch."""

@@ -1,0 +1,1 @@
+"""From bytes to batches and records: windows, batch tables, decoding, resynchronization."""

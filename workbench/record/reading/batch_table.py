@@ -1,0 +1,208 @@
+"""The batch table: one row per batch of a `.log` file, from its headers alone.
+
+Nothing is decompressed and no CRC is checked, so the base offset and the record count of a
+compressed message of magic 0 or 1 are unknown.
+
+Kafka: FileLogInputStream, DefaultRecordBatch, AbstractLegacyRecordBatch (4.2)
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.file_system.source import FileSource
+from workbench.kernels import dispatch
+from workbench.layout import problems
+from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
+from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.message_header import SMALLEST_ENTRY
+from workbench.layout.rows import with_more_rows
+
+_WINDOW: Final = 1 << 18  # bytes read at a time if batches are small
+_FIRST_ROWS: Final = 1024
+_MOST_FIRST_ROWS: Final = (
+    1 << 18
+)  # a sparse file can claim any size; rows are added as they are found
+_BYTES_A_ROW: Final = 8192  # a guess that sizes the table: below a typical batch of 16 KiB
+
+
+class ScanStop(NamedTuple):
+    """Why and where a walk over batch headers ended; ``code`` is END, UNFINISHED or BAD_SIZE."""
+
+    code: int
+    position: int
+
+    @property
+    def is_end(self) -> bool:
+        """Whether the file ends where its last batch does."""
+        return self.code == problems.END
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch, or one magic 0 or 1 message, by its header. ``None``: none, or not stored.
+
+    Times are ms since the epoch (UTC), `position` and `size` bytes; `last_*` inclusive.
+    """
+
+    position: int
+    size: int
+    base_offset: int | None
+    last_offset: int
+    base_timestamp: int | None
+    max_timestamp: int | None
+    delete_horizon: int | None
+    producer_id: int | None
+    producer_epoch: int | None
+    base_sequence: int | None
+    last_sequence: int | None
+    partition_leader_epoch: int | None
+    record_count: int | None
+    magic: int
+    codec: str
+    timestamp_type: str | None
+    is_transactional: bool
+    is_control: bool
+    attributes: int
+    crc: int
+    problem: str | None
+
+
+def places_of(rows: npt.NDArray[Any], origin: int = 0) -> npt.NDArray[np.int64]:
+    """Return int64[m, 2]: start and end of batches, BATCH_ROW[m], relative to ``origin``."""
+    places = np.empty((len(rows), 2), np.int64)
+    np.subtract(rows["position"], origin, out=places[:, 0])
+    np.add(places[:, 0], rows["size"], out=places[:, 1])
+    return places
+
+
+def batch_of(row: Any) -> Batch:
+    """Return one row of a batch table as an object."""
+
+    def known(name: str) -> int | None:
+        value = int(row[name])
+        return None if value == -1 else value
+
+    horizon = known("delete_horizon")
+    return Batch(
+        position=int(row["position"]),
+        size=int(row["size"]),
+        base_offset=known("base_offset"),
+        last_offset=int(row["last_offset"]),
+        base_timestamp=None if horizon is not None else known("base_timestamp"),
+        max_timestamp=known("max_timestamp"),
+        delete_horizon=horizon,
+        producer_id=known("producer_id"),
+        producer_epoch=known("producer_epoch"),
+        base_sequence=known("base_sequence"),
+        last_sequence=known("last_sequence"),
+        partition_leader_epoch=known("partition_leader_epoch"),
+        record_count=known("record_count"),
+        magic=int(row["magic"]),
+        codec=codec_name(int(row["codec"])),
+        timestamp_type=TIMESTAMP_TYPE_NAMES.get(int(row["timestamp_type"])),
+        is_transactional=bool(row["is_transactional"]),
+        is_control=bool(row["is_control"]),
+        attributes=int(row["attributes"]),
+        crc=int(row["crc"]),
+        problem=problems.WORDS.get(int(row["problem"])),
+    )
+
+
+class BatchTable:
+    """The batches of one file, ascending by position.
+
+    Attributes:
+        rows: BATCH_ROW[n].
+        stop: why and where the walk ended.
+    """
+
+    def __init__(self, rows: npt.NDArray[Any], stop: ScanStop) -> None:
+        self.rows = rows
+        self.stop = stop
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> Batch:
+        return batch_of(self.rows[index])
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """Return one column of the table: a view of n items, fields as in `BATCH_ROW`."""
+        return self.rows[name]
+
+    @property
+    def valid_size(self) -> int:
+        """The end of the last complete batch: the next one would be written here."""
+        return self.stop.position
+
+    def at(self, position: int) -> int:
+        """Return the row of the batch that covers byte ``position``.
+
+        Raises:
+            LookupError: no batch does.
+        """
+        row = int(np.searchsorted(self.rows["position"], position, side="right")) - 1
+        if row < 0 or position >= self.rows["position"][row] + self.rows["size"][row]:
+            msg = f"no batch covers byte {position}"
+            raise LookupError(msg)
+        return row
+
+    def find_offset(self, offset: int) -> int:
+        """Return the first row whose last offset is ``offset`` or above; n when there is none.
+
+        Kafka: FileRecords.searchForOffsetWithSize
+        """
+        found = np.flatnonzero(self.rows["last_offset"] >= offset)
+        return int(found[0]) if len(found) else len(self)
+
+
+def _scan_in_windows(
+    source: FileSource, position: int, file_end: int, rows: npt.NDArray[Any]
+) -> tuple[int, int, int]:
+    """Do what `scan_file` does on systems without pread."""
+    window = np.empty(_WINDOW, np.uint8)
+    count = 0
+    while True:
+        got = source.read_into(window[: max(0, min(_WINDOW, file_end - position))], position)
+        done, reached, code = dispatch.scan_window(window[:got], position, file_end, rows[count:])
+        count += done
+        if code != problems.MORE_DATA or reached == position:
+            return count, reached, code
+        position = reached
+
+
+def scan_batches(source: FileSource, start: int = 0, stop: int | None = None) -> BatchTable:
+    """Walk over the batch headers of [start, stop); ``start`` must be where a batch starts.
+
+    Reads the headers and little more. A batch that does not end before ``stop`` (default: the
+    file's end) is incomplete and not in the table.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    file_end = source.size if stop is None else stop
+    size = max(0, file_end - start)  # an index may point past the end
+    guess = min(
+        max(_FIRST_ROWS, size // _BYTES_A_ROW), _MOST_FIRST_ROWS, size // SMALLEST_ENTRY + 1
+    )
+    rows = np.zeros(guess, BATCH_ROW)
+    window = np.empty(_WINDOW, np.uint8)
+    count, position = 0, start
+    while True:
+        if dispatch.HAS_PREAD and source.descriptor >= 0:
+            got = dispatch.scan_file(source.descriptor, position, file_end, window, rows[count:])
+        else:
+            got = _scan_in_windows(source, position, file_end, rows[count:])
+        done, position, code = (int(number) for number in got)
+        count += done
+        if code == problems.MORE_DATA:  # the file is shorter now than it was
+            code = problems.UNFINISHED
+        if code != problems.ROWS_FULL:
+            break
+        rows = with_more_rows(rows[:count], max(count, _FIRST_ROWS))
+    if 2 * count < len(rows):  # a table is kept; what it does not need is not
+        rows = with_more_rows(rows[:count], 0)
+    return BatchTable(rows[:count], ScanStop(code, position))

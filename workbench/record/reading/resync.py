@@ -1,0 +1,158 @@
+"""Find the next complete batch after invalid bytes.
+
+Kafka gives up at an invalid size; for a rescue we search further. A batch counts as found only if
+its CRC is valid, so that ordinary bytes are never mistaken for one.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.file_system.source import FileSource
+from workbench.kernels import dispatch
+from workbench.layout import problems
+from workbench.layout.attributes import ZSTD
+from workbench.layout.batch_header import (
+    BATCH_HEADER_SIZE,
+    ENTRY_HEADER_SIZE,
+    LENGTH_END,
+    MAGIC_AT,
+)
+from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.message_header import SMALLEST_ENTRY
+
+_WINDOW: Final = 4 << 20  # bytes looked through at a time; the largest batch that is found
+_FIRST_CHECKS: Final = 64 << 20  # bytes
+_CHECKS_A_BYTE: Final = 16
+_FIRST_WINDOW: Final = 1 << 14  # mostly the next batch is near, and there can be many candidates
+
+
+def _candidates(data: npt.NDArray[np.uint8], left: int) -> npt.NDArray[np.int64]:
+    """Return positions in ``data`` where offset, size, magic and codec could be a batch's.
+
+    Args:
+        data: uint8[n].
+        left: the number of bytes from ``data[0]`` to the end of the file.
+    """
+    count = len(data) - SMALLEST_ENTRY + 1
+    if count <= 0:
+        return np.zeros(0, np.int64)
+
+    def byte(at: int) -> npt.NDArray[np.uint8]:
+        return data[at : at + count]
+
+    # Byte by byte and the rarest first: most positions fail here, without an array of positions.
+    likely = byte(MAGIC_AT) <= 2
+    likely &= byte(8) == 0  # of the size: below 16 MiB
+    likely &= (byte(9) | byte(10) | byte(11)) != 0
+    likely &= byte(0) < 0x80  # an offset is never negative
+    places = np.flatnonzero(likely)
+    size = np.zeros(len(places), np.int64)
+    for at in range(9, LENGTH_END):
+        size = size << 8 | data[places + at]
+    magic = data[places + MAGIC_AT]
+    codec_at = np.where(magic == 2, places + 22, places + ENTRY_HEADER_SIZE)
+    codec = data[np.minimum(codec_at, len(data) - 1)] & 7
+    smallest = np.where(magic == 2, BATCH_HEADER_SIZE, SMALLEST_ENTRY) - LENGTH_END
+    fits = (size >= smallest) & (size <= left - places - LENGTH_END) & (codec <= ZSTD)
+    return places[fits]
+
+
+def batch_at(source: FileSource, position: int) -> Any:
+    """Return the BATCH_ROW of the batch that starts at ``position``; None unless its CRC is valid.
+
+    Batches above 4 MiB are not accepted.
+    """
+    if position < 0:
+        return None
+    rows: npt.NDArray[Any] = np.zeros(1, BATCH_ROW)
+    file_end = source.size
+    count, _, _ = dispatch.scan_window(
+        source.read(position, BATCH_HEADER_SIZE), position, file_end, rows
+    )
+    if not count or rows[0]["problem"] != problems.OK or rows[0]["size"] > _WINDOW:
+        return None
+    data = source.read(position, int(rows[0]["size"]))
+    matches = np.zeros(1, np.bool_)
+    if len(data) == rows[0]["size"]:
+        dispatch.check_crcs(data, position, rows, matches)
+        dispatch.check_message_crcs(data, position, rows, matches)
+    return rows[0] if matches[0] else None
+
+
+class Patience:
+    """How many bytes of apparent batches can still be checked in vain while one file is read.
+
+    In crafted bytes, a batch of 4 MiB can seem to start at every 61st byte: checking all of them
+    would take quadratic time. Skipped bytes earn further checks.
+    """
+
+    def __init__(self) -> None:
+        self.left = _FIRST_CHECKS
+
+    def passed(self, size: int) -> None:
+        """Note that ``size`` bytes were searched."""
+        self.left += _CHECKS_A_BYTE * size
+
+    def allows(self, size: int) -> bool:
+        """Return whether to check a batch of ``size`` bytes, and note that it is checked."""
+        if size > self.left:
+            return False
+        self.left -= size
+        return True
+
+
+def find_batch(
+    source: FileSource,
+    start: int,
+    stop: int,
+    offsets: tuple[int, int],
+    patience: Patience | None = None,
+) -> int | None:
+    """Return the first position in [start, stop) where a batch with a valid CRC starts, or None.
+
+    Batches above 4 MiB are not found.
+
+    Args:
+        source: the file.
+        start, stop: byte positions.
+        offsets: the range [first, end) of the batch's stored offset. A message inside a wrapper
+            that its codec did not change has a valid CRC, too, and its own offset.
+        patience: the checks left, shared by the searches in one file.
+    """
+    patience = patience or Patience()
+    rows: npt.NDArray[Any] = np.zeros(1, BATCH_ROW)
+    matches = np.zeros(1, np.bool_)
+    position, step = start, _FIRST_WINDOW
+    while position < stop:
+        # A batch may begin with zeros that are still in a hole.
+        position = max(position, source.past_hole(position, stop) - BATCH_HEADER_SIZE)
+        data = source.read(position, min(step + SMALLEST_ENTRY - 1, stop - position))
+        for place in _candidates(data, stop - position).tolist():
+            rest, left = data[place : place + BATCH_HEADER_SIZE], stop - position - place
+            if not offsets[0] <= int.from_bytes(rest[:8].tobytes(), signed=True) < offsets[1]:
+                continue
+            if len(rest) < BATCH_HEADER_SIZE:
+                rest = source.read(position + place, min(BATCH_HEADER_SIZE, left))
+            count, _, _ = dispatch.scan_window(rest, 0, left, rows)
+            if not count or rows[0]["problem"] != problems.OK or rows[0]["size"] > _WINDOW:
+                continue
+            size = int(rows[0]["size"])
+            if not patience.allows(size):
+                continue
+            whole = data[place : place + size]
+            if len(whole) < size:
+                whole = source.read(position + place, size)
+            if len(whole) < size:
+                continue
+            matches[0] = False
+            dispatch.check_crcs(whole, 0, rows, matches)
+            dispatch.check_message_crcs(whole, 0, rows, matches)
+            if matches[0]:
+                patience.passed(size)
+                return position + int(place)
+        patience.passed(step)
+        position += step
+        step = min(4 * step, _WINDOW)
+    return None

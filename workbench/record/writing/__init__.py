@@ -1,0 +1,1 @@
+"""From records to bytes: builders, encodings, and the checks of an append."""

@@ -1,0 +1,293 @@
+"""Build batches: `RecordsBuilder` from records one by one, and the batches that brokers make.
+
+Kafka: MemoryRecordsBuilder, MemoryRecords.withEndTransactionMarker and its like (4.2)
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.layout.attributes import NO_TIMESTAMP, NONE
+from workbench.layout.control_records import ABORT, COMMIT, CONTROL_TYPE_NAMES, LEADER_CHANGE
+from workbench.record.columns import RecordColumns
+from workbench.record.control import (
+    encode_control_key,
+    encode_control_value,
+    encode_end_transaction,
+)
+from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.batch_writer import MOST_RECORDS, BatchInfo, BatchWriter
+from workbench.record.writing.column_encoding import encode_columns
+from workbench.record.writing.message_encoding import entry_size
+from workbench.record.writing.record_encoding import Header, empty_batch_header, record_size
+
+_RATIO_FACTOR: Final = np.float32(1.05)  # what Kafka adds to a guess at a compressed size
+
+__all__ = [
+    "BatchInfo",
+    "RecordsBuilder",
+    "empty_batch_header",
+    "end_transaction_marker",
+    "quorum_control_batch",
+]
+
+
+class RecordsBuilder(BatchWriter):
+    """A batch that records are appended to; for arguments and errors see `BatchWriter`."""
+
+    def append(
+        self,
+        timestamp: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] = (),
+    ) -> int:
+        """Append a record at the next offset, and return that; errors as `append_with_offset`.
+
+        Args:
+            timestamp: ms; None without one.
+            headers: (name, value), the value None for null.
+
+        Kafka: MemoryRecordsBuilder.append (4.2)
+        """
+        offset = self.next_offset
+        self.append_with_offset(offset, timestamp, key, value, headers)
+        return offset
+
+    def append_with_offset(
+        self,
+        offset: int,
+        timestamp: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] = (),
+    ) -> None:
+        """Append a record at an offset.
+
+        Raises:
+            ValueError: the offset does not ascend or is too far from the base offset, the timestamp
+                is negative, the format has no headers, or this is a control batch.
+            RuntimeError: the batch is built or given up.
+
+        Kafka: MemoryRecordsBuilder.appendWithOffset (4.2)
+        """
+        if self.is_control:
+            raise ValueError("a control batch takes control records only")
+        time = NO_TIMESTAMP if timestamp is None else timestamp
+        self.append_record(offset, time, key, value, headers)
+
+    def append_columns(
+        self, columns: RecordColumns, picks: npt.NDArray[np.int64] | None = None
+    ) -> None:
+        """Append many records at the offsets that they have; magic 2 only.
+
+        Args:
+            columns: the decoded columns; without decoded headers there are none.
+            picks: int64[m], ascending, the records to append; None for all.
+
+        Raises:
+            ValueError: the format is an old one, or an offset or timestamp as `append_with_offset`.
+            RuntimeError: the batch is built or given up.
+        """
+        if self.magic < 2:
+            raise ValueError(f"columns cannot be appended in magic {self.magic}")
+        if not self._takes_records:
+            raise RuntimeError("the batch is closed: it takes no more records")
+        chosen = np.arange(len(columns), dtype=np.int64) if picks is None else picks
+        if not len(chosen):
+            return
+        offsets, timestamps = columns.offsets[chosen], columns.timestamps[chosen]
+        first, last = int(offsets[0]), int(offsets[-1])
+        if first < self.next_offset or (np.diff(offsets) <= 0).any():
+            raise ValueError(f"offset {first} does not ascend: {self.next_offset} is next")
+        if timestamps.min() < NO_TIMESTAMP:
+            raise ValueError(f"{timestamps.min()} is not a timestamp")
+        if last - self.base_offset > MOST_RECORDS:
+            raise ValueError(f"offset {last} is too far from base offset {self.base_offset}")
+        if self._base_timestamp is None:
+            self._base_timestamp = int(timestamps[0])
+        records = encode_columns(columns, self.base_offset, self._base_timestamp, chosen)
+        newest = int(timestamps.argmax())
+        self._take(
+            memoryview(records), len(chosen), last, int(timestamps[newest]), int(offsets[newest])
+        )
+
+    def append_encoded(
+        self, records: memoryview, count: int, base_timestamp: int, max_timestamp: int
+    ) -> None:
+        """Append the records of a batch of magic 2 unchanged, at the next offsets.
+
+        Args:
+            records: bytes as this builder would write its first records; not copied.
+            count: the number of records.
+            base_timestamp, max_timestamp: ms.
+
+        Raises:
+            ValueError: there are records already.
+        """
+        if self.record_count or self.magic < 2 or self._base_timestamp is not None:
+            raise ValueError("encoded records can only be the first ones of a batch")
+        self._base_timestamp = base_timestamp
+        last_offset = self.base_offset + count - 1
+        self._take(records, count, last_offset, max_timestamp, last_offset)
+
+    def append_control(self, timestamp: int, control_type: int, value: bytes | None) -> int:
+        """Append a control record at the next offset, and return that.
+
+        Raises:
+            ValueError: this is not a control batch, or the type is unknown; otherwise see `append`.
+
+        Kafka: MemoryRecordsBuilder.appendControlRecord (4.2)
+        """
+        if not self.is_control:
+            raise ValueError("control records can be appended to control batches only")
+        if control_type not in CONTROL_TYPE_NAMES:
+            raise ValueError(f"control type {control_type} is not known")
+        offset = self.next_offset
+        self.append_record(offset, timestamp, encode_control_key(control_type), value)
+        return offset
+
+    def append_end_transaction(
+        self, timestamp: int, coordinator_epoch: int, *, commit: bool
+    ) -> int:
+        """Append the marker that ends a transaction, and return its offset.
+
+        Raises:
+            ValueError: the batch has no producer id or is not transactional; or see `append`.
+
+        Kafka: MemoryRecordsBuilder.appendEndTxnMarker (4.2)
+        """
+        if self.producer_id is None:
+            raise ValueError("the end of a transaction needs a producer id")
+        if not self.is_transactional:
+            raise ValueError("the end of a transaction needs a transactional batch")
+        value = encode_end_transaction(coordinator_epoch)
+        return self.append_control(timestamp, COMMIT if commit else ABORT, value)
+
+    def append_quorum_control(
+        self, timestamp: int, control_type: int, values: dict[str, Any]
+    ) -> int:
+        """Append a control record of a KRaft quorum, and return its offset.
+
+        Args:
+            values: fields of the message by Kafka's names, see `record.control.MESSAGES`.
+
+        Raises:
+            ValueError: a leader change without a leader epoch; otherwise see `append`.
+
+        Kafka: MemoryRecordsBuilder.appendLeaderChangeMessage and its like (4.2)
+        """
+        if control_type == LEADER_CHANGE and self.partition_leader_epoch == -1:
+            raise ValueError("a leader change needs a leader epoch")
+        return self.append_control(
+            timestamp, control_type, encode_control_value(control_type, values)
+        )
+
+    @property
+    def size_estimate(self) -> int:
+        """The size of the batch in bytes: exact if built or not compressed, or an estimate.
+
+        Kafka: MemoryRecordsBuilder.estimatedSizeInBytes (4.2)
+        """
+        if self._finished is not None:
+            return len(self._finished)
+        if self.codec == NONE:
+            return self.uncompressed_size
+        ratio = np.float32(self.estimated_ratio)
+        return self.header_size + int(np.float32(self._records_size) * ratio * _RATIO_FACTOR)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the write limit is reached, or no more records are taken."""
+        if not self._takes_records:
+            return True
+        limit = self.write_limit
+        return limit is not None and self.record_count > 0 and limit <= self.size_estimate
+
+    def has_room_for(
+        self,
+        timestamp: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[Header] = (),
+    ) -> bool:
+        """Return whether one more record fits within the write limit; the first always does.
+
+        Kafka: MemoryRecordsBuilder.hasRoomFor (4.2)
+        """
+        if self.is_full:
+            return False
+        if self.record_count == 0 or self.write_limit is None:
+            return True
+        if self.magic < 2:
+            size = entry_size(self.magic, key, value)
+        else:
+            base = self._base_timestamp
+            time = NO_TIMESTAMP if timestamp is None else timestamp
+            delta = 0 if base is None else time - base
+            size = record_size(self.next_offset - self.base_offset, delta, key, value, headers)
+        return self.write_limit >= self.size_estimate + size
+
+    def build(self) -> MemoryRecords:
+        """Return what was built: one batch, or one message for each record; nothing without any.
+
+        Raises:
+            ValueError: the producer's id, epoch and sequence do not fit together or the format.
+            RuntimeError: the batch was given up.
+
+        Kafka: MemoryRecordsBuilder.build (4.2)
+        """
+        return MemoryRecords(self.finish())
+
+
+def end_transaction_marker(
+    base_offset: int,
+    timestamp: int,
+    producer_id: int,
+    producer_epoch: int,
+    *,
+    commit: bool,
+    coordinator_epoch: int,
+    partition_leader_epoch: int = -1,
+) -> MemoryRecords:
+    """Return the control batch that commits or aborts a transaction: 78 bytes.
+
+    Kafka: MemoryRecords.withEndTransactionMarker (4.2)
+    """
+    builder = RecordsBuilder(
+        base_offset=base_offset,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        is_transactional=True,
+        is_control=True,
+        partition_leader_epoch=partition_leader_epoch,
+    )
+    builder.append_end_transaction(timestamp, coordinator_epoch, commit=commit)
+    return builder.build()
+
+
+def quorum_control_batch(
+    control_type: int,
+    values: dict[str, Any],
+    *,
+    base_offset: int,
+    timestamp: int,
+    leader_epoch: int,
+) -> MemoryRecords:
+    """Return a control batch of a KRaft quorum: a leader change, voters, or a snapshot's ends.
+
+    Args:
+        values: fields of the message by Kafka's names, see `record.control.MESSAGES`.
+
+    Raises:
+        ValueError: a leader change without a leader epoch, or a type that has no message.
+
+    Kafka: MemoryRecords.withLeaderChangeMessage and its like (4.2)
+    """
+    builder = RecordsBuilder(
+        base_offset=base_offset, is_control=True, partition_leader_epoch=leader_epoch
+    )
+    builder.append_quorum_control(timestamp, control_type, values)
+    return builder.build()

@@ -1,0 +1,259 @@
+"""Check the batches of an append: headers and CRCs, and for a leader the records of each.
+
+One pass over the bytes collects the facts for the checks of an append. It only reports violations,
+because the caller knows which rule comes first.
+
+Kafka: UnifiedLog.analyzeAndValidateRecords, LogValidator (4.2)
+"""
+
+import threading
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.errors import CorruptRecordError
+from workbench.kernels import dispatch
+from workbench.kernels.writing.checks import (
+    APPEND_TIME,
+    CHECK_RECORDS,
+    COLUMNS,
+    HEADS_ONLY,
+    NEEDS_KEYS,
+)
+from workbench.layout import problems
+from workbench.layout.attributes import NONE
+from workbench.layout.batch_header import BATCH_HEADER_SIZE, LENGTH_END, MAGIC_AT
+from workbench.layout.message_header import SMALLEST_MESSAGE
+from workbench.record.codecs.compression import decompress_into
+from workbench.record.memory_records import MemoryRecords
+from workbench.record.reading.arena import DecompressionError
+from workbench.record.reading.batch_records import thread_arena
+
+_ROWS: Final = 64  # batches that one call of a kernel has room for
+
+
+class CheckedBatch(NamedTuple):
+    """The facts from one pass over a batch. -1: none, or not in the header.
+
+    Attributes:
+        position: the batch's position in the records.
+        size: the size in bytes.
+        base_offset: -1 for a compressed message of magic 0 or 1.
+        base_timestamp, max_timestamp: ms, as stored.
+        codec: its id.
+        timestamp_type: 0 CreateTime, 1 LogAppendTime, -1 in magic 0.
+        is_transactional, is_control: 0 or 1.
+        record_count: as stored; -1 for a compressed message of magic 0 or 1.
+        crc, computed_crc: as stored, and of the bytes.
+        problem: one of `layout.problems`, with the whole batch: too short, CRC, unknown codec.
+        record_problem: one of `layout.problems`, with its records. This and the following fields
+            are set only if the records are checked and are not messages inside messages.
+        record_problem_at: the problem's position; in the decompressed records if compressed.
+        checked_count: the number of records checked; -1: none were to be.
+        largest_timestamp: the records' largest timestamp in ms.
+        refused_count: the number of records without a required key, or with an invalid time.
+        is_in_order: 1 if the records' offsets are 0, 1, 2 …, as a producer numbers them.
+        is_ready: 1 for a batch of magic 2 from a producer that breaks no rule, and in which a
+            leader need set nothing but offset and epoch.
+    """
+
+    position: int
+    size: int
+    base_offset: int
+    last_offset: int
+    base_timestamp: int
+    max_timestamp: int
+    partition_leader_epoch: int
+    magic: int
+    attributes: int
+    codec: int
+    timestamp_type: int
+    is_transactional: int
+    is_control: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    last_sequence: int
+    record_count: int
+    crc: int
+    computed_crc: int
+    problem: int
+    record_problem: int
+    record_problem_at: int
+    checked_count: int
+    largest_timestamp: int
+    refused_count: int
+    is_in_order: int
+    is_ready: int
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the batch is as long as its header and its stored CRC is valid.
+
+        Kafka: DefaultRecordBatch.isValid, LegacyRecord.isValid (4.2)
+        """
+        return self.problem not in _NOT_VALID
+
+
+class AppendedBatch(NamedTuple):
+    """What a log needs to know of a batch with its offsets; a `CheckedBatch` has it, too."""
+
+    magic: int
+    size: int
+    base_offset: int
+    last_offset: int
+    max_timestamp: int
+    partition_leader_epoch: int
+
+
+LogBatch = AppendedBatch | CheckedBatch
+_NOT_VALID: Final = {problems.SHORT_BATCH, problems.CRC_MISMATCH}
+
+
+@dataclass(frozen=True)
+class RecordRules:
+    """A topic's rules for the records that its leader appends.
+
+    Attributes:
+        needs_keys: whether the topic is compacted.
+        has_append_time: whether `message.timestamp.type` is LogAppendTime.
+        before_ms, after_ms: the largest difference of a record's time from the append's.
+        codec: the id of the topic's codec; None: the producer's. A batch that keeps its codec is
+            only skimmed, a batch that changes it is read in full, which finds more problems.
+        options: the same as bits, for the kernels.
+    """
+
+    needs_keys: bool = False
+    has_append_time: bool = False
+    before_ms: int = 2**63 - 1
+    after_ms: int = 2**63 - 1
+    codec: int | None = None
+    options: int = field(init=False)
+
+    def keeps(self, codec: int) -> bool:
+        """Return whether records that came in a codec are stored in it."""
+        return self.codec is None or self.codec == codec
+
+    def __post_init__(self) -> None:
+        bits = NEEDS_KEYS if self.needs_keys else 0
+        object.__setattr__(self, "options", bits | (APPEND_TIME if self.has_append_time else 0))
+
+
+class _Rows(threading.local):
+    """The outputs of each thread's kernels."""
+
+    def __init__(self) -> None:
+        self.rows = np.zeros((_ROWS, COLUMNS), np.int64)
+        self.first = self.rows[0]
+
+
+_MEMORY: Final = _Rows()
+_BAD_ENDS: Final = {problems.BAD_SIZE, problems.UNKNOWN_MAGIC}
+_checked: Final = partial(tuple.__new__, CheckedBatch)  # `_make` without its check of the length
+
+
+def check_batches(
+    records: MemoryRecords, rules: RecordRules | None = None, now: int = 0
+) -> list[CheckedBatch]:
+    """Check the complete batches of an append; ignore an incomplete one at the end.
+
+    Args:
+        records: any magic; not changed.
+        rules: the rules for the records; those of compressed messages of magic 0 and 1 are not
+            checked. None: check no records.
+        now: the time of the append in ms, for the rules.
+
+    Raises:
+        CorruptRecordError: a size is below the smallest, or the magic is not 0, 1 or 2; the batches
+            before it are not returned either.
+    """
+    buffer, memory = records.buffer, _MEMORY
+    options, before, after = 0, 0, 0
+    if rules is not None:
+        options, before, after = rules.options | CHECK_RECORDS, rules.before_ms, rules.after_ms
+    checked: list[CheckedBatch] = []
+    position, code = 0, problems.ROWS_FULL
+    while code == problems.ROWS_FULL:
+        count, position, code = dispatch.check_batches(
+            buffer, position, memory.rows, options, now, before, after
+        )
+        if count == 1:  # as nearly always: without a list of lists
+            batch = _checked(memory.first.tolist())
+            found = [batch]
+            is_any_compressed = batch.codec != NONE
+        else:
+            found = [_checked(row) for row in memory.rows[:count].tolist()]
+            is_any_compressed = True
+        if is_any_compressed and rules is not None:
+            for index, batch in enumerate(found):
+                if batch.codec != NONE and batch.magic == 2 and batch.problem == problems.OK:
+                    row = memory.rows[index]
+                    found[index] = _check_compressed(buffer, batch, row, rules, now)
+        checked = checked + found if checked else found
+    if code in _BAD_ENDS:
+        raise _not_a_batch(buffer, int(position), int(code))
+    return checked
+
+
+def verbatim_records(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> memoryview | None:
+    """Return the records of a batch of magic 2 if they are as a builder would write its first ones.
+
+    Those of a compressed batch are valid until this thread decompresses again. None: there are no
+    records, or the builder would write them in another way.
+
+    Raises:
+        CorruptRecordError: they cannot be decompressed.
+    """
+    if batch.record_count <= 0:
+        return None
+    data, start, end = buffer, batch.position + BATCH_HEADER_SIZE, batch.position + batch.size
+    if batch.codec != NONE:
+        arena = thread_arena()
+        try:
+            start, end = decompress_into(batch.codec, memoryview(buffer)[start:end], arena, 2)
+        except DecompressionError as error:
+            words = problems.WORDS[problems.BAD_COMPRESSION]
+            raise CorruptRecordError(None, batch.position, f"{words}: {error}") from error
+        data = arena.data
+    if not dispatch.are_verbatim(data, start, end, batch.record_count, batch.base_timestamp):
+        return None
+    return memoryview(data)[start:end]
+
+
+def _check_compressed(
+    buffer: npt.NDArray[np.uint8],
+    batch: CheckedBatch,
+    row: npt.NDArray[np.int64],
+    rules: RecordRules,
+    now: int,
+) -> CheckedBatch:
+    """Return the facts about a compressed batch of magic 2 including its records."""
+    if batch.record_count <= 0:  # Kafka does not decompress it
+        bad = problems.BAD_COUNT if batch.record_count < 0 else problems.OK
+        return batch._replace(record_problem=bad, checked_count=0)
+    start, end = batch.position + BATCH_HEADER_SIZE, batch.position + batch.size
+    arena = thread_arena()
+    try:
+        first, last = decompress_into(batch.codec, memoryview(buffer)[start:end], arena, 2)
+    except DecompressionError:
+        return batch._replace(record_problem=problems.BAD_COMPRESSION, checked_count=0)
+    options = rules.options
+    if rules.keeps(batch.codec):
+        options |= HEADS_ONLY
+    dispatch.check_records(
+        arena.data, first, last, row, options, now, rules.before_ms, rules.after_ms
+    )
+    return _checked(row.tolist())
+
+
+def _not_a_batch(buffer: npt.NDArray[np.uint8], position: int, code: int) -> CorruptRecordError:
+    if code == problems.UNKNOWN_MAGIC:
+        magic = int(buffer[position + MAGIC_AT : position + MAGIC_AT + 1].view(np.int8)[0])
+        problem = f"magic {magic} is not known: 0, 1 and 2 are"
+        return CorruptRecordError(None, position + MAGIC_AT, problem)
+    size = int.from_bytes(buffer[position + 8 : position + LENGTH_END].tobytes(), signed=True)
+    problem = f"the size of a batch is {size} bytes (expected at least {SMALLEST_MESSAGE})"
+    return CorruptRecordError(None, position + 8, problem)

@@ -1,0 +1,1 @@
+"""What the engine runs on: a clock, scheduler, steps, failed directories, checkpoint files."""
