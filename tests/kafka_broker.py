@@ -26,6 +26,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.ports import free_ports
+
 CACHE = Path(
     os.environ.get("KAFKA_BROKER_CACHE", Path.home() / ".cache" / "kafka-log-workbench" / "java")
 )
@@ -191,13 +193,6 @@ def compile_java(version: str, source: str, main_class: str) -> Path:
     return classes
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 class Broker:
     """One broker with its files below ``folder``: ``data`` (log.dirs), ``server.log``, ZooKeeper's.
 
@@ -227,8 +222,7 @@ class Broker:
         self.log = folder / "server.log"
         self.data = folder / "data"
         folder.mkdir(parents=True, exist_ok=True)
-        self._port = _free_port()
-        self._second_port = _free_port()  # of the controller, or ZooKeeper
+        self._port, self._second_port = free_ports(2)  # second: of the controller, or ZooKeeper
         self._was_killed = False
         self._process: subprocess.Popen[bytes] | None = None
         self._zookeeper: subprocess.Popen[bytes] | None = None

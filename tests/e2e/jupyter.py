@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import time
 import urllib.error
@@ -18,6 +17,7 @@ from playwright.sync_api import Locator, Page
 
 from notebooks.build import sources
 from tests.browser.bridge import chromium
+from tests.ports import free_ports
 from workbench.cli.lab import TOUR, Tour, lab_command, lab_environment
 
 STARTS_WITHIN_S = 90
@@ -57,14 +57,6 @@ _EXECUTE = """async (code) => {
 }"""
 
 
-def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @contextmanager
 def jupyterlab(notebooks: Path, home: Path, directory: Path | None) -> Iterator[str]:
     """Start JupyterLab as the launcher does, with settings of its own; yields its address.
@@ -74,7 +66,7 @@ def jupyterlab(notebooks: Path, home: Path, directory: Path | None) -> Iterator[
         home: where it keeps everything else.
         directory: the log directory that the tour opens.
     """
-    port = free_port()
+    (port,) = free_ports(1)
     inherited = dict(os.environ)
     for name in ("CONFIG", "DATA", "RUNTIME"):
         inherited[f"JUPYTER_{name}_DIR"] = str(home / name.lower())
