@@ -92,6 +92,7 @@ public final class OffsetSequence {
     final Clock clock = new Clock();
     final List<Written> log = new ArrayList<>();
     SnapshotRegistry snapshots;
+    long epoch;
     GroupCoordinatorShard shard;
 
     public static void main(String[] files) throws Exception {
@@ -118,7 +119,7 @@ public final class OffsetSequence {
         shard = builder.build();
         for (int i = 0; i < log.size(); i++) replay(i, log.get(i));
         shard.onLoaded(CoordinatorMetadataImage.EMPTY);
-        snapshots.idempotentCreateSnapshot(log.size());
+        snapshot();
     }
 
     void replay(long offset, Written w) {
@@ -175,7 +176,7 @@ public final class OffsetSequence {
             return "error " + Errors.forException(e).name();
         }
         if (fails && !records.isEmpty()) {
-            snapshots.revertToSnapshot(log.size());
+            snapshots.revertToSnapshot(epoch);
             return "failed";
         }
         List<String> written = new ArrayList<>();
@@ -201,10 +202,10 @@ public final class OffsetSequence {
         snapshot();
     }
 
-    /** Also what an operation without records changed must outlive a later append that fails: a group without offsets. */
+    /** Its number is not the log's end: what an operation without records made, a group, must outlive a failed append. */
     void snapshot() {
-        snapshots.deleteSnapshotsUpTo(log.size() + 1);
-        snapshots.idempotentCreateSnapshot(log.size());
+        snapshots.idempotentCreateSnapshot(++epoch);
+        snapshots.deleteSnapshotsUpTo(epoch);
     }
 
     /** commit group member generation instance retention version partition:offset:epoch:metadata:id ... */
@@ -252,7 +253,7 @@ public final class OffsetSequence {
             topics.add(new OffsetFetchRequestData.OffsetFetchRequestTopics().setName(tp.topic()).setTopicId(Uuid.fromString(p[1]))
                 .setPartitionIndexes(List.of(tp.partition())));
         }
-        long committed = w[2].equals("stable") ? Long.MAX_VALUE : log.size();
+        long committed = w[2].equals("stable") ? Long.MAX_VALUE : epoch;
         OffsetFetchResponseData.OffsetFetchResponseGroup found;
         if (w[0].equals("fetch-all")) found = shard.fetchAllOffsets(request, committed);
         else found = shard.fetchOffsets(request.setTopics(topics), committed);
