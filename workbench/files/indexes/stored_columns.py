@@ -6,7 +6,7 @@ comparison of a search reads one entry, some thirty for the largest file.
 Kafka: AbstractIndex.largestLowerBoundSlotFor, smallestUpperBoundSlotFor (4.2)
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, overload
 
 import numpy as np
@@ -27,7 +27,7 @@ class StoredColumn(Sequence[int]):
     """
 
     def __init__(self, file: File, entry: np.dtype[Any], field: str, count: int) -> None:
-        fields = entry.fields or {}
+        fields: Mapping[str, Any] = entry.fields or {}
         self._file = file
         self._count = count
         self._entry_size: Final = entry.itemsize
