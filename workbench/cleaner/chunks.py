@@ -31,12 +31,14 @@ class Chunk(NamedTuple):
         buffer: uint8[n].
         survey: the batches' survey, with positions in ``buffer``; after them the buffer may hold
             a part of another batch.
+        limit: the size in bytes to which a batch may decompress.
     """
 
     path: str
     position: int
     buffer: npt.NDArray[np.uint8]
     survey: Survey
+    limit: int
 
     @property
     def size(self) -> int:
@@ -55,7 +57,7 @@ class Chunk(NamedTuple):
             CorruptRecordError: the records cannot be read.
         """
         try:
-            return columns_of(self.buffer, self.rows[index : index + 1], options)
+            return columns_of(self.buffer, self.rows[index : index + 1], options, self.limit)
         except CorruptRecordError as error:
             raise _placed(error, self.path, self.position) from error
 
@@ -68,7 +70,7 @@ class Chunk(NamedTuple):
             CorruptRecordError: the records cannot be read.
         """
         try:
-            yield from locator.locate(self.buffer, self.survey, wanted)
+            yield from locator.locate(self.buffer, self.survey, wanted, self.limit)
         except CorruptRecordError as error:
             raise _placed(error, self.path, self.position) from error
 
@@ -102,7 +104,7 @@ def read_chunks(log: FileRecords, start: int, buffer_size: int) -> Iterator[Chun
             survey = _survey(surveyor, records, log.path, position)
         if not len(survey.rows):
             raise CorruptRecordError(log.path, position, problems.WORDS[problems.UNFINISHED])
-        yield Chunk(log.path, position, records.buffer, survey)
+        yield Chunk(log.path, position, records.buffer, survey, log.largest_content)
         position += survey.size
 
 

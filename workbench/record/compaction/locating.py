@@ -22,6 +22,7 @@ from workbench.layout.compaction import HAS_COMPRESSED, HAS_OTHERS, RECORD_PLACE
 from workbench.layout.rows import with_more_rows
 from workbench.record.codecs.compression import decompress_run
 from workbench.record.compaction.key_table import NO_MARKS, Marks
+from workbench.record.limits import MOST_CONTENT
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.arena import Arena
 from workbench.record.reading.batch_records import columns_of
@@ -110,7 +111,11 @@ class RecordLocator:
         self._marks = marks
 
     def locate(
-        self, buffer: Bytes, survey: Survey, wanted: npt.NDArray[np.bool_] | None = None
+        self,
+        buffer: Bytes,
+        survey: Survey,
+        wanted: npt.NDArray[np.bool_] | None = None,
+        limit: int = MOST_CONTENT,
     ) -> Iterator[Located]:
         """Yield the records of batches, in their order; batches that are not wanted end a run.
 
@@ -118,6 +123,7 @@ class RecordLocator:
             buffer: uint8[n]; the positions of the batches count from its start.
             survey: m batches.
             wanted: bool[m], which of them; None for all.
+            limit: the size in bytes to which a batch may decompress.
 
         Raises:
             CorruptRecordError: a batch cannot be read. CRCs are not checked.
@@ -136,16 +142,18 @@ class RecordLocator:
                 continue
             if kind < 2 * 8:
                 for index in range(first, last):
-                    yield self._old(buffer, rows, index)
+                    yield self._old(buffer, rows, index, limit)
                 continue
             if survey.found & HAS_OTHERS:
                 _check_rows(rows[first:last])
             if kind == 2 * 8 + NONE:
                 yield self._located(buffer, rows, _BEHIND_HEADERS, first, last)
             else:
-                yield from self._compressed(buffer, rows, first, last)
+                yield from self._compressed(buffer, rows, first, last, limit)
 
-    def _compressed(self, buffer: Bytes, rows: Rows, first: int, last: int) -> Iterator[Located]:
+    def _compressed(
+        self, buffer: Bytes, rows: Rows, first: int, last: int, limit: int
+    ) -> Iterator[Located]:
         """Yield the records of batches of one codec, as many as the arena takes at a time."""
         run = rows[first:last]
         places = places_of(run)
@@ -165,6 +173,7 @@ class RecordLocator:
                 self._arena,
                 spans[start:last],
                 magic=2,
+                limit=limit,
                 enough=_ARENA_RUN,
             )
             for index, error in failures:
@@ -198,9 +207,9 @@ class RecordLocator:
         behind = int(rows["position"][index]) + BATCH_HEADER_SIZE
         return int(spans[index, 0]) if len(spans) else behind
 
-    def _old(self, buffer: Bytes, rows: Rows, index: int) -> Located:
+    def _old(self, buffer: Bytes, rows: Rows, index: int, limit: int) -> Located:
         """Return the records of a batch of magic 0 or 1; its row is completed."""
-        columns = columns_of(buffer, rows[index : index + 1], KEYS | VALUES)
+        columns = columns_of(buffer, rows[index : index + 1], KEYS | VALUES, limit)
         keys, values = columns.keys, columns.values
         assert keys is not None
         assert values is not None

@@ -24,6 +24,7 @@ from workbench.layout.message_header import (
     SMALLEST_MESSAGE,
 )
 from workbench.record.codecs.compression import decompress_into
+from workbench.record.limits import MOST_CONTENT
 from workbench.record.reading.arena import DecompressionError
 from workbench.record.reading.batch_records import thread_arena
 from workbench.record.reading.wrapper import WrapperError, wrapper_value
@@ -67,7 +68,9 @@ def wrapped_messages(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> list
     try:
         first, last = wrapper_value(view)
         arena = thread_arena()
-        first, last = decompress_into(batch.codec, view[first:last], arena, batch.magic)
+        first, last = decompress_into(
+            batch.codec, view[first:last], arena, batch.magic, MOST_CONTENT
+        )
     except WrapperError as error:
         raise InvalidRecordError(str(error)) from error
     except DecompressionError as error:

@@ -28,6 +28,7 @@ from workbench.layout.attributes import NONE
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, LENGTH_END, MAGIC_AT
 from workbench.layout.message_header import SMALLEST_MESSAGE
 from workbench.record.codecs.compression import decompress_into
+from workbench.record.limits import MOST_CONTENT
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.arena import DecompressionError
 from workbench.record.reading.batch_records import thread_arena
@@ -213,7 +214,8 @@ def verbatim_records(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> memo
     if batch.codec != NONE:
         arena = thread_arena()
         try:
-            start, end = decompress_into(batch.codec, memoryview(buffer)[start:end], arena, 2)
+            packed = memoryview(buffer)[start:end]
+            start, end = decompress_into(batch.codec, packed, arena, 2, MOST_CONTENT)
         except DecompressionError as error:
             words = problems.WORDS[problems.BAD_COMPRESSION]
             raise CorruptRecordError(None, batch.position, f"{words}: {error}") from error
@@ -237,7 +239,8 @@ def _check_compressed(
     start, end = batch.position + BATCH_HEADER_SIZE, batch.position + batch.size
     arena = thread_arena()
     try:
-        first, last = decompress_into(batch.codec, memoryview(buffer)[start:end], arena, 2)
+        packed = memoryview(buffer)[start:end]
+        first, last = decompress_into(batch.codec, packed, arena, 2, MOST_CONTENT)
     except DecompressionError:
         return batch._replace(record_problem=problems.BAD_COMPRESSION, checked_count=0)
     options = rules.options
