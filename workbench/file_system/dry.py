@@ -161,6 +161,8 @@ class DryFileSystem(FileSystem):
         within: folders; links in them are not followed out of the one they are in.
     """
 
+    is_dry = True
+
     def __init__(self, base: FileSystem = LOCAL, within: Iterable[str] = ()) -> None:
         self._base = base
         self._within = frozenset(map(os.path.abspath, within))
