@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -30,13 +31,17 @@ def opened(folder: Path, *, clean: bool = True) -> Log:
     )
 
 
+def as_records(data: bytes) -> MemoryRecords:
+    return MemoryRecords(np.frombuffer(bytearray(data), np.uint8))
+
+
 @pytest.mark.parametrize("codec", [GZIP, ZSTD])
 def test_the_engine_appends_finds_recovers_and_cleans_a_batch_that_readers_leave_out(
     tmp_path: Path, codec: int
 ) -> None:
     log = opened(tmp_path / "orders-0")
     records = [Record(0, 5, b"a", b"old"), Record(1, 6, b"b", LARGE)]
-    log.append_as_leader(MemoryRecords(bytearray(batch(records, codec))))
+    log.append_as_leader(as_records(batch(records, codec)))
     log.append([(b"a", b"new")])
     assert log.offset_for_timestamp(6) is not None
     log.roll()
@@ -54,7 +59,7 @@ def test_the_engine_appends_finds_recovers_and_cleans_a_batch_that_readers_leave
 
 def test_what_only_looks_keeps_the_readers_limit(tmp_path: Path) -> None:
     log = opened(tmp_path / "orders-0")
-    log.append_as_leader(MemoryRecords(bytearray(batch([Record(0, 5, b"a", LARGE)], GZIP))))
+    log.append_as_leader(as_records(batch([Record(0, 5, b"a", LARGE)], GZIP)))
     log.roll()
     log.append([(b"a", b"new")])
     log.close()

@@ -331,6 +331,17 @@ class DryFileSystem(FileSystem):
 
     # --- names -------------------------------------------------------------------------------
 
+    def close_files(self) -> None:
+        """Close what is open on the disk; files that are read again are opened again."""
+        with self._lock:
+            folders = [self._root]
+            while folders:
+                for found in folders.pop().names.values():
+                    if isinstance(found, _Folder):
+                        folders.append(found)
+                    elif found is not None:
+                        found.close()
+
     def _find(self, path: str) -> _Folder | Overlay:
         """Return what has a path.
 
