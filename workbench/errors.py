@@ -25,6 +25,7 @@
     │   ├── InvalidTransactionStateError        not in a transaction, or still in one
     │   └── CoordinatorFencedError              a marker of an older transaction coordinator
     ├── InconsistentTopicIdError (ValueError) a log's topic id differs from the given one
+    ├── InvalidTransitionError (RuntimeError) a coordinator's state cannot follow the one before
     ├── CleaningAbortedError (RuntimeError)   a cleaning was aborted
     ├── CoordinatorError (RuntimeError)       a coordinator refuses a request; .code .error
     ├── ConfigError (ValueError)              an unknown name, or a value out of bounds
@@ -277,6 +278,13 @@ class CoordinatorFencedError(AppendError):
 
 class InconsistentTopicIdError(WorkbenchError, ValueError):
     """A log's topic id differs from the given one."""
+
+
+class InvalidTransitionError(WorkbenchError, RuntimeError):
+    """A coordinator's state cannot follow the one before.
+
+    Kafka: the IllegalStateException of its coordinators (4.2)
+    """
 
 
 class CleaningAbortedError(WorkbenchError, RuntimeError):
