@@ -487,7 +487,7 @@ OPEN_PRODUCERS: Final = pa.schema(
     ]
 )
 
-GROUP_EXPLANATION: Final = pa.schema(
+COORDINATOR_EXPLANATION: Final = pa.schema(
     [
         pa.field("rule", pa.string(), nullable=False),
         pa.field("topic", pa.string()),  # null: the whole group
