@@ -258,6 +258,29 @@ class Inspect:
         self._coordinator(version).observe(history, group)
         return table_of(schemas.COMMITS, commit_rows(history.commits))
 
+    def rebalances(self, group: str | None = None, *, version: str | None = None) -> pa.Table:
+        """Return one row per change of a generation, epoch or assignment (`schemas.REBALANCES`).
+
+        Classic groups: one row per record of the group. Groups of KIP-848: one row per heartbeat
+        that changed an epoch, a target or a current assignment. ``event`` is one of
+        `coordinator.groups.rebalance_history.EVENTS`. Of what compaction has removed nothing is
+        known, and then ``joined``, ``left`` or ``state`` is null.
+
+        Args:
+            group: only of this group.
+            version: see `groups`.
+
+        Raises:
+            ValueError: ``version`` is not a version.
+        """
+        from workbench.coordinator.groups.rebalance_history import RebalanceHistory
+        from workbench.loaders.tables.coordinator_rows import rebalance_rows
+
+        coordinator = self._coordinator(version)
+        history = RebalanceHistory(coordinator.logs.topic_names, group)
+        coordinator.observe(history, group)
+        return table_of(schemas.REBALANCES, rebalance_rows(history.finish()))
+
     def transactions(self) -> pa.Table:
         """Return one row per transactional id (`schemas.TRANSACTIONS`), and what it blocks.
 
