@@ -129,6 +129,19 @@ def test_another_group_can_be_chosen_and_its_rules_read(
     expect(page.locator(".klw-now")).to_contain_text("OffsetExpirationCondition")
 
 
+def test_a_rebalance_is_a_mark_and_a_row_that_leads_to_its_record(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    view = GroupView(logs, "order-dashboard")
+    show(view)
+    page.get_by_role("tab", name="Rebalances").click()
+    page.get_by_role("row", name="rebalanced").nth(1).click()
+    until(page, lambda: view.selected["partition"] == "__consumer_offsets-2")
+    assert view.selected["offset"] == 9
+    expect(page.locator(".klw-now")).to_contain_text("orders-0, orders-1, orders-2")
+    shot(page, "group-rebalances")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [480, 860, 1440, 1920])
 def test_a_group_fits_at_any_width(

@@ -186,6 +186,19 @@ def test_rows_say_the_state(eventful: Path) -> None:
     ]
 
 
+def test_rebalances_are_marks_with_their_members() -> None:
+    view = GroupView(SHOP, "order-dashboard")
+    marks = story(view)["marks"]
+    assert [mark["label"] for mark in marks][:3] == [
+        "created · generation 0",
+        "rebalanced · generation 1",
+        "emptied · generation 2",
+    ]
+    assert [mark["time"] for mark in marks] == sorted(mark["time"] for mark in marks)
+    assert story(view)["span"][0] == marks[0]["time"]
+    assert ["dashboard-1-6e80da…", "orders-0, orders-1, orders-2"] in marks[1]["facts"]
+
+
 def test_it_follows_the_explorer_and_the_explorer_it() -> None:
     logs = wb.open_log_directory(SHOP)
     view = GroupView(logs, "suggestions")

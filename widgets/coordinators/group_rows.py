@@ -9,6 +9,8 @@ from workbench.loaders.tables.group_explanation import GroupExplanation
 
 UNKNOWN: Final = "–"
 
+_MOST_MEMBERS, _MOST_LETTERS = 20, 18
+
 
 def partition_rows(offsets: Iterable[dict[str, Any]], lens: Lens) -> list[dict[str, Any]]:
     """Return what is shown of each committed offset.
@@ -73,6 +75,53 @@ def why_rows(explanation: GroupExplanation) -> list[list[str]]:
         ["" if row.where is None else str(row.where), row.rule, row.verdict, row.reason, row.kafka]
         for row in explanation
     ]
+
+
+def rebalance_rows(rebalances: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what is shown of each rebalance: a mark on the lanes, and a row.
+
+    Args:
+        rebalances: rows of `schemas.REBALANCES` of one group, with times in epoch ms.
+    """
+    return [_rebalance_row(row) for row in rebalances]
+
+
+def _rebalance_row(row: dict[str, Any]) -> dict[str, Any]:
+    generation = _count(row["generation"])
+    word = "generation" if row["kind"] in {"classic", "simple"} else "epoch"
+    members = _count(row["members"])
+    assigned = [
+        [_short(change["member_id"]), ", ".join(change["assignment"]) or "nothing"]
+        for change in row["changes"]
+        if change["assignment"] is not None
+    ]
+    return {
+        "time": row["time"],
+        "label": f"{row['event']} · {word} {generation}",
+        "log": row["log"],
+        "offset": str(row["log_offset"]),
+        "cells": [
+            time_text(row["time"])[:19],
+            row["event"],
+            generation,
+            row["state"] or UNKNOWN,
+            members,
+            row["reason"] or "",
+        ],
+        "facts": [
+            ["time", time_text(row["time"])],
+            [word, generation],
+            ["state", row["state"] or UNKNOWN],
+            ["members", members],
+            ["assignor", row["protocol"] or UNKNOWN],
+            *assigned[:_MOST_MEMBERS],
+            ["record", f"offset {row['log_offset']:,} of {row['log']}"],
+        ],
+    }
+
+
+def _short(member_id: str) -> str:
+    return member_id if len(member_id) <= _MOST_LETTERS else member_id[:_MOST_LETTERS] + "…"
 
 
 def summary(group: dict[str, Any] | None, rows: list[dict[str, Any]], lag: int | None) -> str:

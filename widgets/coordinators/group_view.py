@@ -11,7 +11,7 @@ import workbench
 from widgets._link import STATIC, link
 from widgets._widget import KafkaWidget
 from widgets.coordinators.group_lines import CommitLine, EndLine, commit_lines, end_line
-from widgets.coordinators.group_rows import partition_rows, summary, why_rows
+from widgets.coordinators.group_rows import partition_rows, rebalance_rows, summary, why_rows
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.records import Lens, Mask
 from widgets.view.text import time_text
@@ -35,7 +35,8 @@ class GroupView(KafkaWidget):
             `LogExplorer.selected`; with ``traitlets.link((view, "selected"), (explorer,
             "selected"))`` both follow each other.
         window: the time shown, [from, to) in epoch ms; empty: all.
-        offsets, commits: the group's rows of `inspect.group_offsets` and `inspect.commits`.
+        offsets, commits, rebalances: the group's rows of `inspect.group_offsets`, `commits` and
+            `rebalances`.
         explanation: each rule's verdict; see `LogDirectory.explain_group`.
 
     Args:
@@ -128,10 +129,12 @@ class GroupView(KafkaWidget):
     def _read(self, name: str) -> None:
         """Read the group and send everything about it."""
         self.commits = self.logs.inspect.commits(name, version=self._when["version"])
+        self.rebalances = self.logs.inspect.rebalances(name, version=self._when["version"])
         self.offsets = self._all_offsets.filter(pc.equal(self._all_offsets["group"], name))
         self.explanation: GroupExplanation = self.logs.explain_group(name, **self._when)
         self.lines = {f"{topic}-{n}": line for (topic, n), line in commit_lines(self.commits)}
         rows = partition_rows(_plain_rows(self.offsets), self.lens)
+        marks = [row for row in rebalance_rows(_plain_rows(self.rebalances)) if row["time"]]
         lags = [each for each in self.offsets["lag"].to_pylist() if each is not None]
         group = next((each for each in _plain_rows(self._table) if each["group"] == name), None)
         lag = sum(lags, 0) if lags else None
@@ -146,8 +149,8 @@ class GroupView(KafkaWidget):
                 "conclusion": self.explanation.conclusion,
                 "rows": rows,
                 "why": why_rows(self.explanation),
-                "span": self._span(),
-                "marks": [],
+                "span": self._span([mark["time"] for mark in marks]),
+                "marks": marks,
                 "lanes_with_notes": sum(bool(lane["note"]) for lane in self._lanes["lanes"]),
                 "left_out": len(self.lines) - len(self._lane_names),
             }
@@ -192,15 +195,14 @@ class GroupView(KafkaWidget):
             )
         return self._ends[name]
 
-    def _span(self) -> list[int]:
-        """The time that the lanes span: from the first commit to the last commit or record."""
-        lines = [line for line in self.lines.values() if len(line.times)]
-        if not lines:
+    def _span(self, marks: list[int]) -> list[int]:
+        """The time that the lanes span: from the first event to the last event or record."""
+        events = [int(time) for line in self.lines.values() for time in line.times[[0, -1]]] + marks
+        if not events:
             return []
-        ends = [self._ends[name].times[-1:] for name in self._lane_names if name in self._ends]
-        latest = [int(times[0]) for times in ends if len(times)]
-        first = min(int(line.times[0]) for line in lines)
-        return [first, max([first + 1, *latest, *(int(line.times[-1]) for line in lines)])]
+        ends = [self._ends[name].times[-1:].tolist() for name in self._lane_names]
+        latest = [time for times in ends for time in times]
+        return [min(events), max([min(events) + 1, *latest, *events])]
 
     def describe(self) -> str:
         """Return the group, where it stands, and the rules' conclusion."""

@@ -68,7 +68,7 @@ export function groupChart({ root, onPick, onView, announce, signal, stats }) {
     const mark = hover === null ? null : marks.find((each) => Math.abs(scene.x(each.time) - x) < 4);
     card.hidden = hover === null || (lane < 0 && !mark);
     if (card.hidden) return;
-    const body = mark ? mark.facts : laneFacts(lanes[lane], time);
+    const body = mark ? mark.facts.slice(0, 5) : laneFacts(lanes[lane], time);
     card.replaceChildren(h("strong", {}, mark ? mark.text : lanes[lane].name), h("dl", {}, ...body.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])));
     const outer = el.getBoundingClientRect(), left = event.clientX - outer.left, room = el.clientWidth - card.offsetWidth - 8;
     card.style.left = `${Math.max(4, left + 18 > room ? left - card.offsetWidth - 18 : left + 18)}px`;

@@ -66,7 +66,21 @@ function render({ model, el, signal: outer }) {
       showRule(where, rule, verdict, reason, kafka);
     },
   });
-  const tabs = tabStrip({ partitions: ["Partitions", table.el], why: ["Why", why.el] });
+  const rebalances = dataGrid({
+    label: "Rebalances", signal, rowHeight: 26, emptyText: "No rebalance is in the log.",
+    columns: [
+      { name: "Time (UTC)", width: "minmax(148px, .9fr)" }, { name: "What", width: "minmax(84px, .6fr)" }, { name: "Generation", width: "80px", number: true }, { name: "State", width: "minmax(70px, .6fr)" },
+      { name: "Members", width: "72px", number: true }, { name: "Why", width: "minmax(180px, 3fr)" },
+    ],
+    cellsOf: (i) => story().marks[i].cells.map((text, k) => (k === 5 ? { text, title: text } : text)),
+    onPick(i) {
+      const { label, log, offset } = story().marks[i];
+      announce(`${label}. ${story().marks[i].cells[5]}`);
+      go({ partition: log, offset });
+      showRebalance(i);
+    },
+  });
+  const tabs = tabStrip({ partitions: ["Partitions", table.el], rebalances: ["Rebalances", rebalances.el], why: ["Why", why.el] });
   root.append(
     h("header", { class: "klw-top" }, title, about), errorBar,
     h("section", { class: "klw-panel klw-regionbox" }, conclusion),
@@ -87,7 +101,7 @@ function render({ model, el, signal: outer }) {
   function showLanes(isOther) {
     lanes = model.get("_lanes").lanes.map((sent) => new GroupLane(sent));
     chart.setLanes(lanes, { span: story().span ?? [], isOther });
-    if (isOther) chart.setMarks([]);
+    if (isOther) chart.setMarks((story().marks ?? []).map((each) => ({ ...each, text: each.label })));
   }
   // Story and lanes may come one after the other: both are shown once they are of one group.
   function showAll() {
@@ -105,13 +119,15 @@ function render({ model, el, signal: outer }) {
     showLegend();
     table.setCount(rows().length);
     why.setCount((sent.why ?? []).length);
+    rebalances.setCount((sent.marks ?? []).length);
+    tabs.setCount("rebalances", count((sent.marks ?? []).length));
     tabs.setCount("partitions", count(rows().length));
     tabs.setCount("why", count((sent.why ?? []).length));
     showSelected();
   }
   function showLegend() {
     const has = (kinds) => lanes.some((lane) => lane.kind.some((kind) => kinds.includes(kind)));
-    const present = { committed: true, end: true, lag: true, back: has([6]), tombstone: has([5]), hollow: has([2, 3, 4]), rebalance: false };
+    const present = { committed: true, end: true, lag: true, back: has([6]), tombstone: has([5]), hollow: has([2, 3, 4]), rebalance: (story().marks ?? []).length > 0 };
     legend.replaceChildren(...LEGEND.filter(([, mark]) => present[mark]).map(([text, mark]) => h("span", {}, h("i", { "data-mark": mark }), text)));
   }
   // Find what the explorer selected: a partition of the group, or the record of a commit.
@@ -147,6 +163,10 @@ function render({ model, el, signal: outer }) {
   }
   function showRule(where, rule, verdict, reason, kafka) {
     facts.replaceChildren(h("h4", {}, rule), h("p", { class: "klw-why" }, `${reason}.`), list([["partition", where || "the whole group"], ["verdict", verdict], ["Kafka", kafka]]));
+  }
+  function showRebalance(i) {
+    const { label, cells, facts: pairs } = story().marks[i];
+    facts.replaceChildren(h("h4", {}, label), h("p", { class: "klw-why" }, cells[5] ? `${cells[5]}.` : "The log does not say why."), list(pairs));
   }
   const list = (pairs) => h("dl", {}, ...pairs.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
   function showError() {
