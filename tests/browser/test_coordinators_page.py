@@ -108,7 +108,7 @@ def test_a_selection_of_the_explorer_finds_its_lane_and_commit(
     record = view.lines["orders-0"].places[1]
     view.selected = {"partition": "__consumer_offsets-2", "offset": int(record)}
     bridge.push()
-    page.wait_for_function(f"{STATS}.picked.lane === 0 && {STATS}.picked.commit === 1")
+    page.wait_for_function(f"{STATS}.picked.lane === 0 && {STATS}.picked.item === 1")
     view.selected = {"partition": "customers-0", "offset": 3}
     bridge.push()
     page.wait_for_function(f"{STATS}.picked.lane === -1")

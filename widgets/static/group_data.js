@@ -44,6 +44,8 @@ export class GroupLane {
     const committed = this.committed(time), end = this.logEnd(time);
     return committed === null || end === null ? null : Math.max(0, end - committed);
   }
+  newest(time) { return this.commitAt(time); }
+  position(i) { return this.time[i]; }
   // The commit nearest to a time, of any kind.
   nearest(time) {
     const before = floorIndex(this.time, time), after = before + 1;

@@ -1,53 +1,42 @@
 // The lanes of a group on one canvas, and the overview of all time on another.
-import { ABORTED, BACK, OVERTAKEN, PENDING, sampleLane, TOMBSTONE, totalLag } from "./group_data.js";
-import { count } from "./format.js";
+import { count, timestamp } from "./format.js";
+import { ABORTED, BACK, KINDS, OVERTAKEN, PENDING, sampleLane, TOMBSTONE, totalLag } from "./group_data.js";
+import { LANES, paintAxis, paintHairline, paintLaneGrid, paintLaneGround, paintLaneName, paintOverviewFrame } from "./lane_scene.js";
 import { DAMAGE } from "./theme.js";
 import { timeTicks } from "./time_axis.js";
 
-export const LANES = { tall: 68, low: 46, gutter: 150, narrow: 104, right: 78, axis: 22, overview: 34, many: 8 };
+const TALL = 68, LOW = 46, MANY = 8;
 
-// The height above the lanes: rebalances have their labels there.
-export const headTall = (marks) => (marks.length ? 20 : 4);
-export const laneTall = (lanes) => (lanes.length > LANES.many ? LANES.low : LANES.tall);
+export const groupPicture = {
+  least: 20,
+  tall: (lanes) => (lanes.length > MANY ? LOW : TALL),
+  head: (marks) => (marks.length ? 20 : 4), // rebalances have their labels above the lanes
+  paint: paintLanes,
+  paintBelow: paintTimeOverview,
+  card: laneCard,
+  describe: (lanes) => `${count(lanes.length)} partitions over time. Arrow keys move between commits and partitions.`,
+};
 
-export function groupScene(pen, ink, width, view) {
-  const left = width < 640 ? LANES.narrow : LANES.gutter, span = Math.max(10, width - left - LANES.right);
-  return { pen, ink, width, view, left, span, x: (time) => left + ((time - view[0]) / (view[1] - view[0])) * span };
-}
+const ticksOf = ({ view, span }) => timeTicks(view[0], view[1], span / 110);
 
-export function paintLanes(scene, { lanes, mode, picked, hover, marks }) {
-  const { pen, width } = scene, tall = laneTall(lanes), head = headTall(marks), bottom = head + lanes.length * tall;
-  pen.clearRect(0, 0, width, bottom);
-  pen.textBaseline = "middle";
-  paintGrid(scene, head, bottom);
-  lanes.forEach((lane, i) => paintLane(scene, lane, head + i * tall, tall, { mode, isPicked: i === picked.lane, commit: i === picked.lane ? picked.commit : -1 }));
+function paintLanes(scene, { lanes, mode, picked, hover, marks, head, tall }) {
+  const bottom = head + lanes.length * tall;
+  paintLaneGrid(scene, ticksOf(scene), head, bottom);
+  lanes.forEach((lane, i) => paintLane(scene, lane, head + i * tall, tall, { mode, isPicked: i === picked.lane, commit: i === picked.lane ? picked.item : -1 }));
   paintMarks(scene, marks, head, bottom);
   if (hover !== null) paintHairline(scene, hover, head, bottom);
 }
 
-function paintGrid({ pen, ink, view, span, left, x }, head, bottom) {
-  pen.strokeStyle = ink.hair;
-  pen.lineWidth = 1;
-  for (const { at } of timeTicks(view[0], view[1], span / 110)) {
-    const place = Math.round(x(at)) + 0.5;
-    if (place < left) continue;
-    pen.beginPath();
-    pen.moveTo(place, head);
-    pen.lineTo(place, bottom);
-    pen.stroke();
-  }
+function laneCard(lane, time, { x }) {
+  const end = lane.logEnd(time), committed = lane.committed(time), lag = lane.lag(time), text = (n) => (n === null ? "unknown" : count(Math.round(n)));
+  const near = lane.nearest(time), isNear = near >= 0 && Math.abs(x(lane.time[near]) - x(time)) < 6;
+  const facts = [["time", timestamp(Math.round(time))], ["log end offset", text(end)], ["committed", committed === null ? "nothing" : text(committed)], ["lag", text(lag)]];
+  return { title: lane.name, facts: isNear && lane.kind[near] > 0 ? [...facts, ["here", KINDS[lane.kind[near]]]] : facts };
 }
 
 function paintLane(scene, lane, top, tall, { mode, isPicked, commit }) {
-  const { pen, ink, width, left, span, view } = scene, pad = 9, room = tall - 2 * pad;
-  if (isPicked) {
-    pen.fillStyle = ink.pick;
-    pen.fillRect(0, top, width, tall);
-    pen.fillStyle = ink.accent;
-    pen.fillRect(0, top, 3, tall);
-  }
-  pen.fillStyle = ink.line;
-  pen.fillRect(0, top + tall - 1, width, 1);
+  const { pen, ink, left, span, view } = scene, pad = 9, room = tall - 2 * pad;
+  paintLaneGround(scene, top, tall, isPicked);
   const sample = sampleLane(lane, view, span, mode), y = (value) => top + pad + room - ((value - sample.least) / (sample.most - sample.least)) * room;
   pen.save();
   pen.beginPath();
@@ -59,7 +48,8 @@ function paintLane(scene, lane, top, tall, { mode, isPicked, commit }) {
   stroke(scene, sample, committed, y, ink.accent, 2);
   paintPoints(scene, lane, y, mode, commit);
   pen.restore();
-  paintNames(scene, lane, top, tall);
+  const lag = lane.lag(view[1]);
+  paintLaneName(scene, lane.name, lag === null ? "lag unknown" : `lag ${count(Math.round(lag))}`, top + tall / 2);
   paintValues(scene, sample, y, mode, top, tall);
 }
 
@@ -129,24 +119,6 @@ function paintPoints({ pen, ink, view, x }, lane, y, mode, picked) {
   }
 }
 
-function paintNames({ pen, ink, left, view }, lane, top, tall) {
-  const lag = lane.lag(view[1]);
-  pen.textAlign = "left";
-  pen.font = ink.strong;
-  pen.fillStyle = ink.fg;
-  pen.fillText(shortened(pen, lane.name, left - 24), 14, top + tall / 2 - 8);
-  pen.font = ink.ui;
-  pen.fillStyle = ink.dim;
-  pen.fillText(shortened(pen, lag === null ? "lag unknown" : `lag ${count(Math.round(lag))}`, left - 24), 14, top + tall / 2 + 8);
-}
-
-export function shortened(pen, text, room) {
-  if (pen.measureText(text).width <= room) return text;
-  let end = text.length;
-  while (end > 1 && pen.measureText(`…${text.slice(-end)}`).width > room) end--;
-  return `…${text.slice(-end)}`;
-}
-
 // The last values stand at the ends of their lines; where both would overlap they keep a distance.
 function paintValues({ pen, ink, left, span }, { low, high, wide }, y, mode, top, tall) {
   const at = left + span + 7, upper = high[wide - 1], lower = low[wide - 1];
@@ -196,44 +168,15 @@ function paintMarks({ pen, ink, view, x, left, span }, marks, head, bottom) {
   }
 }
 
-function paintHairline({ pen, ink, view, x }, time, head, bottom) {
-  if (time < view[0] || time > view[1]) return;
-  pen.strokeStyle = ink.faint;
-  pen.lineWidth = 1;
-  pen.beginPath();
-  pen.moveTo(Math.round(x(time)) + 0.5, head);
-  pen.lineTo(Math.round(x(time)) + 0.5, bottom);
-  pen.stroke();
-}
-
-// The axis of the view, and under it all time: the lag of the whole group, and which part the lanes show.
-export function paintTimeOverview(scene, { lanes, whole, cache }) {
-  const { pen, ink, width, view, left, span, x } = scene, top = LANES.axis, tall = LANES.overview - 8;
-  pen.clearRect(0, 0, width, LANES.axis + LANES.overview);
-  pen.textBaseline = "middle";
-  pen.font = ink.small;
-  pen.textAlign = "left";
-  pen.fillStyle = ink.dim;
-  for (const { at, text } of timeTicks(view[0], view[1], span / 110)) {
-    const place = x(at);
-    pen.fillRect(Math.round(place), 0, 1, 4);
-    if (place + pen.measureText(text).width < width - 4) pen.fillText(text, place + 4, 9);
-  }
-  const wide = Math.max(2, Math.floor(span / 2)), key = `${wide}|${whole}`;
-  if (cache.overviewKey !== key) Object.assign(cache, { overviewKey: key, sums: totalLag(lanes, whole, wide) });
+// The axis of the view, and under it all time with the lag of the whole group.
+function paintTimeOverview(scene, { lanes, whole, cache }) {
+  const { pen, ink, left, span } = scene, wide = Math.max(2, Math.floor(span / 2)), key = `${wide}|${whole}`;
+  cache.wholeLanes ??= lanes;
+  if (cache.overviewKey !== key) Object.assign(cache, { overviewKey: key, sums: totalLag(cache.wholeLanes, whole, wide) });
   const most = Math.max(1, ...cache.sums);
-  pen.fillStyle = ink.hair;
-  pen.fillRect(left, top, span, tall);
-  pen.fillStyle = ink.area;
-  cache.sums.forEach((sum, i) => pen.fillRect(left + (i / wide) * span, top + tall - (sum / most) * (tall - 2), span / wide, (sum / most) * (tall - 2)));
-  const place = (time) => left + ((time - whole[0]) / (whole[1] - whole[0])) * span, a = place(view[0]), b = Math.max(a + 3, place(view[1]));
-  pen.fillStyle = ink.dark ? "rgba(0,0,0,.6)" : "rgba(255,255,255,.72)";
-  pen.fillRect(left, top, a - left, tall);
-  pen.fillRect(b, top, left + span - b, tall);
-  pen.strokeStyle = ink.fg;
-  pen.lineWidth = 1.5;
-  pen.strokeRect(a + 0.75, top + 0.75, Math.max(2, b - a - 1.5), tall - 1.5);
-  pen.fillStyle = ink.dim;
-  pen.font = ink.ui;
-  pen.fillText(shortened(pen, "All time", left - 24), 14, top + tall / 2);
+  paintAxis(scene, ticksOf(scene));
+  paintOverviewFrame(scene, "All time", whole, (_, top, tall) => {
+    pen.fillStyle = ink.area;
+    cache.sums.forEach((sum, i) => pen.fillRect(left + (i / wide) * span, top + tall - (sum / most) * (tall - 2), span / wide, (sum / most) * (tall - 2)));
+  });
 }

@@ -1,8 +1,9 @@
 // GroupView: where a consumer group stands in each partition, and how it came there.
 import { button, choice, h } from "./dom.js";
 import { count, plural } from "./format.js";
-import { groupChart } from "./group_chart.js";
 import { GroupLane, KINDS } from "./group_data.js";
+import { groupPicture } from "./group_tracks.js";
+import { laneChart } from "./lane_chart.js";
 import { dataGrid } from "./rows.js";
 import { tabStrip } from "./tabs.js";
 import { followTheme } from "./theme.js";
@@ -23,8 +24,8 @@ function render({ model, el, signal: outer }) {
   let lanes = [], shown = null;
   const story = () => model.get("_story");
 
-  const chart = groupChart({
-    root, announce, signal, stats,
+  const chart = laneChart({
+    root, announce, signal, stats, picture: groupPicture, fitText: "Show all time",
     onPick(lane, commit) { go(lanes[lane].target(commit)); showFacts(); },
     onView(view) { model.set("window", view); model.save_changes(); },
   });
@@ -100,8 +101,8 @@ function render({ model, el, signal: outer }) {
   }
   function showLanes(isOther) {
     lanes = model.get("_lanes").lanes.map((sent) => new GroupLane(sent));
-    chart.setLanes(lanes, { span: story().span ?? [], isOther });
-    if (isOther) chart.setMarks((story().marks ?? []).map((each) => ({ ...each, text: each.label })));
+    chart.setLanes(lanes, { span: wholeOf(story().span ?? []), isOther });
+    if (isOther) chart.setMarks((story().marks ?? []).map((each) => ({ ...each, title: each.label })));
   }
   // Story and lanes may come one after the other: both are shown once they are of one group.
   function showAll() {
@@ -133,7 +134,7 @@ function render({ model, el, signal: outer }) {
   // Find what the explorer selected: a partition of the group, or the record of a commit.
   function showSelected() {
     const { partition, offset } = { ...NOTHING, ...model.get("selected") }, { picked } = chart;
-    const same = picked.lane >= 0 && [lanes[picked.lane]?.target(picked.commit), picked.commit >= 0 ? lanes[picked.lane]?.record(picked.commit) : null].some((each) => each && each.partition === partition && each.offset === offset);
+    const same = picked.lane >= 0 && [lanes[picked.lane]?.target(picked.item), picked.item >= 0 ? lanes[picked.lane]?.record(picked.item) : null].some((each) => each && each.partition === partition && each.offset === offset);
     if (!same) {
       let lane = lanes.findIndex((each) => each.partition !== null && each.partition === partition), commit = lane >= 0 && offset !== null ? lanes[lane].find(offset) : -1;
       if (lane < 0 && offset !== null) {
@@ -145,7 +146,7 @@ function render({ model, el, signal: outer }) {
     showFacts();
   }
   function showFacts(row = -1) {
-    const { lane: number, commit } = chart.picked, lane = lanes[number];
+    const { lane: number, item: commit } = chart.picked, lane = lanes[number];
     const i = row >= 0 ? row : lane ? rows().findIndex((each) => each.name === lane.name) : -1;
     table.select(i, false);
     if (!lane && i < 0) return facts.replaceChildren(h("p", { class: "klw-meaning" }, "Click a lane or a row for details. Drag across the lanes to choose a time."));
@@ -187,6 +188,11 @@ function render({ model, el, signal: outer }) {
     life.abort();
     for (const [name, act] of Object.entries(followed)) model.off(`change:${name}`, act);
   };
+}
+
+// All time, and a little more, so that the last state of each lane has some width.
+function wholeOf([from, to]) {
+  return from === undefined ? [0, 1] : [from, to + (to - from) * 0.02];
 }
 
 function noteText({ left_out: leftOut, lanes_with_notes: notes }) {

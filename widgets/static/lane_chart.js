@@ -1,21 +1,22 @@
-// The lanes of a group: pointing, picking, brushing time, keys.
+// Lanes over an axis, with an overview below: pointing, picking, brushing a range, keys.
 import { button, h } from "./dom.js";
-import { count, timestamp } from "./format.js";
-import { KINDS } from "./group_data.js";
-import { groupScene, headTall, LANES, laneTall, paintLanes, paintTimeOverview } from "./group_tracks.js";
 import { fitCanvas, painter } from "./host.js";
+import { LANES, laneScene } from "./lane_scene.js";
 import { inks } from "./theme.js";
 
-const LEAST_MS = 20;
+const MOST_FACTS = 6;
 
-export function groupChart({ root, onPick, onView, announce, signal, stats }) {
+// A lane has `name`, `length`, `nearest(at)`, `newest(at)`, `position(i)` and `sentence(i)`; its items ascend by position.
+// The picture is {least, tall(lanes), head(marks), paint(scene, state), paintBelow(scene, state), card(lane, at, scene), describe(lanes)}:
+// the narrowest range, heights in pixels, painters, what a pointer is told as {title, facts}, and the chart in words.
+export function laneChart({ root, picture, fitText, onPick, onView, announce, signal, stats }) {
   const canvas = h("canvas", { class: "klw-canvas" }), below = h("canvas", { class: "klw-canvas", style: `height:${LANES.axis + LANES.overview}px` });
   const card = h("div", { class: "klw-card", hidden: true }), brush = h("div", { class: "klw-brush", hidden: true });
   const box = h("div", { class: "klw-lanebox" }, canvas, brush);
-  const el = h("div", { class: "klw-lanes", tabindex: 0, role: "application", "aria-roledescription": "lanes over time" }, box, below, card);
+  const el = h("div", { class: "klw-lanes", tabindex: 0, role: "application", "aria-roledescription": "lanes" }, box, below, card);
   const pen = canvas.getContext("2d"), belowPen = below.getContext("2d");
-  let lanes = [], marks = [], whole = [0, 1], view = [0, 1], mode = "offsets", picked = { lane: -1, commit: -1 }, hover = null, scene = null, cache = {}, saving = 0;
-  const head = () => headTall(marks);
+  let lanes = [], marks = [], whole = [0, 1], view = [0, 1], mode = "", picked = { lane: -1, item: -1 }, hover = null, scene = null, cache = {}, saving = 0;
+  const head = () => picture.head(marks), tall = () => picture.tall(lanes);
   const ask = painter(canvas, paint, signal);
   signal.addEventListener("abort", () => clearTimeout(saving));
 
@@ -24,14 +25,19 @@ export function groupChart({ root, onPick, onView, announce, signal, stats }) {
     fitCanvas(canvas, pen);
     fitCanvas(below, belowPen);
     cache.ink ??= laneInks(root);
-    scene = groupScene(pen, cache.ink, canvas.clientWidth, view);
-    paintLanes(scene, { lanes, mode, picked, hover, marks });
-    if (lanes.length) paintTimeOverview({ ...scene, pen: belowPen }, { lanes: cache.wholeLanes, whole, cache });
+    scene = laneScene(pen, cache.ink, canvas.clientWidth, view);
+    const state = { lanes, mode, picked, hover, marks, whole, cache, head: head(), tall: tall() };
+    pen.clearRect(0, 0, scene.width, canvas.clientHeight);
+    belowPen.clearRect(0, 0, scene.width, below.clientHeight);
+    if (lanes.length) {
+      picture.paint(scene, state);
+      picture.paintBelow({ ...scene, pen: belowPen }, state);
+    }
     Object.assign(stats, { draws: (stats.draws ?? 0) + 1, lastDraw: performance.now() - start, view: [...view], picked: { ...picked } });
   }
-  const setTall = () => { canvas.style.height = `${head() + lanes.length * laneTall(lanes)}px`; };
+  const setTall = () => { canvas.style.height = `${head() + lanes.length * tall()}px`; };
   function show([from, to], isSaved = true) {
-    const span = Math.max(LEAST_MS, Math.min(whole[1] - whole[0], to - from)), start = Math.max(whole[0], Math.min(whole[1] - span, from));
+    const span = Math.max(picture.least, Math.min(whole[1] - whole[0], to - from)), start = Math.max(whole[0], Math.min(whole[1] - span, from));
     view = [start, start + span];
     ask();
     if (!isSaved) return;
@@ -43,42 +49,36 @@ export function groupChart({ root, onPick, onView, announce, signal, stats }) {
   const pan = (part) => show([view[0] + (view[1] - view[0]) * part, view[1] + (view[1] - view[0]) * part]);
   const fit = () => show(whole);
 
-  function pick(lane, commit, { isTold = true } = {}) {
-    picked = { lane, commit };
+  function pick(lane, item, { isTold = true } = {}) {
+    picked = { lane, item };
     ask();
     if (lane < 0) return;
-    const time = lanes[lane].time[commit], top = head() + lane * laneTall(lanes);
-    if (commit >= 0 && (time < view[0] || time > view[1])) show([time - (view[1] - view[0]) / 2, time + (view[1] - view[0]) / 2]);
-    if (top < box.scrollTop || top + laneTall(lanes) > box.scrollTop + box.clientHeight) box.scrollTop = top - head();
+    const at = item < 0 ? null : lanes[lane].position(item), top = head() + lane * tall();
+    if (at !== null && (at < view[0] || at > view[1])) show([at - (view[1] - view[0]) / 2, at + (view[1] - view[0]) / 2]);
+    if (top < box.scrollTop || top + tall() > box.scrollTop + box.clientHeight) box.scrollTop = top - head();
     if (!isTold) return;
-    announce(commit >= 0 ? lanes[lane].sentence(commit) : lanes[lane].name);
-    onPick(lane, commit);
+    announce(item >= 0 ? lanes[lane].sentence(item) : lanes[lane].name);
+    onPick(lane, item);
   }
 
-  // Where a pointer is: time, lane, and whether on the names.
+  // Where a pointer is: on the axis, in which lane, and left or right of the lanes.
   function place(event, from = canvas) {
     const bounds = from.getBoundingClientRect(), x = event.clientX - bounds.left, y = event.clientY - bounds.top;
-    const part = (x - scene.left) / scene.span, lane = Math.floor((y - head()) / laneTall(lanes));
-    return { x, y, part, time: view[0] + part * (view[1] - view[0]), lane: lane >= 0 && lane < lanes.length ? lane : -1 };
+    const part = (x - scene.left) / scene.span, lane = Math.floor((y - head()) / tall());
+    return { x, y, part, at: view[0] + part * (view[1] - view[0]), lane: lane >= 0 && lane < lanes.length ? lane : -1 };
   }
   function point(event) {
-    const { x, part, time, lane } = place(event);
-    hover = part >= 0 && part <= 1 ? time : null;
+    const { x, part, at, lane } = place(event);
+    hover = part >= 0 && part <= 1 ? at : null;
     ask();
     const mark = hover === null ? null : marks.find((each) => Math.abs(scene.x(each.time) - x) < 4);
     card.hidden = hover === null || (lane < 0 && !mark);
     if (card.hidden) return;
-    const body = mark ? mark.facts.slice(0, 5) : laneFacts(lanes[lane], time);
-    card.replaceChildren(h("strong", {}, mark ? mark.text : lanes[lane].name), h("dl", {}, ...body.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])));
+    const { title, facts } = mark ?? picture.card(lanes[lane], at, scene);
+    card.replaceChildren(h("strong", {}, title), h("dl", {}, ...facts.slice(0, MOST_FACTS).flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])));
     const outer = el.getBoundingClientRect(), left = event.clientX - outer.left, room = el.clientWidth - card.offsetWidth - 8;
     card.style.left = `${Math.max(4, left + 18 > room ? left - card.offsetWidth - 18 : left + 18)}px`;
     card.style.top = `${Math.max(4, Math.min(event.clientY - outer.top + 12, el.clientHeight - card.offsetHeight - 4))}px`;
-  }
-  function laneFacts(lane, time) {
-    const end = lane.logEnd(time), committed = lane.committed(time), lag = lane.lag(time), text = (n) => (n === null ? "unknown" : count(Math.round(n)));
-    const near = lane.nearest(time), isNear = near >= 0 && Math.abs(scene.x(lane.time[near]) - scene.x(time)) < 6;
-    const facts = [["time", timestamp(Math.round(time))], ["log end offset", text(end)], ["committed", committed === null ? "nothing" : text(committed)], ["lag", text(lag)]];
-    return isNear && lane.kind[near] > 0 ? [...facts, ["here", KINDS[lane.kind[near]]]] : facts;
   }
 
   let drag = null;
@@ -96,7 +96,7 @@ export function groupChart({ root, onPick, onView, announce, signal, stats }) {
     card.hidden = true;
     const [a, b] = [drag.x, now.x].map((x) => Math.max(scene.left, Math.min(scene.left + scene.span, x))).sort((p, q) => p - q);
     brush.hidden = false;
-    Object.assign(brush.style, { left: `${a}px`, width: `${b - a}px`, top: `${head()}px`, height: `${lanes.length * laneTall(lanes)}px` });
+    Object.assign(brush.style, { left: `${a}px`, width: `${b - a}px`, top: `${head()}px`, height: `${lanes.length * tall()}px` });
   });
   canvas.addEventListener("pointerup", (event) => {
     const start = drag;
@@ -104,8 +104,8 @@ export function groupChart({ root, onPick, onView, announce, signal, stats }) {
     brush.hidden = true;
     if (!start) return;
     const now = place(event);
-    if (start.isMoved) return show([Math.min(start.time, now.time), Math.max(start.time, now.time)]);
-    if (now.lane >= 0) pick(now.lane, now.part < 0 || now.part > 1 ? lanes[now.lane].commitAt(view[1]) : lanes[now.lane].nearest(now.time));
+    if (start.isMoved) return show([Math.min(start.at, now.at), Math.max(start.at, now.at)]);
+    if (now.lane >= 0) pick(now.lane, now.part < 0 || now.part > 1 ? lanes[now.lane].newest(view[1]) : lanes[now.lane].nearest(now.at));
   });
   canvas.addEventListener("pointercancel", () => { drag = null; brush.hidden = true; });
   canvas.addEventListener("pointerleave", () => { hover = null; card.hidden = true; ask(); });
@@ -115,35 +115,35 @@ export function groupChart({ root, onPick, onView, announce, signal, stats }) {
     if (!lanes.length || !scene || (!isMine && !isSideways)) return;
     event.preventDefault();
     if (isSideways && !isMine) return pan((event.deltaX || event.deltaY) / scene.span);
-    zoom(Math.exp(Math.max(-240, Math.min(240, event.deltaY)) * 0.0022), place(event).time);
+    zoom(Math.exp(Math.max(-240, Math.min(240, event.deltaY)) * 0.0022), place(event).at);
   }, { passive: false });
 
   // In the overview, dragging inside the window moves it, and outside makes another.
   let hold = null;
-  const overviewTime = (event) => whole[0] + place(event, below).part * (whole[1] - whole[0]);
+  const overviewPlace = (event) => whole[0] + place(event, below).part * (whole[1] - whole[0]);
   below.addEventListener("pointerdown", (event) => {
     if (!lanes.length || event.button !== 0 || place(event, below).y < LANES.axis) return;
-    const time = overviewTime(event), isInside = !isWhole() && time >= view[0] && time <= view[1];
-    hold = { time, view: isInside ? [...view] : null };
+    const at = overviewPlace(event), isInside = !isWhole() && at >= view[0] && at <= view[1];
+    hold = { at, view: isInside ? [...view] : null };
     below.setPointerCapture(event.pointerId);
   });
   below.addEventListener("pointermove", (event) => {
     if (!hold) return;
-    const time = overviewTime(event);
-    if (hold.view) show(hold.view.map((each) => each + time - hold.time));
-    else if (Math.abs(time - hold.time) * scene.span > 4 * (whole[1] - whole[0])) show([Math.min(time, hold.time), Math.max(time, hold.time)]);
+    const at = overviewPlace(event);
+    if (hold.view) show(hold.view.map((each) => each + at - hold.at));
+    else if (Math.abs(at - hold.at) * scene.span > 4 * (whole[1] - whole[0])) show([Math.min(at, hold.at), Math.max(at, hold.at)]);
   });
   for (const name of ["pointerup", "pointercancel"]) below.addEventListener(name, () => { hold = null; });
   below.addEventListener("dblclick", fit);
 
   const lane = () => Math.max(0, picked.lane);
   function along(step) {
-    const last = lanes[lane()].length - 1, from = picked.commit < 0 ? (step > 0 ? -1 : last + 1) : picked.commit;
-    pick(lane(), Math.max(0, Math.min(last, from + step)));
+    const last = lanes[lane()].length - 1, from = picked.item < 0 ? (step > 0 ? -1 : last + 1) : picked.item;
+    if (last >= 0) pick(lane(), Math.max(0, Math.min(last, from + step)));
   }
   function across(step) {
-    const next = picked.lane < 0 ? 0 : Math.max(0, Math.min(lanes.length - 1, picked.lane + step)), time = picked.commit < 0 ? view[1] : lanes[picked.lane].time[picked.commit];
-    pick(next, lanes[next].nearest(time));
+    const next = picked.lane < 0 ? 0 : Math.max(0, Math.min(lanes.length - 1, picked.lane + step));
+    pick(next, lanes[next].nearest(picked.item < 0 ? view[1] : lanes[picked.lane].position(picked.item)));
   }
   const KEYS = {
     ArrowRight: () => along(1), ArrowLeft: () => along(-1), ArrowDown: () => across(1), ArrowUp: () => across(-1),
@@ -161,38 +161,32 @@ export function groupChart({ root, onPick, onView, announce, signal, stats }) {
   const tools = h("div", { class: "klw-tools" },
     button("Zoom out (−)", { glyph: "minus", onclick: () => zoom(2) }),
     button("Zoom in (+)", { glyph: "plus", onclick: () => zoom(0.5) }),
-    button("Show all time (0)", { glyph: "fit", onclick: fit }));
+    button(`${fitText} (0)`, { glyph: "fit", onclick: fit }));
 
   return {
     el, tools,
-    // Other lanes begin with all time; the same lanes may come again with more points of a window.
+    // Other lanes begin with the whole axis; the same lanes may come again with more items of a range.
     setLanes(next, { span, isOther }) {
       lanes = next;
       if (isOther) {
-        cache = { ...cache, overviewKey: null, wholeLanes: next };
-        whole = wholeOf(span);
+        cache = { ink: cache.ink };
+        whole = [span[0], Math.max(span[0] + picture.least, span[1])];
         view = [...whole];
-        picked = { lane: -1, commit: -1 };
+        picked = { lane: -1, item: -1 };
       }
       setTall();
       el.hidden = !lanes.length;
-      el.setAttribute("aria-label", `${count(lanes.length)} partitions over time. Arrow keys move between commits and partitions, plus and minus zoom, A and D pan, 0 shows all time.`);
+      el.setAttribute("aria-label", `${picture.describe(lanes)} Plus and minus zoom, A and D pan, 0 shows everything.`);
       ask();
     },
     setMarks(next) { marks = next; setTall(); ask(); },
     setMode(next) { mode = next; ask(); },
     setView(wanted) { if (wanted?.length === 2) show(wanted, false); else show(whole, false); },
-    setPicked(lane, commit) { if (lane !== picked.lane || commit !== picked.commit) pick(lane, commit, { isTold: false }); },
+    setPicked(lane, item) { if (lane !== picked.lane || item !== picked.item) pick(lane, item, { isTold: false }); },
     repaint() { cache.ink = null; ask(); },
     get view() { return view; },
     get picked() { return picked; },
   };
-}
-
-// All time, and a little more, so that the last state of each lane has some width.
-function wholeOf(span) {
-  if (!span.length) return [0, 1];
-  return [span[0], Math.max(span[0] + LEAST_MS, span[1] + (span[1] - span[0]) * 0.02)];
 }
 
 function laneInks(root) {
