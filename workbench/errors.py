@@ -26,6 +26,7 @@
     │   └── CoordinatorFencedError              a marker of an older transaction coordinator
     ├── InconsistentTopicIdError (ValueError) a log's topic id differs from the given one
     ├── CleaningAbortedError (RuntimeError)   a cleaning was aborted
+    ├── GroupStateError (RuntimeError)        a group must not do this in its state
     ├── ConfigError (ValueError)              an unknown name, or a value out of bounds
     ├── NotRegularFileError (OSError)         a folder, FIFO, socket or device; .path .found
     ├── LinkError (OSError)                   a link out of the directory, or to nothing; .path
@@ -280,6 +281,10 @@ class InconsistentTopicIdError(WorkbenchError, ValueError):
 
 class CleaningAbortedError(WorkbenchError, RuntimeError):
     """A round of cleaning was aborted; the log is intact, and a later round may succeed."""
+
+
+class GroupStateError(WorkbenchError, RuntimeError):
+    """A group must not do this in its state; Kafka throws IllegalStateException."""
 
 
 class ConfigError(WorkbenchError, ValueError):
