@@ -140,9 +140,12 @@ class GroupMetadataManager:
         if error is ErrorCode.NONE:
             return
         answer = answer_to(error)
-        self._step("group not stored", group, "the new group is forgotten", error=answer.name)
-        if self.groups.get(group.group_id) is group:
+        # A record that was not replicated in time is in the log, and so the group stays.
+        is_forgotten = error is not ErrorCode.REQUEST_TIMED_OUT
+        if is_forgotten and self.groups.get(group.group_id) is group:
             del self.groups[group.group_id]
+        reason = "the new group is forgotten" if is_forgotten else "the new group is in the log"
+        self._step("group not stored", group, reason, error=answer.name)
         complete(waiting, JoinGroupResponse(error=answer))
 
     def get_or_create(self, group_id: str) -> ClassicGroup:
