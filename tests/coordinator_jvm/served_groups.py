@@ -1,6 +1,4 @@
-"""Do with the coordinator's classic groups what a line says, and tell what came of it, in the words
-of `ClassicGroups.java`.
-"""
+"""Do with our classic groups what a line says, and tell what came of it as `ClassicGroups.java`."""
 
 import hashlib
 import struct
@@ -37,7 +35,7 @@ _KEY_HEAD = 4  # bytes: the type and the length of the group's id
 
 
 class Numbers:
-    """UUIDs of the MD5 of 1, 2, 3, …"""
+    """UUIDs of the MD5 of 1, 2, 3 and so on."""
 
     def __init__(self) -> None:
         self._count = 0
