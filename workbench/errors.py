@@ -28,6 +28,7 @@
     ├── InvalidTransitionError (RuntimeError) a coordinator's state cannot follow the one before
     ├── CleaningAbortedError (RuntimeError)   a cleaning was aborted
     ├── CoordinatorError (RuntimeError)       a coordinator refuses a request; .code .error
+    ├── GroupStateError (RuntimeError)        a group must not do this in its state
     ├── ConfigError (ValueError)              an unknown name, or a value out of bounds
     ├── NotRegularFileError (OSError)         a folder, FIFO, socket or device; .path .found
     ├── LinkError (OSError)                   a link out of the directory, or to nothing; .path
@@ -305,6 +306,10 @@ class CoordinatorError(WorkbenchError, RuntimeError):
         self.code = code
         self.error = error
         self.problem = problem
+
+
+class GroupStateError(WorkbenchError, RuntimeError):
+    """A group must not do this in its state; Kafka throws IllegalStateException."""
 
 
 class ConfigError(WorkbenchError, ValueError):
