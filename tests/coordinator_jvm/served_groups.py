@@ -62,6 +62,7 @@ class Served:
         self._held: deque[Callable[[ErrorCode], None]] = deque()
         self._queue: deque[Operation] = deque()
         self._is_writing = False
+        self.timer: CoordinatorTimer | None = None
         self._load()
 
     def step(self, line: str) -> list[str]:
@@ -75,7 +76,7 @@ class Served:
     # what runs the operations
 
     def _load(self) -> None:
-        if hasattr(self, "timer"):
+        if self.timer is not None:
             self.timer.cancel_all()
         self._held.clear()
         self._holds = False
