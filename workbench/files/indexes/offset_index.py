@@ -10,7 +10,7 @@ Either way no batch before the position reaches the offset, so lookups are the s
 Kafka: OffsetIndex (4.0)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Self
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, InvalidOffsetError
-from workbench.files.indexes.entry_columns import EntryColumns, taken
+from workbench.files.indexes.entry_columns import EntryColumns
 from workbench.files.indexes.entry_file import MOST_BEHIND, EntryFile
 from workbench.files.indexes.entry_run import (
     EntryProblems,
@@ -28,6 +28,7 @@ from workbench.files.indexes.entry_run import (
     read_last_entry,
     relative_offset,
 )
+from workbench.files.indexes.stored_columns import StoredColumns
 from workbench.files.reading import Problem
 from workbench.layout.index_entries import OFFSET_ENTRY
 from workbench.layout.structure import as_struct
@@ -264,8 +265,8 @@ class WritableOffsetIndex(EntryFile[OffsetPosition]):
         columns = self._load()
         slots = columns.lower_slots(target_offsets - self.base_offset, self._count)
         return (
-            taken(columns.keys, slots, 0) + self.base_offset,
-            taken(columns.values, slots, 0),
+            columns.keys_at(slots, 0) + self.base_offset,
+            columns.values_at(slots, 0),
         )
 
     def fetch_upper_bound(self, position: int, size: int) -> OffsetPosition | None:
@@ -297,7 +298,7 @@ class WritableOffsetIndex(EntryFile[OffsetPosition]):
     def _parse_entry(self, key: int, value: int) -> OffsetPosition:
         return OffsetPosition(self.base_offset + key, value)
 
-    def _offsets(self, columns: EntryColumns) -> memoryview:
+    def _offsets(self, columns: EntryColumns | StoredColumns) -> Sequence[int]:
         return columns.key_view
 
     def _note_last(self) -> None:

@@ -10,7 +10,7 @@ Kafka: TimeIndex (4.0); since 0.10.1
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Self
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, InvalidOffsetError
-from workbench.files.indexes.entry_columns import EntryColumns, taken
+from workbench.files.indexes.entry_columns import EntryColumns
 from workbench.files.indexes.entry_file import MOST_BEHIND, EntryFile
 from workbench.files.indexes.entry_run import (
     EntryProblems,
@@ -28,6 +28,7 @@ from workbench.files.indexes.entry_run import (
     read_last_entry,
     relative_offset,
 )
+from workbench.files.indexes.stored_columns import StoredColumns
 from workbench.files.reading import Problem
 from workbench.layout.attributes import NO_TIMESTAMP
 from workbench.layout.index_entries import TIME_ENTRY
@@ -299,8 +300,8 @@ class WritableTimeIndex(EntryFile[TimestampOffset]):
         columns = self._load()
         slots = columns.lower_slots(target_timestamps, self._count)
         return (
-            taken(columns.keys, slots, NO_TIMESTAMP),
-            taken(columns.values, slots, 0) + self.base_offset,
+            columns.keys_at(slots, NO_TIMESTAMP),
+            columns.values_at(slots, 0) + self.base_offset,
         )
 
     def sanity_check(self) -> None:
@@ -325,7 +326,7 @@ class WritableTimeIndex(EntryFile[TimestampOffset]):
     def _parse_entry(self, key: int, value: int) -> TimestampOffset:
         return TimestampOffset(key, self.base_offset + value)
 
-    def _offsets(self, columns: EntryColumns) -> memoryview:
+    def _offsets(self, columns: EntryColumns | StoredColumns) -> Sequence[int]:
         return columns.value_view
 
     def _note_last(self) -> None:
