@@ -24,7 +24,7 @@ from workbench.log.producers.update import ProducerUpdate, check_producers
 from workbench.log.segments.roll import why_roll
 from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.validation import CheckedBatch, LogBatch
+from workbench.record.writing.batch_checks import CheckedBatch, LogBatch
 
 _FARTHEST: Final = 2**31 - 1  # largest distance from an old wrapper's first offset to its last
 

@@ -33,13 +33,7 @@ from workbench.log.append.append_origin import AppendOrigin
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.batch_records import columns_of
 from workbench.record.reading.reader import KEYS
-from workbench.record.writing.batch_fields import (
-    set_last_offset,
-    set_max_timestamp,
-    set_offset_and_epoch,
-)
-from workbench.record.writing.builder import RecordsBuilder
-from workbench.record.writing.validation import (
+from workbench.record.writing.batch_checks import (
     AppendedBatch,
     CheckedBatch,
     LogBatch,
@@ -48,6 +42,12 @@ from workbench.record.writing.validation import (
     verbatim_records,
     wrapped_messages,
 )
+from workbench.record.writing.batch_fields import (
+    set_last_offset,
+    set_max_timestamp,
+    set_offset_and_epoch,
+)
+from workbench.record.writing.builder import RecordsBuilder
 
 APPEND_TIME: Final = "LogAppendTime"
 _SHOWN: Final = 3  # record errors that a message shows; the exception has all
