@@ -9,7 +9,6 @@ KafkaApis.handleWriteTxnMarkersRequest (4.2)
 """
 
 from collections.abc import Callable
-from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
 from workbench.config.internal_topics import OFFSETS_TOPIC
@@ -152,14 +151,6 @@ _GIVEN_UP: Final = frozenset({Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_
 _NOT_NEEDED: Final = frozenset({Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, Errors.UNSUPPORTED_VERSION})
 
 
-class _Outcome(Enum):
-    """What became of one marker."""
-
-    DONE = "done"
-    RETRY = "retry"
-    GIVEN_UP = "given up"
-
-
 class _Pending(NamedTuple):
     """A transaction whose markers are being written.
 
@@ -216,7 +207,9 @@ class TransactionMarkers:
         pending = _Pending(name, found.coordinator_epoch, metadata, complete)
         with self._states.lock:
             self._pending[name] = pending
-        self._later(pending, 0)
+        self._skip_unknown(pending)
+        if metadata.partitions or not self._write_completion(pending):
+            self._later(pending, 0)
 
     def remove_partition(self, number: int) -> None:
         """Stop ending the transactions of a partition of `__transaction_state`.
@@ -250,21 +243,23 @@ class TransactionMarkers:
 
         Kafka: TransactionMarkerRequestCompletionHandler.onComplete (4.2)
         """
-        outcomes = set()
+        goes_on = True
         for where in sorted(pending.metadata.partitions):
             if not self._is_current(pending):
                 return
-            outcomes.add(self._send_one(pending, where))
+            goes_on &= self._send_one(pending, where)
         if not self._is_current(pending):
             return
-        if _Outcome.GIVEN_UP in outcomes:
+        if not goes_on:
             with self._states.lock:
                 self._pending.pop(pending.transactional_id, None)
-        elif _Outcome.RETRY in outcomes or not self._write_completion(pending):
+            return
+        self._skip_unknown(pending)
+        if pending.metadata.partitions or not self._write_completion(pending):
             self._later(pending, RETRY_BACKOFF_MS)
 
-    def _send_one(self, pending: _Pending, where: TopicPartition) -> "_Outcome":
-        """Write one marker."""
+    def _send_one(self, pending: _Pending, where: TopicPartition) -> bool:
+        """Write one marker; return False if a newer epoch is known, so that this is in vain."""
         metadata = pending.metadata
         marker = TxnMarker(
             metadata.producer_id, metadata.producer_epoch, pending.coordinator_epoch,
@@ -277,10 +272,6 @@ class TransactionMarkers:
                 producer_id=marker.producer_id, producer_epoch=marker.producer_epoch, offset=offset,
             )  # fmt: skip
 
-        if self._is_unknown(where):
-            tell("marker not needed", "the partition was deleted")
-            self._remove(pending, where)
-            return _Outcome.DONE
         error, offset = self._writer.write(marker, where)
         if error is Errors.NONE:
             tell("marker appended", "COMMIT" if marker.commits else "ABORT", offset)
@@ -288,17 +279,27 @@ class TransactionMarkers:
             tell("marker not needed", str(error))
         elif error in _GIVEN_UP:
             tell("marker given up", f"{error}: the state remains {metadata.state}")
-            return _Outcome.GIVEN_UP
+            return False
         elif error in _RETRIED:
             tell("marker retried", str(error))
-            return _Outcome.RETRY
+            return True
         else:
             raise WorkbenchError(
                 f"{where}: the transaction marker of {pending.transactional_id!r} was refused "
                 f"(found {error})"
             )
         self._remove(pending, where)
-        return _Outcome.DONE
+        return True
+
+    def _skip_unknown(self, pending: _Pending) -> None:
+        """Do without the markers of partitions that nobody leads."""
+        for where in sorted(pending.metadata.partitions):
+            if self._is_unknown(where):
+                self._states.tell(
+                    "marker not needed", where, "the partition was deleted",
+                    transactional_id=pending.transactional_id,
+                )  # fmt: skip
+                self._remove(pending, where)
 
     def _remove(self, pending: _Pending, where: TopicPartition) -> None:
         with self._states.lock:

@@ -120,6 +120,7 @@ class TransactionStateManager:
         self._observer = observer
         self._cache: dict[int, _CacheEntry] = {}
         self._loading: set[tuple[int, int]] = set()
+        self._leader_epochs: dict[int, int] = {}  # the newest of each partition
 
     def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
         """Report a step to the observer."""
@@ -211,10 +212,14 @@ class TransactionStateManager:
         for entry in self._cache.values():
             yield from entry.metadata.values()
 
-    def all(self) -> "tuple[TransactionMetadata, ...]":
-        """Return the state of every transactional id that is served here."""
+    @property
+    def owned(self) -> dict[int, tuple[int, tuple[TransactionMetadata, ...]]]:
+        """The partitions that are served: number → coordinator epoch and states."""
         with self.lock:
-            return tuple(self._all())
+            return {
+                number: (entry.coordinator_epoch, tuple(entry.metadata.values()))
+                for number, entry in self._cache.items()
+            }
 
     def list(
         self,
@@ -286,7 +291,7 @@ class TransactionStateManager:
             return refused.error
         if found is None or found.coordinator_epoch != coordinator_epoch:
             return Errors.NOT_COORDINATOR
-        offset, problem = self._append(where, MemoryRecords.of(record), coordinator_epoch)
+        offset, problem = self._append(where, MemoryRecords.of(record))
         answer = answer_to_append(problem)
         if answer is Errors.NONE:
             self.tell_of(
@@ -308,15 +313,14 @@ class TransactionStateManager:
         except RefusedError:
             return None
 
-    def _append(
-        self, where: TopicPartition, records: MemoryRecords, coordinator_epoch: int
-    ) -> tuple[int, Errors]:
+    def _append(self, where: TopicPartition, records: MemoryRecords) -> tuple[int, Errors]:
         """Append to a log; return the first offset and NONE, or -1 and the append's error."""
         log = self._get_log(where)
         if log is None:
             return -1, Errors.UNKNOWN_TOPIC_OR_PARTITION
+        leader_epoch = self._leader_epochs[where.partition]
         try:
-            info = log.append_as_leader(records, coordinator_epoch, AppendOrigin.COORDINATOR)
+            info = log.append_as_leader(records, leader_epoch, AppendOrigin.COORDINATOR)
         except WorkbenchError as error:
             return -1, error_of_append(error)
         return info.first_offset, Errors.NONE
@@ -356,6 +360,7 @@ class TransactionStateManager:
         """
         with self.lock:
             self._loading.add((number, coordinator_epoch))
+            self._leader_epochs[number] = coordinator_epoch
 
         def run() -> None:
             self._load_now(number, coordinator_epoch, complete)
@@ -475,7 +480,7 @@ class TransactionStateManager:
             oldest = now - self._config.transactional_id_expiration_ms
             due = [
                 each
-                for each in entry.metadata.values()
+                for _, each in sorted(entry.metadata.items())
                 if each.pending_state is None
                 and each.state.is_at_rest
                 and each.last_update_timestamp <= oldest
@@ -500,7 +505,7 @@ class TransactionStateManager:
         records: MemoryRecords,
     ) -> None:
         """Kafka: TransactionStateManager.writeTombstonesForExpiredTransactionalIds (4.2)."""
-        offset, problem = self._append(where, records, entry.coordinator_epoch)
+        offset, problem = self._append(where, records)
         with self.lock:
             is_gone = problem is Errors.NONE and self._cache.get(where.partition) is entry
             for each in expired:

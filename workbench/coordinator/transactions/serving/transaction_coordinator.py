@@ -41,6 +41,7 @@ from workbench.coordinator.transactions.serving.transaction_metadata import (
     TxnTransitMetadata,
     is_epoch_exhausted,
 )
+from workbench.errors import InvalidTransitionError
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import Clock, SystemClock
@@ -150,7 +151,8 @@ class TransactionCoordinator:
     def _first_request(self, deliver: Callable[..., None]) -> None:
         """Request a block; the first time, find out where the blocks begin."""
         if self._request_block is None:
-            known = (each.producer_id for each in self.states.all())
+            owned = self.states.owned.values()
+            known = (each.producer_id for _, states in owned for each in states)
             self._request_block = blocks_from(first_block_after(self._manager.logs.values(), known))
         self._request_block(deliver)
 
@@ -345,7 +347,10 @@ class TransactionCoordinator:
                 now,
                 records_last_epoch=expected is not None,
             )
-        return metadata.prepare_increment_producer_epoch(timeout_ms, epoch, now)
+        try:
+            return metadata.prepare_increment_producer_epoch(timeout_ms, epoch, now)
+        except InvalidTransitionError as error:  # exhausted, and not the epoch that it has
+            raise RefusedError(Errors.UNKNOWN_SERVER_ERROR, str(error)) from error
 
     # Partitions
 
@@ -586,9 +591,16 @@ class TransactionCoordinator:
 
         Kafka: TransactionCoordinator.abortTimedOutTransactions (4.2)
         """
-        for metadata in self.states.timed_out():
-            name = metadata.transactional_id
+        for late in self.states.timed_out():
+            name = late.transactional_id
+            try:
+                found = self.states.get(name)
+            except RefusedError:
+                continue  # its partition is being loaded, or led elsewhere
             with self.states.lock:
+                if found is None or found.metadata.producer_id != late.producer_id:
+                    continue
+                metadata = found.metadata
                 if metadata.is_pending or metadata.state is not TransactionState.ONGOING:
                     continue  # it ended meanwhile
                 transit = metadata.prepare_fence_producer_epoch()

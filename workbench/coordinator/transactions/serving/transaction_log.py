@@ -16,7 +16,7 @@ from workbench.coordinator.transactions.serving.transaction_metadata import (
 )
 from workbench.coordinator.transactions.transaction_load import TransactionMetadata as Loaded
 from workbench.decoders.transaction_state import TYPES
-from workbench.errors import InvalidTransitionError
+from workbench.errors import InvalidTransitionError, UnsupportedFormatError
 
 _TYPE_ID: Final = 0
 _TYPE: Final = TYPES[_TYPE_ID]
@@ -43,6 +43,7 @@ def value_to_bytes(transit: TxnTransitMetadata, version: TransactionVersion) -> 
 
     Raises:
         InvalidTransitionError: the state is Empty and there are partitions.
+        UnsupportedFormatError: the client uses a transaction version that the cluster does not.
 
     Kafka: TransactionLog.valueToBytes (4.2)
     """
@@ -57,6 +58,11 @@ def value_to_bytes(transit: TxnTransitMetadata, version: TransactionVersion) -> 
         ]
     elif transit.partitions:
         raise InvalidTransitionError(f"a transaction in state Empty has partitions: {transit}")
+    number = version.value_version
+    if number == 0 and transit.client_transaction_version:
+        raise UnsupportedFormatError(
+            None, None, f"values of version 0 do not hold a client's transaction version: {transit}"
+        )
     fields = {
         "producerId": transit.producer_id,
         "producerEpoch": transit.producer_epoch,
@@ -67,7 +73,6 @@ def value_to_bytes(transit: TxnTransitMetadata, version: TransactionVersion) -> 
         "transactionStartTimestampMs": transit.start_timestamp,
         "clientTransactionVersion": transit.client_transaction_version,
     }
-    number = version.value_version
     return _PREFIX.pack(number) + _TYPE.value.encode(fields, number)
 
 

@@ -296,7 +296,8 @@ class TransactionMetadata:
         )._replace(**changes)  # fmt: skip
         if transit.producer_id < 0:
             raise ValueError(f"{transit.producer_id} is not a producer id")
-        if state is not TransactionState.DEAD and transit.producer_epoch < 0:
+        is_epoch = 0 <= transit.producer_epoch <= LARGEST_EPOCH
+        if state is not TransactionState.DEAD and not is_epoch:
             raise ValueError(f"{transit.producer_epoch} is not a producer epoch")
         if not state.can_follow(self.state):
             raise self._illegal(f"go to {state}", "in a state that may go there")
