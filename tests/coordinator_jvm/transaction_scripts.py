@@ -193,7 +193,11 @@ class Script:
     def _failing(self) -> None:
         """Let the append of one operation fail."""
         self.do("limit 20")
-        self.random.choice([self._init, self._add, self._end, self._abort, self._expire])()
+        ongoing = [n for n, m in self.house.states.items() if m.state is TransactionState.ONGOING]
+        if ongoing and self.random.random() < 0.5:
+            self.do(f"init {self.random.choice(ongoing)} 60000")
+        else:
+            self.random.choice([self._init, self._add, self._end, self._abort, self._expire])()
         self.do("limit 1048588")
 
     def _away(self) -> None:
