@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workbench.coordinator.transactions.serving.answers import error_of_append
+from workbench.coordinator.runtime.error_codes import code_of
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.producer_ids import Deliver, ProducerIdsBlock
 from workbench.coordinator.transactions.serving.states import TransactionVersion
@@ -230,7 +230,7 @@ class Ours:
             records = MemoryRecords.copy_of(bytes.fromhex(data))
             log.append_as_leader(records, self.epochs.get(where, 0))
         except WorkbenchError as error:
-            return error_of_append(error).name
+            return code_of(error).name
         return "NONE"
 
     def _list(self, states: str, longer: str, *pattern: str) -> str:

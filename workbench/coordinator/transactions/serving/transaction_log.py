@@ -6,6 +6,7 @@ Kafka: TransactionLog (4.2)
 import struct
 from typing import Final
 
+from workbench.coordinator.runtime.records import encode_record
 from workbench.coordinator.transactions.serving.scala_order import order_of_map, order_of_set
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_metadata import (
@@ -28,8 +29,7 @@ def key_to_bytes(transactional_id: str) -> bytes:
 
     Kafka: TransactionLog.keyToBytes (4.2)
     """
-    fields = {"transactionalId": transactional_id}
-    return _PREFIX.pack(_TYPE_ID) + _TYPE.key.encode(fields, 0)
+    return encode_record(_TYPE, _TYPE_ID, {"transactionalId": transactional_id}).key
 
 
 def value_to_bytes(transit: TxnTransitMetadata, version: TransactionVersion) -> bytes:
