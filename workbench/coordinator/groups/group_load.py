@@ -324,6 +324,7 @@ class GroupReplay:
             self.step("record ignored", f"{key.type.name}: a tombstone; {ignored}", **about)
         else:
             what = "a tombstone" if fields is None else "a value"
+            about |= {"type": key.type_id, "key": key.fields, "value": fields}
             self.step("group changed", f"{key.type.name}: {what}", **about)
 
     def _complete(self, marker: Marker) -> None:
