@@ -245,6 +245,7 @@ class LogDirectory(Mapping[str, Partition]):
         *,
         topic_configs: Mapping[str, Mapping[str, Any]] | None = None,
         node_id: int | None = None,
+        now: int | None = None,
         topic_ids: Collection[UUID] | None = None,
         kraft: bool | None = None,
         consumers: bool = True,
@@ -260,6 +261,8 @@ class LogDirectory(Mapping[str, Partition]):
             config: the broker's configuration, or a mapping of Kafka's names to values.
             topic_configs: topic → its own configuration, by Kafka's names.
             node_id: the broker's id; None takes it from `meta.properties`.
+            now: ms since the epoch, when the broker starts: producers expire by it; None takes the
+                machine's time.
             topic_ids: the ids of the cluster's topics; logs of others become stray. None accepts
                 every id.
             kraft: whether the broker runs without ZooKeeper; None decides by the directories.
@@ -280,6 +283,7 @@ class LogDirectory(Mapping[str, Partition]):
             config,
             topic_configs=topic_configs,
             node_id=node_id,
+            now=now,
             topic_ids=topic_ids,
             kraft=kraft,
             only=names or None,
