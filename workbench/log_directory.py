@@ -74,7 +74,9 @@ def what_if(
 ) -> "WhatIf":
     """Return what a broker would delete and compact with this configuration; nothing is written.
 
-    Retention works once on every log, and the cleaner once on every log that is due then.
+    Retention works once on every log, and the cleaner once on every log that is due then. Committed
+    offsets expire by ``offsets.retention.minutes``: the result's ``offsets`` names which, and the
+    rule.
 
     Args:
         logs: the result of `open_log_directory`, or its argument.
@@ -86,6 +88,7 @@ def what_if(
     Raises:
         ConfigError: a configuration's name or value is wrong.
         LogDirectoryError: a path does not exist, or is a file.
+        OSError: `__consumer_offsets` cannot be read.
 
     Kafka: LogManager.cleanupLogs, LogCleaner.CleanerThread.cleanFilthiestLog (4.2)
     """

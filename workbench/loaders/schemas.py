@@ -386,6 +386,20 @@ GROUP_OFFSETS: Final = pa.schema(
     ]
 )
 
+OFFSET_FATES: Final = pa.schema(
+    [
+        pa.field("group", pa.string(), nullable=False),
+        *_WHERE.values(),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("commit_time", TIMESTAMP, nullable=False),
+        pa.field("expires_at", TIMESTAMP),  # null: never while the group is unchanged
+        pa.field("rule", pa.string(), nullable=False),
+        pa.field("is_gone", pa.bool_(), nullable=False),
+        pa.field("removes_group", pa.bool_(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+    ]
+)
+
 COMMITS: Final = pa.schema(
     [
         pa.field("log", pa.string(), nullable=False),  # __consumer_offsets-12
