@@ -472,6 +472,8 @@ TRANSACTIONS: Final = pa.schema(
         pa.field("timeout_ms", pa.int32()),
         pa.field("start_time", TIMESTAMP),
         pa.field("last_update_time", TIMESTAMP),
+        pa.field("times_out_at", TIMESTAMP),  # null: no transaction is ongoing
+        pa.field("expires_at", TIMESTAMP),  # of the id; null: never while a transaction is open
         pa.field("previous_producer_id", pa.int64()),
         pa.field("next_producer_id", pa.int64()),
         pa.field("client_transaction_version", pa.int16()),

@@ -71,7 +71,8 @@ def retention_ms_of(config: Mapping[str, Any]) -> int | None:
     """
     if OFFSETS_RETENTION.name not in config:
         return None
-    minutes: int = check(OFFSETS_RETENTION, config[OFFSETS_RETENTION.name])
+    minutes = check(OFFSETS_RETENTION, config[OFFSETS_RETENTION.name])
+    assert isinstance(minutes, int)  # the kind of the definition
     return minutes * _MINUTE_MS
 
 
