@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 import workbench as wb
 from tests.browser.bridge import Show
 from tests.browser.pages import STATS, press_quickly, settled, until
-from widgets import GroupView
+from widgets import GroupView, TransactionLanes
 
 pytestmark = pytest.mark.browser
 
@@ -163,5 +163,76 @@ def test_leaving_a_group_takes_every_listener_away(
     page: Page, show: Show, logs: wb.LogDirectory
 ) -> None:
     show(GroupView(logs, "order-dashboard"))
+    page.evaluate("unmount()")
+    assert page.evaluate("model.listeners") == 0
+
+
+def test_clicking_a_bar_selects_the_first_record_of_its_transaction(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    view = TransactionLanes(logs)
+    bridge = show(view)
+    view.window = [4600.0, 4745.0]
+    bridge.push()
+    page.wait_for_function(f"{STATS}.view[0] === 4600")
+    page.mouse.click(*at(page, (4728 - 4600) / 145, 45))
+    until(page, lambda: view.selected["offset"] == 4723)
+    facts = page.locator(".klw-now")
+    expect(facts).to_contain_text("10 in 1 batch")
+    page.get_by_role("button", name="marker of this transaction").click()
+    until(page, lambda: view.selected["offset"] == 4733)
+    expect(facts).to_contain_text("10 in 1 batch")  # the marker belongs to it
+    shot(page, "transactions")
+
+
+def test_what_is_open_leads_to_its_bar(page: Page, show: Show, logs: wb.LogDirectory) -> None:
+    view = TransactionLanes(logs, partition="payments-1")
+    show(view)
+    expect(page.locator(".klw-conclusion")).to_contain_text("1 open transaction")
+    page.get_by_role("tab", name="Open").click()
+    page.get_by_role("row", name="payments-eu").click()
+    until(page, lambda: view.partition == "payments-0")
+    until(page, lambda: view.selected["offset"] == 4736)
+    expect(page.locator(".klw-now")).to_contain_text("Ongoing and lists the partition")
+
+
+def test_keys_move_between_transactions_and_say_them(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    view = TransactionLanes(logs)
+    show(view)
+    lanes = page.locator(".klw-lanes")
+    lanes.press("ArrowDown")
+    lanes.press("End")
+    until(page, lambda: view.selected["offset"] == 4736)
+    lanes.press("ArrowLeft")
+    until(page, lambda: view.selected["offset"] == 4734)
+    said = page.locator("[aria-live=polite]")
+    expect(said).to_contain_text("payments-eu: committed transaction, from offset 4,734, marker at")
+    lanes.press("ArrowDown")
+    expect(said).to_contain_text("payments-us: committed transaction")
+    assert "2 producers" in (lanes.get_attribute("aria-label") or "")
+    page.get_by_role("tab", name="Partitions").click()
+    page.get_by_role("row", name="payments-1").click()
+    until(page, lambda: view.partition == "payments-1")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [480, 860, 1440, 1920])
+def test_transactions_fit_at_any_width(
+    page: Page, show: Show, logs: wb.LogDirectory, theme: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    show(TransactionLanes(logs), theme=theme)
+    page.locator(".klw-lanes").press("ArrowDown")
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    shot(page, f"transactions-{width}-{theme}")
+
+
+def test_leaving_transactions_takes_every_listener_away(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    show(TransactionLanes(logs))
     page.evaluate("unmount()")
     assert page.evaluate("model.listeners") == 0
