@@ -37,7 +37,7 @@ def walk(partition: Partition) -> Iterator[Plain]:
     opened: dict[int, list[Any]] = {}
     for segment in partition.segments:
         for row in range(len(segment.batches)):
-            batch = segment.batches[row]
+            batch: Any = segment.batches[row]
             if batch.is_control:
                 (chunk,) = segment.read(batch.position, batch.position + batch.size)
                 assert chunk.columns.keys is not None

@@ -142,7 +142,7 @@ function render({ model, el, signal: outer }) {
     const isOpen = lane.outcome[item] === 2, waiting = directory().open.find((each) => each.partition === shown().partition && each.producer === lane.producer);
     facts.replaceChildren(
       h("h4", {}, h("i", { "data-mark": `bar-${lane.outcome[item]}` }), lane.name),
-      isOpen && waiting ? h("p", { class: "klw-meaning" }, `${waiting.cells[7]}.`) : "",
+      isOpen && waiting ? h("p", { class: "klw-meaning" }, `${waiting.cells[6]}: ${waiting.cells[7]}.`) : "",
       h("dl", {}, ...lane.facts(item).flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
       h("div", { class: "klw-goes" },
         button("Select the first record of this transaction", { text: "First record", kind: "klw-framed", onclick: () => go(lane.exact("first", item)) }),
