@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from widgets.view.records import Lens
 from widgets.view.text import plural, time_text
-from workbench.loaders.tables.group_explanation import GroupExplanation
+from workbench.loaders.tables.coordinator_explanation import GroupExplanation
 
 UNKNOWN: Final = "–"
 

@@ -16,7 +16,7 @@ from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.records import Lens, Mask
 from widgets.view.text import time_text
 from workbench.inspection.partition import Partition
-from workbench.loaders.tables.group_explanation import GroupExplanation
+from workbench.loaders.tables.coordinator_explanation import GroupExplanation
 
 MOST_LANES = 40
 """Partitions that have a lane: those with the largest lag. The table has all."""

@@ -6,6 +6,7 @@ and `files`, which cover entire log directories. Damaged files give the rows tha
 cannot be read are left out with a `CorruptDataWarning`.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -125,28 +126,35 @@ class Inspect:
 
     def checkpoints(self) -> pa.Table:
         """Return one row per entry of the four offset checkpoints (`schemas.CHECKPOINTS`)."""
-        return table_of(
-            schemas.CHECKPOINTS,
-            (
-                (root.path, name, where.topic, where.partition, offset)
-                for root in self._listing.roots
-                for name in names.OFFSET_CHECKPOINTS
-                if (checkpoint := root.checkpoint(name)) is not None
-                for where, offset in checkpoint.offsets.items()
-            ),
-        )
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            for root in self._listing.roots:
+                for name in names.OFFSET_CHECKPOINTS:
+                    try:
+                        checkpoint = root.checkpoint(name)
+                    except OSError as error:
+                        warn_left_out(os.path.join(root.path, name), error)
+                        continue
+                    if checkpoint is not None:
+                        for where, offset in checkpoint.offsets.items():
+                            yield root.path, name, where.topic, where.partition, offset
+
+        return table_of(schemas.CHECKPOINTS, rows())
 
     def leader_epochs(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per entry of the leader epoch checkpoints (`schemas.LEADER_EPOCHS`)."""
-        return table_of(
-            schemas.LEADER_EPOCHS,
-            (
-                (p.topic, p.partition, entry.epoch, entry.start_offset)
-                for p in self._chosen(topics, partitions)
-                if (epochs := p.leader_epochs) is not None
-                for entry in epochs.entries
-            ),
-        )
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            for p in self._chosen(topics, partitions):
+                try:
+                    epochs = p.leader_epochs
+                except OSError as error:
+                    warn_left_out(os.path.join(p.path, names.LEADER_EPOCHS), error)
+                    continue
+                for entry in () if epochs is None else epochs.entries:
+                    yield p.topic, p.partition, entry.epoch, entry.start_offset
+
+        return table_of(schemas.LEADER_EPOCHS, rows())
 
     def cleaning(
         self,
@@ -241,22 +249,30 @@ class Inspect:
         coordinator = self._coordinator(version, now=now, retention_ms=retention_ms)
         return table_of(schemas.GROUP_OFFSETS, offset_rows(coordinator.offsets(group)))
 
-    def commits(self, group: str | None = None, *, version: str | None = None) -> pa.Table:
+    def commits(
+        self, group: str | None = None, *, version: str | None = None, lag: bool = True
+    ) -> pa.Table:
         """Return one row per commit or tombstone in the log (`schemas.COMMITS`), and its fate.
+
+        The lag is that at the time of the commit, by the timestamps of the committed log.
 
         Args:
             group: only of this group.
             version: see `groups`.
+            lag: read the batch headers of the committed logs around the commits, for the lag.
 
         Raises:
             ValueError: ``version`` is not a version.
         """
+        from workbench.coordinator.commit_lag import lags_of
         from workbench.coordinator.groups.commit_history import CommitHistory
         from workbench.loaders.tables.coordinator_rows import commit_rows
 
         history = CommitHistory(group)
-        self._coordinator(version).observe(history, group)
-        return table_of(schemas.COMMITS, commit_rows(history.commits))
+        coordinator = self._coordinator(version)
+        coordinator.observe(history, group)
+        lags = lags_of(history.commits, coordinator.logs) if lag else None
+        return table_of(schemas.COMMITS, commit_rows(history.commits, lags))
 
     def rebalances(self, group: str | None = None, *, version: str | None = None) -> pa.Table:
         """Return one row per change of a generation, epoch or assignment (`schemas.REBALANCES`).
