@@ -15,6 +15,7 @@ from widgets import (
     CompactionPlayer,
     GroupView,
     LogExplorer,
+    OffsetsPlayer,
     StepPlayer,
     TransactionLanes,
 )
@@ -27,6 +28,7 @@ ENTRIES: dict[type[KafkaWidget], str] = {
     GroupView: "group_view.js",
     StepPlayer: "player.js",
     LogExplorer: "explorer.js",
+    OffsetsPlayer: "offsets_player.js",
     TransactionLanes: "transaction_lanes.js",
 }
 
