@@ -35,6 +35,7 @@ EXAMPLES = [
     errors.InconsistentTopicIdError("another topic"),
     errors.CleaningAbortedError("the log is truncated"),
     errors.GroupStateError("Stable must not follow Empty"),
+    errors.CoordinatorError(16, "NOT_COORDINATOR", "__consumer_offsets-3 is not loaded"),
     errors.ConfigError("retention.ns", "is not known; did you mean retention.ms?"),
     errors.CorruptNameError("x.log", None, "no offset"),
     errors.CorruptLogError("orders-0", None, "an offset lies before its segment"),

@@ -27,6 +27,7 @@
     ├── InconsistentTopicIdError (ValueError) a log's topic id differs from the given one
     ├── CleaningAbortedError (RuntimeError)   a cleaning was aborted
     ├── GroupStateError (RuntimeError)        a group must not do this in its state
+    ├── CoordinatorError (RuntimeError)       a coordinator refuses a request; .code .error
     ├── ConfigError (ValueError)              an unknown name, or a value out of bounds
     ├── NotRegularFileError (OSError)         a folder, FIFO, socket or device; .path .found
     ├── LinkError (OSError)                   a link out of the directory, or to nothing; .path
@@ -285,6 +286,22 @@ class CleaningAbortedError(WorkbenchError, RuntimeError):
 
 class GroupStateError(WorkbenchError, RuntimeError):
     """A group must not do this in its state; Kafka throws IllegalStateException."""
+
+
+class CoordinatorError(WorkbenchError, RuntimeError):
+    """A coordinator refuses a request, with the error code that a broker answers.
+
+    Attributes:
+        code: Kafka's number of the error, such as 16.
+        error: Kafka's name of the error, such as ``"NOT_COORDINATOR"``.
+        problem: why the coordinator refuses; empty if the name says it all.
+    """
+
+    def __init__(self, code: int, error: str, problem: str = "") -> None:
+        super().__init__(f"{error} ({code})" + (f": {problem}" if problem else ""))
+        self.code = code
+        self.error = error
+        self.problem = problem
 
 
 class ConfigError(WorkbenchError, ValueError):

@@ -155,12 +155,9 @@ _SERVING: Final = "serving groups and transactions: nothing here does yet"
 
 NOT_OF_COORDINATORS: Final[dict[str, str]] = dict.fromkeys(
     [
-        "GO-18",
         "GO-19",
         "GO-21",
         "GO-25",
-        "GO-26",
-        "GO-27",
         "GO-28",
         "GO-29",
         "GO-31",
@@ -169,7 +166,6 @@ NOT_OF_COORDINATORS: Final[dict[str, str]] = dict.fromkeys(
         "GO-38",
         "GO-40",
         "GO-41",
-        "GO-46",
         "GO-47",
         "GO-48",
         "GO-49",

@@ -22,9 +22,9 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupResponse,
     complete,
 )
-from workbench.coordinator.groups.classic.results import CoordinatorRecord
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer, Operation
-from workbench.coordinator.kafka_errors import ErrorCode
+from workbench.coordinator.runtime.error_codes import ErrorCode
+from workbench.coordinator.runtime.records import CoordinatorRecord
 from workbench.errors import GroupStateError
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
@@ -75,8 +75,6 @@ class Served:
     # what runs the operations
 
     def _load(self) -> None:
-        if hasattr(self, "timer"):
-            self.timer.cancel_all()
         self._held.clear()
         self._holds = False
         self.clock.listeners.clear()

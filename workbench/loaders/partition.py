@@ -68,7 +68,8 @@ class Partition(inspection.Partition):
     def explain_cleaning(self, config: Config = None, *, now: int | None = None) -> "Explanation":
         """Return why a broker's cleaner would clean the log now, or why not: one row per rule.
 
-        The other compacted logs of the directories determine its place in the order.
+        The other compacted logs of the directories determine its place in the order, so each call
+        loads all of them; `LogDirectory.explain_cleaning` explains many partitions in one go.
 
         Raises:
             ConfigError: a configuration's name or value is wrong.

@@ -357,7 +357,8 @@ GROUP_MEMBERS: Final = pa.schema(
         pa.field("rebalance_timeout_ms", pa.int32()),
         pa.field("subscription", pa.list_(pa.string())),  # null: its bytes cannot be read
         pa.field("assignment", pa.list_(pa.string())),
-        pa.field("target", pa.list_(pa.string())),
+        pa.field("target", pa.list_(pa.string())),  # null: a classic group
+        pa.field("revoking", pa.list_(pa.string())),  # null: a classic group
     ]
 )
 
@@ -400,6 +401,44 @@ COMMITS: Final = pa.schema(
         pa.field("producer_id", pa.int64()),  # of a transactional commit
         pa.field("fate", pa.string(), nullable=False),
         pa.field("ended_at", pa.int64()),  # offset of the record or marker that decided the fate
+    ]
+)
+
+REBALANCES: Final = pa.schema(
+    [
+        pa.field("log", pa.string(), nullable=False),  # __consumer_offsets-12
+        pa.field("log_offset", pa.int64(), nullable=False),  # of the first record
+        pa.field("last_offset", pa.int64(), nullable=False),
+        pa.field("time", TIMESTAMP),
+        pa.field("group", pa.string(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),  # classic, simple, consumer, share, streams
+        pa.field("event", pa.string(), nullable=False),
+        pa.field("state", pa.string()),  # null: unknown, compaction removed earlier records
+        pa.field("generation", pa.int32()),  # the epoch for groups that are not classic
+        pa.field("previous_generation", pa.int32()),
+        pa.field("assignment_epoch", pa.int32()),  # null: a classic group
+        pa.field("protocol", pa.string()),  # the assignor
+        pa.field("leader", pa.string()),
+        pa.field("members", pa.int32()),  # afterwards; null: unknown
+        pa.field("joined", pa.list_(pa.string())),  # member ids; null: unknown
+        pa.field("left", pa.list_(pa.string())),
+        pa.field(
+            "changes",  # members whose assignment or progress changed, as they are afterwards
+            pa.list_(
+                pa.struct(
+                    [
+                        pa.field("member_id", pa.string(), nullable=False),
+                        pa.field("epoch", pa.int32()),  # null in a classic group, as the next
+                        pa.field("state", pa.string()),
+                        pa.field("assignment", pa.list_(pa.string())),  # null: unreadable
+                        pa.field("target", pa.list_(pa.string())),
+                        pa.field("revoking", pa.list_(pa.string())),
+                    ]
+                )
+            ),
+            nullable=False,
+        ),
+        pa.field("reason", pa.string()),  # null: the log does not tell
     ]
 )
 

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, InvalidOffsetError
-from workbench.files.indexes.entry_columns import taken
 from workbench.files.indexes.entry_file import MOST_BEHIND, EntryFile
 from workbench.files.indexes.entry_run import (
     EntryProblems,
@@ -278,8 +277,8 @@ class WritableOffsetIndex(EntryFile):
         columns = self._load()
         slots = columns.lower_slots(target_offsets - self.base_offset, self._count)
         return (
-            taken(columns.keys, slots, 0) + self.base_offset,
-            taken(columns.values, slots, 0),
+            columns.keys_at(slots, 0) + self.base_offset,
+            columns.values_at(slots, 0),
         )
 
     def fetch_upper_bound(self, position: int, size: int) -> OffsetPosition | None:

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, InvalidOffsetError
-from workbench.files.indexes.entry_columns import taken
 from workbench.files.indexes.entry_file import MOST_BEHIND, EntryFile
 from workbench.files.indexes.entry_run import (
     EntryProblems,
@@ -313,8 +312,8 @@ class WritableTimeIndex(EntryFile):
         columns = self._load()
         slots = columns.lower_slots(target_timestamps, self._count)
         return (
-            taken(columns.keys, slots, NO_TIMESTAMP),
-            taken(columns.values, slots, 0) + self.base_offset,
+            columns.keys_at(slots, NO_TIMESTAMP),
+            columns.values_at(slots, 0) + self.base_offset,
         )
 
     def truncate_to(self, offset: int) -> None:

@@ -2,16 +2,18 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple
-from typing import Any
+from typing import Any, Final
 
 from workbench.coordinator.groups.commit_history import Commit
 from workbench.coordinator.groups.group_coordinator import CommittedOffset, GroupCoordinator
-from workbench.coordinator.groups.members import members_of
+from workbench.coordinator.groups.members import Member, members_of
+from workbench.coordinator.groups.rebalance_history import Rebalance
 from workbench.coordinator.transactions.transaction_coordinator import (
     WAITS,
     OpenProducer,
     TransactionCoordinator,
 )
+from workbench.loaders import schemas
 
 Rows = Iterator[tuple[Any, ...]]
 
@@ -90,6 +92,23 @@ def commit_rows(commits: Iterable[Commit]) -> Rows:
             )
         start = (each.log, each.log_offset, each.timestamp, each.group, *each.where)
         yield (*start, *fields, each.producer_id, each.fate, each.ended_at)
+
+
+def rebalance_rows(rebalances: Iterable[Rebalance]) -> Rows:
+    """Yield rows of `schemas.REBALANCES`."""
+    for each in rebalances:
+        values = [getattr(each, name) for name in _OF_REBALANCE]
+        yield (*values, [_progress(member) for member in each.changes], each.reason)
+
+
+_OF_REBALANCE: Final = tuple(
+    {"time": "timestamp"}.get(name, name) for name in schemas.REBALANCES.names[:-2]
+)
+
+
+def _progress(member: Member) -> dict[str, Any]:
+    names = ("member_id", "epoch", "state", "assignment", "target", "revoking")
+    return {name: getattr(member, name) for name in names}
 
 
 def transaction_rows(coordinator: TransactionCoordinator) -> Rows:

@@ -5,7 +5,6 @@ Files of many batches are read by `reader`; this is for the few of an append or 
 Kafka: DefaultRecordBatch.iterator, AbstractLegacyRecordBatch.iterator (4.2)
 """
 
-import threading
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -21,9 +20,9 @@ from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
 from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.record import varint
 from workbench.record.buffers import thread_pool
-from workbench.record.codecs.compression import decompress_into
+from workbench.record.codecs.compression import decompress_batch
 from workbench.record.columns import BinaryColumn, ColumnBuilder, HeaderColumn, RecordColumns
-from workbench.record.reading.arena import Arena, DecompressionError
+from workbench.record.limits import MOST_CONTENT
 from workbench.record.reading.wrapper import WrapperError, wrapper_value
 from workbench.record.writing.message_encoding import entry_size
 
@@ -57,31 +56,15 @@ class Record(NamedTuple):
     size: int
 
 
-class _Memory(threading.local):
-    """The arena of each thread."""
-
-    def __init__(self) -> None:
-        self.arena = Arena(1 << 16)
-
-
-_MEMORY: Final = _Memory()
-
-
-def thread_arena() -> Arena:
-    """Return this thread's arena, cleared: what was in it is forgotten."""
-    arena = _MEMORY.arena
-    arena.clear()
-    return arena
-
-
-def decompressed(buffer: Bytes, row: Any) -> tuple[Bytes, int, int]:
+def decompressed(buffer: Bytes, row: Any, limit: int = MOST_CONTENT) -> tuple[Bytes, int, int]:
     """Return the records of a batch as (bytes, start, end), decompressed if needed.
 
-    The bytes of a compressed batch are this thread's arena, valid until the next call.
+    The bytes of a compressed batch are valid until this thread decompresses the next.
 
     Args:
         buffer: uint8[n]; ``row["position"]`` counts from its start.
         row: a BATCH_ROW without a problem.
+        limit: the size in bytes to which it may decompress.
 
     Raises:
         CorruptRecordError: the compressed bytes cannot be read, or a wrapper has no value.
@@ -92,37 +75,35 @@ def decompressed(buffer: Bytes, row: Any) -> tuple[Bytes, int, int]:
     if codec == NONE:
         return buffer, start + (BATCH_HEADER_SIZE if magic == 2 else 0), end
     view = memoryview(buffer)[start:end]
+    if magic == 2:
+        return decompress_batch(codec, view[BATCH_HEADER_SIZE:], magic, start, limit)
     try:
-        if magic < 2:
-            first, last = wrapper_value(view)
-            view = view[first:last]
-        else:
-            view = view[BATCH_HEADER_SIZE:]
-        arena = thread_arena()
-        first, last = decompress_into(codec, view, arena, magic)
+        first, last = wrapper_value(view)
     except WrapperError as error:
         raise CorruptRecordError(None, start, str(error)) from error
-    except DecompressionError as error:
-        words = problems.WORDS[problems.BAD_COMPRESSION]
-        raise CorruptRecordError(None, start, f"{words}: {error}") from error
-    return arena.data, first, last
+    return decompress_batch(codec, view[first:last], magic, start, limit)
 
 
-def columns_of(buffer: Bytes, rows: Rows, options: int = ALL_COLUMNS) -> RecordColumns:
+def columns_of(
+    buffer: Bytes, rows: Rows, options: int = ALL_COLUMNS, limit: int = MOST_CONTENT
+) -> RecordColumns:
     """Return the records of one batch as columns; nothing is read of a batch without records.
 
     Args:
         buffer: uint8[n].
         rows: BATCH_ROW[1]; of a wrapper `base_offset` and `record_count` are filled in.
         options: which of KEYS, VALUES, HEADERS.
+        limit: the size in bytes to which it may decompress.
 
     Raises:
         CorruptRecordError: the batch cannot be read. The CRC is not checked.
     """
-    return _decode(buffer, rows, options)[0]
+    return _decode(buffer, rows, options, limit)[0]
 
 
-def _decode(buffer: Bytes, rows: Rows, options: int) -> tuple[RecordColumns, Bytes, int]:
+def _decode(
+    buffer: Bytes, rows: Rows, options: int, limit: int
+) -> tuple[RecordColumns, Bytes, int]:
     """Return the columns of a batch, and the bytes and position where its records begin."""
     row = rows[0]
     # A last offset below the first does not make a batch invalid, as in Kafka.
@@ -134,7 +115,7 @@ def _decode(buffer: Bytes, rows: Rows, options: int) -> tuple[RecordColumns, Byt
     if not old and row["record_count"] == 0:
         builder.reserve(0, 0)
         return builder.finish(), buffer, 0
-    data, start, end = decompressed(buffer, row)
+    data, start, end = decompressed(buffer, row, limit)
     size = end - start
     if old:
         count = size // SMALLEST_ENTRY + 1
@@ -152,13 +133,13 @@ def _decode(buffer: Bytes, rows: Rows, options: int) -> tuple[RecordColumns, Byt
     return builder.finish(), data, start
 
 
-def records_in(buffer: Bytes, rows: Rows) -> list[Record]:
+def records_in(buffer: Bytes, rows: Rows, limit: int = MOST_CONTENT) -> list[Record]:
     """Return the records of one batch, see `columns_of`.
 
     Raises:
         CorruptRecordError: the batch cannot be read. The CRC is not checked.
     """
-    columns, data, at = _decode(buffer, rows, ALL_COLUMNS)
+    columns, data, at = _decode(buffer, rows, ALL_COLUMNS, limit)
     keys, values, headers = columns.keys, columns.values, columns.headers
     assert keys is not None
     assert values is not None

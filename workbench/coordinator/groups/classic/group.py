@@ -31,7 +31,7 @@ from workbench.coordinator.groups.classic.state import (
     VALID_PREVIOUS_STATES,
     ClassicGroupState,
 )
-from workbench.coordinator.kafka_errors import ErrorCode
+from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.decoders.consumer_offsets import SUBSCRIPTION
 from workbench.errors import CorruptRecordError, GroupStateError
 from workbench.runtime.clock import Clock

@@ -35,12 +35,7 @@ from workbench.coordinator.groups.classic.records import (
     group_metadata_tombstone,
     group_of_record,
 )
-from workbench.coordinator.groups.classic.results import (
-    CoordinatorRecord,
-    CoordinatorResult,
-    answer_to,
-    nothing_to_write,
-)
+from workbench.coordinator.groups.classic.results import nothing_to_write
 from workbench.coordinator.groups.classic.state import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -50,7 +45,8 @@ from workbench.coordinator.groups.classic.state import (
 )
 from workbench.coordinator.groups.classic.steps import Steps
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer
-from workbench.coordinator.kafka_errors import ErrorCode
+from workbench.coordinator.runtime.error_codes import ErrorCode, answer_to
+from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
 from workbench.runtime.clock import Clock
 from workbench.runtime.steps import Observer
 
@@ -94,7 +90,7 @@ class GroupMetadataManager:
         context: RequestContext,
         request: JoinGroupRequest,
         waiting: "Future[JoinGroupResponse]",
-    ) -> CoordinatorResult:
+    ) -> CoordinatorResult[None]:
         """Let a client join a group; one without member id creates a missing group.
 
         The record of a new group is written even if the join is refused.
@@ -124,7 +120,7 @@ class GroupMetadataManager:
         if not is_new or result.records:
             return result
         stored = partial(self._new_group_stored, group, waiting)
-        return CoordinatorResult([empty_group_metadata_record(group)], on_append=stored)
+        return CoordinatorResult([empty_group_metadata_record(group)], None, on_append=stored)
 
     def _error_in(self, request: JoinGroupRequest) -> ErrorCode:
         if not request.group_id:
@@ -161,7 +157,7 @@ class GroupMetadataManager:
 
     def sync(
         self, request: SyncGroupRequest, waiting: "Future[SyncGroupResponse]"
-    ) -> CoordinatorResult:
+    ) -> CoordinatorResult[None]:
         """Give a member its assignment; the leader's request brings all of them.
 
         Args:
@@ -221,7 +217,7 @@ class GroupMetadataManager:
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 
-    def heartbeat(self, request: HeartbeatRequest) -> CoordinatorResult:
+    def heartbeat(self, request: HeartbeatRequest) -> CoordinatorResult[ErrorCode]:
         """Extend the session of a member; the response is an `ErrorCode`.
 
         While the group prepares a rebalance, the member is told so with the session extended.
@@ -232,13 +228,13 @@ class GroupMetadataManager:
         error = self._error_of_heartbeat(group, request)
         if error not in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
             self._refused(group or request.group_id, error, request.member_id)
-            return nothing_to_write(error)
+            return CoordinatorResult([], error)
         assert group is not None
         member = group.members[request.member_id]
         self._rebalances.reschedule_heartbeat(group, member)
         reason = f"{member.session_timeout_ms} ms from now"
         self._step("session extended", group, reason, member=member.member_id)
-        return nothing_to_write(error)
+        return CoordinatorResult([], error)
 
     def _error_of_heartbeat(
         self, group: ClassicGroup | None, request: HeartbeatRequest
@@ -259,7 +255,9 @@ class GroupMetadataManager:
         is_preparing = group.state is PREPARING_REBALANCE
         return ErrorCode.REBALANCE_IN_PROGRESS if is_preparing else ErrorCode.NONE
 
-    def leave(self, group_id: str, members: Iterable[MemberIdentity]) -> CoordinatorResult:
+    def leave(
+        self, group_id: str, members: Iterable[MemberIdentity]
+    ) -> CoordinatorResult[LeaveGroupResponse]:
         """Remove members that leave; the response is a `LeaveGroupResponse`.
 
         Args:
@@ -270,25 +268,26 @@ class GroupMetadataManager:
         """
         group = self.groups.get(group_id)
         if not group_id:
-            return nothing_to_write(LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID))
+            return CoordinatorResult([], LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID))
         if group is None:
             unknown = ErrorCode.UNKNOWN_MEMBER_ID
             self._refused(group_id, unknown, UNKNOWN_MEMBER_ID)
             answers = (MemberResponse(each[0], each[1], unknown) for each in members)
-            return nothing_to_write(LeaveGroupResponse(members=tuple(answers)))
+            return CoordinatorResult([], LeaveGroupResponse(members=tuple(answers)))
         if group.state is DEAD:
-            return nothing_to_write(LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            return CoordinatorResult([], LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         outcomes = tuple(
             MemberResponse(each.member_id, each.group_instance_id, self._leave_one(group, each))
             for each in members
         )
-        result = nothing_to_write()
+        result: CoordinatorResult[None] = nothing_to_write()
         if any(outcome.error is ErrorCode.NONE for outcome in outcomes):
             if group.state in (STABLE, COMPLETING_REBALANCE):
                 result = self._rebalances.prepare_or_complete(group, "members left")
             elif group.state is PREPARING_REBALANCE:
                 result = self._rebalances.maybe_complete_join_phase(group)
-        return result._replace(response=LeaveGroupResponse(members=outcomes))
+        answer = LeaveGroupResponse(members=outcomes)
+        return CoordinatorResult(result.records, answer, on_append=result.on_append)
 
     def _leave_one(self, group: ClassicGroup, leaving: MemberIdentity) -> ErrorCode:
         member_id, instance_id, reason = leaving
@@ -351,7 +350,7 @@ class GroupMetadataManager:
         self,
         group_ids: Iterable[str],
         delete_all_offsets: Callable[[str], Iterable[CoordinatorRecord]] = lambda _: (),
-    ) -> CoordinatorResult:
+    ) -> CoordinatorResult[dict[str, ErrorCode]]:
         """Delete empty groups; the response is group id → `ErrorCode`.
 
         Args:

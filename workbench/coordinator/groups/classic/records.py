@@ -10,9 +10,9 @@ from typing import Any, Final
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.classic.member import ClassicGroupMember
 from workbench.coordinator.groups.classic.messages import Protocol
-from workbench.coordinator.groups.classic.results import CoordinatorRecord
 from workbench.coordinator.groups.classic.state import EMPTY, STABLE
 from workbench.coordinator.groups.group_records import GROUP_METADATA
+from workbench.coordinator.runtime.records import CoordinatorRecord, encode_record
 from workbench.decoders.consumer_offsets import TYPES
 from workbench.runtime.clock import Clock
 
@@ -69,18 +69,14 @@ def empty_group_metadata_record(group: ClassicGroup) -> CoordinatorRecord:
 
 def group_metadata_tombstone(group_id: str) -> CoordinatorRecord:
     """Return the record that deletes a group."""
-    return CoordinatorRecord(_key(group_id), None)
+    return encode_record(_TYPE, GROUP_METADATA, {"group": group_id})
 
 
 def _record(group: ClassicGroup, fields: dict[str, Any]) -> CoordinatorRecord:
     stamp = group.state_timestamp
     fields["currentStateTimestamp"] = _UNKNOWN if stamp is None else stamp
-    value = _NUMBER.pack(VALUE_VERSION) + _TYPE.value.encode(fields, VALUE_VERSION)
-    return CoordinatorRecord(_key(group.group_id), value)
-
-
-def _key(group_id: str) -> bytes:
-    return _NUMBER.pack(GROUP_METADATA) + _TYPE.key.encode({"group": group_id}, 0)
+    key = {"group": group.group_id}
+    return encode_record(_TYPE, GROUP_METADATA, key, fields, VALUE_VERSION)
 
 
 def group_of_record(group_id: str, value: bytes, clock: Clock) -> ClassicGroup:
