@@ -5,6 +5,7 @@ They need no network and no build step, and become pictures where no widget can 
 
 from widgets.cleaner_view import CleanerView
 from widgets.compaction import CompactionPlayer
+from widgets.coordinators.group_view import GroupView
 from widgets.explorer import LogExplorer
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
 from widgets.stack import Stack
@@ -12,6 +13,7 @@ from widgets.stack import Stack
 __all__ = [
     "CleanerView",
     "CompactionPlayer",
+    "GroupView",
     "LogExplorer",
     "LookupPlayer",
     "RecoveryPlayer",

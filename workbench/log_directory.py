@@ -23,8 +23,11 @@ from workbench.loaders.tables.inspect import Inspect, chosen_findings
 if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
     from workbench.config.broker_config import BrokerConfig
     from workbench.foresight.startup.prediction import StartupPrediction
+    from workbench.loaders.tables.coordinator_explanation import (
+        GroupExplanation,
+        TransactionExplanation,
+    )
     from workbench.loaders.tables.explanation import Explanation
-    from workbench.loaders.tables.group_explanation import GroupExplanation
     from workbench.loaders.tables.what_if import WhatIf
     from workbench.log_manager.loading import Progress
 
@@ -253,11 +256,32 @@ class LogDirectory(Mapping[str, Partition]):
             ValueError: the version is none.
             OSError: a file cannot be read.
         """
-        from workbench.loaders.tables.group_explanation import explain_group
+        from workbench.loaders.tables.coordinator_explanation import explain_group
 
         return explain_group(
             self.listing, group, version=version, now=now, retention_ms=retention_ms
         )
+
+    def explain_transaction(
+        self, transaction: str | int, *, now: int | None = None
+    ) -> "TransactionExplanation":
+        """Return what a transaction blocks and what ends it: one row per rule.
+
+        Its state, where its coordinator looks for it, when it times out or expires, which
+        partitions wait for its transaction marker, the last stable offset that it holds back,
+        whether it hangs (no transactional id waits for it, as `kafka-transactions.sh find-hanging`
+        asks), and the command that would end it. Walks the batch headers of every log.
+
+        Args:
+            transaction: a transactional id, or a producer id as a number.
+            now: ms, that ages are measured by. None: no age is judged.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        from workbench.loaders.tables.coordinator_explanation import explain_transaction
+
+        return explain_transaction(self.listing, transaction, now=now)
 
     def predict_startup(
         self,

@@ -22,13 +22,13 @@ from workbench.coordinator.log_records import LogRecord, read_log_records
 from workbench.coordinator.transactions.transaction_coordinator import TransactionCoordinator
 from workbench.inspection.listing import list_log_directories
 from workbench.loaders import schemas
+from workbench.loaders.tables.coordinator_explanation import explained
 from workbench.loaders.tables.coordinator_rows import (
     commit_rows,
     group_rows,
     member_rows,
     offset_rows,
 )
-from workbench.loaders.tables.group_explanation import explained
 from workbench.loaders.tables.rows import table_of
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"

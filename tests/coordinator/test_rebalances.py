@@ -236,3 +236,17 @@ def test_times_are_those_of_the_records(log: CoordinatorLog) -> None:
     (row,) = _rows(log)
     assert row["time"].timestamp() * 1000 == TIME
     assert (row["log"], row["log_offset"], row["last_offset"]) == ("__consumer_offsets-0", 0, 4)
+
+
+def test_the_explanation_of_an_unfinished_reconciliation(log: CoordinatorLog) -> None:
+    log.append(*JOIN, *SECOND, _current("a", 1, 0, state=1, revoking=(1,)))
+    logs = workbench.open_log_directory(log.write())
+    rows = [row for row in logs.explain_group("g") if row.rule == "reconciliation"]
+    assert [(row.verdict, row.value, row.threshold) for row in rows] == [
+        ("limits", 1, 2),
+        ("limits", 2, 2),
+    ]
+    assert "must give up" in rows[0].reason
+    assert "which a still has" in rows[1].reason
+    found = {row["member_id"]: row["revoking"] for row in logs.inspect.group_members().to_pylist()}
+    assert found == {"a": [f"{FOO}-1"], "b": []}

@@ -328,3 +328,29 @@ def test_the_rebalances_of_each_old_version(name: str, golden: Golden) -> None:
     rows = logs.inspect.rebalances("team-b").to_pylist()
     emptied = "removed" if case.version < "0.10.1" or case.version.startswith("0.9") else "emptied"
     assert [row["event"] for row in rows] == ["rebalanced", emptied] * 2
+
+
+@pytest.mark.parametrize("name", names("txn"))
+def test_explanations_of_real_transactions(name: str, golden: Golden) -> None:
+    """What an admin client was told: state, start, partitions, last stable offsets."""
+    case = golden(name)
+    logs = workbench.open_log_directory(case.directory("data"))
+    ends = case.info["headline"]["listOffsets_end"]
+    told = case.info["headline"].get("describeTransactions_end", {})
+    for transaction in ("tx-hang-1", "tx-hang-2"):
+        story = logs.explain_transaction(transaction)
+        assert story.conclusion.startswith("is open since")
+        stable = [row for row in story if row.rule == "last stable offset"]
+        assert stable
+        for row in stable:
+            assert row.value == ends["read_committed"][str(row.where)][1]
+        if transaction in told:
+            start = re.search(r"StartTimeMs=OptionalLong\[(\d+)\]", told[transaction])
+            timeout = re.search(r"transactionTimeoutMs=(\d+)", told[transaction])
+            assert start is not None
+            assert timeout is not None
+            (row,) = (row for row in story if row.rule == "timeout")
+            assert row.due == int(start[1]) + int(timeout[1])
+    for transaction, text in told.items():
+        if "state=Complete" in text or "state=Empty" in text:
+            assert logs.explain_transaction(transaction).conclusion.startswith("nothing is open")

@@ -401,6 +401,11 @@ COMMITS: Final = pa.schema(
         pa.field("producer_id", pa.int64()),  # of a transactional commit
         pa.field("fate", pa.string(), nullable=False),
         pa.field("ended_at", pa.int64()),  # offset of the record or marker that decided the fate
+        pa.field("log_end_offset", pa.int64()),  # at commit_time; null: unknown, or not asked for
+        pa.field("lag", pa.int64()),  # at commit_time
+        pa.field(
+            "lag_reason", pa.string()
+        ),  # why it is unknown, or what it rests on; null: LogAppendTime
     ]
 )
 
@@ -482,7 +487,7 @@ OPEN_PRODUCERS: Final = pa.schema(
     ]
 )
 
-GROUP_EXPLANATION: Final = pa.schema(
+COORDINATOR_EXPLANATION: Final = pa.schema(
     [
         pa.field("rule", pa.string(), nullable=False),
         pa.field("topic", pa.string()),  # null: the whole group

@@ -130,6 +130,7 @@ def _member_facts(member: Member) -> dict[str, Any]:
         "subscription": member.subscription,
         "assignment": member.assignment,
         "targetAssignment": member.target,
+        "pendingRevocation": member.revoking,
     }
 
 

@@ -110,6 +110,9 @@ class CoordinatorRuntime(Generic[S]):
         log_of: returns a partition's log, such as `LogManager.get_log`; None: it is not here.
         make_shard: makes the empty state of a partition.
         codec: codec of the written batches, `offsets.topic.compression.codec`.
+        translate: returns the answer to an error of an append.
+        loads_to_high_watermark: whether loads end at the high watermark, as up to 2.0; otherwise
+            at the log end offset.
         observer: receives each step, of `KINDS`.
 
     Kafka: CoordinatorRuntime (4.2)
@@ -122,10 +125,14 @@ class CoordinatorRuntime(Generic[S]):
         make_shard: Callable[[TopicPartition], S],
         *,
         codec: str = "none",
+        translate: Callable[[ErrorCode], ErrorCode] = answer_to,
+        loads_to_high_watermark: bool = False,
         observer: Observer | None = None,
     ) -> None:
         self.topic = topic
         self.codec = codec
+        self._translate = translate
+        self._loads_to_high_watermark = loads_to_high_watermark
         self.observer = observer
         self._log_of = log_of
         self._make_shard = make_shard
@@ -203,10 +210,12 @@ class CoordinatorRuntime(Generic[S]):
         log = context.log
         start, end = log.log_start_offset, log.log_end_offset
         context.next_offset = end
+        if self._loads_to_high_watermark:
+            end = log.high_watermark
         self._tell(
             "partition loading",
             where,
-            f"from offset {start} to the log end offset {end}",
+            f"from offset {start} up to offset {end}",
             leader_epoch=context.leader_epoch,
         )
         try:
@@ -452,7 +461,7 @@ class CoordinatorRuntime(Generic[S]):
             )
         except WorkbenchError as error:
             code = code_of(error)
-            answer = answer_to(code)
+            answer = self._translate(code)
             reason = f"{code.name} ({code.value}) is answered as {answer.name} ({answer.value})"
             self._tell("append failed", where, f"{reason}: {error}", records=records)
             raise answer.error(str(error)) from error

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple
+from itertools import repeat
 from typing import Any, Final
 
+from workbench.coordinator.commit_lag import CommitLag
 from workbench.coordinator.groups.commit_history import Commit
 from workbench.coordinator.groups.group_coordinator import CommittedOffset, GroupCoordinator
 from workbench.coordinator.groups.members import Member, members_of
@@ -77,9 +79,15 @@ def offset_rows(offsets: Iterable[CommittedOffset]) -> Rows:
         )
 
 
-def commit_rows(commits: Iterable[Commit]) -> Rows:
-    """Yield rows of `schemas.COMMITS`."""
-    for each in commits:
+def commit_rows(commits: Iterable[Commit], lags: Iterable[CommitLag] | None = None) -> Rows:
+    """Yield rows of `schemas.COMMITS`.
+
+    Args:
+        commits: the commits.
+        lags: the lag of each; None: not asked for.
+    """
+    unknown = CommitLag(None, None, "")
+    for each, lag in zip(commits, repeat(unknown) if lags is None else lags, strict=False):
         value = each.committed
         fields: tuple[Any, ...] = (None,) * 5
         if value is not None:
@@ -91,7 +99,8 @@ def commit_rows(commits: Iterable[Commit]) -> Rows:
                 value.expire_timestamp,
             )
         start = (each.log, each.log_offset, each.timestamp, each.group, *each.where)
-        yield (*start, *fields, each.producer_id, each.fate, each.ended_at)
+        fate = (each.producer_id, each.fate, each.ended_at)
+        yield (*start, *fields, *fate, lag.log_end_offset, lag.lag, lag.reason or None)
 
 
 def rebalance_rows(rebalances: Iterable[Rebalance]) -> Rows:
