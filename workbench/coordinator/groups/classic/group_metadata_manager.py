@@ -32,7 +32,6 @@ from workbench.coordinator.groups.classic.messages import (
 from workbench.coordinator.groups.classic.rebalance import Rebalances
 from workbench.coordinator.groups.classic.records import (
     empty_group_metadata_record,
-    group_metadata_tombstone,
     group_of_record,
 )
 from workbench.coordinator.groups.classic.results import nothing_to_write
@@ -46,7 +45,7 @@ from workbench.coordinator.groups.classic.state import (
 from workbench.coordinator.groups.classic.steps import Steps
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer
 from workbench.coordinator.runtime.error_codes import ErrorCode, answer_to
-from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
+from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.runtime.clock import Clock
 from workbench.runtime.steps import Observer
 
@@ -346,69 +345,18 @@ class GroupMetadataManager:
             if not wanted or group.state.lower() in wanted
         ]
 
-    def delete_groups(
-        self,
-        group_ids: Iterable[str],
-        delete_all_offsets: Callable[[str], Iterable[CoordinatorRecord]] = lambda _: (),
-    ) -> CoordinatorResult[dict[str, ErrorCode]]:
-        """Delete empty groups; the response is group id → `ErrorCode`.
-
-        Args:
-            group_ids: the groups.
-            delete_all_offsets: returns the tombstones of a group's offsets, which are written
-                before the group's.
-
-        Kafka: GroupCoordinatorShard.deleteGroups (4.2)
-        """
-        records: list[CoordinatorRecord] = []
-        answers: dict[str, ErrorCode] = {}
-        for group_id in group_ids:
-            group = self.groups.get(group_id)
-            not_found = ErrorCode.GROUP_ID_NOT_FOUND
-            error = not_found if group is None else group.validate_delete_group()
-            answers[group_id] = error
-            if error is not ErrorCode.NONE:
-                self._refused(group or group_id, error, UNKNOWN_MEMBER_ID)
-                continue
-            records += delete_all_offsets(group_id)
-            records.append(group_metadata_tombstone(group_id))
-            self._step("group deleted", group or group_id, "the group is empty")
-        return CoordinatorResult(records, answers)
-
-    def maybe_delete_group(self, group_id: str) -> list[CoordinatorRecord]:
-        """Return the tombstone of a group whose offsets are all gone; nothing if it is not empty.
-
-        Kafka: GroupMetadataManager.maybeDeleteGroup (4.2)
-        """
-        group = self.groups.get(group_id)
-        if group is None or group.state is not EMPTY:
-            return []
-        self._step("group deleted", group, "the group is empty and has no offsets")
-        return [group_metadata_tombstone(group_id)]
-
-    def commit_offsets(
-        self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int
-    ) -> ErrorCode:
-        """Return `NONE` if a group accepts a plain commit, which also extends the session.
-
-        A commit without a generation creates a missing group: a simple one.
-
-        Args:
-            group_id: the group.
-            member_id, group_instance_id: of the client; empty and None: not a member.
-            generation_id: that the client believes in; negative: none.
+    def extend_session(self, group_id: str, member_id: str) -> None:
+        """Begin a member's session again, as its plain commit of offsets does.
 
         Kafka: OffsetMetadataManager.validateOffsetCommit (4.2)
         """
         group = self.groups.get(group_id)
-        if group is None:
-            if generation_id >= 0:
-                return ErrorCode.GROUP_ID_NOT_FOUND
-            group = self.get_or_create(group_id)
-        error = group.validate_offset_commit(member_id, group_instance_id, generation_id)
-        if error is ErrorCode.NONE and group.state in (STABLE, PREPARING_REBALANCE):
-            self._rebalances.reschedule_heartbeat(group, group.members[member_id])
-        return error
+        if group is None or group.state not in (STABLE, PREPARING_REBALANCE):
+            return
+        member = group.members.get(member_id)
+        if member is not None:
+            self._rebalances.reschedule_heartbeat(group, member)
+            self._step("session extended", group, "the member commits offsets", member=member_id)
 
     # records, load and unload
 
