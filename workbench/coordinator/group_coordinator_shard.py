@@ -14,8 +14,10 @@ import numpy as np
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.classic.group_metadata_manager import GroupMetadataManager
 from workbench.coordinator.groups.classic.messages import (
+    DescribedGroup,
     JoinGroupRequest,
     JoinGroupResponse,
+    ListedGroup,
     RequestContext,
     complete,
 )
@@ -177,6 +179,19 @@ class GroupCoordinatorShard(OffsetMetadataManager):
 
         records = [*group_tombstones(group), *result.records]
         return CoordinatorResult(records, None, on_append=stored)
+
+    def describe_group(self, group_id: str, request_version: int) -> DescribedGroup:
+        """Return what an admin client sees of a group; see `GroupMetadataManager`."""
+        if isinstance(self.state.groups.get(group_id), LoadedGroup):
+            self.groups.get_or_create(group_id)  # a simple group is an empty one
+        return self.groups.describe_group(group_id, request_version)
+
+    def list_groups(self, states: Iterable[str]) -> list[ListedGroup]:
+        """Return the classic groups; see `GroupMetadataManager`."""
+        for group_id, group in self.state.groups.items():
+            if isinstance(group, LoadedGroup):
+                self.groups.get_or_create(group_id)
+        return self.groups.list_groups(states)
 
     def show_groups(self) -> None:
         """Let offsets be checked against the groups as they are now."""

@@ -3,8 +3,7 @@
 Each operation returns the records to write (`CoordinatorResult`); whoever runs it writes them, then
 reports the append. Joins and syncs are answered through the future that they bring.
 
-Kafka: GroupMetadataManager, GroupCoordinatorService, GroupCoordinatorShard (4.2; once
-GroupCoordinator and ConsumerCoordinator)
+Kafka: GroupMetadataManager (4.2)
 """
 
 from collections.abc import Callable, Iterable
@@ -102,13 +101,11 @@ class GroupMetadataManager:
         Raises:
             GroupStateError: a pending member joins with an instance id.
 
-        Kafka: GroupCoordinatorService.joinGroup, GroupMetadataManager.classicGroupJoin (4.2)
+        Kafka: GroupMetadataManager.classicGroupJoin (4.2)
         """
-        error = self._error_in(request)
         group = self.groups.get(request.group_id)
-        if error is ErrorCode.NONE and group is None and request.member_id != UNKNOWN_MEMBER_ID:
+        if group is None and request.member_id != UNKNOWN_MEMBER_ID:
             error = ErrorCode.UNKNOWN_MEMBER_ID
-        if error is not ErrorCode.NONE:
             complete(waiting, JoinGroupResponse(member_id=request.member_id, error=error))
             self._refused(request.group_id, error, request.member_id)
             return nothing_to_write()
@@ -120,14 +117,6 @@ class GroupMetadataManager:
             return result
         stored = partial(self._new_group_stored, group, waiting)
         return CoordinatorResult([empty_group_metadata_record(group)], None, on_append=stored)
-
-    def _error_in(self, request: JoinGroupRequest) -> ErrorCode:
-        if not request.group_id:
-            return ErrorCode.INVALID_GROUP_ID
-        lowest, highest = self.config.min_session_timeout_ms, self.config.max_session_timeout_ms
-        if not lowest <= request.session_timeout_ms <= highest:
-            return ErrorCode.INVALID_SESSION_TIMEOUT
-        return ErrorCode.NONE
 
     def _new_group_stored(
         self, group: ClassicGroup, waiting: "Future[JoinGroupResponse]", error: ErrorCode
@@ -163,7 +152,7 @@ class GroupMetadataManager:
             request: the sync.
             waiting: is answered at once, or when the leader's assignments are stored.
 
-        Kafka: GroupCoordinatorService.syncGroup, GroupMetadataManager.classicGroupSync (4.2)
+        Kafka: GroupMetadataManager.classicGroupSync (4.2)
         """
         group = self.groups.get(request.group_id)
         error = self._error_of_sync(group, request)
@@ -196,8 +185,6 @@ class GroupMetadataManager:
 
         Kafka: GroupMetadataManager.validateSyncGroup (4.2)
         """
-        if not request.group_id:
-            return ErrorCode.INVALID_GROUP_ID
         if group is None or group.state is EMPTY:
             return ErrorCode.UNKNOWN_MEMBER_ID
         if group.state is DEAD:
@@ -221,7 +208,7 @@ class GroupMetadataManager:
 
         While the group prepares a rebalance, the member is told so with the session extended.
 
-        Kafka: GroupCoordinatorService.heartbeat, GroupMetadataManager.classicGroupHeartbeat (4.2)
+        Kafka: GroupMetadataManager.classicGroupHeartbeat (4.2)
         """
         group = self.groups.get(request.group_id)
         error = self._error_of_heartbeat(group, request)
@@ -238,8 +225,6 @@ class GroupMetadataManager:
     def _error_of_heartbeat(
         self, group: ClassicGroup | None, request: HeartbeatRequest
     ) -> ErrorCode:
-        if not request.group_id:
-            return ErrorCode.INVALID_GROUP_ID
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         if group.state is DEAD:
@@ -263,11 +248,9 @@ class GroupMetadataManager:
             group_id: the group.
             members: by member id; static ones by instance id with an empty member id.
 
-        Kafka: GroupCoordinatorService.leaveGroup, GroupMetadataManager.classicGroupLeave (4.2)
+        Kafka: GroupMetadataManager.classicGroupLeave (4.2)
         """
         group = self.groups.get(group_id)
-        if not group_id:
-            return CoordinatorResult([], LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID))
         if group is None:
             unknown = ErrorCode.UNKNOWN_MEMBER_ID
             self._refused(group_id, unknown, UNKNOWN_MEMBER_ID)
