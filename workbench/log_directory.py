@@ -213,7 +213,7 @@ class LogDirectory(Mapping[str, Partition]):
             LogDirectoryError: a single file was opened.
         """
         from workbench.foresight.dry_listing import open_dry, time_or_now
-        from workbench.loaders.tables.explaining import Explainer
+        from workbench.loaders.tables.explain_partition import Explainer
         from workbench.loaders.tables.segment_tables import warn_left_out
 
         in_use = (

@@ -23,7 +23,7 @@ from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
-from workbench.loaders.tables.explaining import (
+from workbench.loaders.tables.explain_partition import (
     cleaning_conclusion,
     dirt_of,
     policy_of,
