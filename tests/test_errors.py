@@ -36,8 +36,6 @@ EXAMPLES = [
     errors.InvalidTransitionError("Stable must not follow Empty"),
     errors.CleaningAbortedError("the log is truncated"),
     errors.CoordinatorError(16, "NOT_COORDINATOR", "__consumer_offsets-3 is not loaded"),
-    errors.InvalidTransitionError("Ongoing must not follow PrepareCommit"),
-    errors.GroupStateError("Stable must not follow Empty"),
     errors.GroupStateError("group g: an empty group has no protocol to choose"),
     errors.ConfigError("retention.ns", "is not known; did you mean retention.ms?"),
     errors.CorruptNameError("x.log", None, "no offset"),
