@@ -32,7 +32,8 @@ class UnlikeScanError(AssertionError):
 @cache
 def session() -> SparkSession:
     """Return the session of all rounds."""
-    return wb.spark.session(spark__master="local[1]", spark__ui__enabled="false")
+    spark: SparkSession = wb.spark.session(spark__master="local[1]", spark__ui__enabled="false")
+    return spark
 
 
 def read_with_spark(folder: Path, seed: int) -> None:
