@@ -685,9 +685,23 @@ def test_it_obeys_the_configuration_of_the_broker(tmp_path: Path) -> None:
         assert offsets.partition_for("a") == 97 % 7
         log = manager.get_log(GROUPS_TOPIC, 97 % 7)
         assert log is not None
-        assert (log.config.segment_bytes, log.config.cleanup_policy) == (5000, frozenset({"compact"}))
+        assert log.config.segment_bytes == 5000
+        assert log.config.cleanup_policy == frozenset({"compact"})
         [row] = log.read(0).records.batches().rows
         assert row["codec"] == 3
         clock.advance(120_000)
         assert offsets.cleanup_group_metadata() == 1
     manager.shutdown()
+
+
+def test_retention_does_not_delete_offsets_of_an_existing_directory(broker: Broker) -> None:
+    """The topic is compacted also where the log manager knows no configuration of it."""
+    broker.commit()
+    broker.clock.advance(2 * WEEK)
+    broker.reopen()
+    log = broker.manager.get_log(GROUPS_TOPIC, 0)
+    assert log is not None
+    log.roll()
+    broker.manager.delete_old_segments()
+    assert log.log_start_offset == 0
+    assert broker.offset() == 5

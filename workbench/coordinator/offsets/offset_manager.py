@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, Self, TypeVar
 
+from workbench.config.internal_topics import INTERNAL_TOPICS
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.commit_checks import NO_GENERATION, Committer
@@ -137,6 +138,7 @@ class OffsetManager:
         numbers = sorted(
             where.partition for where in self._manager.logs if where.topic == GROUPS_TOPIC
         )
+        self._configure_topic()
         self._is_started = True
         for number in numbers:
             self.runtime.load(number)
@@ -147,6 +149,20 @@ class OffsetManager:
             interval = self.config.retention_check_interval_ms
             self._task = self._manager.scheduler.schedule(
                 "group-metadata-expiration", self._clean_up, interval, interval
+            )
+
+    def _configure_topic(self) -> None:
+        """Configure the topic as a broker creates it, unless the log manager has its configuration.
+
+        With that of other topics, retention would delete the offsets.
+
+        Kafka: GroupCoordinatorService.groupMetadataTopicConfigs (4.2)
+        """
+        if not self._manager.has_config(GROUPS_TOPIC):
+            segment_bytes = self.config.topic_segment_bytes
+            own = {"compression.type": "producer", "segment.bytes": segment_bytes}
+            self._manager.update_topic_config(
+                GROUPS_TOPIC, {**INTERNAL_TOPICS[GROUPS_TOPIC], **own}
             )
 
     def shutdown(self) -> None:
@@ -198,22 +214,10 @@ class OffsetManager:
         return number
 
     def _create(self, number: int) -> None:
-        """Create a partition that has no log; its configuration is the topic's.
-
-        Kafka: GroupCoordinatorService.groupMetadataTopicConfigs (4.2)
-        """
+        """Create a partition that has no log."""
         where = TopicPartition(GROUPS_TOPIC, number)
         if self._manager.get_log(where) is not None:
             return  # it was unloaded: another broker leads it
-        if not self._manager.has_config(GROUPS_TOPIC):
-            self._manager.update_topic_config(
-                GROUPS_TOPIC,
-                {
-                    "cleanup.policy": "compact",
-                    "compression.type": "producer",
-                    "segment.bytes": self.config.topic_segment_bytes,
-                },
-            )
         self._manager.get_or_create_log(where)
         self.runtime.load(number)
 
