@@ -158,8 +158,6 @@ NOT_OF_COORDINATORS: Final[dict[str, str]] = dict.fromkeys(
         "GO-31",
         "GO-47",
         "GO-54",
-        "GO-56",
-        "GO-65",
         "GC-1",
         "GC-2",
         "GC-4",
@@ -221,4 +219,7 @@ NOT_OF_COORDINATORS: Final[dict[str, str]] = dict.fromkeys(
         "TC-33",
     ],
     _SERVING,
+) | dict.fromkeys(
+    ["GO-56", "GO-65"],
+    "a coordinator's log is the only replica: nothing waits to be committed, no fetch reads before",
 )

@@ -60,7 +60,8 @@ class Answers(dict[TopicPartition, T]):
 class OffsetManager:
     """Committed offsets of all groups, in the logs of `__consumer_offsets`. Threads may share it.
 
-    Use it in a ``with`` statement, or call `startup` and `shutdown`.
+    Use it in a ``with`` statement, or call `startup` and `shutdown`. An answer does not wait for
+    other replicas: the log manager's log is taken to be the only one.
 
     Args:
         manager: the started log manager.
