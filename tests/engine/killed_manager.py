@@ -85,11 +85,11 @@ def hold(root: Path, sent: Sent, notes: list[dict[str, object]]) -> None:
     maybe: Sent = {}
     for note in notes:
         if note["step"] == "append":
-            known = sent if note["is_done"] else maybe
+            target = sent if note["is_done"] else maybe
             offset, values = note["offset"], note["sent"]
             assert isinstance(offset, int)
             assert isinstance(values, list)
-            known.setdefault(str(note["log"]), {}).update(enumerate(values, offset))
+            target.setdefault(str(note["log"]), {}).update(enumerate(values, offset))
     errors = [each for each in wb.verify(root) if each.severity == "error"] if sent else []
     assert not errors, errors[0]
     with wb.LogManager([root], CONFIG, topic_configs=OF_TOPICS):
