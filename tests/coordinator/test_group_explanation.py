@@ -10,7 +10,7 @@ from tests.coordinator.writing import TIME, CoordinatorLog, commit, group, group
 from tests.golden.cases import Case, open_case
 from tests.naive import Record, batch
 from workbench.loaders import schemas
-from workbench.loaders.tables.group_explanation import GroupExplanation
+from workbench.loaders.tables.coordinator_explanation import GroupExplanation
 
 DAY = 86_400_000
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
@@ -45,7 +45,7 @@ def test_a_group_that_resumes() -> None:
     assert [row.rule for row in story.of("orders-0")] == ["offset", "expiry", "log"]
     assert [row.rule for row in story if row.where is None] == ["partition", "load", "group"]
     table = story.to_arrow()
-    assert table.schema == schemas.GROUP_EXPLANATION
+    assert table.schema == schemas.COORDINATOR_EXPLANATION
     assert "resumes in all 2" in story._repr_html_()
 
 
@@ -149,3 +149,16 @@ def test_a_removed_group_whose_offsets_live(log: CoordinatorLog) -> None:
     story = _explain(log, version="4.2")
     assert [rule for rule, _ in _blocking(story)] == ["group", "offset"]
     assert _blocking(_explain(log, version="2.8")) == []
+
+
+def test_how_far_a_group_of_kip_848_is(case: Case) -> None:
+    """CG-2: a member waits for what another must give up."""
+    logs = workbench.open_log_directory(case.directory("before"))
+    story = logs.explain_group("g-new")
+    rows = [row for row in story if row.rule in {"epoch", "reconciliation"}]
+    assert [(row.rule, row.verdict, row.value, row.threshold) for row in rows] == [
+        ("epoch", "allows", 2, 2),
+        ("reconciliation", "allows", 2, 2),
+        ("reconciliation", "allows", 2, 2),
+    ]
+    assert all("it has its target assignment" in row.reason for row in rows[1:])

@@ -104,11 +104,11 @@ def test_the_clusters_metadata_know_which_topics_are_gone() -> None:
     assert logs.cluster.partition_counts["orders"] == 3
     assert logs.cluster.partition_counts["__consumer_offsets"] == 3
     assert logs.cluster.features["group.version"] == 1
-    assert logs._absent(TopicPartition("orders", 7)) == (  # noqa: SLF001 - no such log
+    assert logs.absence(TopicPartition("orders", 7)) == (
         positions.TOPIC_GONE,
         "the topic has 3 partitions in __cluster_metadata",
     )
-    assert logs._absent(TopicPartition("nosuch", 0))[0] == positions.TOPIC_GONE  # noqa: SLF001
+    assert logs.absence(TopicPartition("nosuch", 0))[0] == positions.TOPIC_GONE
 
 
 def test_a_time_that_no_clock_reaches_never_comes(log: CoordinatorLog, tmp_path: Path) -> None:

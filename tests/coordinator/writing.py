@@ -105,10 +105,12 @@ class CoordinatorLog:
         self.content = b""
         self.next_offset = 0
 
-    def append(self, *pairs: Pair, producer: int | None = None, at: int | None = None) -> int:
+    def append(
+        self, *pairs: Pair, producer: int | None = None, at: int | None = None, time: int = TIME
+    ) -> int:
         """Append a batch, transactional if there is a producer; return its first offset."""
         first = self.next_offset if at is None else at
-        records = [Record(first + i, TIME, *pair) for i, pair in enumerate(pairs)]
+        records = [Record(first + i, time, *pair) for i, pair in enumerate(pairs)]
         extra = {} if producer is None else _transactional(producer)
         self.content += batch(records, **extra)
         self.next_offset = first + len(pairs)

@@ -95,12 +95,12 @@ def hold(root: Path, sent: Sent, notes: list[dict[str, object]]) -> None:
     with wb.LogManager([root], CONFIG, topic_configs=OF_TOPICS):
         pass
     logs = wb.open_log_directory(root)
-    for name, known in sent.items():
+    for name, acknowledged in sent.items():
         found = {
             record["offset"]: (record["key"] or b"").decode()
             for record in logs.scan(partitions=name)
         }
-        assert {offset: found.get(offset) for offset in known} == known, name
-        others = {offset: value for offset, value in found.items() if offset not in known}
+        assert {offset: found.get(offset) for offset in acknowledged} == acknowledged, name
+        others = {offset: value for offset, value in found.items() if offset not in acknowledged}
         assert others.items() <= maybe.get(name, {}).items(), name
-        known.update(others)
+        acknowledged.update(others)

@@ -16,8 +16,8 @@ from workbench.files.indexes.time_index import TimeIndex
 from workbench.files.names import LEADER_EPOCHS
 from workbench.files.producer_snapshot import ProducerEntry, ProducerSnapshot
 from workbench.log.log import Log
-from workbench.log.producers.rebuild import load_producers
 from workbench.log.producers.state import ProducerStateManager
+from workbench.log.producers.update import load_producers
 from workbench.log.segments.segment import LogSegment
 from workbench.record.crc import crc32c
 from workbench.record.memory_records import MemoryRecords

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import workbench
 from tests.cli.program import run
 from tests.golden.cases import CASES, Case, names
 from workbench.coordinator.era import Era
@@ -272,3 +273,84 @@ def test_every_directory_loads_as_its_broker_loaded_it(case: str, golden: Golden
         assert TransactionCoordinator(listing).findings() == []
         if groups.groups and opened.version.startswith(("2.8", "2.3")):
             assert groups.era is Era.CLASSIC
+
+
+@pytest.mark.parametrize("name", names("groups"))
+def test_the_rebalances_are_those_that_consumers_took_part_in(name: str, golden: Golden) -> None:
+    """CG-2: at each poll a consumer told its generation (or epoch) and its assignment."""
+    case = golden(name)
+    rows = workbench.open_log_directory(case.directory("before")).inspect.rebalances().to_pylist()
+    polls = [
+        (step["at"], step["answer"])
+        for step in case.info["steps"]
+        if isinstance(step.get("answer"), dict) and step["answer"].get("group")
+    ]
+    assert polls
+    for at, answer in polls:
+        told = answer["group"]
+        before = [
+            row
+            for row in rows
+            if row["group"] == told["id"] and row["time"].timestamp() * 1000 <= at
+        ]
+        changes = [change for row in before for change in row["changes"]]
+        change = [each for each in changes if each["member_id"] == told["member"]][-1]
+        assert sorted(change["assignment"]) == sorted(answer["assignment"])
+        epoch = change["epoch"]
+        assert (before[-1]["generation"] if epoch is None else epoch) == told["generation"]
+
+
+@pytest.mark.parametrize("name", names("groups|streams-group|offsets"))
+def test_the_last_rebalance_leaves_the_group_as_a_broker_loads_it(
+    name: str, golden: Golden
+) -> None:
+    """Every era; the same holds where compaction removed most of the history."""
+    case = golden(name)
+    for label in case.labels:
+        inspect = workbench.open_log_directory(case.directory(label)).inspect
+        last = {row["group"]: row for row in inspect.rebalances().to_pylist()}
+        groups = {row["group"]: row for row in inspect.groups().to_pylist()}
+        told = {group for group, row in groups.items() if row["record_offset"] is not None}
+        assert told == {group for group, row in last.items() if row["state"] != "Dead"}
+        for group in told:
+            for column in ("kind", "state", "generation", "assignment_epoch", "leader", "members"):
+                assert last[group][column] == groups[group][column]
+
+
+@pytest.mark.parametrize("name", names("offsets"))
+def test_the_rebalances_of_each_old_version(name: str, golden: Golden) -> None:
+    """A consumer came and went, twice: up to 0.10.0 a tombstone removes the empty group."""
+    case = golden(name)
+    if case.version.startswith("0.8"):  # groups are not the broker's yet
+        return
+    label = "before" if "before" in case.labels else case.labels[0]
+    logs = workbench.open_log_directory(case.directory(label))
+    rows = logs.inspect.rebalances("team-b").to_pylist()
+    emptied = "removed" if case.version < "0.10.1" or case.version.startswith("0.9") else "emptied"
+    assert [row["event"] for row in rows] == ["rebalanced", emptied] * 2
+
+
+@pytest.mark.parametrize("name", names("txn"))
+def test_explanations_of_real_transactions(name: str, golden: Golden) -> None:
+    """What an admin client was told: state, start, partitions, last stable offsets."""
+    case = golden(name)
+    logs = workbench.open_log_directory(case.directory("data"))
+    ends = case.info["headline"]["listOffsets_end"]
+    told = case.info["headline"].get("describeTransactions_end", {})
+    for transaction in ("tx-hang-1", "tx-hang-2"):
+        story = logs.explain_transaction(transaction)
+        assert story.conclusion.startswith("is open since")
+        stable = [row for row in story if row.rule == "last stable offset"]
+        assert stable
+        for row in stable:
+            assert row.value == ends["read_committed"][str(row.where)][1]
+        if transaction in told:
+            start = re.search(r"StartTimeMs=OptionalLong\[(\d+)\]", told[transaction])
+            timeout = re.search(r"transactionTimeoutMs=(\d+)", told[transaction])
+            assert start is not None
+            assert timeout is not None
+            (row,) = (row for row in story if row.rule == "timeout")
+            assert row.due == int(start[1]) + int(timeout[1])
+    for transaction, text in told.items():
+        if "state=Complete" in text or "state=Empty" in text:
+            assert logs.explain_transaction(transaction).conclusion.startswith("nothing is open")

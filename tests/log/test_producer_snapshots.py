@@ -11,9 +11,9 @@ from workbench.file_system.local import LOCAL
 from workbench.files.file_records import FileRecords
 from workbench.files.producer_snapshot import ProducerSnapshot
 from workbench.log.producers.entry import ProducerStateEntry
-from workbench.log.producers.rebuild import load_producers
 from workbench.log.producers.snapshots import FIRST_BUCKETS, LOAD_FACTOR, in_hash_order
 from workbench.log.producers.state import ProducerStateManager
+from workbench.log.producers.update import load_producers
 
 Golden = Callable[[str], Case]
 

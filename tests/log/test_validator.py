@@ -17,8 +17,8 @@ from workbench.layout.control_records import COMMIT
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.append.validator import LogValidator, ValidationResult, rules_of
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.batch_checks import check_batches
 from workbench.record.writing.builder import RecordsBuilder
-from workbench.record.writing.validation import check_batches
 
 NOW = 1_700_000_000_000
 OFFSET = 1234567
@@ -32,12 +32,11 @@ def append(
     *,
     origin: AppendOrigin = AppendOrigin.CLIENT,
     magic: int = 2,
-    looks: bool = True,
 ) -> ValidationResult:
-    """Validate records for a topic; ``looks``: they are looked at before, as an append does."""
+    """Check and number records for a topic, as an append does."""
     config = LogConfig.of(topic or {})
     given = MemoryRecords.copy_of(bytes(records))
-    batches = check_batches(given, rules_of(config) if looks else None, NOW)
+    batches = check_batches(given, rules_of(config), NOW)
     validator = LogValidator("orders-0", config, origin, 7, NOW, magic)
     return validator.validate_and_assign(given, batches, OFFSET)
 
@@ -47,11 +46,10 @@ def codec(name: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", CODEC_NAMES)
-@pytest.mark.parametrize("looks", [True, False])
-def test_a_sound_batch_is_numbered_in_place(name: str, looks: bool) -> None:  # noqa: FBT001
+def test_a_sound_batch_is_numbered_in_place(name: str) -> None:
     """LV-7, LV-10: offset and epoch stand outside the CRC, so nothing else changes."""
     data = batch(THREE, CODEC_NAMES.index(name), leader_epoch=-1)
-    found = append(data, looks=looks)
+    found = append(data)
     assert (found.next_offset, found.max_timestamp) == (OFFSET + 3, NOW + 1)
     assert (found.offset_of_max_timestamp, found.log_append_time) == (OFFSET + 2, NOW)
     assert found.message_size_maybe_changed is False

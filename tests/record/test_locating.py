@@ -8,7 +8,6 @@ from workbench.errors import CorruptRecordError
 from workbench.layout.attributes import CODEC_NAMES
 from workbench.record.compaction.key_table import Marks
 from workbench.record.compaction.locating import BatchSurveyor, RecordLocator
-from workbench.record.memory_records import MemoryRecords
 
 CODECS = range(len(CODEC_NAMES))
 SUPERSEDED = np.array([0b00_00_10_10], np.uint8)  # offsets 10 and 11
@@ -16,8 +15,8 @@ SUPERSEDED = np.array([0b00_00_10_10], np.uint8)  # offsets 10 and 11
 
 def located(data: bytes, marks: Marks) -> tuple[list[int], int]:
     """Return the offsets of the records that were located, and how many were passed over."""
-    records = MemoryRecords(np.frombuffer(bytearray(data), np.uint8))
-    runs = list(RecordLocator(marks).locate(records.buffer, BatchSurveyor().survey(records)))
+    chunk = BatchSurveyor().survey(np.frombuffer(bytearray(data), np.uint8), "a.log", 0)
+    runs = list(RecordLocator(marks).locate(chunk))
     offsets = [int(offset) for run in runs for offset in run.places["offset"]]
     return offsets, sum(run.passed for run in runs)
 

@@ -9,14 +9,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from workbench.cleaner.chunks import Chunk
 from workbench.cleaner.decisions import Decisions, Keeping, Reason, Verdict
 from workbench.cleaner.offset_map import NOT_FOUND, OffsetMap
 from workbench.cleaner.schedule.log_to_clean import LogToClean
 from workbench.cleaner.statistics import CleanerStats
 from workbench.log.context import LogContext
 from workbench.log.segments.segment import LogSegment
-from workbench.record.compaction.locating import Located
+from workbench.record.compaction.locating import Chunk, Located
 from workbench.runtime.steps import wants_details, wants_records
 
 Longs = npt.NDArray[np.int64]

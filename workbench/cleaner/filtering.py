@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.cleaner.chunks import Chunk
 from workbench.cleaner.decisions import BATCH_DECISION, DecisionsBuilder, Reason, Verdict
 from workbench.cleaner.rules import ABSENT, REASONS, Rules, decide_about_batches
 from workbench.cleaner.statistics import CleanerStats
@@ -17,7 +16,7 @@ from workbench.layout.attributes import LOG_APPEND_TIME, TIMESTAMP_TYPE_NAMES, c
 from workbench.layout.compaction import BATCH_OUTCOME
 from workbench.record.columns import RecordColumns
 from workbench.record.compaction.key_table import NO_MARKS
-from workbench.record.compaction.locating import Located, RecordLocator
+from workbench.record.compaction.locating import Chunk, Located, RecordLocator
 from workbench.record.compaction.retaining import Decided, Retainer
 from workbench.record.reading.batch_records import ALL_COLUMNS
 from workbench.record.writing.builder import RecordsBuilder, empty_batch_header
@@ -94,7 +93,7 @@ class Filter:
         outcomes = np.zeros(len(chunk.rows), BATCH_OUTCOME)
         wanted = decide_about_batches(self.rules, chunk, outcomes)
         size, done = self.size, 0
-        for located in chunk.records(self._locator, wanted):
+        for located in self._locator.locate(chunk, wanted):
             self._pass_unread(chunk, done, located.first, outcomes)
             self._filter_records(chunk, located, outcomes)
             done = located.last

@@ -8,14 +8,14 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from workbench.cleaner.chunks import Chunk, read_chunks
+from workbench.cleaner.chunks import read_chunks
 from workbench.cleaner.cleaning_steps import MapTeller
 from workbench.cleaner.offset_map import OffsetMap
 from workbench.cleaner.statistics import CleanerStats
 from workbench.cleaner.transactions import CleanedTransactions
 from workbench.log.log import Log
 from workbench.log.segments.segment import LogSegment
-from workbench.record.compaction.locating import RecordLocator
+from workbench.record.compaction.locating import Chunk, RecordLocator
 
 
 class MapBuilder:
@@ -85,7 +85,7 @@ class MapBuilder:
         without_keys = self._records_without_keys(chunk)
         wanted = None if without_keys is None else without_keys < 0
         done, partly = 0, None
-        for located in chunk.records(self._locator, wanted):
+        for located in self._locator.locate(chunk, wanted):
             self._teller.skipped(chunk, done, located.first)
             known = self._teller.known(located)
             passed = self._map.put_records(located, start)

@@ -10,7 +10,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.cleaner.chunks import Chunk
 from workbench.cleaner.decisions import Keeping, Reason
 from workbench.cleaner.offset_map import OffsetMap
 from workbench.cleaner.transactions import CleanedTransactions
@@ -25,6 +24,7 @@ from workbench.layout.compaction import (
     TOMBSTONE,
 )
 from workbench.layout.control_records import ABORT, COMMIT
+from workbench.record.compaction.locating import Chunk
 
 Mask = npt.NDArray[np.bool_]
 
@@ -82,14 +82,14 @@ def decide_about_batches(rules: Rules, chunk: Chunk, outcomes: Any) -> Mask | No
 
     Kafka: MemoryRecords.RecordFilter.checkBatchRetention as in Cleaner.cleanInto (4.2)
     """
-    rows, survey = chunk.rows, chunk.survey
+    rows = chunk.rows
     outcomes["rule"] = Reason.TOMBSTONE_HORIZON_SET
-    if survey.found & (HAS_OTHERS | HAS_HORIZONS):
+    if chunk.found & (HAS_OTHERS | HAS_HORIZONS):
         outcomes["rule"] = _rules_of_data(rules, rows)
-    if survey.last_offset + 1 >= rules.upper_bound:
+    if chunk.last_offset + 1 >= rules.upper_bound:
         is_last = rows["last_offset"] + 1 == rules.upper_bound
         outcomes["keeping"][is_last] = Keeping.LAST_OF_ROUND
-    if survey.found & HAS_PRODUCERS and rules.last_records:
+    if chunk.found & HAS_PRODUCERS and rules.last_records:
         for index in np.flatnonzero(rows["producer_id"] != ABSENT).tolist():
             if _is_last_of_producer(rules, rows[index]):
                 outcomes["keeping"][index] = Keeping.LAST_OF_PRODUCER

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.cleaner.chunks import Chunk
 from workbench.files.indexes.transaction_index import AbortedTransaction, WritableTransactionIndex
 from workbench.layout.compaction import HAS_TRANSACTIONS
 from workbench.layout.control_records import ABORT, COMMIT
+from workbench.record.compaction.locating import Chunk
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class CleanedTransactions:
         Kafka: Cleaner.shouldDiscardBatch (4.2)
         """
         rows = chunk.rows
-        if not self._coming and not chunk.survey.found & HAS_TRANSACTIONS:
+        if not self._coming and not chunk.found & HAS_TRANSACTIONS:
             return
         is_special = rows["is_control"] | rows["is_transactional"]
         highest = np.maximum.accumulate(rows["last_offset"])

@@ -6,8 +6,8 @@ Data goes to stdout, everything else to stderr. Exit codes of every command:
     1    `verify`: warnings; `search`: nothing found; `doctor`: something is slow or missing;
          `predict`: a log is changed, or damage is not detected; `explain`, `plan`, `what-if`: a
          log cannot be loaded, or cleaning it fails; `spark`: replicas differ, damage was left out;
-         `groups`, `group`, `offsets`, `transactions`: a record could not be read or is in a wrong
-         partition; no such group; a transaction hangs
+         `groups`, `group`, `offsets`, `transactions`, `transaction`: a record could not be read
+         or is in a wrong partition; no such group or transaction; a transaction hangs
     2    `verify`: errors; `doctor`: the installation does not work; --strict: data was left out;
          `predict`: the broker does not start, or not with all directories
     3    not done: an argument is invalid, a path, topic or file cannot be read, or nothing there
@@ -50,6 +50,7 @@ COMMANDS: Final = {
     "group": "show_group",
     "offsets": "list_offsets",
     "transactions": "list_transactions",
+    "transaction": "show_transaction",
     "predict": "predict",
     "explain": "explain",
     "plan": "plan",
@@ -69,8 +70,8 @@ Exit codes:
   1    verify: warnings; search: nothing found; doctor: something is slow or missing;
        predict: a log is changed, or damage is not detected; explain, plan, what-if: a log
        cannot be loaded, or cleaning it fails; spark: replicas differ, damage was left out;
-       groups, group, offsets, transactions: a record could not be read or is in a wrong
-       partition; no such group; a transaction hangs
+       groups, group, offsets, transactions, transaction: a record could not be read or is
+       in a wrong partition; no such group or transaction; a transaction hangs
   2    verify: errors; doctor: the installation does not work; --strict: data was left out;
        predict: the broker does not start, or not with all directories
   3    not done: an argument is invalid, a path, topic or file cannot be read, or nothing there

@@ -160,16 +160,29 @@ def read_log_chunks(
     for segment in partition.segments:
         for chunk in segment.read(options=KEYS | VALUES, pool=pool):
             findings += _findings(chunk, segment)
+            cut = cut_chunk(chunk, start, end)
+            if cut is not None:
+                yield cut
             offsets = chunk.columns.offsets
-            first, last = 0, len(offsets)
-            if last and offsets[0] < start:
-                first = _first_true(offsets >= start)
-            if end is not None and last and offsets.max() >= end:
-                last = _first_true(offsets >= end)
-            if first < last:
-                yield LogChunk(_cut(chunk.columns, first, last), chunk.rows)
-            if last < len(offsets):
+            if end is not None and len(offsets) and offsets.max() >= end:
                 return
+
+
+def cut_chunk(chunk: Chunk, start: int, end: int | None) -> LogChunk | None:
+    """Return the records of a chunk with offsets in [start, end); None without any.
+
+    Args:
+        chunk: decoded with `KEYS` and `VALUES`.
+        start: the log start offset.
+        end: offset at which to stop; None: no limit.
+    """
+    offsets = chunk.columns.offsets
+    first, last = 0, len(offsets)
+    if last and offsets[0] < start:
+        first = _first_true(offsets >= start)
+    if end is not None and last and offsets.max() >= end:
+        last = _first_true(offsets >= end)
+    return LogChunk(_cut(chunk.columns, first, last), chunk.rows) if first < last else None
 
 
 def read_log_records(

@@ -138,7 +138,7 @@ class LogPositions:
         """Return the position of a committed offset."""
         log = self.log(where)
         if log is None:
-            state, reason = self._absent(where)
+            state, reason = self.absence(where)
             return Position(None, None, None, None, state, reason)
         end = log.log_end_offset
         lag = end - committed.offset if committed.offset >= _LOWEST_LAGGING else None
@@ -147,9 +147,10 @@ class LogPositions:
 
     def is_gone(self, where: TopicPartition) -> bool:
         """Return whether the directories tell that a partition does not exist any more."""
-        return self.log(where) is None and self._absent(where)[0] == TOPIC_GONE
+        return self.log(where) is None and self.absence(where)[0] == TOPIC_GONE
 
-    def _absent(self, where: TopicPartition) -> tuple[str | None, str]:
+    def absence(self, where: TopicPartition) -> tuple[str | None, str]:
+        """Return the state of a partition that is not in the directories, and the reason."""
         if self.cluster is not None:
             count = self.cluster.partition_counts.get(where.topic)
             if count is None:

@@ -357,7 +357,8 @@ GROUP_MEMBERS: Final = pa.schema(
         pa.field("rebalance_timeout_ms", pa.int32()),
         pa.field("subscription", pa.list_(pa.string())),  # null: its bytes cannot be read
         pa.field("assignment", pa.list_(pa.string())),
-        pa.field("target", pa.list_(pa.string())),
+        pa.field("target", pa.list_(pa.string())),  # null: a classic group
+        pa.field("revoking", pa.list_(pa.string())),  # null: a classic group
     ]
 )
 
@@ -385,6 +386,20 @@ GROUP_OFFSETS: Final = pa.schema(
     ]
 )
 
+OFFSET_FATES: Final = pa.schema(
+    [
+        pa.field("group", pa.string(), nullable=False),
+        *_WHERE.values(),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("commit_time", TIMESTAMP, nullable=False),
+        pa.field("expires_at", TIMESTAMP),  # null: never while the group is unchanged
+        pa.field("rule", pa.string(), nullable=False),
+        pa.field("is_gone", pa.bool_(), nullable=False),
+        pa.field("removes_group", pa.bool_(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+    ]
+)
+
 COMMITS: Final = pa.schema(
     [
         pa.field("log", pa.string(), nullable=False),  # __consumer_offsets-12
@@ -400,6 +415,49 @@ COMMITS: Final = pa.schema(
         pa.field("producer_id", pa.int64()),  # of a transactional commit
         pa.field("fate", pa.string(), nullable=False),
         pa.field("ended_at", pa.int64()),  # offset of the record or marker that decided the fate
+        pa.field("log_end_offset", pa.int64()),  # at commit_time; null: unknown, or not asked for
+        pa.field("lag", pa.int64()),  # at commit_time
+        pa.field(
+            "lag_reason", pa.string()
+        ),  # why it is unknown, or what it rests on; null: LogAppendTime
+    ]
+)
+
+REBALANCES: Final = pa.schema(
+    [
+        pa.field("log", pa.string(), nullable=False),  # __consumer_offsets-12
+        pa.field("log_offset", pa.int64(), nullable=False),  # of the first record
+        pa.field("last_offset", pa.int64(), nullable=False),
+        pa.field("time", TIMESTAMP),
+        pa.field("group", pa.string(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),  # classic, simple, consumer, share, streams
+        pa.field("event", pa.string(), nullable=False),
+        pa.field("state", pa.string()),  # null: unknown, compaction removed earlier records
+        pa.field("generation", pa.int32()),  # the epoch for groups that are not classic
+        pa.field("previous_generation", pa.int32()),
+        pa.field("assignment_epoch", pa.int32()),  # null: a classic group
+        pa.field("protocol", pa.string()),  # the assignor
+        pa.field("leader", pa.string()),
+        pa.field("members", pa.int32()),  # afterwards; null: unknown
+        pa.field("joined", pa.list_(pa.string())),  # member ids; null: unknown
+        pa.field("left", pa.list_(pa.string())),
+        pa.field(
+            "changes",  # members whose assignment or progress changed, as they are afterwards
+            pa.list_(
+                pa.struct(
+                    [
+                        pa.field("member_id", pa.string(), nullable=False),
+                        pa.field("epoch", pa.int32()),  # null in a classic group, as the next
+                        pa.field("state", pa.string()),
+                        pa.field("assignment", pa.list_(pa.string())),  # null: unreadable
+                        pa.field("target", pa.list_(pa.string())),
+                        pa.field("revoking", pa.list_(pa.string())),
+                    ]
+                )
+            ),
+            nullable=False,
+        ),
+        pa.field("reason", pa.string()),  # null: the log does not tell
     ]
 )
 
@@ -414,6 +472,8 @@ TRANSACTIONS: Final = pa.schema(
         pa.field("timeout_ms", pa.int32()),
         pa.field("start_time", TIMESTAMP),
         pa.field("last_update_time", TIMESTAMP),
+        pa.field("times_out_at", TIMESTAMP),  # null: no transaction is ongoing
+        pa.field("expires_at", TIMESTAMP),  # of the id; null: never while a transaction is open
         pa.field("previous_producer_id", pa.int64()),
         pa.field("next_producer_id", pa.int64()),
         pa.field("client_transaction_version", pa.int16()),
@@ -443,7 +503,7 @@ OPEN_PRODUCERS: Final = pa.schema(
     ]
 )
 
-GROUP_EXPLANATION: Final = pa.schema(
+COORDINATOR_EXPLANATION: Final = pa.schema(
     [
         pa.field("rule", pa.string(), nullable=False),
         pa.field("topic", pa.string()),  # null: the whole group

@@ -15,7 +15,7 @@ from workbench.cli.show.coordinator_facts import (
     report,
 )
 from workbench.coordinator.era import Era
-from workbench.loaders.tables.group_explanation import explained
+from workbench.loaders.tables.coordinator_explanation import explained
 
 NOT_THERE = 1
 

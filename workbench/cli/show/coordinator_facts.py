@@ -133,6 +133,7 @@ def _member_facts(member: Member) -> dict[str, Any]:
         "subscription": member.subscription,
         "assignment": member.assignment,
         "targetAssignment": member.target,
+        "pendingRevocation": member.revoking,
     }
 
 
@@ -176,6 +177,8 @@ def transaction_facts(state: TransactionMetadata) -> dict[str, Any]:
         "transactionTimeoutMs": state.timeout_ms,
         "transactionStartTimeMs": state.start_timestamp,
         "lastUpdateTimestamp": state.last_update_timestamp,
+        "timesOutAt": state.times_out_at,
+        "expiresAt": state.expires_at,
         "previousProducerId": state.previous_producer_id,
         "nextProducerId": state.next_producer_id,
         "clientTransactionVersion": state.client_transaction_version,

@@ -6,7 +6,7 @@ group, is there an offset, does the topic still exist, does the log hold the off
 """
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 from workbench.coordinator import positions
 from workbench.coordinator.groups.commit_history import (
@@ -20,46 +20,25 @@ from workbench.coordinator.groups.commit_history import (
 from workbench.coordinator.groups.expiry import expiry_of
 from workbench.coordinator.groups.group_coordinator import CommittedOffset, GroupCoordinator
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
-from workbench.coordinator.groups.groups import ClassicGroup
+from workbench.coordinator.groups.groups import ClassicGroup, ModernGroup
+from workbench.coordinator.groups.reconciliation import progress_of
 from workbench.coordinator.partitioning import partition_for
+from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.files.names import TopicPartition
-from workbench.foresight.explain.rule_verdict import Value, Word
-from workbench.inspection.bytes.field_list import time_text
+from workbench.foresight.explain.rule_verdict import Word
+from workbench.runtime.times import time_text
 
 _LOAD: Final = "GroupCoordinatorShard.replay (4.2)"
 _FETCH: Final = "OffsetMetadataManager.fetchOffsets (4.2)"
 _EXPIRY: Final = "OffsetExpirationConditionImpl.isOffsetExpired (4.2)"
 _PLACE: Final = "GroupCoordinatorService.partitionFor (4.2)"
 _MARKER: Final = "OffsetMetadataManager.replayEndTransactionMarker (4.2)"
+_STATE: Final = "ConsumerGroup.maybeUpdateGroupState (4.2)"
+_RECONCILIATION: Final = "CurrentAssignmentBuilder.build (4.2)"
 _READ: Final = "UnifiedLog.read (4.2)"
 
 RESUMES: Final = "resumes"
 STARTS_OVER: Final = "starts over"
-
-
-class GroupVerdict(NamedTuple):
-    """What a rule says of a group, or of one partition that it consumes.
-
-    Attributes:
-        rule: its name.
-        where: the partition; None: the whole group.
-        verdict: a `Word` of `rule_verdict`: "allows" the group to resume, "blocks" it, "limits"
-            it (it resumes elsewhere than one might think), or "unknown".
-        value: what was looked at.
-        threshold: what it was held against.
-        reason: in words, with the figures.
-        kafka: where Kafka has the rule.
-        due: when at the earliest the verdict changes if nothing more happens, ms; None: never.
-    """
-
-    rule: str
-    where: TopicPartition | None
-    verdict: Word
-    value: Value
-    threshold: Value
-    reason: str
-    kafka: str
-    due: int | None = None
 
 
 class GroupExplainer:
@@ -77,7 +56,7 @@ class GroupExplainer:
         self._group = group
         self._loaded = coordinator.groups.get(group)
 
-    def verdicts(self) -> Iterator[GroupVerdict]:
+    def verdicts(self) -> Iterator[CoordinatorVerdict]:
         """Yield the rows: of the group, then of each partition that it ever committed."""
         yield from self._of_group()
         found = {(each.where, each.producer_id is None): each for each in self._offsets}
@@ -93,16 +72,19 @@ class GroupExplainer:
     def _offsets(self) -> list[CommittedOffset]:
         return list(self._coordinator.offsets(self._group))
 
-    def _of_group(self) -> Iterator[GroupVerdict]:
+    def _of_group(self) -> Iterator[CoordinatorVerdict]:
         yield self._place()
         failed = [load for load in self._coordinator.loads if load.failure is not None]
         mine = [load for load in failed if load.partition.partition in self._partitions_to_ask]
         for load in mine:
             reason = f"a broker's load of {load.partition.name} fails: {load.failure}"
-            yield GroupVerdict("load", None, "blocks", load.failure, None, reason, _LOAD)
+            yield CoordinatorVerdict("load", None, "blocks", load.failure, None, reason, _LOAD)
         if not mine:
-            yield GroupVerdict("load", None, "allows", None, None, "a broker can load it", _LOAD)
+            yield CoordinatorVerdict(
+                "load", None, "allows", None, None, "a broker can load it", _LOAD
+            )
         yield self._existence()
+        yield from self._reconciliation()
 
     @property
     def _partitions_to_ask(self) -> set[int]:
@@ -112,11 +94,11 @@ class GroupExplainer:
         every = {load.partition.partition for load in self._coordinator.loads}
         return every if count is None else {partition_for(self._group, count)}
 
-    def _place(self) -> GroupVerdict:
+    def _place(self) -> CoordinatorVerdict:
         count = self._coordinator.partition_count
         if count is None:
             reason = f"nothing tells how many partitions {GROUPS_TOPIC} has"
-            return GroupVerdict("partition", None, "unknown", None, None, reason, _PLACE)
+            return CoordinatorVerdict("partition", None, "unknown", None, None, reason, _PLACE)
         right = partition_for(self._group, count)
         logs = {commit.log for commit in self._history.commits}
         logs |= {event.log for event in self._history.events}
@@ -126,35 +108,53 @@ class GroupExplainer:
         wanted = f"{GROUPS_TOPIC}-{right}"
         if right not in here:
             reason = f"{wanted} is not in these directories"
-            return GroupVerdict("partition", None, "unknown", None, wanted, reason, _PLACE)
+            return CoordinatorVerdict("partition", None, "unknown", None, wanted, reason, _PLACE)
         wrong = sorted(logs - {wanted})
         if wrong:
             reason = f"records lie in {', '.join(wrong)}; a broker looks in {wanted} alone"
-            return GroupVerdict("partition", None, "blocks", wrong[0], wanted, reason, _PLACE)
+            return CoordinatorVerdict("partition", None, "blocks", wrong[0], wanted, reason, _PLACE)
         reason = f"{wanted} of {count} partitions"
-        return GroupVerdict("partition", None, "allows", wanted, wanted, reason, _PLACE)
+        return CoordinatorVerdict("partition", None, "allows", wanted, wanted, reason, _PLACE)
 
-    def _existence(self) -> GroupVerdict:
+    def _existence(self) -> CoordinatorVerdict:
         if self._loaded is not None:
             group = self._loaded.group
             reason = f"a {group.kind} group, {group.state}, generation {group.generation}"
-            return GroupVerdict("group", None, "allows", group.state, None, reason, _LOAD)
+            return CoordinatorVerdict("group", None, "allows", group.state, None, reason, _LOAD)
         removed = [event for event in self._history.events if event.group is None]
         if removed:
             last = removed[-1]
             reason = f"removed by a tombstone at {last.log} offset {last.log_offset}"
             if last.timestamp is not None:
                 reason += f", {time_text(last.timestamp)}"
-            return GroupVerdict("group", None, "blocks", "Dead", None, reason, _LOAD)
+            return CoordinatorVerdict("group", None, "blocks", "Dead", None, reason, _LOAD)
         if self._history.commits:
             reason = "only records that do not count any more tell of the group"
-            return GroupVerdict("group", None, "blocks", "Dead", None, reason, _LOAD)
+            return CoordinatorVerdict("group", None, "blocks", "Dead", None, reason, _LOAD)
         reason = "no record tells of the group: it never was, or compaction has taken all of them"
-        return GroupVerdict("group", None, "unknown", "Dead", None, reason, _LOAD)
+        return CoordinatorVerdict("group", None, "unknown", "Dead", None, reason, _LOAD)
+
+    def _reconciliation(self) -> Iterator[CoordinatorVerdict]:
+        """Yield how far a group of KIP-848 is: its epochs, and each member."""
+        group = None if self._loaded is None else self._loaded.group
+        if not isinstance(group, ModernGroup) or not group.members:
+            return
+        epoch, target = group.epoch, group.assignment_epoch
+        reason = f"group epoch {epoch}, target assignment of epoch {target}"
+        verdict: Word = "allows"
+        if epoch > target:
+            verdict, reason = "limits", f"{reason}: the next one is not computed yet"
+        yield CoordinatorVerdict("epoch", None, verdict, epoch, target, reason, _STATE)
+        for name, member in group.members.items():
+            reason = f"{name}: {progress_of(group, name, self._coordinator.logs.topic_names)}"
+            verdict = "allows" if member.has_reached(target) else "limits"
+            yield CoordinatorVerdict(
+                "reconciliation", None, verdict, member.epoch, target, reason, _RECONCILIATION
+            )
 
     def _of_partition(
         self, where: TopicPartition, found: CommittedOffset | None
-    ) -> Iterator[GroupVerdict]:
+    ) -> Iterator[CoordinatorVerdict]:
         commits = [each for each in self._history.commits if each.where == where]
         yield from self._transactions(where, commits)
         if found is None:
@@ -166,7 +166,7 @@ class GroupExplainer:
             yield _expiry(where, found, self._coordinator.now)
         yield from _log(where, found)
 
-    def _offset(self, where: TopicPartition, found: CommittedOffset) -> GroupVerdict:
+    def _offset(self, where: TopicPartition, found: CommittedOffset) -> CoordinatorVerdict:
         committed = found.committed
         reason = (
             f"offset {committed.offset} was committed at {time_text(committed.commit_timestamp)}, "
@@ -175,9 +175,9 @@ class GroupExplainer:
         verdict: Word = "allows"
         if found.unserved is not None:
             verdict, reason = "blocks", f"{reason}; {found.unserved}"
-        return GroupVerdict("offset", where, verdict, committed.offset, None, reason, _FETCH)
+        return CoordinatorVerdict("offset", where, verdict, committed.offset, None, reason, _FETCH)
 
-    def _absence(self, where: TopicPartition, commits: list[Commit]) -> GroupVerdict:
+    def _absence(self, where: TopicPartition, commits: list[Commit]) -> CoordinatorVerdict:
         """Return why there is no offset."""
         removed = [each for each in commits if each.fate == REMOVED]
         if removed:
@@ -191,11 +191,11 @@ class GroupExplainer:
             reason += "; compaction has taken what it removed"
         else:
             reason = "no commit counts yet: the transaction of each is still open"
-        return GroupVerdict("offset", where, "blocks", None, None, reason, _FETCH)
+        return CoordinatorVerdict("offset", where, "blocks", None, None, reason, _FETCH)
 
     def _removal(
         self, where: TopicPartition, removed: Commit, commits: list[Commit]
-    ) -> GroupVerdict:
+    ) -> CoordinatorVerdict:
         """Return why a tombstone removed the offset, as far as times tell."""
         committed = removed.committed
         assert committed is not None
@@ -211,7 +211,9 @@ class GroupExplainer:
         reason = f"a tombstone at {removed.log} offset {removed.ended_at}"
         if time is None:
             reason += f" removed offset {committed.offset}"
-            return GroupVerdict("offset", where, "blocks", committed.offset, None, reason, _FETCH)
+            return CoordinatorVerdict(
+                "offset", where, "blocks", committed.offset, None, reason, _FETCH
+            )
         reason += f", {time_text(time)}, removed offset {committed.offset}; "
         before = [
             each.group
@@ -237,9 +239,13 @@ class GroupExplainer:
                 f"deleted by a client or with its topic, {age:,} ms after what retention counts "
                 f"from: or offsets.retention.minutes was below {retention // 60_000:,}"
             )
-        return GroupVerdict("offset", where, "blocks", committed.offset, expiry.at, reason, _EXPIRY)
+        return CoordinatorVerdict(
+            "offset", where, "blocks", committed.offset, expiry.at, reason, _EXPIRY
+        )
 
-    def _transactions(self, where: TopicPartition, commits: list[Commit]) -> Iterator[GroupVerdict]:
+    def _transactions(
+        self, where: TopicPartition, commits: list[Commit]
+    ) -> Iterator[CoordinatorVerdict]:
         for each in self._offsets:
             if each.where == where and each.producer_id is not None:
                 offset, at = each.committed.offset, each.committed.record_offset
@@ -247,7 +253,9 @@ class GroupExplainer:
                     f"producer {each.producer_id} committed {offset} at record {at} in a "
                     "transaction that is open: consumers that want stable offsets wait"
                 )
-                yield GroupVerdict("transaction", where, "limits", offset, None, reason, _FETCH)
+                yield CoordinatorVerdict(
+                    "transaction", where, "limits", offset, None, reason, _FETCH
+                )
         last = next((c for c in reversed(commits) if c.fate in {ABORTED, OVERTAKEN}), None)
         settled = [c.log_offset for c in commits if c.fate not in {ABORTED, OVERTAKEN}]
         if (
@@ -262,11 +270,11 @@ class GroupExplainer:
             f"{last.committed.offset} {word}, marker at {last.ended_at}: it does not count"
         )
         offset = last.committed.offset
-        yield GroupVerdict("transaction", where, "limits", offset, None, reason, _MARKER)
+        yield CoordinatorVerdict("transaction", where, "limits", offset, None, reason, _MARKER)
 
     def _backwards(
         self, where: TopicPartition, found: CommittedOffset, commits: list[Commit]
-    ) -> Iterator[GroupVerdict]:
+    ) -> Iterator[CoordinatorVerdict]:
         earlier = [
             each
             for each in commits
@@ -289,7 +297,9 @@ class GroupExplainer:
             f"{highest.log_offset}: a reset, or another consumer of the same name"
         )
         offset = found.committed.offset
-        yield GroupVerdict("order", where, "limits", offset, _offset_of(highest), reason, _FETCH)
+        yield CoordinatorVerdict(
+            "order", where, "limits", offset, _offset_of(highest), reason, _FETCH
+        )
 
 
 def _offset_of(commit: Commit) -> int:
@@ -297,31 +307,31 @@ def _offset_of(commit: Commit) -> int:
     return commit.committed.offset
 
 
-def _expiry(where: TopicPartition, found: CommittedOffset, now: int | None) -> GroupVerdict:
+def _expiry(where: TopicPartition, found: CommittedOffset, now: int | None) -> CoordinatorVerdict:
     expiry = found.expiry
     assert expiry is not None
     if expiry.at is None:
-        return GroupVerdict("expiry", where, "allows", None, now, expiry.rule, _EXPIRY)
+        return CoordinatorVerdict("expiry", where, "allows", None, now, expiry.rule, _EXPIRY)
     is_over = found.unserved is not None and found.unserved.startswith("expired")
     verdict: Word = "blocks" if is_over else "allows"
     reason = f"expires at {time_text(expiry.at)}: {expiry.rule}"
     due = None if is_over else expiry.at
-    return GroupVerdict("expiry", where, verdict, expiry.at, now, reason, _EXPIRY, due)
+    return CoordinatorVerdict("expiry", where, verdict, expiry.at, now, reason, _EXPIRY, due)
 
 
-def _log(where: TopicPartition, found: CommittedOffset) -> Iterator[GroupVerdict]:
+def _log(where: TopicPartition, found: CommittedOffset) -> Iterator[CoordinatorVerdict]:
     """Yield whether the topic is the one that was consumed, and whether its log has the offset."""
     position, offset = found.position, found.committed.offset
     state = position.state
     if state is None:
-        yield GroupVerdict("log", where, "unknown", offset, None, position.reason, _READ)
+        yield CoordinatorVerdict("log", where, "unknown", offset, None, position.reason, _READ)
         return
     if state in {positions.TOPIC_GONE, positions.RECREATED}:
         topic_id = found.committed.topic_id
         reason = f"{state}: {position.reason}"
-        yield GroupVerdict("topic", where, "blocks", topic_id, None, reason, _FETCH)
+        yield CoordinatorVerdict("topic", where, "blocks", topic_id, None, reason, _FETCH)
         return
     verdict: Word = "allows" if state == positions.FINE else "blocks"
     bounds = f"{position.log_start_offset} to {position.log_end_offset}"
     reason = f"lag {position.lag}" if state == positions.FINE else f"{state}: {position.reason}"
-    yield GroupVerdict("log", where, verdict, offset, bounds, reason, _READ)
+    yield CoordinatorVerdict("log", where, verdict, offset, bounds, reason, _READ)

@@ -58,11 +58,12 @@ _FAILS: Final = {
 
 
 @dataclass(slots=True)
-class GroupLoad:
-    """The contents of a loaded partition of `__consumer_offsets`.
+class GroupState:
+    """The state that the records of a partition of `__consumer_offsets` make.
 
     Attributes:
-        partition: the loaded partition.
+        name: ``topic-partition``.
+        path: the partition directory, for findings.
         era: the era of the rules.
         groups: the groups by id, even those that only commits name.
         table: committed and pending offsets.
@@ -75,7 +76,8 @@ class GroupLoad:
         end_offset: where reading ended.
     """
 
-    partition: Partition
+    name: str
+    path: str
     era: Era
     groups: dict[str, Group] = field(default_factory=dict)
     table: OffsetTable = field(default_factory=OffsetTable)
@@ -85,6 +87,17 @@ class GroupLoad:
     records: int = 0
     unreadable: int = 0
     end_offset: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class GroupLoad(GroupState):
+    """The contents of a loaded partition of `__consumer_offsets`.
+
+    Attributes:
+        partition: the loaded partition.
+    """
+
+    partition: Partition
 
 
 def load_group_partition(
@@ -107,14 +120,15 @@ def load_group_partition(
     Raises:
         OSError: a file cannot be read.
     """
-    loader = _Loader(GroupLoad(partition, era), observer)
-    loader.step("load started", f"rules of {era}", era=str(era))
-    for chunk in read_log_chunks(partition, loader.load.findings, end=end):
-        loader.take_chunk(chunk)
-        if stop_at_newer and loader.load.newest_era > era:
+    load = GroupLoad(partition.name, partition.path, era, partition=partition)
+    replay = GroupReplay(load, observer)
+    replay.step("load started", f"rules of {era}", era=str(era))
+    for chunk in read_log_chunks(partition, load.findings, end=end):
+        replay.take_chunk(chunk)
+        if stop_at_newer and load.newest_era > era:
             break
-    loader.finish()
-    return loader.load
+    replay.finish()
+    return load
 
 
 def _about(record: LogRecord, group: str, where: TopicPartition) -> dict[str, Any]:
@@ -128,10 +142,17 @@ def _about(record: LogRecord, group: str, where: TopicPartition) -> dict[str, An
     }
 
 
-class _Loader:
-    """Process records one after the other."""
+class GroupReplay:
+    """Process the records of a partition one after the other.
 
-    def __init__(self, load: GroupLoad, observer: Observer | None) -> None:
+    Args:
+        load: the state that the records change.
+        observer: receives a `Step` for each record, of `load_steps.KINDS`.
+
+    Kafka: GroupCoordinatorShard.replay (4.2)
+    """
+
+    def __init__(self, load: GroupState, observer: Observer | None) -> None:
         self.load = load
         self._observer = observer
         self._is_new = load.era is Era.KIP_848
@@ -141,7 +162,7 @@ class _Loader:
     def step(self, kind: str, reason: str = "", **numbers: Any) -> None:
         """Report a step to the observer, if there is one."""
         if self._observer is not None:
-            self._observer(Step(kind, self.load.partition.name, reason, numbers))
+            self._observer(Step(kind, self.load.name, reason, numbers))
 
     def take_chunk(self, chunk: LogChunk) -> None:
         """Take in some records; of a run of plain commits the last of each key, unless observed."""
@@ -300,6 +321,7 @@ class _Loader:
             self.step("record ignored", f"{key.type.name}: a tombstone; {ignored}", **about)
         else:
             what = "a tombstone" if fields is None else "a value"
+            about |= {"type": key.type_id, "key": key.fields, "value": fields}
             self.step("group changed", f"{key.type.name}: {what}", **about)
 
     def _complete(self, marker: Marker) -> None:
@@ -343,7 +365,7 @@ class _Loader:
             Finding(
                 "group-record",
                 "error",
-                self.load.partition.path,
+                self.load.path,
                 None,
                 record.offset,
                 problem,

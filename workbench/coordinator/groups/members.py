@@ -3,7 +3,7 @@
 Kafka: MemberDescription, ShareMemberDescription, StreamsGroupMemberDescription (4.2)
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,8 @@ class Member:
         subscription: topics, or the regular expression; None where it cannot be read.
         assignment: partitions as ``topic-0``, or tasks as ``0_1``; None where it cannot be read.
         target: its target assignment; None in a classic group.
+        revoking: what the member must give up before it can reach the next epoch; None in a classic
+            group.
     """
 
     member_id: str
@@ -46,6 +48,7 @@ class Member:
     subscription: list[str] | None
     assignment: list[str] | None
     target: list[str] | None
+    revoking: list[str] | None
 
 
 def members_of(group: Group, topic_names: Mapping[str, str]) -> Iterator[Member]:
@@ -60,7 +63,7 @@ def members_of(group: Group, topic_names: Mapping[str, str]) -> Iterator[Member]
             yield _classic(group, member)
     else:
         for name in group.members:
-            yield _modern(group, name, topic_names)
+            yield modern_member(group, name, topic_names)
 
 
 def _classic(group: ClassicGroup, member: ClassicMember) -> Member:
@@ -88,10 +91,16 @@ def _classic(group: ClassicGroup, member: ClassicMember) -> Member:
         subscription,
         assignment,
         None,
+        None,
     )
 
 
-def _modern(group: ModernGroup, name: str, topic_names: Mapping[str, str]) -> Member:
+def modern_member(group: ModernGroup, name: str, topic_names: Mapping[str, str]) -> Member:
+    """Return one member of a group of the newer kinds.
+
+    Raises:
+        KeyError: the group has no such member.
+    """
     member = group.members[name]
     fields = member.metadata or {}
     classic = fields.get("classicMemberMetadata") or {}
@@ -112,6 +121,7 @@ def _modern(group: ModernGroup, name: str, topic_names: Mapping[str, str]) -> Me
         subscription=subscription,
         assignment=_assigned(member.current, topic_names),
         target=_assigned(group.targets.get(name), topic_names),
+        revoking=_revoking(member.current, topic_names),
     )
 
 
@@ -120,12 +130,27 @@ def _assigned(fields: Fields | None, topic_names: Mapping[str, str]) -> list[str
     if fields is None:
         return []
     if "activeTasks" in fields:
-        return sorted(
-            f"{task['subtopologyId']}_{number}"
-            for task in fields["activeTasks"]
-            for number in task["partitions"]
-        )
+        return _tasks(fields["activeTasks"])
     listed: list[dict[str, Any]] = fields.get("assignedPartitions", fields.get("topicPartitions"))
+    return _partitions(listed, topic_names)
+
+
+def _revoking(fields: Fields | None, topic_names: Mapping[str, str]) -> list[str]:
+    """Return partitions or active tasks that an assignment still has to give up, by name."""
+    if fields is None:
+        return []
+    if "activeTasksPendingRevocation" in fields:
+        return _tasks(fields["activeTasksPendingRevocation"])
+    return _partitions(fields.get("partitionsPendingRevocation", ()), topic_names)
+
+
+def _tasks(tasks: Iterable[Fields]) -> list[str]:
+    return sorted(
+        f"{task['subtopologyId']}_{number}" for task in tasks for number in task["partitions"]
+    )
+
+
+def _partitions(listed: Iterable[Fields], topic_names: Mapping[str, str]) -> list[str]:
     return _named(
         (topic_names.get(each["topicId"], each["topicId"]), each["partitions"]) for each in listed
     )

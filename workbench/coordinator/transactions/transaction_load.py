@@ -14,11 +14,14 @@ from workbench.decoders.transaction_state import STATUS_NAMES, TYPES
 from workbench.decoders.typed_records import read_value
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.files.names import TopicPartition
+from workbench.files.text import INT64_MAX
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.runtime.steps import Observer, Step
 
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
+ID_EXPIRATION_MS: Final = 604_800_000
+"""`transactional.id.expiration.ms` unless configured."""
 
 _STOPS: Final = (
     "The load ends here with an error in the broker's log: the broker serves what it loaded so far "
@@ -32,6 +35,8 @@ _INT32: Final = struct.Struct(">i")
 _TIMES: Final = 16
 _TAG_SIZES: Final = (8, 8, 2, 2)
 _LARGEST_BYTE: Final = 0x7F  # of a varint
+_CLIENT_VERSION: Final = 2  # the tag
+_CLIENTS: Final = range(3)  # the transaction versions that clients use
 
 _PHASES: Final = {
     "Empty": "empty",
@@ -82,6 +87,23 @@ class TransactionMetadata:
         """The phase of the state: empty, open, prepared, complete or dead."""
         return _PHASES.get(self.state, "dead")
 
+    @property
+    def times_out_at(self) -> int | None:
+        """When a coordinator aborts the transaction, ms; None: none is ongoing, or unknown."""
+        if self.state != "Ongoing" or self.start_timestamp is None:
+            return None
+        return _time(self.start_timestamp + self.timeout_ms)
+
+    @property
+    def expires_at(self) -> int | None:
+        """When a coordinator removes the id unless configured otherwise, ms; None: never.
+
+        Open and prepared transactions never expire.
+        """
+        if self.phase not in {"empty", "complete"}:
+            return None
+        return _time(self.last_update_timestamp + ID_EXPIRATION_MS)
+
     def waits_for(self, where: TopicPartition) -> bool:
         """Return whether a partition still waits for a transaction marker."""
         return self.phase in {"open", "prepared"} and where in self.partitions
@@ -93,11 +115,14 @@ def metadata_of(
     """Return the state in a record.
 
     Raises:
-        CorruptRecordError: its state is not known.
+        CorruptRecordError: its state or its client's transaction version is not known.
     """
     status = fields["transactionStatus"]
     if status not in STATUS_NAMES:
         raise CorruptRecordError(None, None, f"unknown transaction state {status}")
+    client_version = fields.get("clientTransactionVersion", 0)
+    if client_version not in _CLIENTS:
+        raise CorruptRecordError(None, None, f"unknown transaction version {client_version}")
     partitions = sorted(
         TopicPartition(topic["topic"], number)
         for topic in fields["transactionPartitions"] or ()
@@ -114,11 +139,15 @@ def metadata_of(
         tuple(partitions),
         _present(fields["transactionStartTimestampMs"]),
         fields["transactionLastUpdateTimestampMs"],
-        fields.get("clientTransactionVersion", 0),
+        client_version,
         log_partition,
         offset,
         version,
     )
+
+
+def _time(moment: int) -> int | None:
+    return moment if moment <= INT64_MAX else None
 
 
 def _present(number: int) -> int | None:
@@ -169,7 +198,8 @@ def load_transaction_partition(
             step("record ignored", "a transaction marker", at=record.offset)
             continue
         try:
-            step(*_apply(load, record), at=record.offset, time=record.timestamp)
+            done = apply_record(load.transactions, partition.partition, record)
+            step(*done, at=record.offset, time=record.timestamp)
         except (CorruptRecordError, UnsupportedFormatError) as error:
             problem = problem_of(error)
             load.failure = f"offset {record.offset}: {problem}"
@@ -252,6 +282,8 @@ def _end_of_flexible(data: bytes) -> int:
     for _ in range(_small(data, at - 1)):
         if data[at + 1] != _TAG_SIZES[data[at]]:
             raise IndexError
+        if data[at] == _CLIENT_VERSION and _INT16.unpack_from(data, at + 2)[0] not in _CLIENTS:
+            raise IndexError
         at += 2 + data[at + 1]
     return at
 
@@ -263,18 +295,30 @@ def _small(data: bytes, at: int) -> int:
     return data[at]
 
 
-def _apply(load: TransactionLoad, record: LogRecord) -> tuple[str, str]:
-    """Process a record; return the kind of step and the reason."""
+def apply_record(
+    transactions: dict[str, TransactionMetadata], log_partition: int, record: LogRecord
+) -> tuple[str, str]:
+    """Process a record; return the kind of step and the reason.
+
+    Args:
+        transactions: the states by transactional id; changed.
+        log_partition: the partition that holds the record.
+        record: the record.
+
+    Raises:
+        CorruptRecordError: the bytes do not fit.
+        UnsupportedFormatError: the value's version is unknown.
+    """
     key = key_of(record, TYPES)
     if key.type is None:
         return "record ignored", f"this coordinator does not know record type {key.type_id}"
     name = key.fields["transactionalId"]
     if record.value is None:
-        known = load.transactions.pop(name, None)
+        known = transactions.pop(name, None)
         if known is None:
             return "record ignored", f"the tombstone has no transactional id {name!r} to remove"
         return "transactional id removed", f"a tombstone removes {name!r}"
     version, fields = read_value(key.type, record.value)
-    state = metadata_of(name, fields, version, load.partition.partition, record.offset)
-    load.transactions[name] = state
+    state = metadata_of(name, fields, version, log_partition, record.offset)
+    transactions[name] = state
     return "transactional id loaded", f"{name!r} is {state.state}, producer {state.producer_id}"

@@ -15,8 +15,9 @@ Kafka: AbstractIndex, LazyIndex (4.2)
 
 import os
 import threading
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import numpy as np
 
@@ -24,7 +25,8 @@ from workbench.errors import CorruptIndexError, OffsetOverflowError
 from workbench.file_system.local import File, FileSystem
 from workbench.files.indexes.entry_columns import EntryColumns
 from workbench.files.indexes.entry_run import MAX_RELATIVE_OFFSET
-from workbench.files.indexes.kept import KEPT
+from workbench.files.indexes.memory_limit import KEPT
+from workbench.files.indexes.search import largest_lower_bound
 from workbench.files.indexes.stored_columns import StoredColumns
 
 _FIRST_ROOM: Final = 64  # entries
@@ -34,7 +36,10 @@ _STEP: Final = 1 << 16  # entries read at a time
 MOST_BEHIND: Final = 64  # entries in memory that are not written yet
 
 
-class EntryFile:
+Entry = TypeVar("Entry", bound=tuple[int, int])
+
+
+class EntryFile(Generic[Entry]):
     """The entries of an offset or time index; the file is not opened until it is needed.
 
     Only the thread that holds the log's lock may change an index. Any number may look up meanwhile,
@@ -63,6 +68,21 @@ class EntryFile:
         self._columns: EntryColumns | StoredColumns | None = None
         self._appended: EntryColumns | None = None  # the same, once entries are appended to them
         self._lock = threading.RLock()  # held while file and columns are opened or dropped
+
+    def _parse_entry(self, key: int, value: int) -> Entry:
+        """Return an entry from its two numbers.
+
+        Kafka: AbstractIndex.parseEntry (4.2)
+        """
+        raise NotImplementedError
+
+    def _offsets(self, columns: EntryColumns | StoredColumns) -> Sequence[int]:
+        """Return the column of relative offsets."""
+        raise NotImplementedError
+
+    def _note_last(self) -> None:
+        """Keep the numbers of the last entry."""
+        raise NotImplementedError
 
     # --- size --------------------------------------------------------------------------------
 
@@ -105,6 +125,19 @@ class EntryFile:
         """
         return self.entries * self.entry.itemsize
 
+    def entry_at(self, slot: int) -> Entry:
+        """Return an entry by its number.
+
+        Raises:
+            IndexError: there are fewer.
+
+        Kafka: OffsetIndex.entry, TimeIndex.entry (4.2)
+        """
+        columns = self._load()
+        if not 0 <= slot < self._count:
+            raise IndexError(f"{self.path}: no entry {slot}, there are {self._count}")
+        return self._parse_entry(columns.key_view[slot], columns.value_view[slot])
+
     def can_append_offset(self, offset: int) -> bool:
         """Return whether an offset is near enough to the segment's base offset.
 
@@ -145,7 +178,11 @@ class EntryFile:
 
         Kafka: AbstractIndex.truncateTo (4.2)
         """
-        raise NotImplementedError
+        with self._lock:
+            offsets = self._offsets(self._load())
+            target = offset - self.base_offset
+            slot = largest_lower_bound(offsets, self._count, target, self.entry.itemsize)
+            self._cut(slot if slot >= 0 and offsets[slot] == target else slot + 1)
 
     def resize(self, size: int | None = None) -> bool:
         """Make the file ``size`` bytes long, rounded down to whole entries; default `max_size`.
@@ -341,10 +378,6 @@ class EntryFile:
         if self._columns is None and count == 0:
             self._columns = self._columns_with_room(_FIRST_ROOM)
         self._note_last()
-
-    def _note_last(self) -> None:
-        """Keep the numbers of the last entry."""
-        raise NotImplementedError
 
     def _read_last(self) -> bytes:
         """Return the bytes of the last entry; there must be one."""

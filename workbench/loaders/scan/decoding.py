@@ -3,24 +3,28 @@
 A value that cannot be decoded becomes null; the others of its batch do not suffer. JSON is read by
 Arrow, which takes a batch at once: a microsecond or so a value. Bad values are found by halving, so
 each costs some calls: a topic that is mostly not JSON reads as slowly as by a loop in Python.
+
+A decoding has a name and an entry in `DECODINGS`, which says how to make its `ColumnDecoder`.
 """
 
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Decoding: TypeAlias = Literal["utf8", "json"] | pa.Schema | pa.StructType
-"""How to decode a column: as text, as JSON of a type to be inferred, or as JSON of this type."""
+Decoding: TypeAlias = str | pa.Schema | pa.StructType
+"""How to decode a column: a name in `DECODINGS`, or the type of its JSON."""
 
 SAMPLE: Final = 1000  # records that the type of JSON is inferred from
 
 _OBJECT: Final = r"(?s)^\s*\{.*\}\s*$"
 
 Parse = Callable[[pa.Array], pa.Array]
+FirstValues = Callable[[], pa.Array]
+"""Returns the first values of a column as large_binary, for what a decoding infers from them."""
 
 
 @dataclass(frozen=True)
@@ -54,23 +58,25 @@ def undecoded(raw: pa.Array, decoded: pa.Array) -> list[int]:
     return places
 
 
-def column_decoder(decoding: Decoding, first_values: Callable[[], pa.Array]) -> ColumnDecoder:
+def column_decoder(decoding: Decoding, first_values: FirstValues) -> ColumnDecoder:
     """Return the decoding of a column.
 
     Args:
         decoding: the requested decoding.
-        first_values: the source of values as large_binary, to infer JSON's type from.
+        first_values: the source of values to infer a type from.
 
     Raises:
         ValueError: the decoding is unknown, or JSON cannot be read as that type.
     """
-    if decoding == "utf8":
-        return ColumnDecoder(pa.large_string(), _text)
-    if decoding == "json":
-        return _json_decoder(inferred_schema(first_values().to_pylist()))
     if isinstance(decoding, pa.Schema | pa.StructType):
         return _json_decoder(pa.schema(list(decoding)))
-    raise ValueError(f"unknown decoding {decoding!r}; give utf8, json or the JSON's Arrow schema")
+    make = DECODINGS.get(decoding) if isinstance(decoding, str) else None
+    if make is None:
+        names = ", ".join(DECODINGS)
+        raise ValueError(
+            f"unknown decoding {decoding!r} (expected one of {names}, or the JSON's Arrow schema)"
+        )
+    return make(first_values)
 
 
 def inferred_schema(values: Iterable[bytes | None]) -> pa.Schema:
@@ -124,10 +130,6 @@ def _halved(values: pa.Array, parse: Parse, kind: pa.DataType) -> Iterable[pa.Ar
         yield from _halved(values.slice(middle), parse, kind)
 
 
-def _text(values: pa.Array) -> pa.Array:
-    return values.cast(pa.large_string())
-
-
 def _json_decoder(schema: pa.Schema) -> ColumnDecoder:
     kind = pa.struct(list(schema))
 
@@ -170,3 +172,22 @@ def _read_json(text: pa.Array, schema: pa.Schema) -> pa.Table:
             explicit_schema=schema, newlines_in_values=True, unexpected_field_behavior="ignore"
         ),
     )
+
+
+def _utf8(_first_values: FirstValues) -> ColumnDecoder:
+    return ColumnDecoder(pa.large_string(), _text)
+
+
+def _text(values: pa.Array) -> pa.Array:
+    return values.cast(pa.large_string())
+
+
+def _json(first_values: FirstValues) -> ColumnDecoder:
+    return _json_decoder(inferred_schema(first_values().to_pylist()))
+
+
+DECODINGS: Final[dict[str, Callable[[FirstValues], ColumnDecoder]]] = {
+    "utf8": _utf8,
+    "json": _json,
+}
+"""By name: what makes the decoder of a column, perhaps from the column's first values."""

@@ -2,16 +2,20 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple
-from typing import Any
+from itertools import repeat
+from typing import Any, Final
 
+from workbench.coordinator.commit_lag import CommitLag
 from workbench.coordinator.groups.commit_history import Commit
 from workbench.coordinator.groups.group_coordinator import CommittedOffset, GroupCoordinator
-from workbench.coordinator.groups.members import members_of
+from workbench.coordinator.groups.members import Member, members_of
+from workbench.coordinator.groups.rebalance_history import Rebalance
 from workbench.coordinator.transactions.transaction_coordinator import (
     WAITS,
     OpenProducer,
     TransactionCoordinator,
 )
+from workbench.loaders import schemas
 
 Rows = Iterator[tuple[Any, ...]]
 
@@ -75,9 +79,15 @@ def offset_rows(offsets: Iterable[CommittedOffset]) -> Rows:
         )
 
 
-def commit_rows(commits: Iterable[Commit]) -> Rows:
-    """Yield rows of `schemas.COMMITS`."""
-    for each in commits:
+def commit_rows(commits: Iterable[Commit], lags: Iterable[CommitLag] | None = None) -> Rows:
+    """Yield rows of `schemas.COMMITS`.
+
+    Args:
+        commits: the commits.
+        lags: the lag of each; None: not asked for.
+    """
+    unknown = CommitLag(None, None, "")
+    for each, lag in zip(commits, repeat(unknown) if lags is None else lags, strict=False):
         value = each.committed
         fields: tuple[Any, ...] = (None,) * 5
         if value is not None:
@@ -89,7 +99,25 @@ def commit_rows(commits: Iterable[Commit]) -> Rows:
                 value.expire_timestamp,
             )
         start = (each.log, each.log_offset, each.timestamp, each.group, *each.where)
-        yield (*start, *fields, each.producer_id, each.fate, each.ended_at)
+        fate = (each.producer_id, each.fate, each.ended_at)
+        yield (*start, *fields, *fate, lag.log_end_offset, lag.lag, lag.reason or None)
+
+
+def rebalance_rows(rebalances: Iterable[Rebalance]) -> Rows:
+    """Yield rows of `schemas.REBALANCES`."""
+    for each in rebalances:
+        values = [getattr(each, name) for name in _OF_REBALANCE]
+        yield (*values, [_progress(member) for member in each.changes], each.reason)
+
+
+_OF_REBALANCE: Final = tuple(
+    {"time": "timestamp"}.get(name, name) for name in schemas.REBALANCES.names[:-2]
+)
+
+
+def _progress(member: Member) -> dict[str, Any]:
+    names = ("member_id", "epoch", "state", "assignment", "target", "revoking")
+    return {name: getattr(member, name) for name in names}
 
 
 def transaction_rows(coordinator: TransactionCoordinator) -> Rows:
@@ -110,6 +138,8 @@ def transaction_rows(coordinator: TransactionCoordinator) -> Rows:
             state.timeout_ms,
             state.start_timestamp,
             state.last_update_timestamp,
+            state.times_out_at,
+            state.expires_at,
             state.previous_producer_id,
             state.next_producer_id,
             state.client_transaction_version,
@@ -132,7 +162,7 @@ def transaction_rows(coordinator: TransactionCoordinator) -> Rows:
             None,
             _time(transaction.first_timestamp),
             _time(transaction.last_timestamp),
-            *(None,) * 3,
+            *(None,) * 5,
             *_blocked([each]),
             each.reason,
             None,

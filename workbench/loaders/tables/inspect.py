@@ -249,8 +249,38 @@ class Inspect:
         coordinator = self._coordinator(version, now=now, retention_ms=retention_ms)
         return table_of(schemas.GROUP_OFFSETS, offset_rows(coordinator.offsets(group)))
 
-    def commits(self, group: str | None = None, *, version: str | None = None) -> pa.Table:
+    def commits(
+        self, group: str | None = None, *, version: str | None = None, lag: bool = True
+    ) -> pa.Table:
         """Return one row per commit or tombstone in the log (`schemas.COMMITS`), and its fate.
+
+        The lag is that at the time of the commit, by the timestamps of the committed log.
+
+        Args:
+            group: only of this group.
+            version: see `groups`.
+            lag: read the batch headers of the committed logs around the commits, for the lag.
+
+        Raises:
+            ValueError: ``version`` is not a version.
+        """
+        from workbench.coordinator.commit_lag import lags_of
+        from workbench.coordinator.groups.commit_history import CommitHistory
+        from workbench.loaders.tables.coordinator_rows import commit_rows
+
+        history = CommitHistory(group)
+        coordinator = self._coordinator(version)
+        coordinator.observe(history, group)
+        lags = lags_of(history.commits, coordinator.logs) if lag else None
+        return table_of(schemas.COMMITS, commit_rows(history.commits, lags))
+
+    def rebalances(self, group: str | None = None, *, version: str | None = None) -> pa.Table:
+        """Return one row per change of a generation, epoch or assignment (`schemas.REBALANCES`).
+
+        Classic groups: one row per record of the group. Groups of KIP-848: one row per heartbeat
+        that changed an epoch, a target or a current assignment. ``event`` is one of
+        `coordinator.groups.rebalance_history.EVENTS`. Of what compaction has removed nothing is
+        known, and then ``joined``, ``left`` or ``state`` is null.
 
         Args:
             group: only of this group.
@@ -259,12 +289,13 @@ class Inspect:
         Raises:
             ValueError: ``version`` is not a version.
         """
-        from workbench.coordinator.groups.commit_history import CommitHistory
-        from workbench.loaders.tables.coordinator_rows import commit_rows
+        from workbench.coordinator.groups.rebalance_history import RebalanceHistory
+        from workbench.loaders.tables.coordinator_rows import rebalance_rows
 
-        history = CommitHistory(group)
-        self._coordinator(version).observe(history, group)
-        return table_of(schemas.COMMITS, commit_rows(history.commits))
+        coordinator = self._coordinator(version)
+        history = RebalanceHistory(coordinator.logs.topic_names, group)
+        coordinator.observe(history, group)
+        return table_of(schemas.REBALANCES, rebalance_rows(history.finish()))
 
     def transactions(self) -> pa.Table:
         """Return one row per transactional id (`schemas.TRANSACTIONS`), and what it blocks.

@@ -18,7 +18,7 @@ from workbench.layout.attributes import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP,
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.context import LogContext
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.validation import CheckedBatch, RecordRules, check_batches
+from workbench.record.writing.batch_checks import CheckedBatch, RecordRules, check_batches
 
 UNKNOWN_OFFSET: Final = -1
 

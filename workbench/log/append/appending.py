@@ -4,7 +4,7 @@ Kafka: UnifiedLog.append (4.2)
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final
 
 from workbench.config.changed_defaults import told
 from workbench.errors import (
@@ -16,48 +16,17 @@ from workbench.errors import (
 )
 from workbench.log.append.append_info import UNKNOWN_OFFSET, LogAppendInfo, analyze
 from workbench.log.append.append_origin import AppendOrigin
-from workbench.log.append.validator import LogValidator, number_ready, rules_of
-from workbench.log.fetch import LogOffsetMetadata
+from workbench.log.append.validator import LogValidator, rules_of
 from workbench.log.flushing import flush, roll
-from workbench.log.loading.segment_recovery import read_marker
 from workbench.log.parts import LogParts
-from workbench.log.producers.append import ProducerAppendInfo, producer_batches
-from workbench.log.producers.entry import BatchMetadata, CompletedTransaction
+from workbench.log.producers.entry import BatchMetadata
+from workbench.log.producers.update import ProducerUpdate, check_producers
 from workbench.log.segments.roll import why_roll
 from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.validation import CheckedBatch, LogBatch, RecordRules
+from workbench.record.writing.batch_checks import CheckedBatch, LogBatch
 
 _FARTHEST: Final = 2**31 - 1  # largest distance from an old wrapper's first offset to its last
-
-
-class Sender(NamedTuple):
-    """From whom an append comes.
-
-    Attributes:
-        origin: it decides what is checked.
-        leader_epoch: the partition's.
-    """
-
-    origin: AppendOrigin
-    leader_epoch: int
-
-
-class ProducerUpdate(NamedTuple):
-    """The effect of an append on the producer state, once it is written.
-
-    Attributes:
-        producers: the appends of its producers.
-        completed: transactions that its markers end.
-        duplicate: the earlier batch, if the append is a duplicate.
-    """
-
-    producers: list[ProducerAppendInfo]
-    completed: list[CompletedTransaction]
-    duplicate: BatchMetadata | None = None
-
-
-_NO_PRODUCERS: Final = ProducerUpdate([], [])
 
 
 def append(
@@ -105,14 +74,14 @@ def append(
             if rules is None:
                 _check_next_offset(log, records, info)
             else:
-                records, batches = _number(
-                    log, records, checked, info, rules, Sender(origin, leader_epoch)
-                )
+                records, batches = _number(log, records, checked, info, origin, leader_epoch)
             _assign_epochs(log, batches)
             segment = _maybe_roll(log, len(records.buffer), info, now)
-            update = _NO_PRODUCERS
+            update = None
             if info.has_producers:
-                update = _check_producers(log, records, segment, origin, transaction_version)
+                update = check_producers(
+                    log.producer_state, records, segment, origin, transaction_version
+                )
                 if update.duplicate is not None:
                     _answer_duplicate(log, info, update.duplicate)
                     return info
@@ -149,8 +118,8 @@ def _number(
     records: MemoryRecords,
     batches: list[CheckedBatch],
     info: LogAppendInfo,
-    rules: RecordRules,
-    sender: Sender,
+    origin: AppendOrigin,
+    leader_epoch: int,
 ) -> tuple[MemoryRecords, Sequence[LogBatch]]:
     """Give the records offsets, epoch, time, and the topic's codec and format.
 
@@ -159,17 +128,15 @@ def _number(
         records: changed in place if nothing else in them changes.
         batches: what the checks found in them.
         info: the append's summary; changed.
-        rules: the topic's rules.
-        sender: the origin and leader epoch.
+        origin: the source of the records.
+        leader_epoch: the partition's current leader epoch.
     """
     context, config = log.context, log.context.config
-    info.first_offset = offset = log.local.end.offset
-    ready = number_ready(records, batches, rules, offset, sender.leader_epoch)
-    if ready is not None:
-        info.last_offset = ready.last_offset
-        return records, [ready]
-    validator = LogValidator(context.topic_partition, config, *sender, context.clock.now())
-    result = validator.validate_and_assign(records, batches, offset)
+    info.first_offset = log.local.end.offset
+    validator = LogValidator(
+        context.topic_partition, config, origin, leader_epoch, context.clock.now()
+    )
+    result = validator.validate_and_assign(records, batches, info.first_offset)
     info.max_timestamp = result.max_timestamp
     info.last_offset = result.next_offset - 1
     if config.message_timestamp_type == "LogAppendTime":
@@ -234,47 +201,6 @@ def _maybe_roll(log: LogParts, size: int, info: LogAppendInfo, now: int) -> LogS
     return roll(log, base_offset, reason)
 
 
-def _check_producers(
-    log: LogParts,
-    records: MemoryRecords,
-    segment: LogSegment,
-    origin: AppendOrigin,
-    transaction_version: int,
-) -> ProducerUpdate:
-    """Check each batch with a producer id against the producer's state.
-
-    Kafka: UnifiedLog.analyzeAndValidateProducerState (4.2)
-    """
-    state = log.producer_state
-    updated: dict[int, ProducerAppendInfo] = {}
-    completed: list[CompletedTransaction] = []
-    rows = records.batches().rows
-    for batch in producer_batches(rows):
-        row = rows[batch.row]
-        entry = state.last_entry(batch.producer_id)
-        if origin is AppendOrigin.CLIENT and entry is not None:
-            duplicate = entry.find_duplicate(
-                batch.producer_epoch, batch.base_sequence, batch.last_sequence
-            )
-            if duplicate is not None:
-                return ProducerUpdate(list(updated.values()), completed, duplicate)
-        first_offset = None
-        if batch.is_transactional:
-            position = segment.size + int(row["position"])
-            first_offset = LogOffsetMetadata(batch.base_offset, segment.base_offset, position)
-        info = updated.get(batch.producer_id)
-        if info is None:
-            info = updated[batch.producer_id] = state.prepare_update(batch.producer_id, origin)
-        marker = None
-        if batch.is_control and batch.record_count > 0:
-            start = int(row["position"])
-            marker = read_marker(records.buffer[start : start + int(row["size"])])
-        done = info.append(batch, marker, first_offset, transaction_version)
-        if done is not None:
-            completed.append(done)
-    return ProducerUpdate(list(updated.values()), completed)
-
-
 def _answer_duplicate(log: LogParts, info: LogAppendInfo, duplicate: BatchMetadata) -> None:
     info.first_offset, info.last_offset = duplicate.first_offset, duplicate.last_offset
     info.log_append_time = duplicate.timestamp
@@ -293,18 +219,14 @@ def _write(
     records: MemoryRecords,
     batches: Sequence[LogBatch],
     info: LogAppendInfo,
-    update: ProducerUpdate,
+    update: ProducerUpdate | None,
     segment: LogSegment,
 ) -> None:
     state = log.producer_state
     log.local.append(info.last_offset, records, batches)
     log.watermarks.follow_end()
-    if info.has_producers:
-        for producer in update.producers:
-            state.update(producer)
-        for done in update.completed:
-            segment.update_transaction_index(done, state.last_stable_offset(done))
-            state.complete_transaction(done)
+    if update is not None:
+        update.apply(segment)
     state.map_end_offset = info.last_offset + 1
     log.watermarks.update_first_unstable()
     if log.context.observer is not None:

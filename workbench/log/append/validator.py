@@ -33,21 +33,21 @@ from workbench.log.append.append_origin import AppendOrigin
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.batch_records import columns_of
 from workbench.record.reading.reader import KEYS
-from workbench.record.reading.wrapped_messages import wrapped_messages
-from workbench.record.writing.batch_fields import (
-    set_last_offset,
-    set_max_timestamp,
-    set_offset_and_epoch,
-)
-from workbench.record.writing.builder import RecordsBuilder
-from workbench.record.writing.validation import (
+from workbench.record.writing.batch_checks import (
     AppendedBatch,
     CheckedBatch,
     LogBatch,
     RecordRules,
     check_batches,
     verbatim_records,
+    wrapped_messages,
 )
+from workbench.record.writing.batch_fields import (
+    set_last_offset,
+    set_max_timestamp,
+    set_offset_and_epoch,
+)
+from workbench.record.writing.builder import RecordsBuilder
 
 APPEND_TIME: Final = "LogAppendTime"
 _SHOWN: Final = 3  # record errors that a message shows; the exception has all
@@ -102,30 +102,6 @@ def rules_of(config: LogConfig) -> RecordRules:
     return rules
 
 
-def number_ready(
-    records: MemoryRecords,
-    batches: list[CheckedBatch],
-    rules: RecordRules,
-    offset: int,
-    leader_epoch: int,
-) -> AppendedBatch | None:
-    """Assign offsets to an append's one batch if it needs no more, as most do; otherwise None.
-
-    Args:
-        records: changed in place.
-        batches: what the checks found in them, including their records.
-        rules: the topic's rules; its log has magic 2.
-        offset: the first record's offset.
-        leader_epoch: the epoch to assign to the batch.
-    """
-    batch = batches[0]
-    if not batch.is_ready or len(batches) > 1 or not rules.keeps(batch.codec):
-        return None
-    size, last_offset = batch.size, offset + batch.last_offset
-    set_offset_and_epoch(records.buffer, 0, size, offset, leader_epoch)
-    return AppendedBatch(2, size, offset, last_offset, batch.max_timestamp, leader_epoch)
-
-
 class _CheckedRecords(NamedTuple):
     """What is known about records that break no rule.
 
@@ -163,7 +139,7 @@ class LogValidator:
         now: int,
         magic: int = 2,
     ) -> None:
-        self._where = str(topic_partition)
+        self._where = topic_partition
         self._config = config
         self._rules = rules_of(config)
         self._origin = origin
@@ -178,8 +154,7 @@ class LogValidator:
 
         Args:
             records: complete batches; changed in place unless they are rebuilt.
-            batches: the result of `check_batches`. If that did not check the records with the rules
-                of `rules_of`, they are checked now.
+            batches: the result of `check_batches` with the rules of `rules_of`.
             offset: the first record's offset.
 
         Raises:
@@ -192,29 +167,12 @@ class LogValidator:
         """
         if not batches:
             raise InvalidRecordError(f"{self._where}: the append has no batch")
-        rules = self._rules
-        for batch in batches:
-            if batch.checked_count < 0 and (batch.magic == 2 or batch.codec == NONE):
-                batches = check_batches(records, rules, self._now)
-                break
-        ready = None
-        if self._magic == 2:
-            ready = number_ready(records, batches, rules, offset, self._epoch)
-        if ready is None:
-            return self._number_any(records, batches, offset)
-        largest, last = ready.max_timestamp, ready.last_offset
-        where = _NO_OFFSET if largest == NO_TIMESTAMP else last
-        return ValidationResult(records, [ready], last + 1, largest, where, self._now)
-
-    def _number_any(
-        self, records: MemoryRecords, batches: list[CheckedBatch], offset: int
-    ) -> ValidationResult:
-        """Check and assign offsets to the uncommon appends."""
-        rules = self._rules
+        rules, first = self._rules, batches[0]
+        if first.is_ready and len(batches) == 1 and self._magic == 2 and rules.keeps(first.codec):
+            return self._number_ready(records, first, offset)
         source = NONE
         for batch in batches:
             source = batch.codec or source
-        first = batches[0]
         if len(batches) > 1 and (first.magic >= 2 or source != NONE):
             raise InvalidRecordError(
                 f"{self._where}: found {len(batches)} batches, but only one is allowed "
@@ -230,6 +188,16 @@ class LogValidator:
             return self._build(records, batches, offset, NONE)
         return self._number_compressed(records, batches, offset, (source, target))
 
+    def _number_ready(
+        self, records: MemoryRecords, batch: CheckedBatch, offset: int
+    ) -> ValidationResult:
+        """Assign offsets to the one batch of an append that needs no more, as most do not."""
+        size, largest, last_offset = batch.size, batch.max_timestamp, offset + batch.last_offset
+        set_offset_and_epoch(records.buffer, 0, size, offset, self._epoch)
+        numbered = [AppendedBatch(2, size, offset, last_offset, largest, self._epoch)]
+        where = _NO_OFFSET if largest == NO_TIMESTAMP else last_offset
+        return ValidationResult(records, numbered, last_offset + 1, largest, where, self._now)
+
     def _number_plain(
         self, records: MemoryRecords, batches: list[CheckedBatch], offset: int
     ) -> ValidationResult:
@@ -237,11 +205,10 @@ class LogValidator:
 
         Kafka: LogValidator.assignOffsetsNonCompressed (4.2)
         """
-        first, largest, where = batches[0], NO_TIMESTAMP, _NO_OFFSET
+        self._check_all(records, batches)
+        largest, where = NO_TIMESTAMP, _NO_OFFSET
         numbered = []
         for batch in batches:
-            self._check_batch(first, batch)
-            self._check_records(records, batch)
             offset += batch.checked_count
             if batch.largest_timestamp > largest:
                 largest, where = batch.largest_timestamp, offset - 1
@@ -415,7 +382,7 @@ class LogValidator:
                 continue
             if not message.is_valid:
                 problem = f"the CRC of message {index} inside a compressed one does not match"
-                raise CorruptRecordError(self._where, batch.position, problem)
+                raise CorruptRecordError(str(self._where), batch.position, problem)
             errors.check(
                 index,
                 message.offset,
@@ -490,7 +457,7 @@ class LogValidator:
         if batch.record_problem != problems.OK:
             words = problems.WORDS[batch.record_problem]
             if batch.record_problem == problems.BAD_COMPRESSION:
-                raise CorruptRecordError(self._where, batch.position, words)
+                raise CorruptRecordError(str(self._where), batch.position, words)
             self._refuse(f"{words}, at byte {batch.record_problem_at}")
 
     def _refuse(self, problem: str) -> NoReturn:
@@ -506,7 +473,7 @@ class _RecordErrors:
         now: ms; the time of the append.
     """
 
-    def __init__(self, where: str, rules: RecordRules, now: int) -> None:
+    def __init__(self, where: object, rules: RecordRules, now: int) -> None:
         self._where = where
         self._rules = rules
         self._now = now

@@ -16,7 +16,6 @@ from workbench.log.producers.append import TransactionMarker, producer_batches
 from workbench.log.producers.state import ProducerStateManager
 from workbench.log.segments.due_entries import due_entries
 from workbench.log.segments.segment import LogSegment, all_fit
-from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.recovery import WholeBatches, whole_batches
 from workbench.runtime.steps import wants_details
 
@@ -141,7 +140,7 @@ class _Recovery:
             info = producers.prepare_update(batch.producer_id, AppendOrigin.REPLICATION)
             if batch.is_control and batch.record_count > 0:
                 try:
-                    marker = read_marker(batches.entry(rows[batch.row]))
+                    marker = TransactionMarker.read(batches.entry(rows[batch.row]))
                 except CorruptRecordError as error:  # the batch is kept, later ones are removed
                     return batch.row + 1, str(error)
             completed = info.append(batch, marker)
@@ -161,14 +160,3 @@ class _Recovery:
         segment.context.tell(
             "invalid batch found", problem, segment.log.path, position=self.valid_size
         )
-
-
-def read_marker(entry: npt.NDArray[np.uint8]) -> TransactionMarker:
-    """Parse the first record of a control batch, uint8[n], as a transaction marker.
-
-    Raises:
-        CorruptRecordError: the record cannot be read, or is not a commit or abort.
-    """
-    record = MemoryRecords(entry).records()[0]
-    timestamp = -1 if record.timestamp is None else record.timestamp
-    return TransactionMarker.decode(record.key, record.value, timestamp)

@@ -23,6 +23,7 @@ from workbench.errors import (
     OutOfOrderSequenceError,
 )
 from workbench.files.names import TopicPartition
+from workbench.layout.attributes import NO_TIMESTAMP
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.control_records import ABORT, COMMIT
 from workbench.log.append.append_origin import AppendOrigin
@@ -35,6 +36,7 @@ from workbench.log.producers.entry import (
 )
 from workbench.log.producers.verification import VerificationStateEntry
 from workbench.record.control import decode_control_type, decode_end_transaction
+from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.steps import Observer, Step
 
 TRANSACTION_VERSION_2: Final = 2
@@ -130,6 +132,17 @@ class TransactionMarker(NamedTuple):
             raise CorruptRecordError(None, None, problem)
         epoch = decode_end_transaction(value).coordinator_epoch
         return cls(control_type == ABORT, epoch, timestamp)
+
+    @classmethod
+    def read(cls, entry: npt.NDArray[np.uint8]) -> "TransactionMarker":
+        """Parse the first record of a control batch, uint8[n].
+
+        Raises:
+            CorruptRecordError: the record cannot be read, or see `decode`.
+        """
+        record = MemoryRecords(entry).records()[0]
+        timestamp = NO_TIMESTAMP if record.timestamp is None else record.timestamp
+        return cls.decode(record.key, record.value, timestamp)
 
 
 class ProducerAppendInfo:

@@ -1,27 +1,13 @@
 """Rebuild the producer state of a loaded or truncated log: the newest snapshot, then the batches.
 
-Kafka: UnifiedLog.rebuildProducerState, loadProducersFromRecords (4.2)
+Kafka: UnifiedLog.rebuildProducerState (4.2)
 """
 
-from typing import Any
-
-import numpy.typing as npt
-
-from workbench.errors import CorruptRecordError
-from workbench.files.file_records import FileRecords
-from workbench.log.append.append_origin import AppendOrigin
-from workbench.log.loading.segment_recovery import read_marker
-from workbench.log.producers.append import (
-    ProducerAppendInfo,
-    producer_batches,
-)
-from workbench.log.producers.entry import CompletedTransaction
 from workbench.log.producers.state import ProducerStateManager
+from workbench.log.producers.update import load_producers
 from workbench.log.segments.log_segments import LogSegments
 from workbench.log.segments.segment import LogSegment
 from workbench.runtime.steps import Observer, Step
-
-Rows = npt.NDArray[Any]
 
 
 def rebuild_producer_state(
@@ -100,40 +86,3 @@ def _load_from_segment(
     stop = None if end is None else segment.translate_offset(end)
     rows = segment.log.batches(first.position, None if stop is None else stop.position).rows
     load_producers(producer_state, segment.log, rows)
-
-
-def load_producers(producer_state: ProducerStateManager, log: FileRecords, rows: Rows) -> None:
-    """Apply batches of a log to the state of their producers.
-
-    Args:
-        producer_state: the state to change; batches before ``rows`` must be in it.
-        log: the file of the batches; markers are read from it.
-        rows: BATCH_ROW[n].
-
-    Raises:
-        CorruptRecordError: a transaction marker cannot be read.
-
-    Kafka: UnifiedLog.loadProducersFromRecords, updateProducers (4.2)
-    """
-    appends: dict[int, ProducerAppendInfo] = {}
-    completed: list[CompletedTransaction] = []
-    for batch in producer_batches(rows):
-        append = appends.get(batch.producer_id)
-        if append is None:
-            append = producer_state.prepare_update(batch.producer_id, AppendOrigin.REPLICATION)
-            appends[batch.producer_id] = append
-        marker = None
-        if batch.is_control and batch.record_count > 0:  # compaction may have emptied it
-            row = rows[batch.row]
-            position = int(row["position"])
-            try:
-                marker = read_marker(log.read(position, int(row["size"])).buffer)
-            except CorruptRecordError as error:
-                raise CorruptRecordError(log.path, position, error.problem) from error
-        done = append.append(batch, marker)
-        if done is not None:
-            completed.append(done)
-    for append in appends.values():
-        producer_state.update(append)
-    for transaction in completed:
-        producer_state.complete_transaction(transaction)

@@ -7,19 +7,22 @@ unverified is not verified.
 Kafka: org.apache.kafka.common.compress (4.2)
 """
 
+import threading
 from collections.abc import Callable
 from typing import Final, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.errors import CorruptRecordError
 from workbench.kernels.codecs.inputs import Bounds
+from workbench.layout import problems
 from workbench.layout.attributes import codec_name
 from workbench.layout.lz4_frame import WRITTEN_CHECKSUM
 from workbench.record.buffers import read_only
 from workbench.record.codecs.libraries import compiled_decoder
 from workbench.record.codecs.registry import CODECS
-from workbench.record.limits import LARGEST_CONTENT
+from workbench.record.limits import LARGEST_CONTENT, MOST_CONTENT
 from workbench.record.reading.arena import Arena, DecompressionError, TooLargeError
 
 __all__ = [
@@ -28,6 +31,7 @@ __all__ = [
     "TooLargeError",
     "compress",
     "decompress",
+    "decompress_batch",
     "decompress_into",
     "decompress_run",
 ]
@@ -47,6 +51,41 @@ class Limits(NamedTuple):
     magic: int
     content: int
     enough: int
+
+
+class _Memory(threading.local):
+    """The arena of each thread."""
+
+    def __init__(self) -> None:
+        self.arena = Arena(1 << 16)
+
+
+_MEMORY: Final = _Memory()
+
+
+def decompress_batch(
+    codec: int, data: memoryview, magic: int, position: int, limit: int = MOST_CONTENT
+) -> tuple[npt.NDArray[np.uint8], int, int]:
+    """Return the decompressed records of one batch as (bytes, start, end).
+
+    The bytes are this thread's arena, valid until its next call.
+
+    Args:
+        codec, data, magic: see `decompress_into`.
+        position: the batch's position, named in the error.
+        limit: the size in bytes that the batch can expand to.
+
+    Raises:
+        CorruptRecordError: the codec is unknown or cannot read the bytes, or they are too many.
+    """
+    arena = _MEMORY.arena
+    arena.clear()
+    try:
+        start, end = decompress_into(codec, data, arena, magic, limit)
+    except DecompressionError as error:
+        words = problems.WORDS[problems.BAD_COMPRESSION]
+        raise CorruptRecordError(None, position, f"{words}: {error}") from error
+    return arena.data, start, end
 
 
 def decompress_into(

@@ -1,4 +1,4 @@
-"""Locate the records of many batches for compaction, without a copy of each record.
+"""Survey a chunk of batches for compaction, and locate their records without copying each one.
 
 Compressed batches are decompressed, a run of them at a time, into memory that is used again.
 
@@ -6,6 +6,7 @@ Kafka: DefaultRecordBatch.streamingIterator (4.2)
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -21,7 +22,9 @@ from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.compaction import HAS_COMPRESSED, HAS_OTHERS, RECORD_PLACE
 from workbench.layout.rows import with_more_rows
 from workbench.record.codecs.compression import decompress_run
+from workbench.record.columns import RecordColumns
 from workbench.record.compaction.key_table import NO_MARKS, Marks
+from workbench.record.control import decode_control_type
 from workbench.record.limits import MOST_CONTENT
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.arena import Arena
@@ -54,20 +57,57 @@ class Located(NamedTuple):
     passed: int = 0
 
 
-class Survey(NamedTuple):
-    """Batches that follow each other; valid until the next are surveyed.
+class Chunk(NamedTuple):
+    """Some whole batches of a file that follow each other; valid until the next are surveyed.
 
     Attributes:
-        rows: BATCH_ROW[m].
+        path: the file's path.
+        position: byte position of the first batch in the file.
+        buffer: uint8[n]; after the batches it may hold a part of another one.
+        rows: BATCH_ROW[m], with positions in ``buffer``.
         found: the kinds of batches present: bits of `layout.compaction`.
         last_offset: the largest; -1 without batches.
-        size: in bytes.
+        size: the batches' size in bytes.
+        limit: the size in bytes to which one batch may decompress.
     """
 
+    path: str
+    position: int
+    buffer: Bytes
     rows: Rows
     found: int
     last_offset: int
     size: int
+    limit: int
+
+    def columns(self, index: int, options: int) -> RecordColumns:
+        """Return the records of a batch; see `record.reading.batch_records.columns_of`.
+
+        Raises:
+            CorruptRecordError: the records cannot be read.
+        """
+        with _placed(self.path, self.position):
+            return columns_of(self.buffer, self.rows[index : index + 1], options, self.limit)
+
+    def control_type(self, index: int) -> int | None:
+        """Return the type of the first record of a control batch; None if it has no records.
+
+        Raises:
+            CorruptRecordError: the record cannot be read.
+        """
+        keys = self.columns(index, KEYS).keys
+        assert keys is not None
+        return decode_control_type(keys.item(0)) if len(keys) else None
+
+
+@contextmanager
+def _placed(path: str, position: int) -> Iterator[None]:
+    """Complete an error about the bytes of a buffer: its file, and the position there."""
+    try:
+        yield
+    except CorruptRecordError as error:
+        place = position + (error.position or 0)
+        raise CorruptRecordError(path, place, error.problem) from error
 
 
 class BatchSurveyor:
@@ -76,25 +116,31 @@ class BatchSurveyor:
     def __init__(self) -> None:
         self._rows = np.zeros(_USUAL_BATCHES, BATCH_ROW)
 
-    def survey(self, records: MemoryRecords) -> Survey:
+    def survey(self, buffer: Bytes, path: str, position: int, limit: int = MOST_CONTENT) -> Chunk:
         """Return the whole batches of a buffer.
+
+        Args:
+            buffer: uint8[n], C-contiguous.
+            path: the file's path.
+            position: byte position of the buffer in the file.
+            limit: the size in bytes to which one batch may decompress.
 
         Raises:
             CorruptRecordError: see `MemoryRecords.batches`.
         """
-        buffer = records.buffer
-        count, position, code = dispatch.scan_window(buffer, 0, len(buffer), self._rows)
+        count, size, code = dispatch.scan_window(buffer, 0, len(buffer), self._rows)
         rows = self._rows[:count]
         found, last_offset = dispatch.survey_batches(rows)
-        rest = len(buffer) - position
-        is_cut = code == problems.UNFINISHED and rest > MAGIC_AT and buffer[position + MAGIC_AT] < 3
+        rest = len(buffer) - size
+        is_cut = code == problems.UNFINISHED and rest > MAGIC_AT and buffer[size + MAGIC_AT] < 3
         if found & HAS_OTHERS or not (code == problems.END or is_cut):
-            batches = records.batches(self._rows)  # looks closer
-            rows, position = batches.rows, batches.valid_size
+            with _placed(path, position):
+                batches = MemoryRecords(buffer).batches(self._rows)  # looks closer
+            rows, size = batches.rows, batches.valid_size
             if len(rows) > len(self._rows):
                 self._rows = np.zeros(len(rows), BATCH_ROW)
             found, last_offset = dispatch.survey_batches(rows)
-        return Survey(rows, found, last_offset, position)
+        return Chunk(path, position, buffer, rows, found, last_offset, size, limit)
 
 
 class RecordLocator:
@@ -111,25 +157,23 @@ class RecordLocator:
         self._marks = marks
 
     def locate(
-        self,
-        buffer: Bytes,
-        survey: Survey,
-        wanted: npt.NDArray[np.bool_] | None = None,
-        limit: int = MOST_CONTENT,
+        self, chunk: Chunk, wanted: npt.NDArray[np.bool_] | None = None
     ) -> Iterator[Located]:
         """Yield the records of batches, in their order; batches that are not wanted end a run.
 
         Args:
-            buffer: uint8[n]; the positions of the batches count from its start.
-            survey: m batches.
+            chunk: m batches.
             wanted: bool[m], which of them; None for all.
-            limit: the size in bytes to which a batch may decompress.
 
         Raises:
             CorruptRecordError: a batch cannot be read. CRCs are not checked.
         """
-        rows = survey.rows
-        if wanted is None and not survey.found & (HAS_OTHERS | HAS_COMPRESSED):
+        with _placed(chunk.path, chunk.position):
+            yield from self._runs(chunk, wanted)
+
+    def _runs(self, chunk: Chunk, wanted: npt.NDArray[np.bool_] | None) -> Iterator[Located]:
+        buffer, rows = chunk.buffer, chunk.rows
+        if wanted is None and not chunk.found & (HAS_OTHERS | HAS_COMPRESSED):
             yield self._located(buffer, rows, _BEHIND_HEADERS, 0, len(rows))
             return
         kinds = rows["magic"] * np.int8(8) + rows["codec"]
@@ -142,14 +186,14 @@ class RecordLocator:
                 continue
             if kind < 2 * 8:
                 for index in range(first, last):
-                    yield self._old(buffer, rows, index, limit)
+                    yield self._old(buffer, rows, index, chunk.limit)
                 continue
-            if survey.found & HAS_OTHERS:
+            if chunk.found & HAS_OTHERS:
                 _check_rows(rows[first:last])
             if kind == 2 * 8 + NONE:
                 yield self._located(buffer, rows, _BEHIND_HEADERS, first, last)
             else:
-                yield from self._compressed(buffer, rows, first, last, limit)
+                yield from self._compressed(buffer, rows, first, last, chunk.limit)
 
     def _compressed(
         self, buffer: Bytes, rows: Rows, first: int, last: int, limit: int

@@ -5,7 +5,6 @@ Files of many batches are read by `reader`; this is for the few of an append or 
 Kafka: DefaultRecordBatch.iterator, AbstractLegacyRecordBatch.iterator (4.2)
 """
 
-import threading
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
@@ -21,10 +20,9 @@ from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
 from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.record import varint
 from workbench.record.buffers import thread_pool
-from workbench.record.codecs.compression import decompress_into
+from workbench.record.codecs.compression import decompress_batch
 from workbench.record.columns import BinaryColumn, ColumnBuilder, HeaderColumn, RecordColumns
 from workbench.record.limits import MOST_CONTENT
-from workbench.record.reading.arena import Arena, DecompressionError
 from workbench.record.reading.wrapper import WrapperError, wrapper_value
 from workbench.record.writing.message_encoding import entry_size
 
@@ -58,27 +56,10 @@ class Record(NamedTuple):
     size: int
 
 
-class _Memory(threading.local):
-    """The arena of each thread."""
-
-    def __init__(self) -> None:
-        self.arena = Arena(1 << 16)
-
-
-_MEMORY: Final = _Memory()
-
-
-def thread_arena() -> Arena:
-    """Return this thread's arena, cleared: what was in it is forgotten."""
-    arena = _MEMORY.arena
-    arena.clear()
-    return arena
-
-
 def decompressed(buffer: Bytes, row: Any, limit: int = MOST_CONTENT) -> tuple[Bytes, int, int]:
     """Return the records of a batch as (bytes, start, end), decompressed if needed.
 
-    The bytes of a compressed batch are this thread's arena, valid until the next call.
+    The bytes of a compressed batch are valid until this thread decompresses the next.
 
     Args:
         buffer: uint8[n]; ``row["position"]`` counts from its start.
@@ -94,20 +75,13 @@ def decompressed(buffer: Bytes, row: Any, limit: int = MOST_CONTENT) -> tuple[By
     if codec == NONE:
         return buffer, start + (BATCH_HEADER_SIZE if magic == 2 else 0), end
     view = memoryview(buffer)[start:end]
+    if magic == 2:
+        return decompress_batch(codec, view[BATCH_HEADER_SIZE:], magic, start, limit)
     try:
-        if magic < 2:
-            first, last = wrapper_value(view)
-            view = view[first:last]
-        else:
-            view = view[BATCH_HEADER_SIZE:]
-        arena = thread_arena()
-        first, last = decompress_into(codec, view, arena, magic, limit)
+        first, last = wrapper_value(view)
     except WrapperError as error:
         raise CorruptRecordError(None, start, str(error)) from error
-    except DecompressionError as error:
-        words = problems.WORDS[problems.BAD_COMPRESSION]
-        raise CorruptRecordError(None, start, f"{words}: {error}") from error
-    return arena.data, first, last
+    return decompress_batch(codec, view[first:last], magic, start, limit)
 
 
 def columns_of(

@@ -1,15 +1,18 @@
-"""The explanation of a group as rows that read well and load into Arrow."""
+"""The explanations of groups and transactions as rows that read well and load into Arrow."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from workbench.coordinator.era import era_of
 from workbench.coordinator.groups.commit_history import CommitHistory
 from workbench.coordinator.groups.group_coordinator import GroupCoordinator
-from workbench.coordinator.groups.group_explanation import GroupExplainer, GroupVerdict
+from workbench.coordinator.groups.group_explanation import GroupExplainer
+from workbench.coordinator.transactions.transaction_coordinator import TransactionCoordinator
+from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
+from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
@@ -18,33 +21,35 @@ from workbench.loaders.tables.rows import table_of
 
 
 @dataclass(frozen=True, slots=True)
-class GroupExplanation:
-    """What the rules say of one group; iterating gives the rows.
+class CoordinatorExplanation:
+    """What the rules say of one group or transaction; iterating gives the rows.
 
     Attributes:
-        group: its id.
+        name: the group's id, the transactional id, or a producer id as text.
         conclusion: one sentence.
-        rows: of the group, then of each partition that it ever committed.
+        rows: of the whole, then of each partition.
+        subject: what it is about: "group" or "transaction".
     """
 
-    group: str
+    name: str
     conclusion: str
-    rows: tuple[GroupVerdict, ...]
+    rows: tuple[CoordinatorVerdict, ...]
+    subject: ClassVar[str]
 
-    def __iter__(self) -> Iterator[GroupVerdict]:
+    def __iter__(self) -> Iterator[CoordinatorVerdict]:
         return iter(self.rows)
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def of(self, partition: str) -> list[GroupVerdict]:
+    def of(self, partition: str) -> list[CoordinatorVerdict]:
         """Return the rows of a partition, such as ``orders-0``."""
         return [row for row in self.rows if str(row.where) == partition]
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows as a table (`schemas.GROUP_EXPLANATION`); values as texts."""
+        """Return the rows as a table (`schemas.COORDINATOR_EXPLANATION`); values as texts."""
         return table_of(
-            schemas.GROUP_EXPLANATION,
+            schemas.COORDINATOR_EXPLANATION,
             (
                 (
                     row.rule,
@@ -67,7 +72,7 @@ class GroupExplanation:
             {**row._asdict(), "where": None if row.where is None else str(row.where)}
             for row in self.rows
         ]
-        return {"group": self.group, "conclusion": self.conclusion, "rules": rows}
+        return {self.subject: self.name, "conclusion": self.conclusion, "rules": rows}
 
     def cells(self) -> list[list[Cell]]:
         """Return rows as a person reads them: partition, rule, verdict, why."""
@@ -77,16 +82,30 @@ class GroupExplanation:
         ]
 
     def __str__(self) -> str:
-        lines = [f"{self.group}: {self.conclusion}"]
+        lines = [f"{self.name}: {self.conclusion}"]
         for where, rule, verdict, reason in self.cells():
             about = "" if where is None else f" of {where}"
             lines.append(f"  {rule}{about}: {verdict}: {reason}")
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        title = f"{self.group}: {self.conclusion}"
+        title = f"{self.name}: {self.conclusion}"
         columns = ["partition", "rule", "verdict", "why"]
         return table_html(title, columns, self.cells(), None, sentences=["why"])
+
+
+class GroupExplanation(CoordinatorExplanation):
+    """Why a group resumes where it stopped, or starts over."""
+
+    __slots__ = ()
+    subject = "group"
+
+
+class TransactionExplanation(CoordinatorExplanation):
+    """What a transaction blocks, and what ends it."""
+
+    __slots__ = ()
+    subject = "transaction"
 
 
 def explain_group(
@@ -116,7 +135,25 @@ def explained(coordinator: GroupCoordinator, group: str) -> GroupExplanation:
     return GroupExplanation(group, _conclusion(rows, len(explainer.partitions)), rows)
 
 
-def _conclusion(rows: tuple[GroupVerdict, ...], partitions: int) -> str:
+def explain_transaction(
+    listing: Listing, transaction: str | int, *, now: int | None = None
+) -> TransactionExplanation:
+    """Return what a transaction blocks and what ends it; see `LogDirectory.explain_transaction`."""
+    explainer = TransactionExplainer(TransactionCoordinator(listing), transaction, now)
+    return explained_transaction(explainer)
+
+
+def explained_transaction(explainer: TransactionExplainer) -> TransactionExplanation:
+    """Return the explanation of one transactional id or producer.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    rows = tuple(explainer.verdicts())
+    return TransactionExplanation(explainer.name, explainer.conclusion, rows)
+
+
+def _conclusion(rows: tuple[CoordinatorVerdict, ...], partitions: int) -> str:
     """Say it in one sentence: what holds for the group, or which partitions start over."""
     for row in rows:
         if row.where is None and row.verdict == "blocks":

@@ -1,12 +1,15 @@
 """Check the batches of an append: headers and CRCs, and for a leader the records of each.
 
 One pass over the bytes collects the facts for the checks of an append. It only reports violations,
-because the caller knows which rule comes first.
+because the caller knows which rule comes first. The messages inside a compressed message of magic 0
+or 1 are a second step, `wrapped_messages`.
 
-Kafka: UnifiedLog.analyzeAndValidateRecords, LogValidator (4.2)
+Kafka: UnifiedLog.analyzeAndValidateRecords, LogValidator, AbstractLegacyRecordBatch (4.2)
 """
 
+import struct
 import threading
+import zlib
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple
@@ -14,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.errors import CorruptRecordError
+from workbench.errors import CorruptRecordError, InvalidRecordError
 from workbench.kernels import dispatch
 from workbench.kernels.writing.checks import (
     APPEND_TIME,
@@ -24,16 +27,25 @@ from workbench.kernels.writing.checks import (
     NEEDS_KEYS,
 )
 from workbench.layout import problems
-from workbench.layout.attributes import NONE
+from workbench.layout.attributes import CODEC_MASK, LOG_APPEND_TIME, NO_TIMESTAMP, NONE, ZSTD
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, LENGTH_END, MAGIC_AT
-from workbench.layout.message_header import SMALLEST_MESSAGE
-from workbench.record.codecs.compression import decompress_into
-from workbench.record.limits import MOST_CONTENT
+from workbench.layout.message_header import (
+    MESSAGE_ATTRIBUTES_AT,
+    MESSAGE_CRC_AT,
+    MESSAGE_CRC_FROM,
+    MESSAGE_TIMESTAMP_AT,
+    MESSAGE_V0,
+    MESSAGE_V1,
+    SMALLEST_MESSAGE,
+)
+from workbench.record.codecs.compression import decompress_batch
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.reading.arena import DecompressionError
-from workbench.record.reading.batch_records import thread_arena
+from workbench.record.reading.wrapper import WrapperError, wrapper_value
 
 _ROWS: Final = 64  # batches that one call of a kernel has room for
+_INT: Final = struct.Struct(">i")
+_LONG: Final = struct.Struct(">q")
+_CRC: Final = struct.Struct(">I")
 
 
 class CheckedBatch(NamedTuple):
@@ -108,6 +120,25 @@ class AppendedBatch(NamedTuple):
     last_offset: int
     max_timestamp: int
     partition_leader_epoch: int
+
+
+class WrappedMessage(NamedTuple):
+    """A message inside a compressed one.
+
+    Attributes:
+        offset: the absolute offset.
+        timestamp: the time in ms, -1: none.
+        is_compressed: whether it claims to hold messages itself, which is not allowed.
+        is_valid: whether its CRC is valid.
+    """
+
+    offset: int
+    magic: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    is_compressed: bool
+    is_valid: bool
 
 
 LogBatch = AppendedBatch | CheckedBatch
@@ -199,6 +230,45 @@ def check_batches(
     return checked
 
 
+def wrapped_messages(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> list[WrappedMessage]:
+    """Return the messages inside a compressed one, without an incomplete one at the end.
+
+    Raises:
+        InvalidRecordError: it has no value or no messages in it, a codec that its format lacks, or
+            an offset below that of its last message.
+        CorruptRecordError: it cannot be decompressed, or sizes inside are invalid.
+    """
+    if batch.codec == ZSTD:
+        raise InvalidRecordError(f"magic {batch.magic} does not have zstd")
+    view = memoryview(buffer)[batch.position : batch.position + batch.size]
+    try:
+        first, last = wrapper_value(view)
+    except WrapperError as error:
+        raise InvalidRecordError(str(error)) from error
+    value = view[first:last]
+    content, start, end = decompress_batch(batch.codec, value, batch.magic, batch.position)
+    data = content[start:end].tobytes()
+    found, at = [], 0
+    while len(data) - at >= LENGTH_END:
+        (size,) = _INT.unpack_from(data, at + 8)
+        if size < SMALLEST_MESSAGE:
+            problem = f"a message inside a compressed one has size {size}"
+            raise CorruptRecordError(None, batch.position, problem)
+        end = at + LENGTH_END + size
+        if end > len(data):
+            break
+        found.append(_message(data[at:end], batch))
+        at = end
+    if not found:
+        raise InvalidRecordError(problems.WORDS[problems.EMPTY_WRAPPER])
+    if batch.magic == 0 or batch.last_offset == 0:  # some producers leave the wrapper's offset at 0
+        return found
+    base = batch.last_offset - found[-1].offset
+    if base < 0:
+        raise InvalidRecordError(problems.WORDS[problems.BAD_WRAPPER_OFFSET])
+    return [message._replace(offset=base + message.offset) for message in found]
+
+
 def verbatim_records(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> memoryview | None:
     """Return the records of a batch of magic 2 if they are as a builder would write its first ones.
 
@@ -212,14 +282,8 @@ def verbatim_records(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> memo
         return None
     data, start, end = buffer, batch.position + BATCH_HEADER_SIZE, batch.position + batch.size
     if batch.codec != NONE:
-        arena = thread_arena()
-        try:
-            packed = memoryview(buffer)[start:end]
-            start, end = decompress_into(batch.codec, packed, arena, 2, MOST_CONTENT)
-        except DecompressionError as error:
-            words = problems.WORDS[problems.BAD_COMPRESSION]
-            raise CorruptRecordError(None, batch.position, f"{words}: {error}") from error
-        data = arena.data
+        records = memoryview(buffer)[start:end]
+        data, start, end = decompress_batch(batch.codec, records, 2, batch.position)
     if not dispatch.are_verbatim(data, start, end, batch.record_count, batch.base_timestamp):
         return None
     return memoryview(data)[start:end]
@@ -237,19 +301,50 @@ def _check_compressed(
         bad = problems.BAD_COUNT if batch.record_count < 0 else problems.OK
         return batch._replace(record_problem=bad, checked_count=0)
     start, end = batch.position + BATCH_HEADER_SIZE, batch.position + batch.size
-    arena = thread_arena()
+    records = memoryview(buffer)[start:end]
     try:
-        packed = memoryview(buffer)[start:end]
-        first, last = decompress_into(batch.codec, packed, arena, 2, MOST_CONTENT)
-    except DecompressionError:
+        data, first, last = decompress_batch(batch.codec, records, 2, batch.position)
+    except CorruptRecordError:
         return batch._replace(record_problem=problems.BAD_COMPRESSION, checked_count=0)
     options = rules.options
     if rules.keeps(batch.codec):
         options |= HEADS_ONLY
-    dispatch.check_records(
-        arena.data, first, last, row, options, now, rules.before_ms, rules.after_ms
-    )
+    dispatch.check_records(data, first, last, row, options, now, rules.before_ms, rules.after_ms)
     return _checked(row.tolist())
+
+
+def _message(data: bytes, batch: CheckedBatch) -> WrappedMessage:
+    """Return one entry, its offset as stored."""
+    magic = data[MAGIC_AT]
+    timestamp = NO_TIMESTAMP
+    header = MESSAGE_V0.itemsize
+    if magic:
+        header = MESSAGE_V1.itemsize
+        if batch.timestamp_type == LOG_APPEND_TIME:
+            timestamp = batch.max_timestamp
+        elif len(data) >= header:
+            (timestamp,) = _LONG.unpack_from(data, MESSAGE_TIMESTAMP_AT)
+    try:
+        key, at = _sized(data, header)
+        value, _ = _sized(data, at)
+    except struct.error:  # its CRC is invalid, too, unless crafted
+        raise InvalidRecordError(problems.WORDS[problems.BAD_INNER_MESSAGE]) from None
+    (crc,) = _CRC.unpack_from(data, MESSAGE_CRC_AT)
+    return WrappedMessage(
+        _LONG.unpack_from(data)[0],
+        magic,
+        timestamp,
+        key,
+        value,
+        is_compressed=data[MESSAGE_ATTRIBUTES_AT] & CODEC_MASK != 0,
+        is_valid=crc == zlib.crc32(data[MESSAGE_CRC_FROM:]),
+    )
+
+
+def _sized(data: bytes, at: int) -> tuple[bytes | None, int]:
+    (size,) = _INT.unpack_from(data, at)
+    start = at + _INT.size
+    return (None, start) if size < 0 else (data[start : start + size], start + size)
 
 
 def _not_a_batch(buffer: npt.NDArray[np.uint8], position: int, code: int) -> CorruptRecordError:

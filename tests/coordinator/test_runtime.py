@@ -1,0 +1,236 @@
+"""The runtime of a coordinator: partitions, appends and their errors."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from workbench.coordinator.log_records import LogChunk, LogRecord, Marker
+from workbench.coordinator.runtime.coordinator_runtime import CoordinatorRuntime, PartitionState
+from workbench.coordinator.runtime.error_codes import ErrorCode
+from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
+from workbench.errors import CoordinatorError, CorruptRecordError
+from workbench.files.names import TopicPartition
+from workbench.log_manager.manager import LogManager
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.steps import Step
+
+TOPIC = "__consumer_offsets"
+NOW = 1_700_000_000_000
+
+
+class Register:
+    """Keys and values; what a producer wrote holds once its marker commits."""
+
+    def __init__(self, _: TopicPartition) -> None:
+        self.values: dict[bytes, bytes] = {}
+        self.pending: dict[int, dict[bytes, bytes]] = {}
+        self.served = False
+
+    def replay_chunk(self, chunk: LogChunk) -> None:
+        for record in chunk.records():
+            self.replay(record)
+
+    def replay(self, record: LogRecord | Marker) -> None:
+        if isinstance(record, Marker):
+            ended = self.pending.pop(record.producer_id, {})
+            self.values |= ended if record.is_commit else {}
+            return
+        if record.key is None:
+            raise CorruptRecordError(None, None, "the key is null")
+        into = self.values
+        if record.producer_id >= 0:
+            into = self.pending.setdefault(record.producer_id, {})
+        if record.value is None:
+            into.pop(record.key, None)
+        else:
+            into[record.key] = record.value
+
+    def on_loaded(self) -> None:
+        self.served = True
+
+    def on_unloaded(self) -> None:
+        self.served = False
+
+
+def put(*pairs: tuple[bytes, bytes | None], is_atomic: bool = True) -> CoordinatorResult[str]:
+    """Return the result of an operation that writes these records."""
+    return CoordinatorResult([CoordinatorRecord(*pair) for pair in pairs], "done", is_atomic)
+
+
+def put_number(number: int, _: Register) -> CoordinatorResult[str]:
+    """Write a number under one key."""
+    return put((b"k", b"%d" % number))
+
+
+class Life:
+    """A runtime over a log manager's logs, and the steps that it reported."""
+
+    def __init__(self, folder: Path) -> None:
+        self.clock = ManualClock(NOW)
+        configs = {TOPIC: {"cleanup.policy": "compact", "max.message.bytes": 2000}}
+        self.manager = LogManager([folder], clock=self.clock, topic_configs=configs)
+        self.manager.startup(with_tasks=False)
+        self.log = self.manager.get_or_create_log(TOPIC, 0)
+        self.steps: list[Step] = []
+        self.runtime = self.new_runtime()
+
+    def new_runtime(self) -> CoordinatorRuntime[Register]:
+        return CoordinatorRuntime(TOPIC, self.manager.get_log, Register, observer=self.steps.append)
+
+    def values(self, runtime: CoordinatorRuntime[Register] | None = None) -> dict[bytes, bytes]:
+        return (runtime or self.runtime).read(0, lambda shard: dict(shard.values))
+
+
+@pytest.fixture
+def life(tmp_path: Path) -> Iterator[Life]:
+    found = Life(tmp_path)
+    yield found
+    found.manager.shutdown()
+
+
+def code_of(error: pytest.ExceptionInfo[CoordinatorError]) -> ErrorCode:
+    return ErrorCode(error.value.code)
+
+
+def test_an_operation_is_one_batch_and_a_load_gives_the_same_state(life: Life) -> None:
+    assert life.runtime.load(0)
+    assert life.runtime.write(0, lambda _: put((b"a", b"1"), (b"b", b"2"))) == "done"
+    life.runtime.write(0, lambda _: put((b"a", None)))
+    assert life.values() == {b"b": b"2"}
+    [first, second] = life.log.read(0).records.batches().rows
+    for row, last in ((first, 1), (second, 2)):
+        assert row["last_offset"] == last
+        assert (row["base_sequence"], row["producer_id"], row["producer_epoch"]) == (0, -1, -1)
+        assert row["max_timestamp"] == NOW
+    again = life.new_runtime()
+    again.load(0)
+    assert life.values(again) == {b"b": b"2"}
+
+
+def test_nothing_is_written_for_an_operation_without_records(life: Life) -> None:
+    life.runtime.load(0)
+    assert life.runtime.write(0, lambda _: put()) == "done"
+    assert life.log.log_end_offset == 0
+
+
+def test_a_transaction_takes_effect_at_its_marker(life: Life) -> None:
+    life.runtime.load(0)
+    for producer, is_commit in ((7, True), (8, False)):
+        write_number = partial(put_number, producer)
+        life.runtime.write_transactional(0, producer, 3, write_number)
+        assert life.values().get(b"k") != b"%d" % producer
+        offset = life.runtime.complete_transaction(0, producer, 3, 5, is_commit=is_commit)
+        assert offset == life.log.log_end_offset - 1
+    assert life.values() == {b"k": b"7"}
+    rows = life.log.read(0).records.batches().rows
+    assert rows["is_transactional"].all()
+    assert rows["is_control"].tolist() == [False, True, False, True]
+    assert life.log.last_stable_offset == 4
+
+
+def test_a_failed_append_changes_nothing_and_is_translated(life: Life) -> None:
+    """GO-26: MESSAGE_TOO_LARGE is answered as UNKNOWN_SERVER_ERROR."""
+    life.runtime.load(0)
+    with pytest.raises(CoordinatorError) as error:
+        life.runtime.write(0, lambda _: put((b"a", b"1" * 3000)))
+    assert code_of(error) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert life.values() == {}
+    assert life.log.log_end_offset == 0
+    assert life.steps[-1].kind == "append failed"
+    life.runtime.write(0, lambda _: put((b"a", b"1")))
+    assert life.values() == {b"a": b"1"}
+
+
+def test_records_that_need_not_be_atomic_span_batches(life: Life) -> None:
+    life.runtime.load(0)
+    pairs = [(b"%d" % number, b"v" * 900) for number in range(5)]
+    with pytest.raises(CoordinatorError):
+        life.runtime.write(0, lambda _: put(*pairs))
+    life.runtime.write(0, lambda _: put(*pairs, is_atomic=False))
+    assert life.log.read(0, 1 << 20).records.batches().rows["record_count"].tolist() == [2, 2, 1]
+    assert len(life.values()) == 5
+
+
+def test_loads_and_unloads_follow_leader_epochs(life: Life) -> None:
+    """GO-18: lower epochs are ignored; without an epoch a partition is always unloaded."""
+    runtime = life.runtime
+    with pytest.raises(CoordinatorError) as error:
+        life.values()
+    assert code_of(error) is ErrorCode.NOT_COORDINATOR
+    assert runtime.load(0, 10)
+    runtime.write(0, lambda _: put((b"a", b"1")))
+    assert runtime.owned_partitions == [0]
+    assert not runtime.unload(0, 9)
+    assert runtime.load(0, 9)  # ignored, and still served
+    assert life.values() == {b"a": b"1"}
+    assert runtime.unload(0)
+    assert runtime.state_of(0) is None
+    assert not runtime.load(0, 9)  # the epoch is remembered
+    assert not runtime.load(0, 10)
+    assert runtime.load(0, 11)
+    assert life.values() == {b"a": b"1"}
+    assert runtime.unload(0, 12)
+    assert not runtime.unload(0)
+    told = [step.kind for step in life.steps]
+    assert told.count("load ignored") == 3
+    assert told.count("unload ignored") == 1
+    assert told.count("partition unloaded") == 2
+
+
+def test_requests_while_loading_are_told_to_wait(life: Life) -> None:
+    """GO-46: COORDINATOR_LOAD_IN_PROGRESS while loading; other partitions work."""
+    codes: list[ErrorCode] = []
+    life.manager.get_or_create_log(TOPIC, 1)
+
+    def ask(step: Step) -> None:
+        if step.kind == "partition loading" and step.where == f"{TOPIC}-0":
+            assert runtime.loading_partitions == [0]
+            with pytest.raises(CoordinatorError) as error:
+                life.values(runtime)
+            codes.append(code_of(error))
+            assert runtime.write(1, lambda _: put((b"a", b"1"))) == "done"
+
+    runtime = CoordinatorRuntime(TOPIC, life.manager.get_log, Register, observer=ask)
+    runtime.load(1)
+    runtime.load(0)
+    assert codes == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
+    assert runtime.owned_partitions == [0, 1]
+
+
+def test_a_partition_that_cannot_be_read_is_not_served(life: Life) -> None:
+    life.log.append([(NOW, b"a", b"1")])
+    life.log.append([(NOW, b"k", b"2"), (NOW, b"l", b"3")])
+    life.runtime.load(0, 1)
+    assert life.values() == {b"a": b"1", b"k": b"2", b"l": b"3"}
+    life.runtime.unload(0)
+    configs = {"cleanup.policy": "delete"}
+    life.manager.update_topic_config(TOPIC, configs)
+    life.log.append([(NOW, None, b"no key")])
+    assert not life.runtime.load(0, 2)
+    assert life.runtime.state_of(0) is PartitionState.FAILED
+    with pytest.raises(CoordinatorError, match="the key is null") as error:
+        life.values()
+    assert code_of(error) is ErrorCode.NOT_COORDINATOR
+
+
+def test_a_log_that_has_gone_is_not_written(life: Life) -> None:
+    """GO-27: NOT_LEADER_OR_FOLLOWER is answered as NOT_COORDINATOR; nothing is cached."""
+    life.runtime.load(0)
+    life.manager.async_delete(f"{TOPIC}-0")
+    with pytest.raises(CoordinatorError) as error:
+        life.runtime.write(0, lambda _: put((b"a", b"1")))
+    assert code_of(error) is ErrorCode.NOT_COORDINATOR
+    assert life.values() == {}
+
+
+def test_records_of_others_make_it_load_again(life: Life) -> None:
+    life.runtime.load(0)
+    life.log.append([(NOW, b"foreign", b"1")])
+    with pytest.raises(CoordinatorError) as error:
+        life.runtime.write(0, lambda _: put((b"a", b"1")))
+    assert code_of(error) is ErrorCode.NOT_COORDINATOR
+    assert life.values() == {b"foreign": b"1", b"a": b"1"}
+    life.runtime.write(0, lambda _: put((b"b", b"2")))
+    assert len(life.values()) == 3

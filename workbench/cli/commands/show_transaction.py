@@ -1,0 +1,72 @@
+"""`kafka-workbench transaction`: everything about one transactional id or producer."""
+
+from typing import Any
+
+import click
+
+from workbench.cli.command import Command, as_json, open_logs, read_time
+from workbench.cli.output import note, print_json, print_table, time_of
+from workbench.cli.show.coordinator_facts import open_facts, report, transaction_facts
+from workbench.coordinator.transactions.transaction_coordinator import TransactionCoordinator
+from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
+from workbench.loaders.tables.coordinator_explanation import explained_transaction
+
+NOT_DONE_OR_HANGS = 1
+
+_TIMES = frozenset({"transactionStartTimeMs", "lastUpdateTimestamp", "timesOutAt", "expiresAt"})
+
+
+@click.command("transaction", cls=Command, short_help="Show one transaction and what ends it.")
+@click.argument("name", metavar="ID")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--now", metavar="TIME", callback=read_time,
+    help="Measure ages from this time: ISO 8601, or ms since the epoch. Default: no age is judged.",
+)  # fmt: skip
+@as_json
+def command(*, name: str, paths: tuple[str, ...], now: int | None, as_json: bool) -> int:
+    """Show one transaction: its state, what it blocks, whether it hangs, and what ends it.
+
+    ID is a transactional id, or a producer id. The rules at the end say for each partition whether
+    a transaction is open there, since when it holds back the last stable offset, and how many
+    offsets are above it; then which command would end it.
+
+    Exit codes: 0 done, 1 nothing tells of the ID, its transaction hangs, or something could not be
+    read.
+
+    With --json: an object as of `transactions --json`, with null where no record tells of the
+    transactional id, and open: a list of objects as of `transactions --open --json`. Beside them
+    conclusion, and rules: a list of objects with rule, where (partition, or null: all), verdict
+    (allows, blocks, limits, unknown), value, threshold, reason, kafka and due.
+    """
+    coordinator = TransactionCoordinator(open_logs(paths).listing)
+    if not coordinator.loads:
+        note("the directories have no partition of __transaction_state")
+    explainer = TransactionExplainer(coordinator, name, now)
+    story = explained_transaction(explainer)
+    state = explainer.state
+    facts: dict[str, Any] = {"transactionalId": None, "state": None}
+    if state is not None:
+        facts = transaction_facts(state)
+    facts["open"] = [open_facts(each) for each in explainer.open]
+    facts |= {"conclusion": story.conclusion, "rules": story.as_dict()["rules"]}
+    code = report(coordinator.findings())
+    if as_json:
+        print_json(facts)
+    else:
+        print_table(
+            ["field", "value"],
+            [
+                [field, time_of(value) if field in _TIMES else _text(value)]
+                for field, value in facts.items()
+                if value is not None and field not in {"open", "rules"}
+            ],
+        )
+        click.echo()
+        print_table(["partition", "rule", "verdict", "why"], story.cells())
+    is_fine = explainer.is_known and not explainer.hangs
+    return code if is_fine else NOT_DONE_OR_HANGS
+
+
+def _text(value: Any) -> Any:
+    return ", ".join(value) if isinstance(value, list) else value

@@ -1,0 +1,167 @@
+"""Kafka's error codes that coordinators answer, and what an error of an append becomes.
+
+Kafka: Errors, CoordinatorOperationExceptionHelper (4.2)
+"""
+
+from enum import IntEnum
+from typing import Final
+
+from workbench.errors import (
+    AppendError,
+    CoordinatorError,
+    CoordinatorFencedError,
+    CorruptRecordError,
+    InvalidProducerEpochError,
+    InvalidRecordError,
+    InvalidTimestampError,
+    InvalidTransactionStateError,
+    OutOfOrderSequenceError,
+    RecordBatchTooLargeError,
+    RecordTooLargeError,
+    StorageError,
+    UnsupportedForMessageFormatError,
+    WorkbenchError,
+)
+
+
+class ErrorCode(IntEnum):
+    """An error by Kafka's name and number; `NONE` is success.
+
+    Kafka: Errors (4.2)
+    """
+
+    UNKNOWN_SERVER_ERROR = -1
+    NONE = 0
+    CORRUPT_MESSAGE = 2
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    INVALID_FETCH_SIZE = 4
+    NOT_LEADER_OR_FOLLOWER = 6
+    REQUEST_TIMED_OUT = 7
+    MESSAGE_TOO_LARGE = 10
+    OFFSET_METADATA_TOO_LARGE = 12
+    NETWORK_EXCEPTION = 13
+    COORDINATOR_LOAD_IN_PROGRESS = 14
+    COORDINATOR_NOT_AVAILABLE = 15
+    NOT_COORDINATOR = 16
+    RECORD_LIST_TOO_LARGE = 18
+    NOT_ENOUGH_REPLICAS = 19
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
+    ILLEGAL_GENERATION = 22
+    INCONSISTENT_GROUP_PROTOCOL = 23
+    INVALID_GROUP_ID = 24
+    UNKNOWN_MEMBER_ID = 25
+    INVALID_SESSION_TIMEOUT = 26
+    REBALANCE_IN_PROGRESS = 27
+    INVALID_COMMIT_OFFSET_SIZE = 28
+    TOPIC_AUTHORIZATION_FAILED = 29
+    GROUP_AUTHORIZATION_FAILED = 30
+    INVALID_TIMESTAMP = 32
+    UNSUPPORTED_VERSION = 35
+    INVALID_REQUEST = 42
+    UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
+    OUT_OF_ORDER_SEQUENCE_NUMBER = 45
+    DUPLICATE_SEQUENCE_NUMBER = 46
+    INVALID_PRODUCER_EPOCH = 47
+    INVALID_TXN_STATE = 48
+    INVALID_PRODUCER_ID_MAPPING = 49
+    INVALID_TRANSACTION_TIMEOUT = 50
+    CONCURRENT_TRANSACTIONS = 51
+    TRANSACTION_COORDINATOR_FENCED = 52
+    TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
+    OPERATION_NOT_ATTEMPTED = 55
+    KAFKA_STORAGE_ERROR = 56
+    UNKNOWN_PRODUCER_ID = 59
+    NON_EMPTY_GROUP = 68
+    GROUP_ID_NOT_FOUND = 69
+    FENCED_LEADER_EPOCH = 74
+    UNKNOWN_LEADER_EPOCH = 75
+    MEMBER_ID_REQUIRED = 79
+    GROUP_MAX_SIZE_REACHED = 81
+    FENCED_INSTANCE_ID = 82
+    GROUP_SUBSCRIBED_TO_TOPIC = 86
+    INVALID_RECORD = 87
+    UNSTABLE_OFFSET_COMMIT = 88
+    PRODUCER_FENCED = 90
+    UNKNOWN_TOPIC_ID = 100
+    TRANSACTIONAL_ID_NOT_FOUND = 105
+    FENCED_MEMBER_EPOCH = 110
+    UNRELEASED_INSTANCE_ID = 111
+    UNSUPPORTED_ASSIGNOR = 112
+    STALE_MEMBER_EPOCH = 113
+    TRANSACTION_ABORTABLE = 120
+    INVALID_REGULAR_EXPRESSION = 128
+
+    def error(self, problem: str = "") -> CoordinatorError:
+        """Return the exception with this code."""
+        return CoordinatorError(self.value, self.name, problem)
+
+
+_OF_ENGINE: Final[tuple[tuple[type[WorkbenchError], ErrorCode], ...]] = (
+    (StorageError, ErrorCode.KAFKA_STORAGE_ERROR),
+    (RecordTooLargeError, ErrorCode.MESSAGE_TOO_LARGE),
+    (RecordBatchTooLargeError, ErrorCode.RECORD_LIST_TOO_LARGE),
+    (InvalidTimestampError, ErrorCode.INVALID_TIMESTAMP),
+    (InvalidRecordError, ErrorCode.INVALID_RECORD),
+    (UnsupportedForMessageFormatError, ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT),
+    (OutOfOrderSequenceError, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
+    (InvalidProducerEpochError, ErrorCode.INVALID_PRODUCER_EPOCH),
+    (InvalidTransactionStateError, ErrorCode.INVALID_TXN_STATE),
+    (CoordinatorFencedError, ErrorCode.TRANSACTION_COORDINATOR_FENCED),
+    (CorruptRecordError, ErrorCode.CORRUPT_MESSAGE),
+)
+
+
+def code_of(error: WorkbenchError) -> ErrorCode:
+    """Return the code of an error that `Log.append_as_leader` raised.
+
+    Kafka: Errors.forException (4.2)
+    """
+    if isinstance(error, CoordinatorError):
+        return ErrorCode(error.code)
+    for kind, code in _OF_ENGINE:
+        if isinstance(error, kind):
+            return code
+    assert isinstance(error, AppendError), error
+    return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+_TRANSLATED: Final = {
+    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+
+
+def answer_to(error: ErrorCode) -> ErrorCode:
+    """Return what a coordinator answers when an append failed with an error.
+
+    Kafka: CoordinatorOperationExceptionHelper.handleOperationException (4.2)
+    """
+    return _TRANSLATED.get(error, error)
+
+
+_TRANSLATED_BY_OLD: Final = {
+    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+}
+
+
+def answer_of_old_to_commit(error: ErrorCode) -> ErrorCode:
+    """Return what the coordinators before 4.0 answer when the append of a commit failed.
+
+    Kafka: GroupMetadataManager.maybeConvertOffsetCommitError (2.8)
+    """
+    return _TRANSLATED_BY_OLD.get(error, error)

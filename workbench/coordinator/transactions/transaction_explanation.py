@@ -1,0 +1,358 @@
+"""Why a transaction is open, what it blocks, and what ends it: one row per rule and partition.
+
+A transaction hangs if no transactional id waits for it: no transaction marker will ever end it.
+`find-hanging` of Kafka's tool asks the same, of transactions that are older than 15 minutes.
+
+Kafka: TransactionStateManager, TransactionCoordinator, TransactionsCommand (4.2)
+"""
+
+import shlex
+from collections.abc import Iterator
+from typing import Final
+
+from workbench.coordinator.era import era_of_cluster
+from workbench.coordinator.groups.group_load import GROUPS_TOPIC, load_group_partition
+from workbench.coordinator.partitioning import partition_for
+from workbench.coordinator.transactions.transaction_coordinator import (
+    HANGS,
+    OpenProducer,
+    TransactionCoordinator,
+)
+from workbench.coordinator.transactions.transaction_load import (
+    ID_EXPIRATION_MS,
+    TRANSACTIONS_TOPIC,
+    TransactionMetadata,
+)
+from workbench.coordinator.verdict import CoordinatorVerdict
+from workbench.files.names import TopicPartition
+from workbench.foresight.explain.rule_verdict import Word
+from workbench.runtime.times import time_text, with_hours
+
+MAX_TIMEOUT_MS: Final = 900_000
+"""`transaction.max.timeout.ms` unless configured; the age from which `find-hanging` looks."""
+
+_LOAD: Final = "TransactionStateManager.loadTransactionMetadata (4.2)"
+_PLACE: Final = "TransactionStateManager.partitionFor (4.2)"
+_TIMEOUT: Final = "TransactionStateManager.timedOutTransactions (4.2)"
+_EXPIRY: Final = "TransactionStateManager.removeExpiredTransactionalIds (4.2)"
+_MARKERS: Final = "TransactionMarkerChannelManager.addTxnMarkersToSend (4.2)"
+_HANGING: Final = "TransactionsCommand.FindHangingTransactionsCommand (4.2)"
+_STABLE: Final = "UnifiedLog.fetchLastStableOffsetMetadata (4.2)"
+_PENDING: Final = "OffsetMetadataManager.replayEndTransactionMarker (4.2)"
+_TOOL: Final = "kafka-transactions.sh --bootstrap-server HOST:PORT"
+
+_ENDS: Final = {"PrepareCommit": "COMMIT", "PrepareAbort": "ABORT"}
+
+
+class TransactionExplainer:
+    """Explains one transactional id, or one producer.
+
+    Args:
+        coordinator: the loaded transactional ids.
+        transaction: a transactional id, or a producer id (as a number, or as text that is not a
+            transactional id).
+        now: ms, that ages are measured by; None: no age is judged.
+
+    Attributes:
+        name: the given transactional id or producer id, as text.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+
+    def __init__(
+        self, coordinator: TransactionCoordinator, transaction: str | int, now: int | None = None
+    ) -> None:
+        self.name = str(transaction)
+        self._coordinator = coordinator
+        self._now = now
+        ids = coordinator.transactions
+        self._id = transaction if isinstance(transaction, str) else None
+        producer: int | None = None
+        if self._id is None or (self._id not in ids and self._id.isdecimal()):
+            producer = int(transaction)
+            self._id = next((name for name, s in ids.items() if s.producer_id == producer), None)
+        self._state: TransactionMetadata | None = None if self._id is None else ids.get(self._id)
+        if producer is None and self._state is not None:
+            producer = self._state.producer_id
+        self._producer = producer
+        every = coordinator.open_producers()
+        self._first = {each.where: each for each in every if each.blocked}
+        self._open = [each for each in every if each.transaction.producer_id == producer]
+
+    @property
+    def state(self) -> TransactionMetadata | None:
+        """The state of the transactional id; None: no record tells of it."""
+        return self._state
+
+    @property
+    def open(self) -> list[OpenProducer]:
+        """The transactions of the producer that are open in logs."""
+        return self._open
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a record tells of the transactional id, or a log of the producer."""
+        return self._state is not None or bool(self._open)
+
+    @property
+    def hangs(self) -> bool:
+        """Whether a transaction is open that no transaction marker will end."""
+        return any(each.verdict == HANGS for each in self._open)
+
+    @property
+    def conclusion(self) -> str:
+        """One sentence."""
+        state = self._state
+        hanging = [str(each.where) for each in self._open if each.verdict == HANGS]
+        if hanging:
+            where = _listed(hanging)
+            return f"hangs in {where}: no transaction marker will end it, only an administrator"
+        if state is None and self._open:
+            where = _listed([str(each.where) for each in self._open])
+            return f"is open in {where}; whether it hangs is unknown: {self._open[0].reason}"
+        if state is None:
+            return "no record and no open transaction in these directories tells of it"
+        if state.state == "Ongoing":
+            since = time_text(state.start_timestamp or -1)
+            end = time_text(state.times_out_at or -1)
+            return f"is open since {since}; unless it ends, the coordinator aborts it at {end}"
+        if state.state in _ENDS:
+            return (
+                f"is prepared ({state.state}): the coordinator writes the {_ENDS[state.state]} "
+                "markers as soon as it runs"
+            )
+        return f"nothing is open: the state is {state.state}"
+
+    def verdicts(self) -> Iterator[CoordinatorVerdict]:
+        """Yield the rows: of the transactional id, then of each partition."""
+        if self._id is not None:
+            yield self._place(self._id)
+        yield from self._loads()
+        yield self._state_row()
+        yield from self._ends()
+        for where in self._partitions:
+            opened = next((each for each in self._open if each.where == where), None)
+            yield self._marker(where, opened)
+            if opened is not None:
+                yield self._stable(opened)
+                yield from self._pending(opened)
+                yield self._hanging(opened)
+        yield self._cure()
+
+    @property
+    def _partitions(self) -> list[TopicPartition]:
+        """The partitions that the id lists, or that have an open transaction of the producer."""
+        state = self._state
+        listed = state.partitions if state is not None and state.phase in _OPEN else ()
+        return sorted({*listed, *(each.where for each in self._open)})
+
+    def _place(self, name: str) -> CoordinatorVerdict:
+        count = self._coordinator.partition_count
+        if count is None:
+            reason = f"nothing tells how many partitions {TRANSACTIONS_TOPIC} has"
+            return CoordinatorVerdict("partition", None, "unknown", None, None, reason, _PLACE)
+        wanted = f"{TRANSACTIONS_TOPIC}-{partition_for(name, count)}"
+        if wanted not in {load.partition.name for load in self._coordinator.loads}:
+            reason = f"{wanted} is not in these directories"
+            return CoordinatorVerdict("partition", None, "unknown", None, wanted, reason, _PLACE)
+        found = wanted
+        if self._state is not None:
+            found = f"{TRANSACTIONS_TOPIC}-{self._state.log_partition}"
+        if found != wanted:
+            reason = f"the records are in {found}; a broker looks in {wanted} alone"
+            return CoordinatorVerdict("partition", None, "blocks", found, wanted, reason, _PLACE)
+        reason = f"{wanted} of {count} partitions"
+        return CoordinatorVerdict("partition", None, "allows", found, wanted, reason, _PLACE)
+
+    def _loads(self) -> Iterator[CoordinatorVerdict]:
+        for load in self._coordinator.loads:
+            if load.failure is not None:
+                reason = (
+                    f"a broker's load of {load.partition.name} ends at {load.failure}: it does not "
+                    "know later states"
+                )
+                yield CoordinatorVerdict("load", None, "limits", load.failure, None, reason, _LOAD)
+
+    def _state_row(self) -> CoordinatorVerdict:
+        state = self._state
+        if state is None and self._coordinator.is_complete:
+            reason = "no transactional id has it: its record expired, or a tombstone removed it"
+            if self._producer is not None:
+                reason = f"no transactional id has producer {self._producer}"
+            return CoordinatorVerdict("state", None, "limits", None, None, reason, _LOAD)
+        if state is None:
+            reason = f"not every partition of {TRANSACTIONS_TOPIC} is in these directories"
+            return CoordinatorVerdict("state", None, "unknown", None, None, reason, _LOAD)
+        reason = (
+            f"{state.transactional_id!r} is {state.state} since "
+            f"{time_text(state.last_update_timestamp)}, producer {state.producer_id} epoch "
+            f"{state.producer_epoch}, record {state.record_offset} of "
+            f"{TRANSACTIONS_TOPIC}-{state.log_partition}"
+        )
+        verdict: Word = "limits" if state.phase in _OPEN else "allows"
+        return CoordinatorVerdict("state", None, verdict, state.state, None, reason, _LOAD)
+
+    def _ends(self) -> Iterator[CoordinatorVerdict]:
+        """Yield when the coordinator ends the transaction, or removes the transactional id."""
+        state, now = self._state, self._now
+        if state is None:
+            return
+        if state.state == "Ongoing":
+            at, timeout = state.times_out_at, state.timeout_ms
+            if at is None:
+                reason = "no record says when the transaction began"
+                yield CoordinatorVerdict(
+                    "timeout", None, "unknown", timeout, None, reason, _TIMEOUT
+                )
+                return
+            reason = (
+                f"began at {time_text(state.start_timestamp or -1)}, transaction.timeout.ms = "
+                f"{with_hours(timeout)}: a coordinator aborts it after {time_text(at)}, "
+                "within 10 s"
+            )
+            if now is not None and at < now:
+                reason += f"; a broker that runs at {time_text(now)} does"
+            yield CoordinatorVerdict("timeout", None, "limits", at, now, reason, _TIMEOUT, at)
+        elif state.state in _ENDS:
+            reason = (
+                f"decided at {time_text(state.last_update_timestamp)}: a coordinator that loads it "
+                f"sends the {_ENDS[state.state]} markers to every listed partition again"
+            )
+            yield CoordinatorVerdict("markers", None, "limits", state.state, None, reason, _MARKERS)
+        elif state.phase != "dead":
+            at = state.expires_at
+            over = at is not None and now is not None and at <= now
+            reason = (
+                f"the id expires at {time_text(-1 if at is None else at)}: "
+                f"transactional.id.expiration.ms = {with_hours(ID_EXPIRATION_MS)}, unless "
+                "configured, after the last change"
+            )
+            due = None if over else at
+            yield CoordinatorVerdict("expiry", None, "allows", at, now, reason, _EXPIRY, due)
+
+    def _marker(self, where: TopicPartition, opened: OpenProducer | None) -> CoordinatorVerdict:
+        """Return whether the partition still waits for a transaction marker."""
+        if opened is not None:
+            each = opened.transaction
+            reason = (
+                f"producer {each.producer_id} has records from offset {each.first_offset} to "
+                f"{each.last_offset}, and no transaction marker follows"
+            )
+            return CoordinatorVerdict(
+                "marker", where, "limits", each.first_offset, each.last_offset, reason, _MARKERS
+            )
+        if self._coordinator.logs.partition(where) is None:
+            reason = self._coordinator.logs.absence(where)[1]
+            return CoordinatorVerdict("marker", where, "unknown", None, None, reason, _MARKERS)
+        state = self._state
+        assert state is not None  # only what its record lists is here
+        reason = "the log has no open transaction of the producer: "
+        reason += (
+            "no record was written, or its marker was"
+            if state.state in _ENDS
+            else ("the partition was added, and no record was written to it yet")
+        )
+        return CoordinatorVerdict("marker", where, "allows", None, None, reason, _MARKERS)
+
+    def _stable(self, opened: OpenProducer) -> CoordinatorVerdict:
+        each, stable = opened.transaction, opened.last_stable_offset
+        since = f"{time_text(each.first_timestamp)} (its first record's timestamp)"
+        if self._state is not None and self._state.waits_for(opened.where):
+            since = time_text(self._state.start_timestamp or each.first_timestamp)
+        if not opened.blocked:
+            first = self._first[opened.where].transaction
+            reason = (
+                f"the last stable offset is {stable}, held by an older transaction of producer "
+                f"{first.producer_id}; this one would hold it at {each.first_offset}"
+            )
+            return CoordinatorVerdict(
+                "last stable offset", opened.where, "limits", stable, each.first_offset, reason,
+                _STABLE,
+            )  # fmt: skip
+        end = stable + opened.blocked
+        reason = (
+            f"since {since}, the last stable offset is {stable}: read_committed consumers and the "
+            f"cleaner do not get past it, {opened.blocked:,} offsets below the log end offset {end}"
+        )
+        return CoordinatorVerdict(
+            "last stable offset", opened.where, "blocks", stable, end, reason, _STABLE
+        )
+
+    def _pending(self, opened: OpenProducer) -> Iterator[CoordinatorVerdict]:
+        """Yield which commits of consumer groups wait for the transaction."""
+        if opened.where.topic != GROUPS_TOPIC:
+            return
+        partition = self._coordinator.logs.partition(opened.where)
+        assert partition is not None  # its log has the transaction
+        load = load_group_partition(partition, era_of_cluster(self._coordinator.logs.cluster))
+        waiting = load.table.pending.get(opened.transaction.producer_id, {})
+        count = sum(len(offsets) for offsets in waiting.values())
+        if count:
+            reason = f"{count} offsets of {_listed(sorted(waiting))} wait for the marker"
+            yield CoordinatorVerdict(
+                "pending commits", opened.where, "limits", count, None, reason, _PENDING
+            )
+
+    def _hanging(self, opened: OpenProducer) -> CoordinatorVerdict:
+        last = opened.transaction.last_timestamp
+        age = None if self._now is None or last < 0 else self._now - last
+        reason = opened.reason
+        if opened.verdict == HANGS:
+            verdict: Word = "blocks"
+            reason += ": no transaction marker will come"
+        elif opened.verdict is None:
+            verdict = "unknown"
+        else:
+            verdict = "allows"
+            reason += ": its transaction marker will come"
+        if age is not None and opened.verdict == HANGS:
+            compared = "at or below" if age <= MAX_TIMEOUT_MS else "above"
+            reason += (
+                f"; its last record is {with_hours(age, ' ms')} old, {compared} the "
+                f"{MAX_TIMEOUT_MS:,} ms from which find-hanging looks"
+            )
+        return CoordinatorVerdict(
+            "hanging", opened.where, verdict, age, MAX_TIMEOUT_MS, reason, _HANGING
+        )
+
+    def _cure(self) -> CoordinatorVerdict:
+        """Return the command that would end what is open."""
+        state = self._state
+        hanging = [each for each in self._open if each.verdict == HANGS]
+        if hanging:
+            commands = [
+                f"{_TOOL} abort --topic {each.where.topic} --partition {each.where.partition} "
+                f"--start-offset {each.transaction.first_offset}"
+                for each in hanging
+            ]
+            return self._command("blocks", "; ".join(commands))
+        if state is not None and state.state == "Ongoing":
+            name = shlex.quote(state.transactional_id)
+            return self._command(
+                "limits",
+                f"{_TOOL} forceTerminateTransaction --transactional-id {name} (Kafka 4.2), or a "
+                "producer with this transactional id that calls initTransactions()",
+            )
+        if state is not None and state.state in _ENDS:
+            return self._command("limits", "nothing but a running coordinator of the partition")
+        if self._open:
+            return self._command(
+                "unknown", f"first ask the cluster: {_TOOL} find-hanging --broker-id ID"
+            )
+        return self._command("allows", "nothing to end")
+
+    def _command(self, verdict: Word, reason: str) -> CoordinatorVerdict:
+        return CoordinatorVerdict("what ends it", None, verdict, None, None, reason, _HANGING)
+
+
+_OPEN: Final = frozenset({"open", "prepared"})
+
+
+def _listed(names: list[str]) -> str:
+    """Return the first few names."""
+    left = len(names) - _SHOWN
+    return ", ".join(names[:_SHOWN]) + (f" and {left} more" if left > 0 else "")
+
+
+_SHOWN: Final = 3
