@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.coordinator.transactions.serving.answers import Errors
+from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.producer_ids import RequestBlock, blocks_from
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
@@ -113,7 +113,7 @@ class House:
     def init(self, name: str = "tx", **options: Any) -> ProducerIdAndEpoch:
         """Initialize a producer, which must be answered."""
         found = self.coordinator.init_producer_id(name, **options)
-        assert found.error is Errors.NONE
+        assert found.error is ErrorCode.NONE
         return found
 
     def add(
@@ -122,7 +122,7 @@ class House:
         *where: TopicPartition,
         name: str = "tx",
         client: int = 2,
-    ) -> Errors:
+    ) -> ErrorCode:
         """Add partitions, orders-0 if none is named, to a producer's transaction."""
         return self.coordinator.add_partitions_to_transaction(
             name, *producer[:2], where or (ORDERS,), TransactionVersion(client)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.serving.house import ORDERS, PAYMENTS, House, kinds
-from workbench.coordinator.transactions.serving.answers import Errors
+from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.steps import KINDS
 from workbench.coordinator.transactions.serving.transaction_coordinator import ProducerIdAndEpoch
 from workbench.inspection.listing import list_log_directories
@@ -18,9 +18,9 @@ ANSWERED = ProducerIdAndEpoch(-1, -1)
 def test_commits_are_read_and_aborts_are_not(tmp_path: Path, version: int) -> None:
     house = House(tmp_path, version)
     producer = house.init()
-    assert producer == (4000, 0, Errors.NONE)
+    assert producer == (4000, 0, ErrorCode.NONE)
     for number, commit in enumerate([True, False, True]):
-        assert house.add(producer, ORDERS, PAYMENTS, client=0) is Errors.NONE
+        assert house.add(producer, ORDERS, PAYMENTS, client=0) is ErrorCode.NONE
         house.produce(producer, b"o%d" % number, sequence=number)
         house.produce(producer, b"p%d" % number, where=PAYMENTS, sequence=number)
         assert house.end(producer, commit=commit, client=0) == ANSWERED
@@ -34,10 +34,10 @@ def test_version_2_bumps_the_epoch_at_every_end(tmp_path: Path) -> None:
     house = House(tmp_path)
     producer = house.init()
     for number, commit in enumerate([True, False, True]):
-        assert house.add(producer) is Errors.NONE
+        assert house.add(producer) is ErrorCode.NONE
         house.produce(producer, b"%d" % number)
         producer = house.end(producer, commit=commit)
-        assert producer == (4000, number + 1, Errors.NONE)
+        assert producer == (4000, number + 1, ErrorCode.NONE)
     assert house.committed() == [b"0", b"2"]
 
 
@@ -48,7 +48,7 @@ def test_an_open_transaction_holds_readers_back_until_its_marker(tmp_path: Path)
     house.produce(producer, b"mine")
     house.log().append([(None, b"later")])
     assert house.committed() == []
-    assert house.end(producer).error is Errors.NONE
+    assert house.end(producer).error is ErrorCode.NONE
     assert str(house.status()) == "PrepareCommit"
     assert house.committed() == []
     house.run()

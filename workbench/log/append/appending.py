@@ -6,6 +6,7 @@ Kafka: UnifiedLog.append (4.2)
 from collections.abc import Sequence
 from typing import Final
 
+from workbench.config.changed_defaults import told
 from workbench.errors import (
     InvalidRecordError,
     RecordBatchTooLargeError,
@@ -144,9 +145,10 @@ def _number(
         for batch in result.batches:
             if batch.size > config.max_message_bytes:
                 context.metrics.reject(context.topic_partition.topic, records.size)
+                limit = told("max.message.bytes", config.max_message_bytes)
                 raise RecordTooLargeError(
                     f"{context.topic_partition}: a batch has {batch.size} bytes in the topic's "
-                    f"codec and format, more than max.message.bytes = {config.max_message_bytes}"
+                    f"codec and format, more than max.message.bytes = {limit}"
                 )
     return result.records, result.batches
 

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from workbench.config.changed_defaults import told
 from workbench.config.log_config import LogConfig
 from workbench.errors import (
     CorruptRecordError,
@@ -505,10 +506,10 @@ class _RecordErrors:
             if age > rules.before_ms or _wrapped(-age) > rules.after_ms:
                 first, last = now - rules.before_ms, now + rules.after_ms
                 self._has_wrong_time = True
-                self.add(
-                    index,
-                    f"timestamp {timestamp} at offset {offset} is not within [{first}, {last}]",
-                )
+                limit = told("message.timestamp.after.max.ms", rules.after_ms)
+                why = f": message.timestamp.after.max.ms = {limit}" if timestamp > last else ""
+                problem = f"timestamp {timestamp} at offset {offset} is not within"
+                self.add(index, f"{problem} [{first}, {last}]{why}")
         elif has_append_time:
             self._has_wrong_time = True
             self.add(index, "a producer must not send a batch of timestamp type LogAppendTime")

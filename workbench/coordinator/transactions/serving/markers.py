@@ -9,15 +9,10 @@ KafkaApis.handleWriteTxnMarkersRequest (4.2)
 """
 
 from collections.abc import Callable
-from enum import Enum
 from typing import Final, NamedTuple, Protocol
 
 from workbench.config.internal_topics import OFFSETS_TOPIC
-from workbench.coordinator.transactions.serving.answers import (
-    Errors,
-    RefusedError,
-    error_of_append,
-)
+from workbench.coordinator.runtime.error_codes import ErrorCode, code_of
 from workbench.coordinator.transactions.serving.state_manager import (
     EpochAndMetadata,
     GetLog,
@@ -28,9 +23,10 @@ from workbench.coordinator.transactions.serving.transaction_metadata import (
     TransactionMetadata,
     TxnTransitMetadata,
 )
-from workbench.errors import WorkbenchError
+from workbench.errors import CoordinatorError, WorkbenchError
 from workbench.files.names import TopicPartition
 from workbench.log.append.append_origin import AppendOrigin
+from workbench.log.log import Log
 from workbench.record.writing.builder import end_transaction_marker
 from workbench.runtime.clock import Clock
 from workbench.runtime.scheduler import Scheduler
@@ -68,10 +64,13 @@ class CompletesOffsets(Protocol):
         producer_epoch: int,
         coordinator_epoch: int,
         *,
-        commit: bool,
-        transaction_version: int,
+        is_commit: bool,
+        transaction_version: int = 0,
     ) -> int:
-        """Append the marker, and commit or drop the transaction's offsets; return Kafka's error.
+        """Append the marker, commit or drop the transaction's offsets, return the marker's offset.
+
+        Raises:
+            CoordinatorError: the marker was not appended.
 
         Kafka: GroupCoordinator.completeTransaction (4.2)
         """
@@ -96,68 +95,65 @@ class MarkerWriter:
         self._clock = clock
         self._offsets = offsets
 
-    def write(self, marker: TxnMarker, where: TopicPartition) -> tuple[Errors, int | None]:
-        """Append a marker to a partition; return NONE and its offset, or the error and None.
-
-        The group coordinator does not say the offset: None.
-        """
+    def write(self, marker: TxnMarker, where: TopicPartition) -> tuple[ErrorCode, int]:
+        """Append a marker to a partition; return NONE and its offset, or the error and -1."""
         log = self._get_log(where)
         if log is None:
-            return Errors.UNKNOWN_TOPIC_OR_PARTITION, None
-        if where.topic == OFFSETS_TOPIC and self._offsets is not None:
-            answer = self._offsets.complete_transaction(
-                where.partition, marker.producer_id, marker.producer_epoch,
-                marker.coordinator_epoch, commit=marker.commits,
-                transaction_version=marker.transaction_version,
-            )  # fmt: skip
-            return _OF_GROUPS.get(Errors(answer), Errors(answer)), None
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1
+        try:
+            if where.topic == OFFSETS_TOPIC and self._offsets is not None:
+                return ErrorCode.NONE, self._offsets.complete_transaction(
+                    where.partition,
+                    marker.producer_id,
+                    marker.producer_epoch,
+                    marker.coordinator_epoch,
+                    is_commit=marker.commits,
+                    transaction_version=marker.transaction_version,
+                )
+            return ErrorCode.NONE, self._append(marker, log)
+        except CoordinatorError as error:
+            code = code_of(error)
+            return _OF_GROUPS.get(code, code), -1
+        except WorkbenchError as error:
+            return code_of(error), -1
+
+    def _append(self, marker: TxnMarker, log: Log) -> int:
         records = end_transaction_marker(
             0, self._clock.now(), marker.producer_id, marker.producer_epoch,
             commit=marker.commits, coordinator_epoch=marker.coordinator_epoch,
         )  # fmt: skip
         latest = log.leader_epochs.latest
-        try:
-            info = log.append_as_leader(
-                records,
-                0 if latest is None else latest.epoch,
-                AppendOrigin.COORDINATOR,
-                marker.transaction_version,
-            )
-        except WorkbenchError as error:
-            return error_of_append(error), None
-        return Errors.NONE, info.first_offset
+        epoch = 0 if latest is None else latest.epoch
+        origin, version = AppendOrigin.COORDINATOR, marker.transaction_version
+        return log.append_as_leader(records, epoch, origin, version).first_offset
 
 
 _OF_GROUPS: Final = dict.fromkeys(
     [
-        Errors.COORDINATOR_NOT_AVAILABLE,
-        Errors.COORDINATOR_LOAD_IN_PROGRESS,
-        Errors.NOT_COORDINATOR,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.NOT_COORDINATOR,
     ],
-    Errors.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
 )
 """What the transaction coordinator is told where the group coordinator is not ready."""
 
 _RETRIED: Final = frozenset(
     {
-        Errors.UNKNOWN_TOPIC_OR_PARTITION,
-        Errors.NOT_LEADER_OR_FOLLOWER,
-        Errors.NOT_ENOUGH_REPLICAS,
-        Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-        Errors.REQUEST_TIMED_OUT,
-        Errors.KAFKA_STORAGE_ERROR,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.KAFKA_STORAGE_ERROR,
     }
 )
-_GIVEN_UP: Final = frozenset({Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_COORDINATOR_FENCED})
-_NOT_NEEDED: Final = frozenset({Errors.UNSUPPORTED_FOR_MESSAGE_FORMAT, Errors.UNSUPPORTED_VERSION})
-
-
-class _Outcome(Enum):
-    """What became of one marker."""
-
-    DONE = "done"
-    RETRY = "retry"
-    GIVEN_UP = "given up"
+_GIVEN_UP: Final = frozenset(
+    {ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED}
+)
+_NOT_NEEDED: Final = frozenset(
+    {ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPPORTED_VERSION}
+)
 
 
 class _Pending(NamedTuple):
@@ -216,7 +212,9 @@ class TransactionMarkers:
         pending = _Pending(name, found.coordinator_epoch, metadata, complete)
         with self._states.lock:
             self._pending[name] = pending
-        self._later(pending, 0)
+        self._skip_unknown(pending)
+        if metadata.partitions or not self._write_completion(pending):
+            self._later(pending, 0)
 
     def remove_partition(self, number: int) -> None:
         """Stop ending the transactions of a partition of `__transaction_state`.
@@ -238,7 +236,7 @@ class TransactionMarkers:
                 return False
             try:
                 found = self._states.get(pending.transactional_id)
-            except RefusedError:
+            except CoordinatorError:
                 found = None
             if found is None or found.coordinator_epoch != pending.coordinator_epoch:
                 del self._pending[pending.transactional_id]
@@ -250,55 +248,63 @@ class TransactionMarkers:
 
         Kafka: TransactionMarkerRequestCompletionHandler.onComplete (4.2)
         """
-        outcomes = set()
+        goes_on = True
         for where in sorted(pending.metadata.partitions):
             if not self._is_current(pending):
                 return
-            outcomes.add(self._send_one(pending, where))
+            goes_on &= self._send_one(pending, where)
         if not self._is_current(pending):
             return
-        if _Outcome.GIVEN_UP in outcomes:
+        if not goes_on:
             with self._states.lock:
                 self._pending.pop(pending.transactional_id, None)
-        elif _Outcome.RETRY in outcomes or not self._write_completion(pending):
+            return
+        self._skip_unknown(pending)
+        if pending.metadata.partitions or not self._write_completion(pending):
             self._later(pending, RETRY_BACKOFF_MS)
 
-    def _send_one(self, pending: _Pending, where: TopicPartition) -> "_Outcome":
-        """Write one marker."""
+    def _send_one(self, pending: _Pending, where: TopicPartition) -> bool:
+        """Write one marker; return False if a newer epoch is known, so that this is in vain."""
         metadata = pending.metadata
         marker = TxnMarker(
             metadata.producer_id, metadata.producer_epoch, pending.coordinator_epoch,
             metadata.state is TransactionState.PREPARE_COMMIT, metadata.client_transaction_version,
         )  # fmt: skip
 
-        def tell(kind: str, reason: str, offset: int | None = None) -> None:
+        def tell(kind: str, reason: str, offset: int = -1) -> None:
             self._states.tell(
                 kind, where, reason, transactional_id=pending.transactional_id,
                 producer_id=marker.producer_id, producer_epoch=marker.producer_epoch, offset=offset,
             )  # fmt: skip
 
-        if self._is_unknown(where):
-            tell("marker not needed", "the partition was deleted")
-            self._remove(pending, where)
-            return _Outcome.DONE
         error, offset = self._writer.write(marker, where)
-        if error is Errors.NONE:
+        if error is ErrorCode.NONE:
             tell("marker appended", "COMMIT" if marker.commits else "ABORT", offset)
         elif error in _NOT_NEEDED:
-            tell("marker not needed", str(error))
+            tell("marker not needed", error.name)
         elif error in _GIVEN_UP:
-            tell("marker given up", f"{error}: the state remains {metadata.state}")
-            return _Outcome.GIVEN_UP
+            tell("marker given up", f"{error.name}: the state remains {metadata.state}")
+            return False
         elif error in _RETRIED:
-            tell("marker retried", str(error))
-            return _Outcome.RETRY
+            tell("marker retried", error.name)
+            return True
         else:
             raise WorkbenchError(
                 f"{where}: the transaction marker of {pending.transactional_id!r} was refused "
-                f"(found {error})"
+                f"(found {error.name})"
             )
         self._remove(pending, where)
-        return _Outcome.DONE
+        return True
+
+    def _skip_unknown(self, pending: _Pending) -> None:
+        """Do without the markers of partitions that nobody leads."""
+        for where in sorted(pending.metadata.partitions):
+            if self._is_unknown(where):
+                self._states.tell(
+                    "marker not needed", where, "the partition was deleted",
+                    transactional_id=pending.transactional_id,
+                )  # fmt: skip
+                self._remove(pending, where)
 
     def _remove(self, pending: _Pending, where: TopicPartition) -> None:
         with self._states.lock:
@@ -315,20 +321,20 @@ class TransactionMarkers:
             name,
             pending.coordinator_epoch,
             pending.complete,
-            retries=frozenset({Errors.COORDINATOR_NOT_AVAILABLE}),
+            retries=frozenset({ErrorCode.COORDINATOR_NOT_AVAILABLE}),
         )
-        if error is Errors.COORDINATOR_NOT_AVAILABLE:
+        if error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
             return False
         with self._states.lock:
             if self._pending.get(name) is pending:
                 del self._pending[name]
         if error in (
-            Errors.NONE,
-            Errors.NOT_COORDINATOR,
-            Errors.COORDINATOR_LOAD_IN_PROGRESS,
+            ErrorCode.NONE,
+            ErrorCode.NOT_COORDINATOR,
+            ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
         ):
             return True
         raise WorkbenchError(
             f"{self._states.log_partition(name)}: the complete state of {name!r} was refused "
-            f"(found {error})"
+            f"(found {error.name})"
         )

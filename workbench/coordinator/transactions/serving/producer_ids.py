@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from threading import RLock
 from typing import Final, NamedTuple
 
-from workbench.coordinator.transactions.serving.answers import Errors, RefusedError
+from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.log.log import Log
 from workbench.runtime.clock import Clock
 
@@ -96,8 +96,8 @@ class ProducerIdManager:
         """Return a producer id that was never returned before.
 
         Raises:
-            RefusedError: COORDINATOR_LOAD_IN_PROGRESS: the block is used up, and the next one has
-                not come; a client retries.
+            CoordinatorError: COORDINATOR_LOAD_IN_PROGRESS: the block is used up, and the next one
+                has not come; a client retries.
 
         Kafka: RPCProducerIdManager.generateProducerId (4.2)
         """
@@ -114,8 +114,7 @@ class ProducerIdManager:
         if self._next is None:
             self._request()
         if self._next is None:
-            raise RefusedError(
-                Errors.COORDINATOR_LOAD_IN_PROGRESS,
+            raise ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.error(
                 "the block of producer ids is used up, and the controller has not given another",
             )
         self._current, self._next, self._claimed = self._next, None, 0

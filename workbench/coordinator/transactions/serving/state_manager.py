@@ -16,12 +16,7 @@ from typing import Any, Final, NamedTuple
 from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.log_records import NO_PRODUCER, LogRecord
 from workbench.coordinator.partitioning import partition_for
-from workbench.coordinator.transactions.serving.answers import (
-    Errors,
-    RefusedError,
-    answer_to_append,
-    error_of_append,
-)
+from workbench.coordinator.runtime.error_codes import ErrorCode, code_of
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.states import TransactionState
 from workbench.coordinator.transactions.serving.transaction_log import (
@@ -37,7 +32,12 @@ from workbench.coordinator.transactions.serving.transaction_metadata import (
 from workbench.coordinator.transactions.transaction_load import TransactionMetadata as Loaded
 from workbench.coordinator.transactions.transaction_load import apply_record
 from workbench.decoders.decoder import problem_of
-from workbench.errors import CorruptRecordError, UnsupportedFormatError, WorkbenchError
+from workbench.errors import (
+    CoordinatorError,
+    CorruptRecordError,
+    UnsupportedFormatError,
+    WorkbenchError,
+)
 from workbench.files.names import TopicPartition
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
@@ -49,6 +49,26 @@ from workbench.runtime.scheduler import Scheduler
 from workbench.runtime.steps import Observer, Step
 
 GetLog = Callable[[TopicPartition], Log | None]
+
+_TRANSLATED: Final = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
+    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
+}
+
+
+def answer_to(error: ErrorCode) -> ErrorCode:
+    """Return what a producer is answered if its state could not be appended for this error.
+
+    Kafka: TransactionStateManager.appendTransactionToLog (4.2)
+    """
+    return _TRANSLATED.get(error, error)
+
 
 _STATES: Final = {str(state): state for state in TransactionState}
 
@@ -83,7 +103,7 @@ class ListedTransactions(NamedTuple):
         unknown_states: the filters that name no state.
     """
 
-    error: Errors
+    error: ErrorCode
     transactions: list[tuple[str, int, TransactionState]]
     unknown_states: list[str]
 
@@ -120,6 +140,7 @@ class TransactionStateManager:
         self._observer = observer
         self._cache: dict[int, _CacheEntry] = {}
         self._loading: set[tuple[int, int]] = set()
+        self._leader_epochs: dict[int, int] = {}  # the newest of each partition
 
     def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
         """Report a step to the observer."""
@@ -149,7 +170,7 @@ class TransactionStateManager:
         """Return a transactional id's state; None if it is unknown.
 
         Raises:
-            RefusedError: COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR.
+            CoordinatorError: COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR.
 
         Kafka: TransactionStateManager.getTransactionState (4.2)
         """
@@ -162,7 +183,7 @@ class TransactionStateManager:
         """Keep the state of a new transactional id; return the one that it has.
 
         Raises:
-            RefusedError: see `get`.
+            CoordinatorError: see `get`.
 
         Kafka: TransactionStateManager.putTransactionStateIfNotExists (4.2)
         """
@@ -174,14 +195,12 @@ class TransactionStateManager:
     def _entry(self, transactional_id: str) -> _CacheEntry:
         number = self.partition_for(transactional_id)
         if any(partition == number for partition, _ in self._loading):
-            raise RefusedError(
-                Errors.COORDINATOR_LOAD_IN_PROGRESS, f"{TRANSACTIONS_TOPIC}-{number} is being read"
+            raise ErrorCode.COORDINATOR_LOAD_IN_PROGRESS.error(
+                f"{TRANSACTIONS_TOPIC}-{number} is being read"
             )
         entry = self._cache.get(number)
         if entry is None:
-            raise RefusedError(
-                Errors.NOT_COORDINATOR, f"{TRANSACTIONS_TOPIC}-{number} is not led here"
-            )
+            raise ErrorCode.NOT_COORDINATOR.error(f"{TRANSACTIONS_TOPIC}-{number} is not led here")
         return entry
 
     def is_valid_timeout(self, timeout_ms: int) -> bool:
@@ -211,10 +230,14 @@ class TransactionStateManager:
         for entry in self._cache.values():
             yield from entry.metadata.values()
 
-    def all(self) -> "tuple[TransactionMetadata, ...]":
-        """Return the state of every transactional id that is served here."""
+    @property
+    def owned(self) -> dict[int, tuple[int, tuple[TransactionMetadata, ...]]]:
+        """The partitions that are served: number → coordinator epoch and states."""
         with self.lock:
-            return tuple(self._all())
+            return {
+                number: (entry.coordinator_epoch, tuple(entry.metadata.values()))
+                for number, entry in self._cache.items()
+            }
 
     def list(
         self,
@@ -238,10 +261,10 @@ class TransactionStateManager:
         try:
             matcher = re.compile(pattern) if pattern else None
         except re.error:
-            return ListedTransactions(Errors.INVALID_REGULAR_EXPRESSION, [], [])
+            return ListedTransactions(ErrorCode.INVALID_REGULAR_EXPRESSION, [], [])
         with self.lock:
             if self._loading:
-                return ListedTransactions(Errors.COORDINATOR_LOAD_IN_PROGRESS, [], [])
+                return ListedTransactions(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, [], [])
             now = self._clock.now()
             found = [
                 (each.transactional_id, each.producer_id, each.state)
@@ -251,7 +274,7 @@ class TransactionStateManager:
                 and (longer_than_ms < 0 or now - each.start_timestamp > longer_than_ms)
                 and (matcher is None or matcher.fullmatch(each.transactional_id))
             ]
-        return ListedTransactions(Errors.NONE, found, unknown)
+        return ListedTransactions(ErrorCode.NONE, found, unknown)
 
     # Records
 
@@ -261,8 +284,8 @@ class TransactionStateManager:
         coordinator_epoch: int,
         transit: TxnTransitMetadata,
         *,
-        retries: frozenset[Errors] = frozenset(),
-    ) -> Errors:
+        retries: frozenset[ErrorCode] = frozenset(),
+    ) -> ErrorCode:
         """Append the record of a prepared state; when it is in the log, take over the state.
 
         Args:
@@ -282,19 +305,21 @@ class TransactionStateManager:
         record = (self._clock.now(), key_to_bytes(transactional_id), value)
         try:
             found = self.get(transactional_id)
-        except RefusedError as refused:
-            return refused.error
+        except CoordinatorError as refused:
+            return code_of(refused)
         if found is None or found.coordinator_epoch != coordinator_epoch:
-            return Errors.NOT_COORDINATOR
-        offset, problem = self._append(where, MemoryRecords.of(record), coordinator_epoch)
-        answer = answer_to_append(problem)
-        if answer is Errors.NONE:
+            return ErrorCode.NOT_COORDINATOR
+        offset, problem = self._append(where, MemoryRecords.of(record))
+        answer = answer_to(problem)
+        if answer is ErrorCode.NONE:
             self.tell_of(
                 "transition appended", transactional_id, f"{where} at offset {offset}",
                 state=str(transit.state), offset=offset,
             )  # fmt: skip
             return self._complete(transactional_id, coordinator_epoch, transit)
-        self.tell_of("transition failed", transactional_id, f"{problem}: the answer is {answer}")
+        self.tell_of(
+            "transition failed", transactional_id, f"{problem.name}, answered as {answer.name}"
+        )
         with self.lock:
             found = self._found(transactional_id)
             is_same = found is not None and found.coordinator_epoch == coordinator_epoch
@@ -305,39 +330,38 @@ class TransactionStateManager:
     def _found(self, transactional_id: str) -> EpochAndMetadata | None:
         try:
             return self.get(transactional_id)
-        except RefusedError:
+        except CoordinatorError:
             return None
 
-    def _append(
-        self, where: TopicPartition, records: MemoryRecords, coordinator_epoch: int
-    ) -> tuple[int, Errors]:
+    def _append(self, where: TopicPartition, records: MemoryRecords) -> tuple[int, ErrorCode]:
         """Append to a log; return the first offset and NONE, or -1 and the append's error."""
         log = self._get_log(where)
         if log is None:
-            return -1, Errors.UNKNOWN_TOPIC_OR_PARTITION
+            return -1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        leader_epoch = self._leader_epochs[where.partition]
         try:
-            info = log.append_as_leader(records, coordinator_epoch, AppendOrigin.COORDINATOR)
+            info = log.append_as_leader(records, leader_epoch, AppendOrigin.COORDINATOR)
         except WorkbenchError as error:
-            return -1, error_of_append(error)
-        return info.first_offset, Errors.NONE
+            return -1, code_of(error)
+        return info.first_offset, ErrorCode.NONE
 
     def _complete(
         self, transactional_id: str, coordinator_epoch: int, transit: TxnTransitMetadata
-    ) -> Errors:
+    ) -> ErrorCode:
         with self.lock:
             try:
                 found = self.get(transactional_id)
-            except RefusedError as refused:
-                return refused.error
+            except CoordinatorError as refused:
+                return code_of(refused)
             if found is None or found.coordinator_epoch != coordinator_epoch:
-                return Errors.NOT_COORDINATOR
+                return ErrorCode.NOT_COORDINATOR
             before = found.metadata.state
             found.metadata.complete_transition_to(transit)
         self.tell_of(
             "transition completed", transactional_id, f"{before} → {transit.state}",
             producer_id=transit.producer_id, producer_epoch=transit.producer_epoch,
         )  # fmt: skip
-        return Errors.NONE
+        return ErrorCode.NONE
 
     # Loading and unloading
 
@@ -356,6 +380,7 @@ class TransactionStateManager:
         """
         with self.lock:
             self._loading.add((number, coordinator_epoch))
+            self._leader_epochs[number] = coordinator_epoch
 
         def run() -> None:
             self._load_now(number, coordinator_epoch, complete)
@@ -475,7 +500,7 @@ class TransactionStateManager:
             oldest = now - self._config.transactional_id_expiration_ms
             due = [
                 each
-                for each in entry.metadata.values()
+                for _, each in sorted(entry.metadata.items())
                 if each.pending_state is None
                 and each.state.is_at_rest
                 and each.last_update_timestamp <= oldest
@@ -500,9 +525,9 @@ class TransactionStateManager:
         records: MemoryRecords,
     ) -> None:
         """Kafka: TransactionStateManager.writeTombstonesForExpiredTransactionalIds (4.2)."""
-        offset, problem = self._append(where, records, entry.coordinator_epoch)
+        offset, problem = self._append(where, records)
         with self.lock:
-            is_gone = problem is Errors.NONE and self._cache.get(where.partition) is entry
+            is_gone = problem is ErrorCode.NONE and self._cache.get(where.partition) is entry
             for each in expired:
                 if is_gone and each.pending_state is TransactionState.DEAD:
                     del entry.metadata[each.transactional_id]
@@ -517,4 +542,4 @@ class TransactionStateManager:
                     f"{where} at offset {offset + at}", offset=offset + at,
                 )  # fmt: skip
             else:
-                self.tell_of("transition failed", each.transactional_id, str(problem))
+                self.tell_of("transition failed", each.transactional_id, problem.name)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Self
 
 from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from workbench.coordinator.partitioning import DEFAULT_PARTITIONS, partition_for
-from workbench.coordinator.transactions.serving.answers import Errors, RefusedError
+from workbench.coordinator.runtime.error_codes import ErrorCode, code_of
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.markers import (
     CompletesOffsets,
@@ -41,6 +41,7 @@ from workbench.coordinator.transactions.serving.transaction_metadata import (
     TxnTransitMetadata,
     is_epoch_exhausted,
 )
+from workbench.errors import CoordinatorError, InvalidTransitionError
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import Clock, SystemClock
@@ -62,7 +63,7 @@ class ProducerIdAndEpoch(NamedTuple):
 
     producer_id: int
     producer_epoch: int
-    error: Errors = Errors.NONE
+    error: ErrorCode = ErrorCode.NONE
 
 
 class DescribedTransaction(NamedTuple):
@@ -73,7 +74,7 @@ class DescribedTransaction(NamedTuple):
         metadata: a copy of the state.
     """
 
-    error: Errors
+    error: ErrorCode
     metadata: TransactionMetadata | None = None
 
 
@@ -150,7 +151,8 @@ class TransactionCoordinator:
     def _first_request(self, deliver: Callable[..., None]) -> None:
         """Request a block; the first time, find out where the blocks begin."""
         if self._request_block is None:
-            known = (each.producer_id for each in self.states.all())
+            owned = self.states.owned.values()
+            known = (each.producer_id for _, states in owned for each in states)
             self._request_block = blocks_from(first_block_after(self._manager.logs.values(), known))
         self._request_block(deliver)
 
@@ -272,22 +274,22 @@ class TransactionCoordinator:
             found = self._get_or_create(transactional_id, timeout)
             with self.states.lock:
                 transit = self._prepare_init(found.metadata, timeout, expected)
-        except RefusedError as refused:
+        except CoordinatorError as refused:
             return self._refuse(transactional_id, "InitProducerId", refused)
         self._tell_prepared(transactional_id, found.metadata, transit, "InitProducerId")
         if transit.state is TransactionState.PREPARE_EPOCH_FENCE:
             ended = self._fence(transactional_id, transit)
-            if ended.error is not Errors.NONE:
+            if ended.error is not ErrorCode.NONE:
                 return ended
-            fenced = RefusedError(
-                Errors.CONCURRENT_TRANSACTIONS, "the open transaction is being aborted"
+            fenced = ErrorCode.CONCURRENT_TRANSACTIONS.error(
+                "the open transaction is being aborted"
             )
             return self._refuse(transactional_id, "InitProducerId", fenced)
         error = self.states.append_transaction_to_log(
             transactional_id, found.coordinator_epoch, transit
         )
-        if error is not Errors.NONE:
-            return self._refuse(transactional_id, "InitProducerId", RefusedError(error))
+        if error is not ErrorCode.NONE:
+            return self._refuse(transactional_id, "InitProducerId", error.error())
         self.states.tell_of(
             "producer id given", transactional_id,
             producer_id=transit.producer_id, producer_epoch=transit.producer_epoch,
@@ -298,17 +300,15 @@ class TransactionCoordinator:
         self, transactional_id: str, timeout_ms: int, *, is_2pc: bool, keeps: bool
     ) -> None:
         if not transactional_id:
-            raise RefusedError(Errors.INVALID_REQUEST, "the transactional id is empty")
+            raise ErrorCode.INVALID_REQUEST.error("the transactional id is empty")
         if is_2pc and not self._config.two_phase_commit_enable:
-            raise RefusedError(
-                Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+            raise ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED.error(
                 "transaction.two.phase.commit.enable is false",
             )
         if keeps:
-            raise RefusedError(Errors.UNSUPPORTED_VERSION, "a prepared transaction cannot be kept")
+            raise ErrorCode.UNSUPPORTED_VERSION.error("a prepared transaction cannot be kept")
         if not is_2pc and not self.states.is_valid_timeout(timeout_ms):
-            raise RefusedError(
-                Errors.INVALID_TRANSACTION_TIMEOUT,
+            raise ErrorCode.INVALID_TRANSACTION_TIMEOUT.error(
                 f"the timeout is {timeout_ms} ms, transaction.max.timeout.ms is "
                 f"{self._config.transaction_max_timeout_ms}",
             )
@@ -327,8 +327,7 @@ class TransactionCoordinator:
         """Kafka: TransactionCoordinator.prepareInitProducerIdTransit (4.2)."""
         _check_not_pending(metadata)
         if expected is not None and not _is_valid_producer(metadata, expected):
-            raise RefusedError(
-                Errors.PRODUCER_FENCED,
+            raise ErrorCode.PRODUCER_FENCED.error(
                 f"the producer has producer id {expected.producer_id}, the transactional id has "
                 f"{metadata.producer_id} and before that {metadata.previous_producer_id}",
             )
@@ -345,7 +344,10 @@ class TransactionCoordinator:
                 now,
                 records_last_epoch=expected is not None,
             )
-        return metadata.prepare_increment_producer_epoch(timeout_ms, epoch, now)
+        try:
+            return metadata.prepare_increment_producer_epoch(timeout_ms, epoch, now)
+        except InvalidTransitionError as error:  # exhausted, and not the epoch that it has
+            raise ErrorCode.UNKNOWN_SERVER_ERROR.error(str(error)) from error
 
     # Partitions
 
@@ -356,7 +358,7 @@ class TransactionCoordinator:
         producer_epoch: int,
         partitions: Iterable[TopicPartition],
         client_version: TransactionVersion = TransactionVersion.TV_2,
-    ) -> Errors:
+    ) -> ErrorCode:
         """Add partitions to a producer's transaction; the first ones open it.
 
         Kafka: TransactionCoordinator.handleAddPartitionsToTransaction (4.2)
@@ -373,9 +375,9 @@ class TransactionCoordinator:
                 if metadata.state is TransactionState.ONGOING and added <= metadata.partitions:
                     reason = "the transaction has these partitions"
                     self.states.tell_of("request repeated", name, reason)
-                    return Errors.NONE
+                    return ErrorCode.NONE
                 transit = metadata.prepare_add_partitions(added, self._clock.now(), client_version)
-        except RefusedError as refused:
+        except CoordinatorError as refused:
             return self._refuse(transactional_id, "AddPartitionsToTxn", refused).error
         self._tell_prepared(name, metadata, transit, "AddPartitionsToTxn")
         return self.states.append_transaction_to_log(name, found.coordinator_epoch, transit)
@@ -389,7 +391,7 @@ class TransactionCoordinator:
         client_version: TransactionVersion = TransactionVersion.TV_2,
         *,
         offsets_partitions: int = DEFAULT_PARTITIONS,
-    ) -> Errors:
+    ) -> ErrorCode:
         """Add the partition of `__consumer_offsets` that holds a group's offsets.
 
         Args:
@@ -413,7 +415,7 @@ class TransactionCoordinator:
         producer_id: int,
         producer_epoch: int,
         partitions: Iterable[TopicPartition],
-    ) -> dict[TopicPartition, Errors]:
+    ) -> dict[TopicPartition, ErrorCode]:
         """Tell the leader of partitions whether they are in a producer's transaction (KIP-890).
 
         Kafka: TransactionCoordinator.handleVerifyPartitionsInTransaction (4.2)
@@ -427,10 +429,10 @@ class TransactionCoordinator:
                 if metadata.state.is_prepared:
                     raise _concurrent(metadata)
                 known = metadata.partitions
-        except RefusedError as refused:
-            return dict.fromkeys(asked, refused.error)
+        except CoordinatorError as refused:
+            return dict.fromkeys(asked, code_of(refused))
         return {
-            where: Errors.NONE if where in known else Errors.TRANSACTION_ABORTABLE
+            where: ErrorCode.NONE if where in known else ErrorCode.TRANSACTION_ABORTABLE
             for where in asked
         }
 
@@ -465,7 +467,7 @@ class TransactionCoordinator:
                     if request.version.supports_epoch_bump
                     else self._decide_end(metadata, request)
                 )
-        except RefusedError as refused:
+        except CoordinatorError as refused:
             return self._refuse(transactional_id, "EndTxn", refused)
         if isinstance(decision, ProducerIdAndEpoch):
             self.states.tell_of("request repeated", name, f"the transaction is {metadata.state}")
@@ -473,10 +475,10 @@ class TransactionCoordinator:
         transit, is_fence = decision
         self._tell_prepared(name, metadata, transit, "EndTxn")
         error = self.states.append_transaction_to_log(name, found.coordinator_epoch, transit)
-        if error is not Errors.NONE:
+        if error is not ErrorCode.NONE:
             if is_fence and not request.version.supports_epoch_bump:
                 self._note_failed_fence(name, found)
-            return self._refuse(name, "EndTxn", RefusedError(error))
+            return self._refuse(name, "EndTxn", error.error())
         with self.states.lock:
             complete = metadata.prepare_complete(self._clock.now())
         self.markers.add(found, complete)
@@ -565,7 +567,7 @@ class TransactionCoordinator:
         with self.states.lock:
             try:
                 now = self.states.get(transactional_id)
-            except RefusedError:
+            except CoordinatorError:
                 return
             if now is not None and now.coordinator_epoch == found.coordinator_epoch:
                 now.metadata.has_failed_epoch_fence = True
@@ -586,9 +588,16 @@ class TransactionCoordinator:
 
         Kafka: TransactionCoordinator.abortTimedOutTransactions (4.2)
         """
-        for metadata in self.states.timed_out():
-            name = metadata.transactional_id
+        for late in self.states.timed_out():
+            name = late.transactional_id
+            try:
+                found = self.states.get(name)
+            except CoordinatorError:
+                continue  # its partition is being loaded, or led elsewhere
             with self.states.lock:
+                if found is None or found.metadata.producer_id != late.producer_id:
+                    continue
+                metadata = found.metadata
                 if metadata.is_pending or metadata.state is not TransactionState.ONGOING:
                     continue  # it ended meanwhile
                 transit = metadata.prepare_fence_producer_epoch()
@@ -614,7 +623,7 @@ class TransactionCoordinator:
         Kafka: TransactionCoordinator.handleListTransactions (4.2)
         """
         if not self._is_active:
-            return ListedTransactions(Errors.COORDINATOR_NOT_AVAILABLE, [], [])
+            return ListedTransactions(ErrorCode.COORDINATOR_NOT_AVAILABLE, [], [])
         return self.states.list(frozenset(producer_ids), frozenset(states), longer_than_ms, pattern)
 
     def describe_transactions(self, transactional_id: str) -> DescribedTransaction:
@@ -623,37 +632,35 @@ class TransactionCoordinator:
         Kafka: TransactionCoordinator.handleDescribeTransactions (4.2)
         """
         if not self._is_active:
-            return DescribedTransaction(Errors.COORDINATOR_NOT_AVAILABLE)
+            return DescribedTransaction(ErrorCode.COORDINATOR_NOT_AVAILABLE)
         if not transactional_id:
-            return DescribedTransaction(Errors.INVALID_REQUEST)
+            return DescribedTransaction(ErrorCode.INVALID_REQUEST)
         try:
             found = self.states.get(transactional_id)
-        except RefusedError as refused:
-            return DescribedTransaction(refused.error)
+        except CoordinatorError as refused:
+            return DescribedTransaction(code_of(refused))
         if found is None:
-            return DescribedTransaction(Errors.TRANSACTIONAL_ID_NOT_FOUND)
+            return DescribedTransaction(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
         with self.states.lock:
-            return DescribedTransaction(Errors.NONE, replace(found.metadata))
+            return DescribedTransaction(ErrorCode.NONE, replace(found.metadata))
 
     # What the requests share
 
     def _find(self, transactional_id: str | None) -> tuple[str, EpochAndMetadata]:
         if not transactional_id:
-            raise RefusedError(Errors.INVALID_REQUEST, "the transactional id is empty")
+            raise ErrorCode.INVALID_REQUEST.error("the transactional id is empty")
         found = self.states.get(transactional_id)
         if found is None:
-            raise RefusedError(
-                Errors.INVALID_PRODUCER_ID_MAPPING, "the transactional id is unknown"
-            )
+            raise ErrorCode.INVALID_PRODUCER_ID_MAPPING.error("the transactional id is unknown")
         return transactional_id, found
 
     def _refuse(
-        self, transactional_id: str | None, request: str, refused: RefusedError
+        self, transactional_id: str | None, request: str, refused: CoordinatorError
     ) -> ProducerIdAndEpoch:
         if transactional_id:
             reason = f"{request}: {refused}"
-            self.states.tell_of("request refused", transactional_id, reason, error=refused.error)
-        return ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH, refused.error)
+            self.states.tell_of("request refused", transactional_id, reason, code=refused.code)
+        return ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH, code_of(refused))
 
     def _tell_prepared(
         self, name: str, metadata: TransactionMetadata, transit: TxnTransitMetadata, request: str
@@ -734,8 +741,8 @@ def _is_valid_producer(metadata: TransactionMetadata, expected: ProducerIdAndEpo
 
 def _check_not_pending(metadata: TransactionMetadata) -> None:
     if metadata.is_pending:
-        raise RefusedError(
-            Errors.CONCURRENT_TRANSACTIONS, f"the state is about to be {metadata.pending_state}"
+        raise ErrorCode.CONCURRENT_TRANSACTIONS.error(
+            f"the state is about to be {metadata.pending_state}"
         )
 
 
@@ -746,27 +753,25 @@ def _check_producer(metadata: TransactionMetadata, producer_id: int, epoch: int)
         raise _fenced(metadata, epoch)
 
 
-def _other_producer(metadata: TransactionMetadata, producer_id: int) -> RefusedError:
-    return RefusedError(
-        Errors.INVALID_PRODUCER_ID_MAPPING,
+def _other_producer(metadata: TransactionMetadata, producer_id: int) -> CoordinatorError:
+    return ErrorCode.INVALID_PRODUCER_ID_MAPPING.error(
         f"the producer has producer id {producer_id}, the transactional id has "
         f"{metadata.producer_id}",
     )
 
 
-def _fenced(metadata: TransactionMetadata, epoch: int) -> RefusedError:
-    return RefusedError(
-        Errors.PRODUCER_FENCED,
+def _fenced(metadata: TransactionMetadata, epoch: int) -> CoordinatorError:
+    return ErrorCode.PRODUCER_FENCED.error(
         f"the producer has epoch {epoch}, the transactional id has epoch "
         f"{metadata.producer_epoch} in state {metadata.state}",
     )
 
 
-def _concurrent(metadata: TransactionMetadata) -> RefusedError:
+def _concurrent(metadata: TransactionMetadata) -> CoordinatorError:
     reason = f"the transaction is being ended: {metadata.state}"
-    return RefusedError(Errors.CONCURRENT_TRANSACTIONS, reason)
+    return ErrorCode.CONCURRENT_TRANSACTIONS.error(reason)
 
 
-def _invalid_state(metadata: TransactionMetadata, request: _EndTxn) -> RefusedError:
+def _invalid_state(metadata: TransactionMetadata, request: _EndTxn) -> CoordinatorError:
     end = "commit" if request.commit else "abort"
-    return RefusedError(Errors.INVALID_TXN_STATE, f"a {end} is not possible in {metadata.state}")
+    return ErrorCode.INVALID_TXN_STATE.error(f"a {end} is not possible in {metadata.state}")

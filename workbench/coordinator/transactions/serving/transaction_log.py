@@ -6,6 +6,7 @@ Kafka: TransactionLog (4.2)
 import struct
 from typing import Final
 
+from workbench.coordinator.runtime.records import encode_record
 from workbench.coordinator.transactions.serving.scala_order import order_of_map, order_of_set
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_metadata import (
@@ -16,7 +17,7 @@ from workbench.coordinator.transactions.serving.transaction_metadata import (
 )
 from workbench.coordinator.transactions.transaction_load import TransactionMetadata as Loaded
 from workbench.decoders.transaction_state import TYPES
-from workbench.errors import InvalidTransitionError
+from workbench.errors import InvalidTransitionError, UnsupportedFormatError
 
 _TYPE_ID: Final = 0
 _TYPE: Final = TYPES[_TYPE_ID]
@@ -28,8 +29,7 @@ def key_to_bytes(transactional_id: str) -> bytes:
 
     Kafka: TransactionLog.keyToBytes (4.2)
     """
-    fields = {"transactionalId": transactional_id}
-    return _PREFIX.pack(_TYPE_ID) + _TYPE.key.encode(fields, 0)
+    return encode_record(_TYPE, _TYPE_ID, {"transactionalId": transactional_id}).key
 
 
 def value_to_bytes(transit: TxnTransitMetadata, version: TransactionVersion) -> bytes:
@@ -43,6 +43,7 @@ def value_to_bytes(transit: TxnTransitMetadata, version: TransactionVersion) -> 
 
     Raises:
         InvalidTransitionError: the state is Empty and there are partitions.
+        UnsupportedFormatError: the client uses a transaction version that the cluster does not.
 
     Kafka: TransactionLog.valueToBytes (4.2)
     """
@@ -57,6 +58,11 @@ def value_to_bytes(transit: TxnTransitMetadata, version: TransactionVersion) -> 
         ]
     elif transit.partitions:
         raise InvalidTransitionError(f"a transaction in state Empty has partitions: {transit}")
+    number = version.value_version
+    if number == 0 and transit.client_transaction_version:
+        raise UnsupportedFormatError(
+            None, None, f"values of version 0 do not hold a client's transaction version: {transit}"
+        )
     fields = {
         "producerId": transit.producer_id,
         "producerEpoch": transit.producer_epoch,
@@ -67,7 +73,6 @@ def value_to_bytes(transit: TxnTransitMetadata, version: TransactionVersion) -> 
         "transactionStartTimestampMs": transit.start_timestamp,
         "clientTransactionVersion": transit.client_transaction_version,
     }
-    number = version.value_version
     return _PREFIX.pack(number) + _TYPE.value.encode(fields, number)
 
 

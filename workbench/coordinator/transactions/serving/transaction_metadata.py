@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from workbench.coordinator.transactions.serving.answers import Errors, RefusedError
+from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.errors import InvalidTransitionError
 from workbench.files.names import TopicPartition
@@ -142,8 +142,8 @@ class TransactionMetadata:
             now: the time, ms.
 
         Raises:
-            RefusedError: PRODUCER_FENCED: the expected epoch is neither the current one nor the one
-                before, which a retried request has.
+            CoordinatorError: PRODUCER_FENCED: the expected epoch is neither the current one nor the
+                one before, which a retried request has.
             InvalidTransitionError: the epochs are exhausted, or the transition is not allowed.
 
         Kafka: TransactionMetadata.prepareIncrementProducerEpoch (4.2)
@@ -157,8 +157,7 @@ class TransactionMetadata:
             elif expected_epoch == self.last_producer_epoch:
                 epoch, last = self.producer_epoch, self.last_producer_epoch
             else:
-                raise RefusedError(
-                    Errors.PRODUCER_FENCED,
+                raise ErrorCode.PRODUCER_FENCED.error(
                     f"the producer has epoch {expected_epoch}, the transactional id has epoch "
                     f"{self.producer_epoch} and before that {self.last_producer_epoch}",
                 )
@@ -296,7 +295,8 @@ class TransactionMetadata:
         )._replace(**changes)  # fmt: skip
         if transit.producer_id < 0:
             raise ValueError(f"{transit.producer_id} is not a producer id")
-        if state is not TransactionState.DEAD and transit.producer_epoch < 0:
+        is_epoch = 0 <= transit.producer_epoch <= LARGEST_EPOCH
+        if state is not TransactionState.DEAD and not is_epoch:
             raise ValueError(f"{transit.producer_epoch} is not a producer epoch")
         if not state.can_follow(self.state):
             raise self._illegal(f"go to {state}", "in a state that may go there")
