@@ -96,7 +96,7 @@ def _scan(name: str, use: Callable[[wb.Scan], object] = wb.Scan.to_arrow, **opti
     return _listing(f"scan {name}", lambda logs: use(logs.scan(**options)))
 
 
-# LogDirectory, and what stands beside it.
+# LogDirectory, and what is beside it.
 
 
 def _look(logs: wb.LogDirectory) -> None:
@@ -462,7 +462,7 @@ def _run(*arguments: str | Path) -> str:
     """Run a command; return what it printed.
 
     Raises:
-        Exception: what the command raised and does not tell as one of its own errors.
+        Exception: what the command raised and does not report as one of its own errors.
         BadOutputError: see there.
     """
     given = [str(each) for each in arguments]

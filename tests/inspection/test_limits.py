@@ -178,7 +178,7 @@ def test_holes_of_a_sparse_log_are_skipped(
 
 
 def test_looking_for_the_next_batch_takes_linear_time(tmp_path: Path, meter: Meter) -> None:
-    """At every 61st byte a batch of 3 MiB seems to start; a real one comes behind them all."""
+    """At every 61st byte a batch of 3 MiB seems to start; a real one comes after them all."""
     seeming = struct.pack(">qiiBI", 5, 3 * MIB, 0, 2, 0) + bytes(40)
     log = sound_behind(SMALL + b"\xff" * 20 + seeming * (8 * MIB // len(seeming)))
     cost = meter.cost("scan", partition(tmp_path, log))

@@ -87,7 +87,7 @@ def test_every_flipped_byte_of_a_log_is_found(directory: Path) -> None:
     for position in range(len(whole)):
         for bit in range(8) if position in headers else [position % 8]:
             path.write_bytes(corrupt.flip(whole, position, bit))
-            # Leader epochs and the very last offset are held against other files.
+            # Leader epochs and the very last offset are compared with other files.
             assert of_log(path) or verify(directory), (position, bit)
     path.write_bytes(whole)
 
@@ -225,11 +225,11 @@ SMALL_FILES = [
 
 
 def is_harmless(name: str, data: bytes, whole: bytes) -> bool:
-    """Return whether nothing in the directory can tell that a small file is not what it was."""
+    """Return whether nothing in the directory can show that a small file is not what it was."""
     if name.endswith("partition.metadata"):  # another id, or another version: the cluster knows
         return not PartitionMetadata.decode(data, strict=False).problems
     if name.endswith("leader-epoch-checkpoint"):
-        # Offsets below the first entry are not told, which is what a lost file leaves.
+        # Offsets below the first entry are not reported, which is what a lost file leaves.
         was, now = LeaderEpochs.decode(whole), LeaderEpochs.decode(data, strict=False)
         return not now.problems and (not now.entries or now.entries[0] >= was.entries[0])
     if name.startswith("replication"):  # a high watermark below the log end is an ordinary one
