@@ -110,6 +110,11 @@ class House:
         """Return a partition's log."""
         return self.manager.get_or_create_log(where)
 
+    def limit(self, size: int) -> None:
+        """Let the log of states take batches up to a size in bytes."""
+        config = {"cleanup.policy": "compact", "max.message.bytes": size}
+        self.manager.update_topic_config("__transaction_state", config)
+
     def init(self, name: str = "tx", **options: Any) -> ProducerIdAndEpoch:
         """Initialize a producer, which must be answered."""
         found = self.coordinator.init_producer_id(name, **options)
