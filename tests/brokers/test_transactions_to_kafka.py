@@ -56,6 +56,12 @@ class Shared:
         rows = [line.split(" ") for line in lines if line.startswith("read_committed log ")]
         return [bytes.fromhex(row[5][1:]).decode() for row in rows if row[2].isdigit()]
 
+    def wait_for_committed(self, values: list[str]) -> None:
+        """Wait until consumers get these values: markers are written after a producer's answer."""
+        deadline = time.monotonic() + PATIENCE_S
+        while (found := self.committed()) != values:
+            assert time.monotonic() < deadline, found
+
     def serve(self) -> House:
         """Serve the ids of the stopped broker."""
         return House(
@@ -137,12 +143,12 @@ def test_a_broker_goes_on_with_what_our_coordinator_wrote(shared: Shared) -> Non
         if shared.version == 2:  # DescribeTransactions exists since 3.0
             _assert_described(shared, ours)
         first = ["by the broker", "theirs by ours", "committed by ours"]
-        assert shared.committed() == first  # what follows waits for the open transaction
+        shared.wait_for_committed(first)  # what follows waits for the open transaction
         names = ["theirs", "committed", "aborted", "empty", "open", "prepared"]
         pairs = [word for name in names for word in (name, f"{name} resumed")]
         shared.transact("commit", *pairs)
         resumed = [f"{name} resumed" for name in names]
-        assert shared.committed() == [*first, "prepared by ours", *resumed]
+        shared.wait_for_committed([*first, "prepared by ours", *resumed])
     after = shared.states()
     for name, state in after.items():
         fenced = 1 if name == "open" else 0  # its transaction was aborted with an epoch of its own

@@ -55,6 +55,7 @@ class House:
         root: the log directory.
         version: the cluster's transaction version.
         holds: whether markers and loads wait for `run`.
+        tasks: whether the periodic tasks run.
         partitions: of `__transaction_state`.
         config: other configurations of the coordinator.
     """
@@ -65,6 +66,7 @@ class House:
         version: int = 2,
         *,
         holds: bool = False,
+        tasks: bool = False,
         partitions: int = 1,
         fs: FileSystem = LOCAL,
         request_block: RequestBlock | None = None,
@@ -91,7 +93,7 @@ class House:
             request_block=request_block or blocks_from(4000),
             observer=self.steps.append,
         )
-        self.coordinator.startup()
+        self.coordinator.startup(with_tasks=tasks)
         for number in range(partitions):
             self.coordinator.on_election(number, epoch)
         self.run()
