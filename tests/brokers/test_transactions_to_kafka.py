@@ -69,7 +69,6 @@ class Shared:
             self.version,
             partitions=PARTITIONS,
             holds=True,
-            epoch=100,
             request_block=blocks_from(FIRST_ID),
             now=time.time_ns() // 1_000_000,
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.config import TransactionConfig
+from workbench.coordinator.transactions.serving.markers import CompletesOffsets
 from workbench.coordinator.transactions.serving.producer_ids import RequestBlock, blocks_from
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
@@ -25,6 +26,24 @@ from workbench.runtime.steps import Step
 NOW = 1_700_000_000_000
 ORDERS = TopicPartition("orders", 0)
 PAYMENTS = TopicPartition("payments", 1)
+
+
+class UnreliableManager(LogManager):
+    """A log manager some of whose logs are away for a while, as if their directory was offline."""
+
+    away: frozenset[TopicPartition] = frozenset()
+
+    def get_log(
+        self, partition: Any, number: int | None = None, *, is_future: bool = False
+    ) -> Log | None:
+        """Return a log; None while it is away."""
+        found = super().get_log(partition, number, is_future=is_future)
+        return None if found is None or found.topic_partition in self.away else found
+
+    @property
+    def offline_directories(self) -> list[str]:
+        """Directories that might have what is not here."""
+        return ["/offline"] if self.away else super().offline_directories
 
 
 class Held:
@@ -70,8 +89,9 @@ class House:
         partitions: int = 1,
         fs: FileSystem = LOCAL,
         request_block: RequestBlock | None = None,
-        epoch: int = 0,
+        epoch: int | None = None,
         now: int = NOW,
+        offsets: CompletesOffsets | None = None,
         **config: Any,
     ) -> None:
         self.version = TransactionVersion(version)
@@ -79,7 +99,7 @@ class House:
         self.scheduler = ManualScheduler(self.clock)
         self.held = Held(self.clock) if holds else None
         self.steps: list[Step] = []
-        self.manager = LogManager(
+        self.manager = UnreliableManager(
             [root], {"log.cleaner.enable": False}, fs=fs, clock=self.clock, scheduler=self.scheduler
         )
         self.manager.startup(with_tasks=False)
@@ -91,6 +111,7 @@ class House:
             clock=self.clock,
             scheduler=self.held or self.scheduler,
             request_block=request_block or blocks_from(4000),
+            offsets=offsets,
             observer=self.steps.append,
         )
         self.coordinator.startup(with_tasks=tasks)
