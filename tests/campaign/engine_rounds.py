@@ -19,6 +19,8 @@ from tests.engine.cleaning_kills import kill_cleaners
 from tests.engine.crash_checks import check_all, sample
 from tests.engine.failing_disk import errors_for, fail_and_check, live
 from tests.engine.killed_cleaner import clean_until_killed
+from tests.engine.killed_manager import kill_manager_often
+from tests.engine.killed_writer import restart_until_killed
 from tests.engine.kills import kill_often, read, wait_for
 from tests.engine.life import Life
 from tests.engine.lives import SCRIPTS, by_chance, compactions, recoveries
@@ -40,6 +42,16 @@ class FalseFindingError(AssertionError):
 def kill_writers(folder: Path, seed: int) -> None:
     """Kill processes that append, produce, roll, truncate, retain, close and recover."""
     kill_often(folder, KILLS, seed)
+
+
+def kill_while_restarting(folder: Path, seed: int) -> None:
+    """Kill processes that start, recover and shut down: their producers are idempotent, too."""
+    kill_often(folder, KILLS, seed, restart_until_killed)
+
+
+def kill_managers(folder: Path, seed: int) -> None:
+    """Kill processes in which a log manager starts, serves and shuts down."""
+    assert kill_manager_often(folder, KILLS, seed)
 
 
 def kill_while_cleaning(folder: Path, seed: int) -> None:
@@ -156,6 +168,8 @@ def _process(target: Callable[..., None], *arguments: object) -> Iterator[None]:
 ENGINE_ROUNDS: Final[dict[str, Callable[[Path, int], None]]] = {
     "kill writers": kill_writers,
     "kill while cleaning": kill_while_cleaning,
+    "kill while restarting": kill_while_restarting,
+    "kill managers": kill_managers,
     "crash": crash,
     "fail disk": fail_disk,
     "read beside cleaner": read_beside_cleaner,

@@ -117,7 +117,7 @@ class GroupView(KafkaWidget):
     def _known(self, proposal: Any) -> str:
         name = str(proposal["value"])
         # A group that only tombstones and replaced commits name has no row, but a story.
-        if name not in self.groups and name and not len(self.logs.inspect.commits(name)):
+        if name not in self.groups and name and not len(self.logs.inspect.commits(name, lag=False)):
             known = ", ".join(self.groups[:8]) or "none"
             raise LookupError(f"no record of group {name!r} (groups in these directories: {known})")
         return name
@@ -128,7 +128,7 @@ class GroupView(KafkaWidget):
 
     def _read(self, name: str) -> None:
         """Read the group and send everything about it."""
-        self.commits = self.logs.inspect.commits(name, version=self._when["version"])
+        self.commits = self.logs.inspect.commits(name, version=self._when["version"], lag=False)
         self.rebalances = self.logs.inspect.rebalances(name, version=self._when["version"])
         self.offsets = self._all_offsets.filter(pc.equal(self._all_offsets["group"], name))
         self.explanation: GroupExplanation = self.logs.explain_group(name, **self._when)

@@ -39,10 +39,10 @@ export class GroupLane {
     const row = floorIndex(this.endTime, time);
     return row < 0 ? null : this.endOffset[row];
   }
-  // Records between the two; null where one of them is unknown.
+  // Records between the two; null where one is unknown, or where the log's timestamps are of another clock than the commits'.
   lag(time) {
     const committed = this.committed(time), end = this.logEnd(time);
-    return committed === null || end === null ? null : Math.max(0, end - committed);
+    return committed === null || end === null || end < committed ? null : end - committed;
   }
   newest(time) { return this.commitAt(time); }
   position(i) { return this.time[i]; }

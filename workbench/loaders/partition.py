@@ -59,7 +59,7 @@ class Partition(inspection.Partition):
         Kafka: Cleaner.doClean (4.2)
         """
         from workbench.foresight.dry_listing import open_dry, round_times
-        from workbench.loaders.tables.explaining import plan_partition
+        from workbench.loaders.tables.explain_partition import plan_partition
 
         times = round_times(now, passes)
         with open_dry(self._directories, config, times[0]) as dry:
@@ -79,7 +79,7 @@ class Partition(inspection.Partition):
         Kafka: LogCleanerManager.grabFilthiestCompactedLog (4.2)
         """
         from workbench.foresight.dry_listing import open_dry, time_or_now
-        from workbench.loaders.tables.explaining import Explainer
+        from workbench.loaders.tables.explain_partition import Explainer
 
         moment = time_or_now(now)
         with open_dry(self._directories, config, moment) as dry:
@@ -94,7 +94,7 @@ class Partition(inspection.Partition):
         Kafka: UnifiedLog.deleteOldSegments (4.2)
         """
         from workbench.foresight.dry_listing import open_dry, time_or_now
-        from workbench.loaders.tables.explaining import Explainer
+        from workbench.loaders.tables.explain_partition import Explainer
 
         moment = time_or_now(now)
         with open_dry(self._directories, config, moment) as dry:

@@ -20,7 +20,7 @@ from workbench.log.segments.files import create_and_delete_segment, remove_and_d
 from workbench.log.segments.log_segments import LogSegments
 from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.validation import LogBatch
+from workbench.record.writing.batch_checks import LogBatch
 
 
 class FlushedState(NamedTuple):

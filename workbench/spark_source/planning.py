@@ -16,7 +16,7 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.inspection.transactions import Transactions, read_transactions
-from workbench.inspection.unread import findings_about_records, unreadable
+from workbench.inspection.unreadable import findings_about_records, unreadable
 from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import HIGHEST, SegmentRead, choose_partitions, plan_partition
 from workbench.loaders.scan.scan import CorruptDataWarning

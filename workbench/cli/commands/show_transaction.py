@@ -13,7 +13,7 @@ from workbench.loaders.tables.coordinator_explanation import explained_transacti
 
 NOT_DONE_OR_HANGS = 1
 
-_TIMES = frozenset({"transactionStartTimeMs", "lastUpdateTimestamp"})
+_TIMES = frozenset({"transactionStartTimeMs", "lastUpdateTimestamp", "timesOutAt", "expiresAt"})
 
 
 @click.command("transaction", cls=Command, short_help="Show one transaction and what ends it.")

@@ -10,6 +10,7 @@ import click
 
 from workbench.cli.command import open_logs, read_time
 from workbench.cli.output import note, plural
+from workbench.config.changed_defaults import CHANGED_DEFAULTS
 from workbench.coordinator.era import Era, era_of
 from workbench.coordinator.groups.group_coordinator import (
     CommittedOffset,
@@ -34,6 +35,7 @@ def _era(_ctx: click.Context, _param: click.Parameter, value: str | None) -> Era
         raise click.BadParameter(str(error)) from None
 
 
+_RETENTION: Final = CHANGED_DEFAULTS["offsets.retention.minutes"]
 _OPTIONS: Final = (
     click.option(
         "--kafka", "era", metavar="VERSION", callback=_era,
@@ -46,7 +48,8 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--retention-minutes", type=click.IntRange(min=0), metavar="MINUTES",
-        help="Set offsets.retention.minutes; default: that version's default.",
+        help="Set offsets.retention.minutes; default: that version's default, "
+        f"{_RETENTION.since} since {_RETENTION.version}, {_RETENTION.before} before.",
     ),
 )  # fmt: skip
 
@@ -174,6 +177,8 @@ def transaction_facts(state: TransactionMetadata) -> dict[str, Any]:
         "transactionTimeoutMs": state.timeout_ms,
         "transactionStartTimeMs": state.start_timestamp,
         "lastUpdateTimestamp": state.last_update_timestamp,
+        "timesOutAt": state.times_out_at,
+        "expiresAt": state.expires_at,
         "previousProducerId": state.previous_producer_id,
         "nextProducerId": state.next_producer_id,
         "clientTransactionVersion": state.client_transaction_version,

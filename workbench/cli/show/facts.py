@@ -24,7 +24,7 @@ from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import aborted_transactions, read_transactions
-from workbench.inspection.unread import findings_of_unread, if_readable, unreadable
+from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.rows import joined_rows

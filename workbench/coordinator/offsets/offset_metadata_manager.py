@@ -182,8 +182,6 @@ class OffsetMetadataManager:
         except CoordinatorError as error:
             self._tell("commit refused", str(error), group=group_id)
             raise
-        if not self._is_new:  # a record makes the group only at a load
-            self.state.groups.setdefault(group_id, ClassicGroup(group_id))
         now = self._clock.now()
         records: list[CoordinatorRecord] = []
         codes: Codes = {}
@@ -199,6 +197,8 @@ class OffsetMetadataManager:
         if self._observer is not None:
             reason = self._why_accepted(group_id, committer)
             self._tell("commit validated", reason, group=group_id, offsets=len(records))
+        if not records or not self._is_new:  # otherwise replaying a record makes the group
+            self.state.groups.setdefault(group_id, ClassicGroup(group_id))
         return CoordinatorResult(records, codes)
 
     def _check_commit(self, group_id: str, committer: Committer) -> None:

@@ -25,7 +25,7 @@ from workbench.errors import CorruptIndexError, OffsetOverflowError
 from workbench.file_system.local import File, FileSystem
 from workbench.files.indexes.entry_columns import EntryColumns
 from workbench.files.indexes.entry_run import MAX_RELATIVE_OFFSET
-from workbench.files.indexes.kept import KEPT
+from workbench.files.indexes.memory_limit import KEPT
 from workbench.files.indexes.search import largest_lower_bound
 from workbench.files.indexes.stored_columns import StoredColumns
 
