@@ -135,7 +135,8 @@ def test_changed_transaction_records_never_stop_a_load(tmp_path: Path, data: st.
     listing = list_log_directories(log.write())
     coordinator = TransactionCoordinator(listing)
     table_of(schemas.TRANSACTIONS, transaction_rows(coordinator))
-    for name in [*coordinator.transactions, 3, "nosuch"]:
+    names: list[str | int] = [*coordinator.transactions, 3, "nosuch"]
+    for name in names:
         story = explain_transaction(listing, name, now=data.draw(st.sampled_from([None, 1 << 62])))
         json.dumps(story.as_dict())
         assert story.to_arrow().num_rows == len(story)
