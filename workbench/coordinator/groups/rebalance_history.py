@@ -181,7 +181,9 @@ class RebalanceHistory:
         """Process a step of a load."""
         numbers: dict[str, Any] = step.numbers
         if numbers.get("at") == self._next.get(step.where, 0):
-            self._next[step.where] = numbers["at"] + 1
+            count = numbers.get("count", 1)  # of a run of commits
+            if numbers.get("last", numbers["at"]) - numbers["at"] == count - 1:
+                self._next[step.where] = numbers["at"] + count
         if self._group is not None and numbers.get("group") != self._group:
             return
         if step.kind == "group changed":
