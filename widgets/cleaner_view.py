@@ -13,7 +13,7 @@ from widgets.view.text import time_text
 from workbench.cleaner.schedule.log_to_clean import LogToClean, log_to_clean
 from workbench.foresight.dry_listing import open_dry, time_or_now
 from workbench.loaders.partition import Config
-from workbench.loaders.tables.explaining import load_one
+from workbench.loaders.tables.explain_partition import load_one
 from workbench.loaders.tables.explanation import Explanation
 
 

@@ -23,7 +23,7 @@ from workbench.cleaner.decisions import Reason
 from workbench.foresight.dry_listing import open_dry, round_times
 from workbench.foresight.rehearse.cleaning import CleaningRehearsal, Detail, rehearse_cleaning
 from workbench.loaders.partition import Config
-from workbench.loaders.tables.explaining import load_one
+from workbench.loaders.tables.explain_partition import load_one
 
 MOST_ROWS = 1000
 """The front end gets no rows if it asks for more than this."""

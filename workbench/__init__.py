@@ -7,7 +7,8 @@
     logs.scan(topics=["orders"]).to_pandas()    # a DataFrame
     logs.verify()                               # what is damaged, and what a broker would do
 
-Nothing is written by any of these; `LogManager` is the engine that writes.
+Nothing is written by any of these; `LogManager` is the engine that writes, and `OffsetManager` the
+coordinator on its logs.
 """
 
 from importlib import import_module
@@ -31,6 +32,7 @@ from workbench.loaders.scan.scan import CorruptDataWarning, Scan
 from workbench.log_directory import LogDirectory, open_log_directory, verify, what_if
 
 if TYPE_CHECKING:
+    from workbench.coordinator.offsets.offset_manager import OffsetManager
     from workbench.log_manager.manager import LogManager
 
 try:
@@ -47,6 +49,7 @@ __all__ = [
     "LogDirectoryError",
     "LogManager",
     "MissingDependencyError",
+    "OffsetManager",
     "OffsetOutOfRangeError",
     "Partition",
     "Scan",
@@ -59,7 +62,10 @@ __all__ = [
     "what_if",
 ]
 
-_LATER: Final = {"LogManager": "workbench.log_manager.manager"}
+_LATER: Final = {
+    "LogManager": "workbench.log_manager.manager",
+    "OffsetManager": "workbench.coordinator.offsets.offset_manager",
+}
 """Names of the engine that writes, and their modules: imported at the first use."""
 
 

@@ -25,8 +25,10 @@
     │   ├── InvalidTransactionStateError        not in a transaction, or still in one
     │   └── CoordinatorFencedError              a marker of an older transaction coordinator
     ├── InconsistentTopicIdError (ValueError) a log's topic id differs from the given one
+    ├── InvalidTransitionError (RuntimeError) a coordinator's state cannot follow the one before
     ├── CleaningAbortedError (RuntimeError)   a cleaning was aborted
     ├── CoordinatorError (RuntimeError)       a coordinator refuses a request; .code .error
+    ├── GroupStateError (RuntimeError)        a group must not do this in its state
     ├── ConfigError (ValueError)              an unknown name, or a value out of bounds
     ├── NotRegularFileError (OSError)         a folder, FIFO, socket or device; .path .found
     ├── LinkError (OSError)                   a link out of the directory, or to nothing; .path
@@ -279,6 +281,13 @@ class InconsistentTopicIdError(WorkbenchError, ValueError):
     """A log's topic id differs from the given one."""
 
 
+class InvalidTransitionError(WorkbenchError, RuntimeError):
+    """A coordinator's state cannot follow the one before.
+
+    Kafka: the IllegalStateException of its coordinators (4.2)
+    """
+
+
 class CleaningAbortedError(WorkbenchError, RuntimeError):
     """A round of cleaning was aborted; the log is intact, and a later round may succeed."""
 
@@ -297,6 +306,10 @@ class CoordinatorError(WorkbenchError, RuntimeError):
         self.code = code
         self.error = error
         self.problem = problem
+
+
+class GroupStateError(WorkbenchError, RuntimeError):
+    """A group must not do this in its state; Kafka throws IllegalStateException."""
 
 
 class ConfigError(WorkbenchError, ValueError):

@@ -10,6 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack, cast
 from uuid import UUID
 
+from workbench.config.internal_topics import METADATA_TOPIC
+from workbench.errors import WorkbenchError
 from workbench.inspection.findings import Finding
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories, require_logs
@@ -25,6 +27,7 @@ if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
         GroupExplanation,
         TransactionExplanation,
     )
+    from workbench.loaders.tables.explanation import Explanation
     from workbench.loaders.tables.what_if import WhatIf
     from workbench.log_manager.loading import Progress
 
@@ -191,6 +194,47 @@ class LogDirectory(Mapping[str, Partition]):
             LookupError: a topic or partition does not exist.
         """
         return chosen_findings(self.listing, topics, partitions, deep=deep, info=info)
+
+    def explain_cleaning(
+        self,
+        config: Mapping[str, Any] | None = None,
+        *,
+        now: int | None = None,
+        partitions: Iterable[str] | None = None,
+    ) -> "dict[str, Explanation]":
+        """Return what `Partition.explain_cleaning` says of many partitions; each log loads once.
+
+        A partition whose log cannot be loaded is left out with a warning.
+
+        Args:
+            config, now: see `Partition`.
+            partitions: names, as ``orders-0``; None: all that the log manager serves.
+
+        Raises:
+            ConfigError: a configuration's name or value is wrong.
+            KeyError: a partition does not exist.
+            LogDirectoryError: a single file was opened.
+        """
+        from workbench.foresight.dry_listing import open_dry, time_or_now
+        from workbench.loaders.tables.explain_partition import Explainer
+        from workbench.loaders.tables.segment_tables import warn_left_out
+
+        in_use = (
+            name
+            for name, partition in self.items()
+            if partition.kind == "log" and partition.topic != METADATA_TOPIC
+        )
+        chosen = [self[name] for name in (in_use if partitions is None else partitions)]
+        moment = time_or_now(now)
+        found: dict[str, Explanation] = {}
+        with open_dry(self.listing.log_directories, config, moment) as dry:
+            explainer = Explainer(dry, moment)
+            for partition in chosen:
+                try:
+                    found[partition.name] = explainer.cleaning(partition)
+                except (WorkbenchError, OSError) as error:
+                    warn_left_out(partition.path, error)
+        return found
 
     def explain_group(
         self,

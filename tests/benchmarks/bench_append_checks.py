@@ -13,8 +13,8 @@ from workbench.layout.attributes import CODEC_NAMES
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.append.validator import LogValidator, rules_of
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.batch_checks import check_batches
 from workbench.record.writing.builder import RecordsBuilder
-from workbench.record.writing.validation import check_batches
 
 NOW = 1_700_000_000_000
 ROUNDS = 5

@@ -10,15 +10,26 @@ from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.bridge import Bridge, Show, chromium, served
 from tests.browser.pages import STATS
-from widgets import CleanerView, CompactionPlayer, LogExplorer, StepPlayer
+from widgets import (
+    CleanerView,
+    CompactionPlayer,
+    GroupView,
+    LogExplorer,
+    OffsetsPlayer,
+    StepPlayer,
+    TransactionLanes,
+)
 from widgets._player import Player
 from widgets._widget import KafkaWidget
 
 ENTRIES: dict[type[KafkaWidget], str] = {
     CleanerView: "cleaner_view.js",
     CompactionPlayer: "compaction.js",
+    GroupView: "group_view.js",
     StepPlayer: "player.js",
     LogExplorer: "explorer.js",
+    OffsetsPlayer: "offsets_player.js",
+    TransactionLanes: "transaction_lanes.js",
 }
 
 

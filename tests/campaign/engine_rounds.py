@@ -4,12 +4,12 @@ Each works in a folder of its own, and raises AssertionError (or what the engine
 something acknowledged is lost, or something false is said.
 """
 
-import errno
 import multiprocessing
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -17,19 +17,22 @@ from typing import Final
 import workbench as wb
 from tests.engine.cleaning_kills import kill_cleaners
 from tests.engine.crash_checks import check_all, sample
-from tests.engine.failing_disk import Error, error_for, fail_and_check, live
+from tests.engine.failing_disk import errors_for, fail_and_check, live
 from tests.engine.killed_cleaner import clean_until_killed
+from tests.engine.killed_manager import kill_manager_often
+from tests.engine.killed_writer import restart_until_killed
 from tests.engine.kills import kill_often, read, wait_for
 from tests.engine.life import Life
-from tests.engine.lives import by_chance
+from tests.engine.lives import SCRIPTS, by_chance, compactions, recoveries
 from workbench.file_system.local import LOCAL
 from workbench.files.names import LOCK
 
 KILLS: Final = 4
 STATES: Final = 12  # of a life, after a crash
 STEPS: Final = 30  # of a life
-FAILURES: Final = 12  # of one life, each at another operation
+FAILURES: Final = 12  # operations of one life that fail, each with every error it may meet
 READING_S: Final = 4.0
+FAILING: Final = (live, *SCRIPTS, recoveries, compactions)
 
 
 class FalseFindingError(AssertionError):
@@ -39,6 +42,16 @@ class FalseFindingError(AssertionError):
 def kill_writers(folder: Path, seed: int) -> None:
     """Kill processes that append, produce, roll, truncate, retain, close and recover."""
     kill_often(folder, KILLS, seed)
+
+
+def kill_while_restarting(folder: Path, seed: int) -> None:
+    """Kill processes that start, recover and shut down: their producers are idempotent, too."""
+    kill_often(folder, KILLS, seed, restart_until_killed)
+
+
+def kill_managers(folder: Path, seed: int) -> None:
+    """Kill processes in which a log manager starts, serves and shuts down."""
+    assert kill_manager_often(folder, KILLS, seed)
 
 
 def kill_while_cleaning(folder: Path, seed: int) -> None:
@@ -54,18 +67,27 @@ def crash(folder: Path, seed: int) -> None:
 
 
 def fail_disk(folder: Path, seed: int) -> None:
-    """Let operations fail, one in each life: no room, no disk, too large, half written."""
+    """Let every n-th operation of a life fail with each error: no room, no disk, too large, half.
+
+    The life is one of the scripts, or by chance; with its recoveries, cleanings and shutdowns.
+    """
     rng = Random(seed)
+    number = seed // len(ENGINE_ROUNDS) % (len(FAILING) + 1)
+    script = FAILING[number] if number < len(FAILING) else partial(chance_life, seed=seed)
     reference = Life(folder / "reference" / "log")
-    live(reference)
+    script(reference)
     operations = reference.fs.operations
-    for number in rng.sample(range(len(operations)), FAILURES):
-        errors: tuple[Error, ...] = (error_for(operations[number], number), errno.EIO)
-        if operations[number].kind in {"write", "truncate"}:
-            errors += (errno.ENOSPC, errno.EFBIG)
-        error = rng.choice(errors)
-        cuts_power = rng.random() < 0.3
-        fail_and_check(live, reference, number, error, folder, cuts_power=cuts_power)
+    step = max(len(operations) // FAILURES, 1)
+    for at in range(rng.randrange(step), len(operations), step):
+        for error in errors_for(operations[at]):
+            cuts_power = rng.random() < 0.1
+            where = folder / f"{at}-{error}"
+            fail_and_check(script, reference, at, error, where, cuts_power=cuts_power)
+
+
+def chance_life(life: Life, seed: int) -> None:
+    """Live by chance, the same for a seed."""
+    by_chance(life, Random(seed), STEPS)
 
 
 def read_beside_cleaner(folder: Path, seed: int) -> None:
@@ -146,6 +168,8 @@ def _process(target: Callable[..., None], *arguments: object) -> Iterator[None]:
 ENGINE_ROUNDS: Final[dict[str, Callable[[Path, int], None]]] = {
     "kill writers": kill_writers,
     "kill while cleaning": kill_while_cleaning,
+    "kill while restarting": kill_while_restarting,
+    "kill managers": kill_managers,
     "crash": crash,
     "fail disk": fail_disk,
     "read beside cleaner": read_beside_cleaner,

@@ -118,6 +118,15 @@ def error_for(operation: Operation, number: int) -> Error:
     return errno.EIO
 
 
+def errors_for(operation: Operation) -> tuple[Error, ...]:
+    """Return every error that this operation may meet."""
+    if operation.kind == "write":
+        return errno.EIO, errno.ENOSPC, errno.EFBIG, "short"
+    if operation.kind in {"create", "truncate", "make_directory"}:
+        return errno.EIO, errno.ENOSPC, errno.EFBIG
+    return (errno.EIO,)
+
+
 def fail_and_check(
     script: Callable[[Life], object],
     reference: Life,
@@ -150,7 +159,8 @@ def fail_and_check(
             assert_says(refused, error)
         assert fs.failed is not None
         assert fs.attempts == 0
-        if life is not None and operation.path.startswith(f"{reference.root}/orders-0"):
+        is_of_log = operation.path.startswith(f"{reference.root}/orders-0")
+        if life is not None and life.is_open and is_of_log:
             assert_stays_offline(life.log, fs)
         marks = [what for done, what in reference.fs.marks if done <= number]
         left = [CrashState(number, "process killed", tree(str(root)), marks)]

@@ -186,6 +186,27 @@ class Writer:
         self._note(step=step, is_done=True, offset=offset)
 
 
+class Restarter(Writer):
+    """Starts, recovers and shuts down again and again, with a little writing between."""
+
+    def run(self) -> None:
+        """Take steps for ever."""
+        while True:
+            for _ in range(self._rng.randrange(4)):
+                self._rng.choice((self._append, self._produce, self._transact, self._roll))()
+            if self._rng.random() < 0.3:
+                self._flush()
+            self._rng.choice((self._shut_down, self._recover))()
+
+    def _recover(self) -> None:
+        """Open what was not closed in order."""
+        self._do("recover", self._reopen)
+
+    def _reopen(self) -> None:
+        self._log.close_handlers()
+        self._log = open_log(self._root, CONFIG, self._clock)
+
+
 def start_after_retention(log: Log) -> int:
     """Return where a log will start when retention has run."""
     start = log.log_start_offset
@@ -195,6 +216,11 @@ def start_after_retention(log: Log) -> int:
         if count:
             start = max(start, bases[count - 1] if count <= len(bases) else log.log_end_offset)
     return start
+
+
+def restart_until_killed(root: str, seed: int, journal: str) -> None:
+    """Open, recover and close the log in a log directory."""
+    Restarter(Path(root), seed, Path(journal)).run()
 
 
 def write_until_killed(root: str, seed: int, journal: str) -> None:

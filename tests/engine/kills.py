@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import time
 from binascii import crc32
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -78,13 +79,19 @@ class Acknowledged:
         assert start <= self.possible_start or step == "truncate fully"
 
 
-def kill_often(folder: Path, kills: int, seed: int) -> list[str]:
+def kill_often(
+    folder: Path,
+    kills: int,
+    seed: int,
+    write: Callable[[str, int, str], None] = write_until_killed,
+) -> list[str]:
     """Let processes write to one log, one after the other, and kill each; return their steps.
 
     Args:
         folder: for the log and the journals; empty.
         kills: how many there are.
         seed: of when they are killed, and the first of what they do.
+        write: what a process does, with the log directory, a seed and a journal.
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tests.engine.warm_writer"])
@@ -96,9 +103,7 @@ def kill_often(folder: Path, kills: int, seed: int) -> list[str]:
     epochs_from = 0
     for number in range(seed, seed + kills):
         journal = folder / f"journal-{number}"
-        process = context.Process(
-            target=write_until_killed, args=(str(root), number, str(journal)), daemon=True
-        )
+        process = context.Process(target=write, args=(str(root), number, str(journal)), daemon=True)
         process.start()
         if rng.random() < 0.8:
             wait_for(journal)

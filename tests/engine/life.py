@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 from tests.engine.crash_states import CrashState
 from tests.engine.file_systems import RecordingFileSystem
 from tests.engine.soundness import StoredBatch, all_batches, stored_batches
+from workbench.cleaner.cleaner import clean_log
+from workbench.cleaner.config import CleanerConfig
+from workbench.cleaner.schedule.log_to_clean import log_to_clean
 from workbench.config.log_config import LogConfig
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.checkpoints import OffsetCheckpoint
@@ -39,6 +42,8 @@ SETTINGS = {
     "file.delete.delay.ms": 1000,
     "retention.ms": 100_000,
 }
+
+_CLEANER = CleanerConfig(map_memory=1 << 13, buffer_size=600)
 
 
 class Expected(NamedTuple):
@@ -73,6 +78,7 @@ class Life:
         root: the log directory.
         fs: the recording.
         log: while it is open.
+        is_open: whether it is: not while it is opened again.
         written: every batch that was in the log at any time, by first offset.
     """
 
@@ -95,7 +101,8 @@ class Life:
         self._count = 0
         self._log_start = 0
         is_new = not (root / "orders-0").exists()
-        self.log = open_log(root, self.config, self.clock, self.scheduler, self.fs, clean=is_new)
+        self.is_open = False
+        self._open(clean=is_new)
         self._resume_sequences()
         self.observe()
 
@@ -132,11 +139,17 @@ class Life:
         step()
         self.observe(start)
 
-    def append(self, count: int = 2, *, epoch: int = 0, **options: Any) -> None:
-        """Append a batch of records that no other batch has."""
+    def append(
+        self, count: int = 2, *, epoch: int = 0, keys: int | None = None, **options: Any
+    ) -> None:
+        """Append a batch of records that no other batch has; ``keys``: of that many keys."""
         self.clock.advance(10)
         records = [
-            (self.clock.now() - 5 * (n % 2), b"k%d" % self._count, b"v" * (self._count * 7 % 60))
+            (
+                self.clock.now() - 5 * (n % 2),
+                b"k%d" % (self._count if keys is None else (self._count + n) % keys),
+                b"v" * (self._count * 7 % 60),
+            )
             for n in range(count)
         ]
         self._count += 1
@@ -247,13 +260,14 @@ class Life:
             if batch.producer_id >= 0 or rng.random() < 0.6
         ]
         start = len(self.fs.operations)
-        new = create_new_cleaned_segment(self.log.context, old[0].base_offset)
-        for batch in kept:
-            new.append(batch.last_offset, MemoryRecords.copy_of(batch.data))
-        new.on_become_inactive()
-        new.flush()
-        new.set_last_modified(old[-1].last_modified)
-        self.log.replace_segments([new], old, "cleaned")
+        with self.log.context.guard("clean"):
+            new = create_new_cleaned_segment(self.log.context, old[0].base_offset)
+            for batch in kept:
+                new.append(batch.last_offset, MemoryRecords.copy_of(batch.data))
+            new.on_become_inactive()
+            new.flush()
+            new.set_last_modified(old[-1].last_modified)
+            self.log.replace_segments([new], old, "cleaned")
         self.observe(start)
 
     def close(self) -> None:
@@ -275,8 +289,33 @@ class Life:
         """Open again what was closed in order."""
         self.fs.remove(str(self.root / CLEAN_SHUTDOWN))
         self.fs.sync_directory(str(self.root))
-        self.log = open_log(self.root, self.config, self.clock, self.scheduler, self.fs, clean=True)
+        self._open(clean=True)
         self.observe()
+
+    def recover(self) -> None:
+        """Open the log as after a kill: what was scheduled is lost, the rest is recovered."""
+        self.scheduler.shutdown()
+        self.scheduler = DeferringScheduler(self.clock)
+        self.log.close_handlers()
+        self._open(clean=False)
+        self._resume_sequences()
+        self.observe()
+
+    def compact(self) -> None:
+        """Let the cleaner clean what it can."""
+        self.commit()
+        log, now = self.log, self.clock.now()
+        found = log_to_clean(log, None, now)
+        first, end = found.first_dirty_offset, found.first_uncleanable_offset
+        if first < end:
+            self.do(lambda: clean_log(log, first, end, now, _CLEANER))
+
+    def _open(self, *, clean: bool) -> None:
+        self.is_open = False
+        self.log = open_log(
+            self.root, self.config, self.clock, self.scheduler, self.fs, clean=clean
+        )
+        self.is_open = True
 
 
 def open_log(

@@ -182,6 +182,42 @@ def stops(life: Life) -> None:
     life.flush()
 
 
+def recoveries(life: Life) -> None:
+    """Be killed and recover, after each of appends, a roll, producers and a flush."""
+    for _ in range(6):
+        life.append()
+    life.recover()
+    life.produce(1)
+    life.produce(2, 3, transactional=True)
+    life.roll()
+    life.recover()
+    life.produce(1)
+    life.end_transaction(2, commit=False)
+    life.flush()
+    life.checkpoint()
+    life.append(4)
+    life.recover()
+    life.append()
+
+
+def compactions(life: Life) -> None:
+    """Let the cleaner clean a log whose records have few keys, be killed, and clean again."""
+    for number in range(12):
+        life.append(3, keys=4)
+        if number % 4 == 3:
+            life.produce(1, 1)  # its key is its own: what is kept of a batch has other times
+    life.flush()
+    life.checkpoint()
+    life.compact()
+    life.append(3, keys=4)
+    life.wait(2000)
+    life.roll()
+    life.recover()
+    life.append(3, keys=4)
+    life.compact()
+    life.wait(2000)
+
+
 SCRIPTS: tuple[Script, ...] = (
     appends,
     rolls,

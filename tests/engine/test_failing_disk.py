@@ -8,9 +8,16 @@ from random import Random
 import pytest
 
 from tests.engine.crash_states import CrashState
-from tests.engine.failing_disk import FailingRecording, error_for, fail_and_check, live
+from tests.engine.failing_disk import (
+    FailingRecording,
+    error_for,
+    errors_for,
+    fail_and_check,
+    live,
+)
 from tests.engine.file_systems import Operation, tree
 from tests.engine.life import Life
+from tests.engine.lives import Script, compactions, recoveries, stops
 from tests.engine.manager_checks import check_manager
 from tests.engine.manager_life import ManagerLife, live_briefly
 from workbench.errors import StorageError
@@ -31,6 +38,19 @@ def test_whatever_fails_the_log_is_offline_and_loses_nothing_that_was_flushed(
     for number, operation in enumerate(operations):
         error = error_for(operation, number)
         fail_and_check(live, reference, number, error, memory_path, cuts_power=number in cuts)
+
+
+@pytest.mark.parametrize("script", [recoveries, compactions, stops])
+def test_recovering_cleaning_and_closing_may_fail_at_any_operation(
+    memory_path: Path, script: Script
+) -> None:
+    reference = Life(memory_path / "reference" / "log")
+    script(reference)
+    operations = reference.fs.operations
+    for number in range(0, len(operations), 5):
+        for error in errors_for(operations[number]):
+            where = memory_path / f"{number}-{error}"
+            fail_and_check(script, reference, number, error, where, cuts_power=False)
 
 
 def test_a_failed_sync_does_not_count_as_flushed(memory_path: Path) -> None:

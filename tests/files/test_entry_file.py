@@ -14,10 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.engine.file_systems import FailingFileSystem
+from workbench.errors import CorruptIndexError
 from workbench.file_system.local import LOCAL
 from workbench.files.indexes import entry_file
-from workbench.files.indexes.kept import KeptIndexes
+from workbench.files.indexes.memory_limit import KeptIndexes
 from workbench.files.indexes.offset_index import OffsetIndex, WritableOffsetIndex
+from workbench.files.indexes.stored_columns import StoredColumns
 from workbench.files.indexes.time_index import TimeIndex, WritableTimeIndex
 
 BASE = 45
@@ -173,6 +175,67 @@ def test_indexes_that_were_looked_into_are_forgotten_when_they_are_too_many(
             index.append(number, number)
             assert index.lookup(number - 1) == (number - 1, number - 1)
             assert index.lookup(200) == (number, number)
+
+
+@pytest.mark.parametrize("ascends", [True, False])
+@pytest.mark.parametrize("kind", [WritableOffsetIndex, WritableTimeIndex])
+def test_a_large_index_is_searched_in_its_file_like_one_in_memory(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: type[WritableOffsetIndex | WritableTimeIndex],
+    *,
+    ascends: bool,
+) -> None:
+    rng = np.random.default_rng(3)
+    numbers = rng.integers(-5, 9000, 2000)
+    numbers = np.unique(numbers) if ascends else numbers
+    entries = np.empty(len(numbers), kind.entry)
+    for name in entries.dtype.names or ():
+        entries[name] = numbers
+    paths = [tmp_path / "held", tmp_path / "searched"]
+    for path in paths:
+        path.write_bytes(entries.tobytes())
+    held, searched = (kind(LOCAL, str(path), BASE) for path in paths)
+    held.lookup(BASE)  # read before the limit changes
+    monkeypatch.setattr(entry_file, "_LARGEST_HELD", 1000)
+    wanted = rng.integers(-9, 10_000, 200)
+    assert [all_lookups(searched, target) for target in wanted.tolist()] == [
+        all_lookups(held, target) for target in wanted.tolist()
+    ]
+    many = zip(searched.lookup_many(wanted), held.lookup_many(wanted), strict=True)
+    assert all(one.tolist() == other.tolist() for one, other in many)
+    assert isinstance(searched._columns, StoredColumns)  # noqa: SLF001  # what this is about
+    for index in (held, searched):
+        index.truncate_to(BASE + 4000)
+        if isinstance(index, WritableOffsetIndex):
+            index.append(BASE + 9999, 9999)
+    every = [[index.entry_at(n) for n in range(index.entries)] for index in (held, searched)]
+    assert every[0] == every[1]
+    for index in (held, searched):
+        index.close()
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def all_lookups(index: WritableOffsetIndex | WritableTimeIndex, target: int) -> list[object]:
+    found: list[object] = [index.lookup(target), index.probes(target)]
+    if isinstance(index, WritableOffsetIndex):
+        found.append(index.fetch_upper_bound(target, 3))
+    return found
+
+
+@pytest.mark.parametrize("kind", [WritableOffsetIndex, WritableTimeIndex])
+def test_an_index_that_a_broker_cannot_map_is_refused(
+    path: str, kind: type[WritableOffsetIndex | WritableTimeIndex]
+) -> None:
+    Path(path).touch()
+    os.truncate(path, 2**31 - 1)
+    assert kind(LOCAL, path, BASE).entries == (2**31 - 1) // kind.entry.itemsize
+    assert kind(LOCAL, path, BASE).entry_at(99) is not None
+    os.truncate(path, 1 << 40)
+    wanted = "1099511627776 bytes, expected at most 2147483647"
+    with pytest.raises(CorruptIndexError, match=wanted) as caught:
+        kind(LOCAL, path, BASE).lookup(BASE)
+    assert caught.value.path == path
 
 
 def write_and_forget(index: WritableOffsetIndex, done: threading.Event) -> None:

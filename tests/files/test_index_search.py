@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.files.indexes.entry_columns import EntryColumns, taken
+from workbench.files.indexes.entry_columns import EntryColumns
 from workbench.files.indexes.search import largest_lower_bound, smallest_upper_bound
 
 LOWER, UPPER = "lower", "upper"
@@ -98,7 +98,7 @@ def test_many_are_found_as_each_is(numbers: list[int], wanted: list[int]) -> Non
         columns = columns_of(entries)
         slots = columns.lower_slots(np.array(wanted, np.int64), len(entries))
         assert slots.tolist() == [columns.lower_slot(item, len(entries)) for item in wanted]
-        numbers_there = taken(columns.keys, slots, -9).tolist()
+        numbers_there = columns.keys_at(slots, -9).tolist()
         assert numbers_there == [-9 if slot < 0 else entries[slot] for slot in slots.tolist()]
 
 

@@ -84,6 +84,22 @@ def test_a_partition_opened_by_itself_is_known_to_be_in_use(directory: Path) -> 
     assert {f.severity for f in verify(log.parent) if f.kind == "torn-tail"} == {"warning"}
 
 
+def test_a_log_opened_by_itself_is_known_to_be_in_use(directory: Path) -> None:
+    (directory / ".kafka_cleanshutdown").unlink()
+    log = last_log(directory)
+    content = log.read_bytes()
+    log.write_bytes(content + content[:50])
+    with locked(directory):
+        (found,) = verify(log)
+        later = int.from_bytes(content[:8]) + 10_000_000
+        (log.parent / f"{later:020}.log").touch()
+        (rolled,) = verify(log)
+    assert (found.kind, found.severity) == ("torn-tail", "info")
+    assert "not yet written" in found.broker.lower()
+    assert (rolled.kind, rolled.severity) == ("torn-tail", "error")
+    assert [each.severity for each in verify(log)] == ["warning"]
+
+
 def test_a_running_broker_s_directory_is_healthy(golden: Golden, tmp_path: Path) -> None:
     shutil.copytree(golden("4.2.0-crash-produce-1").directory("before"), tmp_path / "data")
     with locked(tmp_path / "data"):

@@ -274,3 +274,23 @@ def test_an_explanation_is_text_html_json_and_a_table(customers: Any) -> None:
         assert row.kafka in shown
     with pytest.raises(KeyError):
         told["no such rule"]
+
+
+def test_many_partitions_are_explained_at_once_as_one_by_one() -> None:
+    logs = workbench.open_log_directory(SHOP)
+    together = logs.explain_cleaning(now=NOW)
+    assert list(together) == [name for name in logs if name != "__cluster_metadata-0"]
+    for name in ("customers-0", "orders-0"):
+        assert str(together[name]) == str(logs[name].explain_cleaning(now=NOW))
+    assert list(logs.explain_cleaning(now=NOW, partitions=["customers-0"])) == ["customers-0"]
+
+
+def test_a_log_that_cannot_be_loaded_does_not_keep_others_from_being_explained(
+    tmp_path: Path,
+) -> None:
+    copy = Path(shutil.copytree(SHOP, tmp_path / "logs"))
+    next((copy / "orders-0").glob("*.log")).rename(copy / "orders-0" / f"{'9' * 20}.log")
+    with pytest.warns(workbench.CorruptDataWarning, match="orders-0 is left out"):
+        found = workbench.open_log_directory(copy).explain_cleaning(now=NOW)
+    assert "orders-0" not in found
+    assert "customers-0" in found

@@ -1,5 +1,7 @@
 """`logs.inspect`: one row a thing, in Arrow, with what is missing as null."""
 
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import pytest
 import workbench
 from tests.golden.cases import Case
 from tests.naive import Record, batch, wrapper
+from workbench.cli.show.facts import directory_facts, partition_facts
 from workbench.files.names import FileKind
 from workbench.loaders import schemas
 from workbench.log_directory import LogDirectory
@@ -151,3 +154,29 @@ def test_names_that_are_not_utf8_are_shown_escaped(tmp_path: Path) -> None:
     assert any(r"\udcfe.log" in path for path in logs.inspect.findings()["path"].to_pylist())
     view = logs.to_duckdb().sql(r'select count(*) from "\udcff"')
     assert view.fetchall() == [(1,)]
+
+
+def test_a_checkpoint_that_cannot_be_read_any_more_is_left_out_with_a_warning(
+    tmp_path: Path,
+) -> None:
+    sample = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
+    copy = Path(shutil.copytree(sample, tmp_path / "logs"))
+    logs = workbench.open_log_directory(copy)
+    before = logs.inspect.checkpoints()
+    epochs = logs.inspect.leader_epochs().num_rows
+    for path in (
+        copy / "recovery-point-offset-checkpoint",
+        copy / "customers-0" / "leader-epoch-checkpoint",
+    ):  # listed as files
+        path.unlink()
+        os.mkfifo(path)
+    name = "recovery-point-offset-checkpoint"
+    with pytest.warns(workbench.CorruptDataWarning, match=f"{name} is left out.*FIFO"):
+        after = logs.inspect.checkpoints()
+    assert after.equals(before.filter(pc.not_equal(before["checkpoint"], name)))
+    with pytest.warns(workbench.CorruptDataWarning, match="leader-epoch-checkpoint is left out"):
+        assert logs.inspect.leader_epochs().num_rows < epochs
+    assert [text for text in directory_facts(logs)["directories"][0]["not_read"] if name in text]
+    facts = partition_facts(logs, logs["customers-0"])
+    assert "leader-epoch-checkpoint" in facts["not_read"][0]
+    assert facts["recovery_point"] is None

@@ -142,7 +142,7 @@ def test_segments_whose_largest_time_is_past_go(tmp_path: Path) -> None:
         1001,
         1000,
     )
-    assert "1,001 ms ago, more than retention.ms = 1,000" in gone.reason
+    assert "1,001 ms old, above retention.ms = 1,000" in gone.reason
     assert (kept.is_deleted, kept.value) == (False, 996)
     assert bases(log) == [5, 10]
 

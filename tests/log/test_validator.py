@@ -17,8 +17,8 @@ from workbench.layout.control_records import COMMIT
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.append.validator import LogValidator, ValidationResult, rules_of
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.batch_checks import check_batches
 from workbench.record.writing.builder import RecordsBuilder
-from workbench.record.writing.validation import check_batches
 
 NOW = 1_700_000_000_000
 OFFSET = 1234567

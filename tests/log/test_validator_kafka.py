@@ -19,7 +19,7 @@ from workbench.layout.attributes import CODEC_NAMES, NONE
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.append.validator import LogValidator, ValidationResult, rules_of
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.validation import check_batches
+from workbench.record.writing.batch_checks import check_batches
 
 pytestmark = pytest.mark.broker
 

@@ -8,13 +8,13 @@ from workbench.errors import CorruptRecordError
 from workbench.layout import problems
 from workbench.record.memory_records import EMPTY, MemoryRecords
 from workbench.record.reading.batch_records import add_to_sequence, subtract_from_sequence
+from workbench.record.writing.batch_checks import check_batches
 from workbench.record.writing.batch_fields import (
     set_last_offset,
     set_leader_epoch,
     set_max_timestamp,
     set_offset_and_epoch,
 )
-from workbench.record.writing.validation import check_batches
 
 THREE = [Record(0, 10, b"a", b"1"), Record(1, 30, b"b", b"2"), Record(2, 20, None, None)]
 CREATE_TIME, LOG_APPEND_TIME = 0, 1

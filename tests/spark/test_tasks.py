@@ -1,5 +1,6 @@
 """Tasks over logs that are damaged, or change between planning and reading; without Spark."""
 
+import os
 import shutil
 import warnings
 from collections.abc import Callable
@@ -13,7 +14,8 @@ from tests.golden.cases import CASES, Case
 from tests.spark.tasks import Load, rows
 from workbench.errors import CorruptRecordError, LogDirectoryError, OffsetOutOfRangeError
 from workbench.loaders.scan.scan import CorruptDataWarning
-from workbench.spark_source.planning import DataLossWarning
+from workbench.spark_source.options import parse_options
+from workbench.spark_source.planning import DataLossWarning, Plan
 
 pytestmark = pytest.mark.spark  # it imports pyspark, as the source does
 
@@ -173,3 +175,78 @@ def test_an_empty_directory_has_one_task_that_reads_nothing(tmp_path: Path) -> N
     load = Load(tmp_path)
     assert len(load.tasks) == 1
     assert load.table().num_rows == 0
+
+
+def make_unread(logs: Path) -> list[str]:
+    """Replace the second segment's `.log` with a FIFO, the fourth's with a dangling link."""
+    chosen = segments(logs)[1::2][:2]
+    for path in chosen:
+        path.unlink()
+    os.mkfifo(chosen[0])
+    chosen[1].symlink_to("nowhere")
+    return [str(path) for path in chosen]
+
+
+def test_a_log_that_is_not_a_readable_file_ends_the_job_unless_damage_is_left_out(
+    logs: Path,
+) -> None:
+    unread = make_unread(logs)
+    with pytest.raises(CorruptRecordError, match=r"FIFO.*onCorrupt=skip leaves it out") as caught:
+        Load(logs)
+    assert caught.value.path == unread[0]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        kept = offsets(Load(logs, onCorrupt="skip").table())
+    assert kept == [at for at in range(COUNT) if at // 50 not in {1, 3}]
+    assert [path for path in unread for each in told if path in str(each.message)] == unread
+    table = Load(logs, onCorrupt="rows").table()
+    damage = [row["damage"] for row in table.to_pylist() if row["damage"] is not None]
+    assert [each["path"] for each in damage] == unread
+    assert len(table) == len(kept) + 2
+
+
+@pytest.mark.parametrize("on_corrupt", ["fail", "skip", "rows"])
+def test_a_log_that_cannot_be_opened_when_its_task_runs_is_damage(
+    logs: Path, on_corrupt: str
+) -> None:
+    load = Load(logs, onCorrupt=on_corrupt)
+    second = segments(logs)[1]
+    second.unlink()
+    os.mkfifo(second)
+    if on_corrupt == "fail":
+        with pytest.raises(CorruptRecordError, match=f"{second}.*FIFO"):
+            load.table()
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = load.table()
+    found = [row for row in table.to_pylist() if row.get("damage") is None]
+    assert [row["offset"] for row in found] == [at for at in range(COUNT) if at // 50 != 1]
+    assert len(table) == len(found) + (on_corrupt == "rows")
+
+
+@pytest.mark.parametrize("options", [{}, {"maxPartitionBytes": 1}, {"maxRecordsPerPartition": 7}])
+def test_planning_leaves_a_log_that_cannot_be_opened_to_its_task(
+    logs: Path, options: dict[str, int]
+) -> None:
+    given = {"path": str(logs), "onCorrupt": "skip", "endingTimestamp": str(2**62)}
+    given |= {name: str(value) for name, value in options.items()}
+    plan = Plan(parse_options(given))
+    assert len(plan.partitions[0].segments) == SEGMENTS  # listed while it is a file
+    last = segments(logs)[-1]
+    last.unlink()
+    os.mkfifo(last)
+    with pytest.warns(CorruptDataWarning, match=f"{last.name}.*FIFO"):
+        tasks = plan.tasks({"orders-0": 0}, {"orders-0": plan.ends.end("orders-0")})
+    assert sum(len(task) for task in tasks) >= SEGMENTS - 1
+
+
+def test_damage_in_a_folder_whose_name_is_not_utf8_is_a_row(logs: Path, tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/od\xff"))
+    logs.rename(odd)
+    spoil(segments(odd)[2])
+    (row,) = [
+        row for row in Load(odd, onCorrupt="rows").table().to_pylist() if row["damage"] is not None
+    ]
+    assert row["damage"]["path"].startswith(f"{tmp_path}/od")
+    assert row["damage"]["path"].endswith(segments(odd)[2].name)

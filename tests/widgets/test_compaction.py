@@ -1,5 +1,6 @@
 """The compaction player: the engine's own steps and decisions, and what the page gets of them."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,15 @@ def test_nothing_on_the_disk_changes(folder: Path) -> None:
     CompactionPlayer(folder, CONFIG, now=NOW)
     after = {path: path.read_bytes() for path in folder.parent.rglob("*") if path.is_file()}
     assert after == before
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="there is no list of open files")
+def test_a_player_keeps_no_file_open(folder: Path) -> None:
+    player = CompactionPlayer(folder, CONFIG, now=NOW)
+    links = [Path("/proc/self/fd") / name for name in os.listdir("/proc/self/fd")]
+    held = [os.readlink(link) for link in links if os.path.lexists(link)]
+    assert player.rehearsal.rounds
+    assert [path for path in held if path.startswith(str(folder.parent))] == []
 
 
 @pytest.mark.parametrize("times", [{"passes": 0}, {"now": []}, {"now": [NOW, NOW - 1]}])

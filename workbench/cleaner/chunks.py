@@ -30,11 +30,11 @@ def read_chunks(log: FileRecords, start: int, buffer_size: int) -> Iterator[Chun
     buffer = thread_pool().take(np.uint8, min(buffer_size, log.size))
     while position < log.size:
         data = _read(log, position, buffer[:buffer_size])
-        chunk = surveyor.survey(data, log.path, position)
+        chunk = surveyor.survey(data, log.path, position, log.largest_content)
         if not len(chunk.rows):
             size = _size_of_batch(log, position)
             data = _read(log, position, thread_pool().take(np.uint8, size)[:size])
-            chunk = surveyor.survey(data, log.path, position)
+            chunk = surveyor.survey(data, log.path, position, log.largest_content)
         if not len(chunk.rows):
             raise CorruptRecordError(log.path, position, problems.WORDS[problems.UNFINISHED])
         yield chunk

@@ -210,6 +210,9 @@ class _Round:
             cleaned.on_become_inactive()
             cleaned.flush()
             cleaned.set_last_modified(group[-1].last_modified)
+        except OSError:  # nothing more is written to a disk that failed; a start removes the files
+            cleaned.close_handlers()
+            raise
         except BaseException:
             cleaned.close_handlers()
             cleaned.delete_if_exists()

@@ -5,7 +5,6 @@ sequences in them, and a newline in them makes a line that looks like ours. So a
 passes through `safe`; JSON is exact and has its own escapes.
 """
 
-import datetime as dt
 import json
 import shutil
 import sys
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from workbench.inspection.bytes.field_list import LONGEST_TIME
+from workbench.runtime.times import LONGEST_TIME, time_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -195,8 +194,7 @@ def time_of(milliseconds: int | None) -> str | None:
         return None
     if not 0 <= milliseconds <= LONGEST_TIME:
         return f"{milliseconds} ms"
-    moment = dt.datetime.fromtimestamp(milliseconds // 1000, dt.UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+    return time_text(milliseconds)
 
 
 def plural(count: int, word: str) -> str:

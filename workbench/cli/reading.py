@@ -14,7 +14,7 @@ from workbench.errors import LogDirectoryError
 from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
-from workbench.inspection.unread import findings_about_records, removed
+from workbench.inspection.unreadable import findings_about_records, removed
 from workbench.loaders.scan.plan import LOWEST, SegmentRead
 from workbench.loaders.scan.segment_chunks import WantedRecords, read_wanted
 from workbench.record.buffers import BufferPool

@@ -15,6 +15,7 @@ _CONVERSION: Final = (
 _HOST: Final = "removed in 3.0; use {}"
 _QUOTA: Final = "removed in 3.0; set quotas with kafka-configs.sh"
 _ID: Final = "removed in 4.0: ZooKeeper gave these ids; use node.id"
+_SHUTDOWN: Final = "removed in 4.0: a broker now asks in its heartbeats to shut down; leave it out"
 
 REMOVED: Final = {
     "message.format.version": _FORMAT,
@@ -35,6 +36,12 @@ REMOVED: Final = {
     "control.plane.listener.name": "removed in 4.0; use controller.listener.names",
     "broker.id.generation.enable": _ID,
     "reserved.broker.max.id": _ID,
+    "controlled.shutdown.max.retries": _SHUTDOWN,
+    "controlled.shutdown.retry.backoff.ms": _SHUTDOWN,
+    "leader.imbalance.per.broker.percentage": (
+        "removed in 4.0: KRaft's controller elects preferred leaders whatever their share; "
+        "leave it out"
+    ),
     "delegation.token.master.key": "removed in 4.0; use delegation.token.secret.key",
     "offsets.commit.required.acks": (
         "removed in 4.0: offsets are committed when all in-sync replicas have them; leave it out"

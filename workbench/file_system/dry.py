@@ -161,6 +161,8 @@ class DryFileSystem(FileSystem):
         within: folders; links in them are not followed out of the one they are in.
     """
 
+    is_dry = True
+
     def __init__(self, base: FileSystem = LOCAL, within: Iterable[str] = ()) -> None:
         self._base = base
         self._within = frozenset(map(os.path.abspath, within))
@@ -328,6 +330,17 @@ class DryFileSystem(FileSystem):
             self._changes.append(Change(kind, path, target, size))
 
     # --- names -------------------------------------------------------------------------------
+
+    def close_files(self) -> None:
+        """Close what is open on the disk; files that are read again are opened again."""
+        with self._lock:
+            folders = [self._root]
+            while folders:
+                for found in folders.pop().names.values():
+                    if isinstance(found, _Folder):
+                        folders.append(found)
+                    elif found is not None:
+                        found.close()
 
     def _find(self, path: str) -> _Folder | Overlay:
         """Return what has a path.

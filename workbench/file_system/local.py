@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -151,7 +151,13 @@ class DirectoryLock:
 
 
 class FileSystem:
-    """The file system of this machine. Paths are strings; every method may raise OSError."""
+    """The file system of this machine. Paths are strings; every method may raise OSError.
+
+    Attributes:
+        is_dry: whether changes are forgotten, so that what runs on it only looks.
+    """
+
+    is_dry: ClassVar[bool] = False
 
     def open(self, path: str) -> File:
         """Return a file to read and write; it need not exist until it is used."""

@@ -14,6 +14,7 @@ from workbench.file_system.local import Data, File, FileSystem
 from workbench.files.batch_walk import BatchHeader, check_size, walk_batches
 from workbench.layout import problems
 from workbench.layout.attributes import UNKNOWN
+from workbench.record.limits import LARGEST_CONTENT, MOST_CONTENT
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.batch_table import BatchTable, scan_batches
 from workbench.record.reading.batch_times import BatchTimes, batch_times
@@ -370,6 +371,11 @@ class FileRecords:
             _epoch(row["partition_leader_epoch"]),
         )
 
+    @property
+    def largest_content(self) -> int:
+        """The size in bytes to which one batch may decompress; see `record.limits`."""
+        return LARGEST_CONTENT if self.fs.is_dry else MOST_CONTENT
+
     def _times(self, batch: BatchHeader) -> BatchTimes:
         """Return offsets and timestamps of the records of a batch.
 
@@ -379,7 +385,7 @@ class FileRecords:
         data = np.empty(batch.size, np.uint8)
         data = data[: self.file.read_into(data, batch.position)]
         try:
-            return batch_times(data)
+            return batch_times(data, self.largest_content)
         except CorruptRecordError as error:
             at = batch.position + (error.position or 0)
             raise CorruptRecordError(self.path, at, error.problem) from error

@@ -50,11 +50,12 @@ class DryLogs:
         paths = list(directories)
         self.settings = settings
         self.clock = ManualClock(now)
+        self._fs = DryFileSystem(within=paths)
         self._context = ManagerContext.of(
             paths,
             settings.broker,
             settings.topic_configs,
-            fs=DryFileSystem(within=paths),
+            fs=self._fs,
             clock=self.clock,
             scheduler=ManualScheduler(self.clock),
             observer=None,
@@ -110,6 +111,7 @@ class DryLogs:
         traceback: TracebackType | None,
     ) -> None:
         release(self._context)
+        self._fs.close_files()  # also of segments that were replaced
 
     def is_compacted(self, topic_partition: TopicPartition) -> bool:
         """Whether the cleaner works on a log, as far as is known; see `Settings.is_compacted`."""

@@ -304,7 +304,9 @@ class Partition:
     @property
     def topic_id(self) -> str | None:
         """The topic's id as Kafka writes it, 22 characters; None when it is not known."""
-        metadata = self.metadata
+        metadata = None
+        with suppress(OSError):  # `verify` says so where it cannot be read
+            metadata = self.metadata
         if metadata is None or metadata.topic_id is None:
             return None
         return format_uuid(metadata.topic_id)

@@ -59,7 +59,7 @@ class Partition(inspection.Partition):
         Kafka: Cleaner.doClean (4.2)
         """
         from workbench.foresight.dry_listing import open_dry, round_times
-        from workbench.loaders.tables.explaining import plan_partition
+        from workbench.loaders.tables.explain_partition import plan_partition
 
         times = round_times(now, passes)
         with open_dry(self._directories, config, times[0]) as dry:
@@ -68,7 +68,8 @@ class Partition(inspection.Partition):
     def explain_cleaning(self, config: Config = None, *, now: int | None = None) -> "Explanation":
         """Return why a broker's cleaner would clean the log now, or why not: one row per rule.
 
-        The other compacted logs of the directories determine its place in the order.
+        The other compacted logs of the directories determine its place in the order, so each call
+        loads all of them; `LogDirectory.explain_cleaning` explains many partitions in one go.
 
         Raises:
             ConfigError: a configuration's name or value is wrong.
@@ -78,7 +79,7 @@ class Partition(inspection.Partition):
         Kafka: LogCleanerManager.grabFilthiestCompactedLog (4.2)
         """
         from workbench.foresight.dry_listing import open_dry, time_or_now
-        from workbench.loaders.tables.explaining import Explainer
+        from workbench.loaders.tables.explain_partition import Explainer
 
         moment = time_or_now(now)
         with open_dry(self._directories, config, moment) as dry:
@@ -93,7 +94,7 @@ class Partition(inspection.Partition):
         Kafka: UnifiedLog.deleteOldSegments (4.2)
         """
         from workbench.foresight.dry_listing import open_dry, time_or_now
-        from workbench.loaders.tables.explaining import Explainer
+        from workbench.loaders.tables.explain_partition import Explainer
 
         moment = time_or_now(now)
         with open_dry(self._directories, config, moment) as dry:

@@ -5,9 +5,10 @@ It handles offsets and files; producers, epochs and high watermarks are the subj
 Kafka: LocalLog (4.2)
 """
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 from workbench.errors import CorruptLogError, OffsetOutOfRangeError, StorageError
@@ -19,7 +20,7 @@ from workbench.log.segments.files import create_and_delete_segment, remove_and_d
 from workbench.log.segments.log_segments import LogSegments
 from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.validation import LogBatch
+from workbench.record.writing.batch_checks import LogBatch
 
 
 class FlushedState(NamedTuple):
@@ -376,6 +377,26 @@ class LocalLog:
             self.context.sync_names()
             self.update_end_offset(offset)
             return doomed
+
+    def remove_directory(self) -> None:
+        """Remove the directory and its files; a delayed task may still write one there.
+
+        Kafka: LocalLog.deleteEmptyDir (4.2)
+        """
+        fs, directory = self.context.fs, self.context.directory
+        while True:
+            for entry in fs.list(directory):
+                if not entry.is_directory:
+                    with suppress(FileNotFoundError):
+                        fs.remove(self.context.path(entry.name))
+            try:
+                fs.remove_directory(directory)
+            except OSError as error:
+                is_refilled = error.errno == errno.ENOTEMPTY
+                if is_refilled and not any(each.is_directory for each in fs.list(directory)):
+                    continue
+                raise
+            return
 
     def rename_directory(self, name: str) -> bool:
         """Rename the directory within the same log directory; return whether the name changed.

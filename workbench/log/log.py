@@ -12,11 +12,8 @@ and `File.naming` of each file (its name while it is opened or renamed), taken i
 Kafka: UnifiedLog (4.2)
 """
 
-import errno
 import random
-import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Final, Literal, Self
 from uuid import UUID
 
@@ -26,27 +23,21 @@ from workbench.errors import InconsistentTopicIdError, LogDirectoryError, Offset
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.file_records import TimestampAndOffset
 from workbench.files.indexes.transaction_index import AbortedTransaction
-from workbench.files.names import PARTITION_METADATA, TopicPartition, parse_directory_name
-from workbench.files.partition_metadata import PartitionMetadata
+from workbench.files.names import TopicPartition, parse_directory_name
 from workbench.log.append.append_info import LogAppendInfo
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.append.appending import append
 from workbench.log.context import LogContext
-from workbench.log.damage import damage_is_told
 from workbench.log.fetch import FetchData, LogOffsetMetadata
 from workbench.log.flushing import flush, flush_up_to, roll
-from workbench.log.leader_epoch_cache import LeaderEpochCache
-from workbench.log.loading.loader import LogLoader
-from workbench.log.local_log import LocalLog
+from workbench.log.loading.load_parts import load_parts
 from workbench.log.parts import LogParts
-from workbench.log.producers.state import ProducerStateManager
 from workbench.log.retention import LogState, RetentionVerdict
 from workbench.log.segments.files import (
     remove_and_delete_segments,
     replace_segments,
     split_overflowed_segment,
 )
-from workbench.log.segments.log_segments import LogSegments
 from workbench.log.segments.segment import LogSegment
 from workbench.log.shortening import (
     delete_old_segments,
@@ -57,7 +48,7 @@ from workbench.log.shortening import (
     truncate_to,
 )
 from workbench.log.timestamp_search import find_offset
-from workbench.log.watermarks import Watermarks
+from workbench.log.topic_id import read_topic_id, write_topic_id
 from workbench.record.memory_records import MemoryRecords, Pair
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.failures import LogDirFailures
@@ -136,51 +127,27 @@ class Log:
 
         Kafka: UnifiedLog.create (4.2)
         """
-        clock = clock or SystemClock()
         context = LogContext(
             directory,
             _topic_partition(directory),
             config or LogConfig.of({}),
             fs,
-            clock,
+            clock or SystemClock(),
             scheduler or ThreadScheduler(1),
             failures or LogDirFailures(),
             observer,
             rng or random.Random(),  # noqa: S311  # spreads rolls over time, keeps no secret
             metrics=metrics or LogMetrics(),
         )
-        if not fs.exists(directory):
-            fs.make_directory(directory)
-        epochs = LeaderEpochCache(context)
-        state = ProducerStateManager(
-            context.topic_partition,
-            directory,
-            fs,
-            producer_config or ProducerStateConfig(),
-            clock,
-            observer,
-        )
-        segments = LogSegments()
-        loader = LogLoader(
+        parts = load_parts(
             context,
-            segments,
+            log_start_offset=log_start_offset,
+            recovery_point=recovery_point,
             had_clean_shutdown=had_clean_shutdown,
-            log_start_offset_checkpoint=log_start_offset,
-            recovery_point_checkpoint=recovery_point,
-            leader_epochs=epochs,
-            producer_state=state,
+            producer_config=producer_config or ProducerStateConfig(),
             remaining=remaining,
         )
-        with damage_is_told(directory, "loaded"):
-            loaded = loader.load()
-        active = segments.active
-        end = LogOffsetMetadata(loaded.next_offset, active.base_offset, active.size)
-        local = LocalLog(context, segments, loaded.recovery_point, end)
-        lock = threading.RLock()
-        start = max(loaded.log_start_offset, segments.all[0].base_offset)
-        watermarks = Watermarks(local, state, start, lock)
-        watermarks.raise_log_start(start)  # the recovery point is not before it
-        return cls(LogParts(context, local, epochs, state, watermarks, lock))
+        return cls(parts)
 
     def __init__(self, parts: LogParts) -> None:
         self.parts = parts
@@ -190,7 +157,7 @@ class Log:
         self.producer_state = parts.producer_state
         self.watermarks = parts.watermarks
         self.lock = parts.lock
-        self.topic_id = self._read_topic_id()
+        self.topic_id = read_topic_id(self.context)
         self.commits_appends = False
         self.expiry_task = self.context.scheduler.schedule(
             "PeriodicProducerExpirationCheck",
@@ -575,9 +542,8 @@ class Log:
             raise InconsistentTopicIdError(
                 f"{self.topic_partition} has topic id {self.topic_id}, it cannot become {topic_id}"
             )
-        path = self.context.path(PARTITION_METADATA)
-        with self.lock, self.context.guard("write the topic id of"):
-            self.context.fs.write_atomically(path, PartitionMetadata(topic_id=topic_id).encode())
+        with self.lock:
+            write_topic_id(self.context, topic_id)
             self.topic_id = topic_id
 
     def take_producer_snapshot(self) -> None:
@@ -657,32 +623,7 @@ class Log:
                 reason="the log is deleted",
             )
             delete_snapshots(self.parts, doomed, asynchronous=False)
-            self._remove_folder()
-
-    def _remove_folder(self) -> None:
-        """Remove the directory and its contents; a delayed task may still write a file there."""
-        fs = self.context.fs
-        while True:
-            for entry in fs.list(self.directory):
-                if not entry.is_directory:
-                    with suppress(FileNotFoundError):
-                        fs.remove(self.context.path(entry.name))
-            try:
-                fs.remove_directory(self.directory)
-            except OSError as error:
-                is_refilled = error.errno == errno.ENOTEMPTY
-                if is_refilled and not any(e.is_directory for e in fs.list(self.directory)):
-                    continue
-                raise
-            return
-
-    def _read_topic_id(self) -> UUID | None:
-        path = self.context.path(PARTITION_METADATA)
-        if not self.context.fs.exists(path):
-            return None
-        with self.context.guard("read the topic id of"):
-            data = self.context.fs.read(path, PartitionMetadata.size_limit + 1)
-            return PartitionMetadata.decode(data, path).topic_id
+            self.local.remove_directory()
 
     def _remove_expired_producers(self) -> None:
         with self.lock:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from workbench.config.log_config import LogConfig
 from workbench.log.segments.segment import LogSegment
+from workbench.runtime.times import age_text, time_text, with_hours
 
 
 class RetentionVerdict(NamedTuple):
@@ -143,10 +144,10 @@ def by_time(state: LogState) -> list[RetentionVerdict]:
         what = "largest timestamp"
         if segment.max_timestamp_so_far.timestamp < 0:
             what = "file time (no record has a timestamp)"
-        reason = f"the segment's {what} {largest} is {age:,} ms ago, "
-        if age < 0:
-            reason = f"the segment's {what} {largest} is {-age:,} ms in the future, "
-        reason += f"{'more' if age > limit else 'not more'} than retention.ms = {limit:,}"
+        reason = (
+            f"the segment's {what} {largest} ({time_text(largest)}) is {age_text(age)}, "
+            f"{'' if age > limit else 'not '}above retention.ms = {with_hours(limit)}"
+        )
         return age > limit, reason, age, limit
 
     return _judge(state, "retention.ms", judge)

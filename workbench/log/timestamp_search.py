@@ -86,6 +86,7 @@ def _first_with(segment: LogSegment, row: Any, timestamp: int) -> int | None:
     """
     if row["magic"] == 0:
         return None
-    records = segment.log.read(int(row["position"]), int(row["size"])).records()
+    records = segment.log.read(int(row["position"]), int(row["size"]))
+    found = records.records(segment.log.largest_content)
     wanted = None if timestamp == NO_TIMESTAMP else timestamp
-    return next((record.offset for record in records if record.timestamp == wanted), None)
+    return next((record.offset for record in found if record.timestamp == wanted), None)

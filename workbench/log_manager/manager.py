@@ -226,6 +226,20 @@ class LogManager:
         finally:
             release(context)
 
+    @property
+    def clock(self) -> Clock:
+        """The time that the manager uses."""
+        return self._context.clock
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """The scheduler of the manager's tasks, for those of other parts of a broker."""
+        return self._context.scheduler
+
+    def has_config(self, topic: str) -> bool:
+        """Return whether a topic has a configuration of its own."""
+        return topic in self._context.topic_configs
+
     # Directories
 
     @property

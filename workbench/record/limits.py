@@ -1,9 +1,13 @@
-"""How much memory one batch can take: larger batches are reported, not read.
+"""How much memory one batch can take: readers report larger batches instead of reading them.
 
 A batch of some kilobytes can decompress to gigabytes, and a damaged size can claim as much. The
 limits are far above the sizes that brokers accept by default (max.message.bytes: 1 MiB as stored),
 and keep readers within 200 MB. Set the environment variable `KAFKA_WORKBENCH_MAX_BATCH_BYTES` to
 read larger batches; the other limits move with it.
+
+An engine that writes takes what a broker takes: a batch can be as large as `max.message.bytes`
+allows, and decompress to `MOST_CONTENT`. What runs the engine only to look at a directory (plans,
+predictions, rehearsals) keeps the readers' limit.
 """
 
 import os
@@ -26,6 +30,9 @@ def _from_environment() -> int:
 
 LARGEST_CONTENT: Final = _from_environment()
 """The largest size in bytes to which the records of one batch can decompress."""
+
+MOST_CONTENT: Final = 2**31 - 1
+"""The largest size in bytes to which the engine decompresses one batch: Java's largest array."""
 
 LARGEST_BATCH: Final = 2 * LARGEST_CONTENT
 """The largest size in bytes of one stored batch; a larger size is treated as damage."""

@@ -20,6 +20,7 @@ from workbench.layout.batch_header import ENTRY_HEADER_SIZE, LENGTH_END, MAGIC_A
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import SMALLEST_MESSAGE
 from workbench.layout.rows import with_more_rows
+from workbench.record.limits import MOST_CONTENT
 from workbench.record.reading.batch_records import Record, records_in
 from workbench.record.reading.batch_table import BatchTable, ScanStop
 from workbench.record.writing.batch_writer import BatchWriter
@@ -136,8 +137,11 @@ class MemoryRecords:
         _check_rest(self.buffer, position, code)
         return BatchTable(rows, ScanStop(code, position))
 
-    def records(self) -> list[Record]:
+    def records(self, limit: int = MOST_CONTENT) -> list[Record]:
         """Return all records of all whole batches, decompressed.
+
+        Args:
+            limit: the size in bytes to which each batch may decompress.
 
         Raises:
             CorruptRecordError: a batch or record cannot be read. The CRC is not checked.
@@ -147,7 +151,7 @@ class MemoryRecords:
         rows = self.batches().rows
         found: list[Record] = []
         for index in range(len(rows)):
-            found += records_in(self.buffer, rows[index : index + 1])
+            found += records_in(self.buffer, rows[index : index + 1], limit)
         return found
 
     def __repr__(self) -> str:

@@ -1,6 +1,10 @@
-"""Times as people write them, in milliseconds since the epoch: one parser for every interface."""
+"""Times and ages as people write and read them; numbers are milliseconds since the epoch."""
 
 import datetime as dt
+from typing import Final
+
+LONGEST_TIME: Final = 253_402_300_799_999  # ms; the year 9999, the last that Python can write
+_HOUR: Final = 3_600_000  # ms
 
 
 def milliseconds(time: str | float | dt.datetime) -> int:
@@ -20,3 +24,33 @@ def milliseconds(time: str | float | dt.datetime) -> int:
         since = aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
         return since // dt.timedelta(milliseconds=1)
     return int(time)
+
+
+def time_text(milliseconds: int) -> str:
+    """Return a time as ISO 8601 in UTC with milliseconds; -1 and what is not a time in words."""
+    if milliseconds == -1:
+        return "none"
+    if not 0 <= milliseconds <= LONGEST_TIME:
+        return "not a time"
+    moment = dt.datetime.fromtimestamp(milliseconds // 1000, dt.UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
+
+
+def age_text(milliseconds: int) -> str:
+    """Return an age: ``3,600,000 ms (1 h) old``; a negative one is in the future."""
+    if milliseconds < 0:
+        return f"{with_hours(-milliseconds, ' ms')} in the future"
+    return f"{with_hours(milliseconds, ' ms')} old"
+
+
+def with_hours(milliseconds: int, unit: str = "") -> str:
+    """Return a duration in ms, with hours if it is that long: ``43,200,000 (12 h)``.
+
+    Args:
+        milliseconds: the duration.
+        unit: the text after the ms; empty after the name of a setting in ms.
+    """
+    text = f"{milliseconds:,}{unit}"
+    if milliseconds < _HOUR:
+        return text
+    return f"{text} ({f'{milliseconds / _HOUR:,.1f}'.removesuffix('.0')} h)"

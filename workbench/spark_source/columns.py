@@ -182,13 +182,20 @@ def damage_rows(
         where: topic and partition.
         schema: the schema of the result, by `arrow_schema`.
     """
-    rows = [
-        {
-            "topic": where[0],
-            "partition": where[1],
-            "offset": finding.offset,
-            DAMAGE_COLUMN: {name: getattr(finding, name) for name in _DAMAGE_KIND.names},
-        }
-        for finding in findings
-    ]
-    return pa.RecordBatch.from_pylist(rows, schema=schema)
+    count = len(findings)
+    known = {
+        "topic": arrow.strings([where[0]] * count),
+        "partition": pa.array([where[1]] * count, pa.int32()),
+        "offset": pa.array([finding.offset for finding in findings], pa.int64()),
+        DAMAGE_COLUMN: pa.StructArray.from_arrays(
+            [_of_findings(findings, field) for field in _DAMAGE], fields=list(_DAMAGE)
+        ),
+    }
+    arrays = [known.get(field.name, pa.nulls(count, field.type)) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _of_findings(findings: list[Finding], field: pa.Field) -> pa.Array:
+    """Return one field of findings; bytes of a path that are not UTF-8 are replaced."""
+    values = [getattr(finding, field.name) for finding in findings]
+    return arrow.strings(values) if field.type == pa.string() else pa.array(values, field.type)

@@ -8,19 +8,36 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from typing import NamedTuple
 
 from workbench.config.internal_topics import HIDDEN_TOPICS
-from workbench.errors import OffsetOutOfRangeError
+from workbench.errors import CorruptRecordError, OffsetOutOfRangeError
+from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.inspection.transactions import Transactions, read_transactions
+from workbench.inspection.unreadable import findings_about_records, unreadable
 from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import HIGHEST, SegmentRead, choose_partitions, plan_partition
+from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.scan.splits import pack, size_of, split, split_by_offsets
 from workbench.spark_source.offsets import LogEnds, Offsets
 from workbench.spark_source.options import SourceOptions
 
 Task = tuple[SegmentRead, ...]
+
+
+class LeftOut(NamedTuple):
+    """The `.log` files of a partition that cannot be read: FIFOs, links, files without rights.
+
+    Attributes:
+        topic, partition: the partition.
+        findings: one for each file.
+    """
+
+    topic: str
+    partition: int
+    findings: list[Finding]
 
 
 class DataLossWarning(UserWarning):
@@ -53,6 +70,27 @@ class Plan:
         """The partitions that are chosen, sorted by topic and number."""
         return list(self._partitions.values())
 
+    def left_out(self) -> list[LeftOut]:
+        """Return what is left out of the chosen partitions because it is not a readable file.
+
+        With onCorrupt=skip each file is a warning.
+
+        Raises:
+            CorruptRecordError: there is such a file, with onCorrupt=fail.
+        """
+        found = [LeftOut(p.topic, p.partition, findings_about_records(p)) for p in self.partitions]
+        found = [each for each in found if each.findings]
+        for finding in (finding for each in found for finding in each.findings):
+            self._tell(finding)
+        return found
+
+    def _tell(self, finding: Finding) -> None:
+        """Raise or warn that a file cannot be read, as onCorrupt says."""
+        if self._options.on_corrupt == "fail":
+            raise unreadable_error(finding)
+        if self._options.on_corrupt == "skip":
+            warnings.warn(f"left out: {finding}", CorruptDataWarning, stacklevel=3)
+
     def _fits(self, partition: Partition) -> bool:
         pattern = self._options.pattern or ""
         return partition.topic not in HIDDEN_TOPICS and bool(re.search(pattern, partition.topic))
@@ -64,7 +102,13 @@ class Plan:
     def _end_of(self, partition: Partition) -> int:
         if self._options.read_committed:
             return self._transactions(partition).last_stable_offset
-        return partition.log_end_offset
+        try:
+            return partition.log_end_offset
+        except OSError as error:
+            last = partition.segments[-1]
+            for finding in unreadable(last.path, error):
+                self._tell(finding)
+            return last.base_offset
 
     def batch_tasks(self) -> list[Task]:
         """Return the tasks of a batch query.
@@ -185,3 +229,9 @@ def _with_own_markers(read: SegmentRead) -> SegmentRead:
         return read
     low = max(read.low, 0)
     return replace(read, transactions=read.transactions.within(low, min(read.high, read.next_base)))
+
+
+def unreadable_error(finding: Finding) -> CorruptRecordError:
+    """Return the error that ends a job at damage, or at a file that cannot be read."""
+    problem = f"{finding.found} (expected {finding.expected}); onCorrupt=skip leaves it out"
+    return CorruptRecordError(finding.path, finding.position, problem)

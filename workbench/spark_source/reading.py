@@ -1,13 +1,13 @@
 """A task: pieces of segments to Arrow batches for Spark, by the same scan."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
-from workbench.errors import CorruptRecordError, LogDirectoryError
+from workbench.errors import LogDirectoryError
 from workbench.file_system.source import FileSource
 from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import SegmentRead
@@ -22,15 +22,21 @@ from workbench.spark_source.columns import (
     to_spark,
 )
 from workbench.spark_source.options import OnCorrupt, SourceOptions
-from workbench.spark_source.planning import DataLossWarning, Task
+from workbench.spark_source.planning import DataLossWarning, LeftOut, Task, unreadable_error
 from workbench.spark_source.worker import spare_collections
 
 
 class TaskPartition(InputPartition):
-    """The reads that Spark sends to one task."""
+    """What Spark sends to one task.
 
-    def __init__(self, task: Task) -> None:
+    Attributes:
+        task: the reads.
+        left_out: what cannot be read at all, to be shown as rows.
+    """
+
+    def __init__(self, task: Task, left_out: Sequence[LeftOut] = ()) -> None:
         self.task = task
+        self.left_out = left_out
 
 
 @dataclass(frozen=True)
@@ -65,11 +71,17 @@ class TaskReader:
             options.batch_rows,
         )
 
+    def damage(self, left_out: Sequence[LeftOut]) -> Iterator[pa.RecordBatch]:
+        """Yield a row for each file that is left out, with onCorrupt=rows."""
+        schema = arrow_schema(self.columns)
+        for topic, partition, findings in left_out:
+            yield damage_rows(findings, (topic, partition), schema)
+
     def batches(self, task: Task) -> Iterator[pa.RecordBatch]:
         """Yield a task's records.
 
         Raises:
-            CorruptRecordError: a batch is damaged, and damage is to end the job.
+            CorruptRecordError: a batch is damaged or a file cannot be read, with onCorrupt=fail.
             LogDirectoryError: a segment was deleted or replaced since the job was planned.
         """
         all_mounted(self.paths)
@@ -86,8 +98,7 @@ class TaskReader:
             where = (read.partition.topic, read.partition.partition)
             for batch, findings in self._segment(read, options):
                 if findings and self.on_corrupt == "fail":
-                    first = findings[0]
-                    raise CorruptRecordError(first.path, first.position, first.found)
+                    raise unreadable_error(findings[0])
                 left_out += len(findings)
                 if findings and self.on_corrupt == "rows":
                     yield damage_rows(findings, where, schema)
@@ -117,6 +128,8 @@ class TaskReader:
         except FileNotFoundError:
             self._note_loss(planned, "was deleted")
             return None
+        except OSError:  # reading it reports the error as damage
+            return planned
         if size == segment.size or (segment.is_active and size > segment.size):
             return planned
         self._note_loss(planned, f"has {size} bytes, not {segment.size}: it was replaced")

@@ -81,10 +81,15 @@ class KafkaLogReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """Return the tasks; one that reads nothing when there is nothing to read."""
-        tasks = Plan(self._options).batch_tasks() or [()]
-        return [TaskPartition(task) for task in tasks]
+        plan = Plan(self._options)
+        found = [TaskPartition(task) for task in plan.batch_tasks() or [()]]
+        left_out = plan.left_out()
+        if left_out and self._options.on_corrupt == "rows":
+            found.append(TaskPartition((), left_out))
+        return list(found)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield a task's records."""
         assert isinstance(partition, TaskPartition)
-        return self._reader.batches(partition.task)
+        yield from self._reader.damage(partition.left_out)
+        yield from self._reader.batches(partition.task)

@@ -87,8 +87,10 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
         Raises:
             OffsetOutOfRangeError: offsets no longer exist, with failOnDataLoss.
+            CorruptRecordError: a `.log` is not a readable file, with onCorrupt=fail.
         """
         plan = Plan(self._options)
+        plan.left_out()  # not as rows: each micro-batch would repeat them
         before = flat(start)
         ends = {
             name: offset for name, offset in flat(end).items() if plan.has(name, before, offset)

@@ -13,7 +13,7 @@ from workbench.cli.changing import (
     takes_target,
 )
 from workbench.cli.command import Command, as_json
-from workbench.cli.explaining import chosen_times, takes_rounds
+from workbench.cli.explain_options import chosen_times, takes_rounds
 from workbench.cli.output import Size, plural, print_json, print_table, say
 from workbench.cli.settings import settings_for, takes_settings
 from workbench.foresight.copies.compacting import Compaction, compact_directory

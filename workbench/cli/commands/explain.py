@@ -6,14 +6,14 @@ from typing import Any
 import click
 
 from workbench.cli.command import Command, as_json, chooses_partitions, open_logs
-from workbench.cli.explaining import FAILURES, chosen_logs, takes_now
+from workbench.cli.explain_options import FAILURES, chosen_logs, takes_now
 from workbench.cli.output import console, print_json, print_table, rich_text
 from workbench.cli.progress import progress
 from workbench.cli.settings import named_values, takes_settings
 from workbench.errors import WorkbenchError
 from workbench.foresight.dry_listing import open_dry, time_or_now
 from workbench.inspection.partition import Partition
-from workbench.loaders.tables.explaining import Explainer
+from workbench.loaders.tables.explain_partition import Explainer
 from workbench.loaders.tables.explanation import Explanation
 
 

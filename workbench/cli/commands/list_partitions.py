@@ -20,7 +20,7 @@ from workbench.cli.progress import progress
 from workbench.inspection.listing import Root
 from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
-from workbench.inspection.unread import findings_of_unread, unreadable
+from workbench.inspection.unreadable import findings_of_unread, unreadable
 
 SORTS: Final = ("name", "size", "segments", "offsets", "modified")
 

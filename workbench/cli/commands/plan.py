@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from workbench.cli.command import Command, as_json, chooses_partitions, open_logs
-from workbench.cli.explaining import FAILURES, chosen_logs, chosen_times, takes_rounds
+from workbench.cli.explain_options import FAILURES, chosen_logs, chosen_times, takes_rounds
 from workbench.cli.output import console, print_json, print_table, rich_text
 from workbench.cli.progress import progress
 from workbench.cli.settings import named_values, takes_settings
@@ -16,7 +16,7 @@ from workbench.foresight.dry_listing import open_dry
 from workbench.foresight.dry_logs import DryLogs
 from workbench.inspection.partition import Partition
 from workbench.loaders.tables.cleaning_plan import CleaningPlan
-from workbench.loaders.tables.explaining import plan_partition
+from workbench.loaders.tables.explain_partition import plan_partition
 
 
 @click.command("plan", cls=Command, short_help="Show what compaction would drop, and why.")

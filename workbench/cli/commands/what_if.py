@@ -3,7 +3,7 @@
 import click
 
 from workbench.cli.command import Command, as_json, open_logs
-from workbench.cli.explaining import FAILURES, takes_now
+from workbench.cli.explain_options import FAILURES, takes_now
 from workbench.cli.output import console, print_json, print_table, rich_text, say
 from workbench.cli.settings import named_values, takes_settings
 from workbench.loaders.tables.offset_fates import OffsetFate

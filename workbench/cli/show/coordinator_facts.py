@@ -10,6 +10,7 @@ import click
 
 from workbench.cli.command import open_logs, read_time
 from workbench.cli.output import note, plural
+from workbench.config.changed_defaults import CHANGED_DEFAULTS
 from workbench.coordinator.era import Era, era_of
 from workbench.coordinator.groups.group_coordinator import (
     CommittedOffset,
@@ -35,6 +36,7 @@ def _era(_ctx: click.Context, _param: click.Parameter, value: str | None) -> Era
         raise click.BadParameter(str(error)) from None
 
 
+_RETENTION: Final = CHANGED_DEFAULTS["offsets.retention.minutes"]
 _OPTIONS: Final = (
     click.option(
         "--kafka", "era", metavar="VERSION", callback=_era,
@@ -47,7 +49,8 @@ _OPTIONS: Final = (
     ),
     click.option(
         "--retention-minutes", type=click.IntRange(min=0), metavar="MINUTES",
-        help="Set offsets.retention.minutes; default: that version's default.",
+        help="Set offsets.retention.minutes; default: that version's default, "
+        f"{_RETENTION.since} since {_RETENTION.version}, {_RETENTION.before} before.",
     ),
 )  # fmt: skip
 

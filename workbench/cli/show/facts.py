@@ -5,9 +5,10 @@ exclusive. None means unknown or absent.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +24,13 @@ from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import aborted_transactions, read_transactions
-from workbench.inspection.unread import findings_of_unread, unreadable
+from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.rows import joined_rows
 from workbench.log_directory import LogDirectory
+
+T = TypeVar("T")
 
 Facts = dict[str, Any]
 Rows = npt.NDArray[Any]
@@ -97,12 +100,20 @@ def directory_facts(logs: LogDirectory) -> Facts:
 
 
 def _root_facts(root: Root) -> Facts:
-    meta, stop = root.meta_properties, None
-    stop_file = root.file(names.CLEAN_SHUTDOWN)
-    with suppress(FileNotFoundError):  # a broker removed it after it was listed
-        stop = CleanShutdown.read(stop_file.path, strict=False) if stop_file else None
+    not_read = _texts(findings_of_unread(root.unread))
+    meta = _readable(root, names.META_PROPERTIES, lambda: root.meta_properties, not_read)
+    file = root.file(names.CLEAN_SHUTDOWN)
+    stop = _readable(
+        root,
+        names.CLEAN_SHUTDOWN,
+        lambda: CleanShutdown.read(file.path, strict=False) if file else None,
+        not_read,
+    )
     kinds = [partition.kind for partition in root.partitions]
-    checkpoints = {name: root.checkpoint(name) for name in names.OFFSET_CHECKPOINTS}
+    checkpoints = {
+        name: _readable(root, name, partial(root.checkpoint, name), not_read)
+        for name in names.OFFSET_CHECKPOINTS
+    }
     return {
         "path": root.path,
         "cluster_id": meta.cluster_id if meta else None,
@@ -116,7 +127,7 @@ def _root_facts(root: Root) -> Facts:
         "checkpoints": {name: len(c.offsets) for name, c in checkpoints.items() if c is not None},
         "unknown_files": [file.name for file in root.unknown],
         "unknown_folders": list(root.unknown_folders),
-        "not_read": _texts(findings_of_unread(root.unread)),
+        "not_read": not_read,
         "problems": _texts(
             [
                 *(meta.problems if meta else ()),
@@ -124,6 +135,20 @@ def _root_facts(root: Root) -> Facts:
             ]
         ),
     }
+
+
+def _readable(
+    where: Root | Partition, name: str, read: Callable[[], T | None], not_read: list[str]
+) -> T | None:
+    """Return what ``read`` returns of a file; None, and why in ``not_read``, if it is unreadable.
+
+    None also for a file that a broker removed after it was listed.
+    """
+    try:
+        return read()
+    except OSError as error:
+        not_read += _texts(unreadable(os.path.join(where.path, name), error))
+        return None
 
 
 def partition_facts(logs: LogDirectory, partition: Partition) -> Facts:
@@ -143,7 +168,7 @@ def partition_facts(logs: LogDirectory, partition: Partition) -> Facts:
     except OSError:  # reported above
         log_end = None
     aborted = aborted_transactions(segments, transactions)
-    epochs = partition.leader_epochs
+    epochs = _readable(partition, names.LEADER_EPOCHS, lambda: partition.leader_epochs, not_read)
     return {
         "partition": partition.name,
         "topic": partition.topic,
@@ -173,7 +198,7 @@ def _checkpoint_facts(root: Root | None, partition: Partition) -> Facts:
     where = TopicPartition(partition.topic, partition.partition)
     facts: Facts = {}
     for name, file in _CHECKPOINTS.items():
-        checkpoint = root.checkpoint(file) if root else None
+        checkpoint = if_readable(partial(root.checkpoint, file)) if root else None
         facts[name] = checkpoint.offsets.get(where) if checkpoint else None
     return facts
 

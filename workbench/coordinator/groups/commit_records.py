@@ -1,4 +1,4 @@
-"""Read records of committed offsets, types 0 and 1: the most frequent ones by far.
+"""Read and write records of committed offsets, types 0 and 1: the most frequent ones by far.
 
 Their messages are declared in `decoders.consumer_offsets`. The fields of a value are at positions
 that only the metadata's length moves, so most are read by two structs; any other value is left to
@@ -49,6 +49,12 @@ _PLACES: Final = {
     4: (_HEAD_4.size, _TIME_AND_TAGS.size),
 }
 _SMALLEST_KEY: Final = 10  # type, two lengths, the partition
+
+_COMMIT_KEY: Final = 1  # the type that brokers write
+_KEY_START: Final = struct.Struct(">hh")
+_LENGTH: Final = struct.Struct(">h")
+_PARTITION: Final = struct.Struct(">i")
+_VERSION: Final = struct.Struct(">h")
 
 
 class CommitKey(NamedTuple):
@@ -153,14 +159,14 @@ def usual_commits(chunk: LogChunk) -> tuple[npt.NDArray[np.bool_], npt.NDArray[n
     at = np.flatnonzero(is_plain[chunk.columns.batch] & large)
     usual, versions = np.zeros(len(chunk), np.bool_), np.full(len(chunk), -1, np.int16)
     start, size, data = values.offsets[at], values.sizes()[at], values.data
-    version = _int16_at(data, start)
-    fits = _int16_at(keys.data, keys.offsets[at]) >> 1 == 0  # types 0 and 1
+    version = int16_at(data, start)
+    fits = int16_at(keys.data, keys.offsets[at]) >> 1 == 0  # types 0 and 1
     for number, (head, tail) in _PLACES.items():
         mine = fits & (version == number)
         if not mine.any():
             continue
         first = start[mine]
-        length = _int16_at(data, first + head - 2)
+        length = int16_at(data, first + head - 2)
         if number == _FLEXIBLE:
             length = data[first + head - 1].astype(np.int64) - 1
             length[length >= _LARGEST_BYTE] = -1
@@ -174,7 +180,7 @@ def usual_commits(chunk: LogChunk) -> tuple[npt.NDArray[np.bool_], npt.NDArray[n
     return usual, versions
 
 
-def _int16_at(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def int16_at(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the big-endian int16 at each position."""
     high = data[at].astype(np.int8).astype(np.int64)
     return (high << 8) | data[at + 1]
@@ -208,3 +214,37 @@ def _of_fields(fields: dict[str, Any], version: int, record_offset: int) -> Offs
         record_offset,
         version,
     )
+
+
+def commit_key(group: str, where: TopicPartition) -> bytes:
+    """Return the key of a commit or of its tombstone, type 1.
+
+    Kafka: GroupCoordinatorRecordHelpers.newOffsetCommitTombstoneRecord (4.2)
+    """
+    name, topic = group.encode("utf-8", "replace"), where.topic.encode("utf-8", "replace")
+    return b"".join((
+        _KEY_START.pack(_COMMIT_KEY, len(name)), name,
+        _LENGTH.pack(len(topic)), topic, _PARTITION.pack(where.partition),
+    ))  # fmt: skip
+
+
+def commit_value(value: OffsetAndMetadata) -> bytes:
+    """Return the value of a commit in the version that it names; fields it lacks are dropped.
+
+    Kafka: GroupCoordinatorRecordHelpers.newOffsetCommitRecord (4.2)
+    """
+    version = value.version
+    epoch = _ABSENT if value.leader_epoch is None else value.leader_epoch
+    metadata = value.metadata.encode("utf-8", "replace")
+    if version == _FLEXIBLE and value.topic_id is None and len(metadata) < _LARGEST_BYTE:
+        head = _HEAD_4.pack(version, value.offset, epoch, len(metadata) + 1)
+        return head + metadata + _TIME_AND_TAGS.pack(value.commit_timestamp, 0)
+    fields = {
+        "offset": value.offset,
+        "leaderEpoch": epoch,
+        "metadata": metadata,
+        "commitTimestamp": value.commit_timestamp,
+        "expireTimestamp": _ABSENT if value.expire_timestamp is None else value.expire_timestamp,
+        "topicId": NULL_UUID if value.topic_id is None else value.topic_id,
+    }
+    return _VERSION.pack(version) + _OFFSET.value.encode(fields, version)

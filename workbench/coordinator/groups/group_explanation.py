@@ -26,7 +26,7 @@ from workbench.coordinator.partitioning import partition_for
 from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import Word
-from workbench.inspection.bytes.field_list import time_text
+from workbench.runtime.times import time_text
 
 _LOAD: Final = "GroupCoordinatorShard.replay (4.2)"
 _FETCH: Final = "OffsetMetadataManager.fetchOffsets (4.2)"

@@ -118,8 +118,8 @@ def apply_modern(
     kind, change = MODERN_RECORDS[type_id]
     name = key["groupId"]
     group = groups.get(name)
-    if isinstance(group, ClassicGroup) and group.kind == "simple":
-        group = None  # silently replaced
+    if kind == "consumer" and isinstance(group, ClassicGroup) and group.kind == "simple":
+        group = None  # replaced; with a record of any other kind a broker's load fails
     if group is not None and not (isinstance(group, ModernGroup) and group.kind == kind):
         if value is None:
             return f"the group is a {group.kind} group"

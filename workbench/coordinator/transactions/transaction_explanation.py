@@ -25,8 +25,8 @@ from workbench.coordinator.transactions.transaction_load import (
 )
 from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.files.names import TopicPartition
-from workbench.foresight.explain.rule_verdict import Word, with_hours
-from workbench.inspection.bytes.field_list import time_text
+from workbench.foresight.explain.rule_verdict import Word
+from workbench.runtime.times import time_text, with_hours
 
 MAX_TIMEOUT_MS: Final = 900_000
 """`transaction.max.timeout.ms` unless configured; the age from which `find-hanging` looks."""

@@ -35,6 +35,8 @@ _INT32: Final = struct.Struct(">i")
 _TIMES: Final = 16
 _TAG_SIZES: Final = (8, 8, 2, 2)
 _LARGEST_BYTE: Final = 0x7F  # of a varint
+_CLIENT_VERSION: Final = 2  # the tag
+_CLIENTS: Final = range(3)  # the transaction versions that clients use
 
 _PHASES: Final = {
     "Empty": "empty",
@@ -113,11 +115,14 @@ def metadata_of(
     """Return the state in a record.
 
     Raises:
-        CorruptRecordError: its state is not known.
+        CorruptRecordError: its state or its client's transaction version is not known.
     """
     status = fields["transactionStatus"]
     if status not in STATUS_NAMES:
         raise CorruptRecordError(None, None, f"unknown transaction state {status}")
+    client_version = fields.get("clientTransactionVersion", 0)
+    if client_version not in _CLIENTS:
+        raise CorruptRecordError(None, None, f"unknown transaction version {client_version}")
     partitions = sorted(
         TopicPartition(topic["topic"], number)
         for topic in fields["transactionPartitions"] or ()
@@ -134,7 +139,7 @@ def metadata_of(
         tuple(partitions),
         _present(fields["transactionStartTimestampMs"]),
         fields["transactionLastUpdateTimestampMs"],
-        fields.get("clientTransactionVersion", 0),
+        client_version,
         log_partition,
         offset,
         version,
@@ -193,7 +198,8 @@ def load_transaction_partition(
             step("record ignored", "a transaction marker", at=record.offset)
             continue
         try:
-            step(*_apply(load, record), at=record.offset, time=record.timestamp)
+            done = apply_record(load.transactions, partition.partition, record)
+            step(*done, at=record.offset, time=record.timestamp)
         except (CorruptRecordError, UnsupportedFormatError) as error:
             problem = problem_of(error)
             load.failure = f"offset {record.offset}: {problem}"
@@ -276,6 +282,8 @@ def _end_of_flexible(data: bytes) -> int:
     for _ in range(_small(data, at - 1)):
         if data[at + 1] != _TAG_SIZES[data[at]]:
             raise IndexError
+        if data[at] == _CLIENT_VERSION and _INT16.unpack_from(data, at + 2)[0] not in _CLIENTS:
+            raise IndexError
         at += 2 + data[at + 1]
     return at
 
@@ -287,18 +295,30 @@ def _small(data: bytes, at: int) -> int:
     return data[at]
 
 
-def _apply(load: TransactionLoad, record: LogRecord) -> tuple[str, str]:
-    """Process a record; return the kind of step and the reason."""
+def apply_record(
+    transactions: dict[str, TransactionMetadata], log_partition: int, record: LogRecord
+) -> tuple[str, str]:
+    """Process a record; return the kind of step and the reason.
+
+    Args:
+        transactions: the states by transactional id; changed.
+        log_partition: the partition that holds the record.
+        record: the record.
+
+    Raises:
+        CorruptRecordError: the bytes do not fit.
+        UnsupportedFormatError: the value's version is unknown.
+    """
     key = key_of(record, TYPES)
     if key.type is None:
         return "record ignored", f"this coordinator does not know record type {key.type_id}"
     name = key.fields["transactionalId"]
     if record.value is None:
-        known = load.transactions.pop(name, None)
+        known = transactions.pop(name, None)
         if known is None:
             return "record ignored", f"the tombstone has no transactional id {name!r} to remove"
         return "transactional id removed", f"a tombstone removes {name!r}"
     version, fields = read_value(key.type, record.value)
-    state = metadata_of(name, fields, version, load.partition.partition, record.offset)
-    load.transactions[name] = state
+    state = metadata_of(name, fields, version, log_partition, record.offset)
+    transactions[name] = state
     return "transactional id loaded", f"{name!r} is {state.state}, producer {state.producer_id}"

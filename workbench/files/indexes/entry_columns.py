@@ -107,9 +107,16 @@ class EntryColumns:
         wanted = np.clip(targets, limits.min, limits.max).astype(self.keys.dtype, copy=False)
         return self.keys[:count].searchsorted(wanted, "right") - 1
 
+    def keys_at(self, slots: npt.NDArray[np.int64], otherwise: int) -> npt.NDArray[np.int64]:
+        """Return int64[n]: the keys in slots, ``otherwise`` for slot -1."""
+        return _taken(self.keys, slots, otherwise)
 
-def taken(column: Integers, slots: npt.NDArray[np.int64], otherwise: int) -> npt.NDArray[np.int64]:
-    """Return int64[n]: what a column has in each slot, ``otherwise`` for slot -1."""
+    def values_at(self, slots: npt.NDArray[np.int64], otherwise: int) -> npt.NDArray[np.int64]:
+        """Return int64[n]: the values in slots, ``otherwise`` for slot -1."""
+        return _taken(self.values, slots, otherwise)
+
+
+def _taken(column: Integers, slots: npt.NDArray[np.int64], otherwise: int) -> npt.NDArray[np.int64]:
     if not len(column):
         return np.full(len(slots), otherwise, np.int64)
     items = column[np.maximum(slots, 0)].astype(np.int64)

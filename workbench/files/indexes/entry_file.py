@@ -7,30 +7,39 @@ allocated zeros that a crash left.
 Kafka maps the file into memory. Here entries are kept in memory, from the first lookup or append
 until the file is trimmed, and are written later, many at a time. That is as safe: a crash may also
 lose what was not flushed from a mapped file, and an index that was not flushed belongs to a segment
-that recovery reads, which rebuilds the index.
+that recovery reads, which rebuilds the index. Only a file above 32 MiB, larger than a broker makes
+by default, is searched in the file until entries are appended to it.
 
 Kafka: AbstractIndex, LazyIndex (4.2)
 """
 
 import os
 import threading
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, OffsetOverflowError
 from workbench.file_system.local import File, FileSystem
 from workbench.files.indexes.entry_columns import EntryColumns
 from workbench.files.indexes.entry_run import MAX_RELATIVE_OFFSET
-from workbench.files.indexes.kept import KEPT
+from workbench.files.indexes.memory_limit import KEPT
+from workbench.files.indexes.search import largest_lower_bound
+from workbench.files.indexes.stored_columns import StoredColumns
 
 _FIRST_ROOM: Final = 64  # entries
+_LARGEST_SIZE: Final = 2**31 - 1  # bytes that a broker can map into memory
+_LARGEST_HELD: Final = 32 << 20  # bytes of entries held in memory only to search them
+_STEP: Final = 1 << 16  # entries read at a time
 MOST_BEHIND: Final = 64  # entries in memory that are not written yet
 
 
-class EntryFile:
+Entry = TypeVar("Entry", bound=tuple[int, int])
+
+
+class EntryFile(Generic[Entry]):
     """The entries of an offset or time index; the file is not opened until it is needed.
 
     Only the thread that holds the log's lock may change an index. Any number may look up meanwhile,
@@ -56,9 +65,24 @@ class EntryFile:
         self._count = 0
         self._written = 0  # first entries that the file has; later ones are in `_appended`
         self._max_entries = 0
-        self._columns: EntryColumns | None = None
+        self._columns: EntryColumns | StoredColumns | None = None
         self._appended: EntryColumns | None = None  # the same, once entries are appended to them
         self._lock = threading.RLock()  # held while file and columns are opened or dropped
+
+    def _parse_entry(self, key: int, value: int) -> Entry:
+        """Return an entry from its two numbers.
+
+        Kafka: AbstractIndex.parseEntry (4.2)
+        """
+        raise NotImplementedError
+
+    def _offsets(self, columns: EntryColumns | StoredColumns) -> Sequence[int]:
+        """Return the column of relative offsets."""
+        raise NotImplementedError
+
+    def _note_last(self) -> None:
+        """Keep the numbers of the last entry."""
+        raise NotImplementedError
 
     # --- size --------------------------------------------------------------------------------
 
@@ -101,6 +125,19 @@ class EntryFile:
         """
         return self.entries * self.entry.itemsize
 
+    def entry_at(self, slot: int) -> Entry:
+        """Return an entry by its number.
+
+        Raises:
+            IndexError: there are fewer.
+
+        Kafka: OffsetIndex.entry, TimeIndex.entry (4.2)
+        """
+        columns = self._load()
+        if not 0 <= slot < self._count:
+            raise IndexError(f"{self.path}: no entry {slot}, there are {self._count}")
+        return self._parse_entry(columns.key_view[slot], columns.value_view[slot])
+
     def can_append_offset(self, offset: int) -> bool:
         """Return whether an offset is near enough to the segment's base offset.
 
@@ -141,7 +178,11 @@ class EntryFile:
 
         Kafka: AbstractIndex.truncateTo (4.2)
         """
-        raise NotImplementedError
+        with self._lock:
+            offsets = self._offsets(self._load())
+            target = offset - self.base_offset
+            slot = largest_lower_bound(offsets, self._count, target, self.entry.itemsize)
+            self._cut(slot if slot >= 0 and offsets[slot] == target else slot + 1)
 
     def resize(self, size: int | None = None) -> bool:
         """Make the file ``size`` bytes long, rounded down to whole entries; default `max_size`.
@@ -295,7 +336,11 @@ class EntryFile:
     # --- for the kinds of index ---------------------------------------------------------------
 
     def _open(self) -> None:
-        """Find out how many entries there are; create and allocate a missing file."""
+        """Find out how many entries there are; create and allocate a missing file.
+
+        Raises:
+            CorruptIndexError: the file is larger than a broker can map.
+        """
         if self._file_size >= 0:
             return
         with self._lock:
@@ -304,6 +349,9 @@ class EntryFile:
             entry_size = self.entry.itemsize
             try:
                 size = self._fs.stat(self.path).size
+                if size > _LARGEST_SIZE:
+                    problem = f"{size} bytes, expected at most {_LARGEST_SIZE}"
+                    raise CorruptIndexError(self.path, None, problem)
                 self._count = size // entry_size
             except FileNotFoundError:
                 if self.max_size < entry_size:
@@ -328,12 +376,8 @@ class EntryFile:
         self._count = count
         self._written = min(self._written, count)
         if self._columns is None and count == 0:
-            self._columns = self._columns_of(b"", _FIRST_ROOM)
+            self._columns = self._columns_with_room(_FIRST_ROOM)
         self._note_last()
-
-    def _note_last(self) -> None:
-        """Keep the numbers of the last entry."""
-        raise NotImplementedError
 
     def _read_last(self) -> bytes:
         """Return the bytes of the last entry; there must be one."""
@@ -343,38 +387,53 @@ class EntryFile:
             self._file.close()
         return entry.tobytes()
 
-    def _load(self) -> EntryColumns:
-        """Return the entries, read from the file if they are not in memory."""
+    def _load(self) -> EntryColumns | StoredColumns:
+        """Return the entries, read from the file if they are not in memory and can be."""
         columns = self._columns
         if columns is None:
             with self._lock:
                 self._open()
                 columns = self._columns
                 if columns is None:
-                    data = np.empty(self._count * self.entry.itemsize, np.uint8)
-                    if len(data):
-                        got = self._file.read_into(data, 0)
-                        data[got:] = 0  # truncated by another program
-                        self._file.close()
-                    columns = self._columns = self._columns_of(data, self._count)
-                    KEPT.add(self, len(data))
+                    size = self._count * self.entry.itemsize
+                    if size > _LARGEST_HELD:
+                        columns = StoredColumns(self._file, self.entry, self._count)
+                    else:
+                        columns = self._read_all()
+                        KEPT.add(self, size)
+                    self._columns = columns
         return columns
 
-    def _columns_of(self, data: bytes | npt.NDArray[np.uint8], room: int) -> EntryColumns:
-        """Return entries as columns with room for ``room`` of them."""
-        entries = np.frombuffer(data, self.entry)
-        columns = []
-        for name in self.entry.names or ():
-            column = np.empty(max(room, 1), self.entry[name].newbyteorder("="))
-            column[: len(entries)] = entries[name]
-            columns.append(column)
-        return EntryColumns(columns[0], columns[1], len(entries), self.entry.itemsize)
+    def _read_all(self) -> EntryColumns:
+        """Return the entries, read from the file."""
+        columns = self._columns_with_room(self._count)
+        entries = np.empty(min(_STEP, self._count), self.entry)
+        for start in range(0, self._count, _STEP):
+            part = entries[: self._count - start]
+            got = self._file.read_into(part.view(np.uint8), start * self.entry.itemsize)
+            part.view(np.uint8)[got:] = 0  # truncated by another program
+            for name, column in zip(self.entry.names or (), columns.both, strict=True):
+                column[start : start + len(part)] = part[name]
+        if self._count:
+            self._file.close()
+        return EntryColumns(*columns.both, self._count, self.entry.itemsize)
+
+    def _columns_with_room(self, room: int) -> EntryColumns:
+        """Return columns without entries, with room for ``room`` of them."""
+        key, value = (
+            np.empty(max(room, 1), self.entry[name].newbyteorder("="))
+            for name in self.entry.names or ()
+        )
+        return EntryColumns(key, value, 0, self.entry.itemsize)
 
     def _to_append(self) -> EntryColumns:
         """Return the entries, and keep them in memory."""
         with self._lock:
-            self._appended = self._load()
-            return self._appended
+            columns = self._load()
+            if isinstance(columns, StoredColumns):
+                columns = self._columns = self._read_all()
+            self._appended = columns
+            return columns
 
     def _room_for(self, columns: EntryColumns, count: int) -> EntryColumns:
         """Return columns with room for ``count`` entries in all."""

@@ -10,7 +10,7 @@ Either way no batch before the position reaches the offset, so lookups are the s
 Kafka: OffsetIndex (4.0)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Self
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, InvalidOffsetError
-from workbench.files.indexes.entry_columns import taken
+from workbench.files.indexes.entry_columns import EntryColumns
 from workbench.files.indexes.entry_file import MOST_BEHIND, EntryFile
 from workbench.files.indexes.entry_run import (
     EntryProblems,
@@ -28,7 +28,7 @@ from workbench.files.indexes.entry_run import (
     read_last_entry,
     relative_offset,
 )
-from workbench.files.indexes.search import largest_lower_bound
+from workbench.files.indexes.stored_columns import StoredColumns
 from workbench.files.reading import Problem
 from workbench.layout.index_entries import OFFSET_ENTRY
 from workbench.layout.structure import as_struct
@@ -165,7 +165,7 @@ def read_last(path: str, base_offset: int) -> OffsetPosition | None:
     return OffsetPosition(base_offset + relative, position)
 
 
-class WritableOffsetIndex(EntryFile):
+class WritableOffsetIndex(EntryFile[OffsetPosition]):
     """The offset index of a segment: from a record's offset to a position in the `.log`.
 
     Kafka: OffsetIndex (4.2)
@@ -182,19 +182,6 @@ class WritableOffsetIndex(EntryFile):
         """
         self._open()
         return self._last_offset
-
-    def entry_at(self, slot: int) -> OffsetPosition:
-        """Return an entry by its number.
-
-        Raises:
-            IndexError: there are fewer.
-
-        Kafka: OffsetIndex.entry (4.2)
-        """
-        columns = self._load()
-        if not 0 <= slot < self._count:
-            raise IndexError(f"{self.path}: no entry {slot}, there are {self._count}")
-        return OffsetPosition(self.base_offset + columns.key_view[slot], columns.value_view[slot])
 
     def append(self, offset: int, position: int) -> None:
         """Append an entry.
@@ -278,8 +265,8 @@ class WritableOffsetIndex(EntryFile):
         columns = self._load()
         slots = columns.lower_slots(target_offsets - self.base_offset, self._count)
         return (
-            taken(columns.keys, slots, 0) + self.base_offset,
-            taken(columns.values, slots, 0),
+            columns.keys_at(slots, 0) + self.base_offset,
+            columns.values_at(slots, 0),
         )
 
     def fetch_upper_bound(self, position: int, size: int) -> OffsetPosition | None:
@@ -295,17 +282,6 @@ class WritableOffsetIndex(EntryFile):
             return None
         return OffsetPosition(self.base_offset + columns.key_view[slot], columns.value_view[slot])
 
-    def truncate_to(self, offset: int) -> None:
-        """Remove the entries for ``offset`` and above.
-
-        Kafka: OffsetIndex.truncateTo (4.2)
-        """
-        with self._lock:
-            view = self._load().key_view
-            target = offset - self.base_offset
-            slot = largest_lower_bound(view, self._count, target, _OFFSET_SIZE)
-            self._cut(slot if slot >= 0 and view[slot] == target else slot + 1)
-
     def sanity_check(self) -> None:
         """Check the last entry and the size.
 
@@ -318,6 +294,12 @@ class WritableOffsetIndex(EntryFile):
             problem = f"the last offset is {self._last_offset}, below {self.base_offset}"
             raise CorruptIndexError(self.path, (self._count - 1) * _OFFSET_SIZE, problem)
         super().sanity_check()
+
+    def _parse_entry(self, key: int, value: int) -> OffsetPosition:
+        return OffsetPosition(self.base_offset + key, value)
+
+    def _offsets(self, columns: EntryColumns | StoredColumns) -> Sequence[int]:
+        return columns.key_view
 
     def _note_last(self) -> None:
         self._last_offset = self.base_offset

@@ -10,7 +10,7 @@ Kafka: TimeIndex (4.0); since 0.10.1
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Self
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, InvalidOffsetError
-from workbench.files.indexes.entry_columns import taken
+from workbench.files.indexes.entry_columns import EntryColumns
 from workbench.files.indexes.entry_file import MOST_BEHIND, EntryFile
 from workbench.files.indexes.entry_run import (
     EntryProblems,
@@ -28,7 +28,7 @@ from workbench.files.indexes.entry_run import (
     read_last_entry,
     relative_offset,
 )
-from workbench.files.indexes.search import largest_lower_bound
+from workbench.files.indexes.stored_columns import StoredColumns
 from workbench.files.reading import Problem
 from workbench.layout.attributes import NO_TIMESTAMP
 from workbench.layout.index_entries import TIME_ENTRY
@@ -162,7 +162,7 @@ def read_last(path: str, base_offset: int) -> TimestampOffset | None:
     return TimestampOffset(timestamp, base_offset + relative)
 
 
-class WritableTimeIndex(EntryFile):
+class WritableTimeIndex(EntryFile[TimestampOffset]):
     """The time index of a segment: from a timestamp to the offset of a batch.
 
     One slot is reserved for the entry that is written when the segment is rolled or closed.
@@ -191,19 +191,6 @@ class WritableTimeIndex(EntryFile):
         """
         self._open()
         return self._last
-
-    def entry_at(self, slot: int) -> TimestampOffset:
-        """Return an entry by its number.
-
-        Raises:
-            IndexError: there are fewer.
-
-        Kafka: TimeIndex.entry (4.2)
-        """
-        columns = self._load()
-        if not 0 <= slot < self._count:
-            raise IndexError(f"{self.path}: no entry {slot}, there are {self._count}")
-        return TimestampOffset(columns.key_view[slot], self.base_offset + columns.value_view[slot])
 
     def maybe_append(self, timestamp: int, offset: int, *, skip_full_check: bool = False) -> None:
         """Append an entry if ``timestamp`` (ms) is above the last entry's.
@@ -313,20 +300,9 @@ class WritableTimeIndex(EntryFile):
         columns = self._load()
         slots = columns.lower_slots(target_timestamps, self._count)
         return (
-            taken(columns.keys, slots, NO_TIMESTAMP),
-            taken(columns.values, slots, 0) + self.base_offset,
+            columns.keys_at(slots, NO_TIMESTAMP),
+            columns.values_at(slots, 0) + self.base_offset,
         )
-
-    def truncate_to(self, offset: int) -> None:
-        """Remove the entries for ``offset`` and above.
-
-        Kafka: TimeIndex.truncateTo (4.2)
-        """
-        with self._lock:
-            view = self._load().value_view
-            target = offset - self.base_offset
-            slot = largest_lower_bound(view, self._count, target, _TIME_SIZE)
-            self._cut(slot if slot >= 0 and view[slot] == target else slot + 1)
 
     def sanity_check(self) -> None:
         """Check the first and last entry and the size.
@@ -346,6 +322,12 @@ class WritableTimeIndex(EntryFile):
                 problem = f"the last offset is {self._last.offset}, below {self.base_offset}"
                 raise CorruptIndexError(self.path, last_at, problem)
         super().sanity_check()
+
+    def _parse_entry(self, key: int, value: int) -> TimestampOffset:
+        return TimestampOffset(key, self.base_offset + value)
+
+    def _offsets(self, columns: EntryColumns | StoredColumns) -> Sequence[int]:
+        return columns.value_view
 
     def _note_last(self) -> None:
         self._last = TimestampOffset(NO_TIMESTAMP, self.base_offset)

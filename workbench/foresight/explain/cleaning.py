@@ -17,14 +17,9 @@ from workbench.cleaner.schedule.log_to_clean import (
 )
 from workbench.config.broker_config import BrokerConfig
 from workbench.files.text import INT64_MAX
-from workbench.foresight.explain.rule_verdict import (
-    RuleVerdict,
-    Word,
-    age_text,
-    time_or_never,
-    with_hours,
-)
+from workbench.foresight.explain.rule_verdict import RuleVerdict, Word, time_or_never
 from workbench.log.log import Log
+from workbench.runtime.times import age_text, with_hours
 
 _MANAGER: Final = "LogCleanerManager."
 _GRAB: Final = f"{_MANAGER}grabFilthiestCompactedLog"

@@ -9,13 +9,7 @@ Kafka: UnifiedLog.deleteOldSegments (4.2)
 from collections.abc import Iterator
 from typing import Final
 
-from workbench.foresight.explain.rule_verdict import (
-    RuleVerdict,
-    age_text,
-    time_or_never,
-    with_hours,
-)
-from workbench.inspection.bytes.field_list import time_text
+from workbench.foresight.explain.rule_verdict import RuleVerdict, time_or_never
 from workbench.log.retention import LogState, RetentionVerdict, all_verdicts, by_time
 from workbench.log.segments.segment import LogSegment
 
@@ -102,7 +96,7 @@ def _rows(
                 "deleted" if verdict.is_deleted else "kept",
                 verdict.value,
                 verdict.threshold,
-                _reason(state, verdict),
+                verdict.reason,
                 _KAFKA[rule],
                 base,
                 time_or_never(due) if rule == TIME and due > state.now else None,
@@ -121,21 +115,4 @@ def _by_itself(state: LogState, rule: str, segment: LogSegment) -> str:
     at = state.segments.index(segment)
     verdict = by_time(state._replace(segments=state.segments[at:]))[0]
     fate = "deleted" if verdict.is_deleted else "kept"
-    return f"; on its own, this segment would be {fate}: {_reason(state, verdict)}"
-
-
-def _reason(state: LogState, verdict: RetentionVerdict) -> str:
-    """Return the reason of a verdict; an age with its time and in hours."""
-    segment, limit = verdict.segment, state.config.retention_ms
-    largest = segment.largest_timestamp
-    age = state.now - largest
-    is_by_age = (verdict.value, verdict.threshold) == (age, limit)
-    if verdict.rule != TIME or not is_by_age or verdict.is_deleted != (age > limit):
-        return verdict.reason
-    what = "largest timestamp"
-    if segment.max_timestamp_so_far.timestamp < 0:
-        what = "file time (no record has a timestamp)"
-    return (
-        f"the segment's {what} {largest} ({time_text(largest)}) is {age_text(age)}, "
-        f"{'' if age > limit else 'not '}above retention.ms = {with_hours(limit)}"
-    )
+    return f"; on its own, this segment would be {fate}: {verdict.reason}"

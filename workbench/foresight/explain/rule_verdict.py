@@ -1,6 +1,6 @@
 """The verdict of one of Kafka's rules on a log or a segment: a row of an explanation."""
 
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from workbench.files.text import INT64_MAX
 
@@ -49,24 +49,3 @@ class RuleVerdict(NamedTuple):
 def time_or_never(moment: int) -> int | None:
     """Return a time in ms; None beyond 64 bits, as after a damaged timestamp."""
     return moment if moment <= INT64_MAX else None
-
-
-def age_text(ms: int) -> str:
-    """Return an age: ``3,600,000 ms (1 h) old``; a negative one is in the future."""
-    return f"{with_hours(ms, ' ms')} old" if ms >= 0 else f"{with_hours(-ms, ' ms')} in the future"
-
-
-def with_hours(ms: int, unit: str = "") -> str:
-    """Return a duration in ms, with hours if it is that long: ``43,200,000 (12 h)``.
-
-    Args:
-        ms: the duration.
-        unit: the text after the ms; empty after the name of a setting in ms.
-    """
-    text = f"{ms:,}{unit}"
-    if ms < _HOUR:
-        return text
-    return f"{text} ({f'{ms / _HOUR:,.1f}'.removesuffix('.0')} h)"
-
-
-_HOUR: Final = 3_600_000  # ms

@@ -18,6 +18,7 @@ from workbench.layout.attributes import NONE, ZSTD
 from workbench.layout.control_records import ABORT
 from workbench.log.log import Log
 from workbench.record.control import decode_control_type
+from workbench.record.limits import LARGEST_CONTENT
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.batch_records import columns_of, records_in
 from workbench.record.reading.batch_validity import count_valid
@@ -198,7 +199,7 @@ class _Reader:
             given = max(last + 1 - max(first, begin), 0)
             within = max(min(last + 1, view.end) - max(first, begin), 0)
         else:
-            offsets = columns_of(buffer, row, 0).offsets
+            offsets = columns_of(buffer, row, 0, LARGEST_CONTENT).offsets
             first = int(offsets[0]) if len(offsets) else last
             given = int(np.count_nonzero(offsets >= begin))
             within = int(np.count_nonzero((offsets >= begin) & (offsets < view.end)))
@@ -268,5 +269,5 @@ def _throws_at_once(row: Any) -> bool:
 
 
 def _is_abort(buffer: Bytes, row: npt.NDArray[Any]) -> bool:
-    records = records_in(buffer, row)
+    records = records_in(buffer, row, LARGEST_CONTENT)
     return bool(records) and decode_control_type(records[0].key) == ABORT

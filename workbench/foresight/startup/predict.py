@@ -36,7 +36,7 @@ from workbench.foresight.startup.prediction import (
     StartupPrediction,
 )
 from workbench.foresight.startup.start_rows import partition_start, reading_problem
-from workbench.foresight.startup.unnoticed import unnoticed_damage
+from workbench.foresight.startup.undetected import unnoticed_damage
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.directory import ManagedDirectory

@@ -4,15 +4,12 @@ A list knows which bytes it describes (a file's, or the decompressed ones of a b
 functions that walk only report what they find, and where in their own bytes.
 """
 
-import datetime as dt
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
 from workbench.layout.structure import place, width
-
-LONGEST_TIME: Final = 253_402_300_799_999  # ms; the year 9999, the last that Python can write
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +132,3 @@ class FieldList:
 
 
 CUT_SHORT: Final = "incomplete: the bytes end too early"
-
-
-def time_text(milliseconds: int) -> str:
-    """Return a time as ISO 8601 in UTC with milliseconds; -1 and what is not a time in words."""
-    if milliseconds == -1:
-        return "none"
-    if not 0 <= milliseconds <= LONGEST_TIME:
-        return "not a time"
-    moment = dt.datetime.fromtimestamp(milliseconds // 1000, dt.UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"

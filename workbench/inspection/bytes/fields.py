@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from workbench.file_system.source import FileSource
-from workbench.inspection.bytes.field_list import CUT_SHORT, Field, FieldList, time_text
+from workbench.inspection.bytes.field_list import CUT_SHORT, Field, FieldList
 from workbench.inspection.bytes.record_fields import (
     add_inner_messages,
     add_message_body,
@@ -42,6 +42,7 @@ from workbench.record.codecs.compression import decompress
 from workbench.record.limits import LARGEST_BATCH
 from workbench.record.reading.arena import DecompressionError
 from workbench.record.reading.batch_validity import entry_crc
+from workbench.runtime.times import time_text
 
 __all__ = ["MOST_RECORDS", "Field", "explain_batch"]
 

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from typing import Final
 
 from workbench.errors import CorruptRecordError
-from workbench.inspection.bytes.field_list import CUT_SHORT, FieldList, time_text
+from workbench.inspection.bytes.field_list import CUT_SHORT, FieldList
 from workbench.layout.attributes import CODEC_MASK, LOG_APPEND_TIME_BIT, NONE, codec_name
 from workbench.layout.message_header import MESSAGE_V0, MESSAGE_V1, SMALLEST_MESSAGE
 from workbench.record.control import control_type_name, decode_control_type
 from workbench.record.varint import decode, decode_long
+from workbench.runtime.times import time_text
 
 NOT_USED: Final = "not used: the batch has LogAppendTime"
 MAGIC_AT: Final = MESSAGE_V0.fields["magic"][1] if MESSAGE_V0.fields else 0

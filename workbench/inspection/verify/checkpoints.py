@@ -11,7 +11,7 @@ from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.listing import Root
-from workbench.inspection.unread import unreadable
+from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.partition import PartitionResult
 from workbench.inspection.verify.situation import METADATA_TOPIC, Situation
 

@@ -11,7 +11,7 @@ from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Root
-from workbench.inspection.unread import findings_of_unread, if_readable, unreadable
+from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.inspection.verify.metadata_log import verify_metadata_snapshot
 from workbench.inspection.verify.partition import Era
 from workbench.inspection.verify.situation import has_own_files

@@ -3,6 +3,7 @@
 Kafka: DumpLogSegments (4.2)
 """
 
+import os
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -45,17 +46,23 @@ _SUFFIXES: Final = {
 }
 
 
-def verify_single_file(partition: Partition, name: str, *, deep: bool) -> Iterator[Finding]:
+def verify_single_file(
+    partition: Partition, name: str, situation: Situation, *, deep: bool
+) -> Iterator[Finding]:
     """Yield what is wrong with one file of a folder.
 
     Args:
         partition: the partition that the listing made for the file.
         name: the file's name.
+        situation: "running" while a process holds the lock of the log directory around the folder.
         deep: check CRCs and decode every record.
     """
     for segment in partition.segments:
-        here = Situation().of(names.TopicPartition(partition.topic, partition.partition))
-        place = Place(segment.path, segment.base_offset, None, 0, here)
+        here = situation.of(names.TopicPartition(partition.topic, partition.partition))
+        is_running = situation.stop == "running"  # only then the other files matter
+        later = _later_bases(partition.path, segment.base_offset) if is_running else []
+        next_base = min(later, default=None)
+        place = Place(segment.path, segment.base_offset, next_base, len(later), here)
         reading = read_log(segment.path, segment.base_offset, deep=deep)
         yield from verify_batches(reading, place)
         yield from verify_offsets(reading, place)[0]
@@ -84,3 +91,13 @@ def verify_single_file(partition: Partition, name: str, *, deep: bool) -> Iterat
         yield Finding(
             name_of, "warning", entry.path, problem.position, None, found, wanted, _UNKNOWN
         )
+
+
+def _later_bases(folder: str, base_offset: int) -> list[int]:
+    """Return the base offsets of the segments after one in a folder, by the names in it."""
+    try:
+        found = map(names.parse_file_name, os.listdir(folder))
+    except OSError:  # only the file may be read, or it is not on this machine
+        return []
+    logs = (each for each in found if each and each.kind == "log" and not each.suffix)
+    return [each.offset for each in logs if each.offset > base_offset]

@@ -15,7 +15,7 @@ from workbench.files.names import CLEANED, DELETED, SWAP, FileName
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.partition import Partition
-from workbench.inspection.unread import findings_of_unread
+from workbench.inspection.unreadable import findings_of_unread
 
 Named = tuple[FileEntry, FileName]
 

@@ -13,7 +13,7 @@ from workbench.files.quorum_state import QuorumState
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
-from workbench.inspection.unread import unreadable
+from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.batches import verify_batches, verify_offsets
 from workbench.inspection.verify.log_pass import read_log
 from workbench.inspection.verify.situation import METADATA_TOPIC, Place, Situation

@@ -15,7 +15,7 @@ from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
-from workbench.inspection.unread import unread_kinds, unreadable
+from workbench.inspection.unreadable import unread_kinds, unreadable
 from workbench.inspection.verify.batches import verify_batches, verify_offsets
 from workbench.inspection.verify.epochs import verify_epochs
 from workbench.inspection.verify.leftovers import swap_ranges, swaps, verify_leftovers

@@ -17,7 +17,7 @@ from workbench.files.indexes.transaction_index import TransactionIndex
 from workbench.files.names import FileKind
 from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.segment import Segment
-from workbench.inspection.unread import unreadable
+from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.batches import first_offsets, verify_batches, verify_offsets
 from workbench.inspection.verify.indexes import (
     batches_of,

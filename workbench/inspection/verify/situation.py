@@ -15,7 +15,7 @@ from typing import Final, Literal
 from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.listing import Root
-from workbench.inspection.unread import if_readable
+from workbench.inspection.unreadable import if_readable
 
 Stop = Literal["clean", "unclean", "running", "unknown"]
 

@@ -14,7 +14,7 @@ from workbench.files.producer_snapshot import ProducerSnapshot
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
-from workbench.inspection.unread import unreadable
+from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.situation import Stop
 
 _NOT_USED: Final = "A broker reads only the newest snapshot. If this is the newest, "

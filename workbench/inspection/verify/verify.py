@@ -95,7 +95,8 @@ def verify_partitions(
                 continue
             if partition.only is not None:
                 alone: list[Finding] = []
-                collect(verify_single_file(partition, partition.only, deep=deep), alone)
+                steps = verify_single_file(partition, partition.only, situation, deep=deep)
+                collect(steps, alone)
                 yield partition, alone
                 continue
             name = TopicPartition(partition.topic, partition.partition)

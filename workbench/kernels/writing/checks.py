@@ -1,7 +1,7 @@
 """The outputs and options of the validation kernels: one row of numbers per appended batch.
 
 A row is int64[COLUMNS], which Python converts as a whole; `CheckedBatch` of
-`record.writing.validation` has the same fields in the same order and documents them.
+`record.writing.batch_checks` has the same fields in the same order and documents them.
 """
 
 from typing import Final

@@ -19,7 +19,7 @@ from workbench.errors import CorruptRecordError, MissingDependencyError
 from workbench.file_system.outputs import new_file
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
-from workbench.inspection.unread import findings_about_records, removed
+from workbench.inspection.unreadable import findings_about_records, removed
 from workbench.loaders.scan.column_engines import (
     ROW_GROUP,
     DtypeBackend,

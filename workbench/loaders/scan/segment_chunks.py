@@ -14,7 +14,7 @@ import numpy.typing as npt
 from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding, finding_of
 from workbench.inspection.segment import is_preallocated
-from workbench.inspection.unread import unreadable
+from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.batches import out_of_place
 from workbench.layout import problems
 from workbench.loaders.scan.plan import HIGHEST, LOWEST, SegmentRead, batch_selector

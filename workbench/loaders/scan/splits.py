@@ -36,9 +36,15 @@ def size_of(read: SegmentRead) -> int:
 def split(read: SegmentRead, size: int) -> list[SegmentRead]:
     """Return a read in pieces of about ``size`` bytes, as far as its index is sound.
 
-    Raises:
-        OSError: the segment cannot be read.
+    A segment that cannot be read remains whole: reading it reports that.
     """
+    try:
+        return _split(read, size)
+    except OSError:
+        return [read]
+
+
+def _split(read: SegmentRead, size: int) -> list[SegmentRead]:
     whole = _bounded(read)
     count = -(-size_of(whole) // size)
     index = _index_of(whole.segment) if count > 1 else None
@@ -126,8 +132,11 @@ def _bounded(read: SegmentRead) -> SegmentRead:
     slot = int(np.searchsorted(index.offsets, read.high)) + 1
     if slot >= len(index):
         return read
-    with FileSource(read.segment.path) as source:
-        cut = _cut_at(source, read.segment, int(index.positions[slot]))
+    try:
+        with FileSource(read.segment.path) as source:
+            cut = _cut_at(source, read.segment, int(index.positions[slot]))
+    except OSError:  # reading the segment reports it
+        return read
     if cut is None or cut.offset < read.high or not 0 < cut.position - read.start < size_of(read):
         return read
     return replace(read, stop=cut.position)
@@ -137,7 +146,7 @@ def _index_of(segment: Segment) -> OffsetIndex | None:
     """Return a segment's index; None if it is missing or not sound."""
     try:
         index = segment.offset_index
-    except FileNotFoundError:
+    except OSError:
         return None
     return None if index is None or index.problems or not len(index) else index
 

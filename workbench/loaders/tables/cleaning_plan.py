@@ -14,13 +14,13 @@ import pyarrow as pa
 
 from workbench.cleaner.decisions import Keeping, Reason, Verdict
 from workbench.foresight.rehearse.rounds import CleaningRound
-from workbench.inspection.bytes.field_list import time_text
 from workbench.inspection.html import table_html
 from workbench.inspection.partition import Partition
 from workbench.loaders import schemas
 from workbench.loaders.scan import arrow
 from workbench.loaders.tables.record_sizes import RecordSizes, read_record_sizes
 from workbench.loaders.tables.rows import table_of
+from workbench.runtime.times import time_text
 
 _REASONS: Final = list(Reason)
 _CODES: Final = np.array([int(reason) for reason in _REASONS], np.uint8)

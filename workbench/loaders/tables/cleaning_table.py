@@ -11,7 +11,7 @@ from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import earliest_cleaning
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
-from workbench.loaders.tables.explaining import cleaning_problem, dirt_of, policy_of
+from workbench.loaders.tables.explain_partition import cleaning_problem, dirt_of, policy_of
 
 
 def cleaning_rows(

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from workbench.files.text import INT64_MAX
 from workbench.foresight.explain.rule_verdict import RuleVerdict, Value
-from workbench.inspection.bytes.field_list import time_text
 from workbench.inspection.html import Cell, table_html
 from workbench.loaders import schemas
 from workbench.loaders.tables.rows import table_of
+from workbench.runtime.times import time_text
 
 _SHOWN: Final = 100  # rows of the table in a notebook
 

@@ -6,6 +6,7 @@ and `files`, which cover entire log directories. Damaged files give the rows tha
 cannot be read are left out with a `CorruptDataWarning`.
 """
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -125,28 +126,35 @@ class Inspect:
 
     def checkpoints(self) -> pa.Table:
         """Return one row per entry of the four offset checkpoints (`schemas.CHECKPOINTS`)."""
-        return table_of(
-            schemas.CHECKPOINTS,
-            (
-                (root.path, name, where.topic, where.partition, offset)
-                for root in self._listing.roots
-                for name in names.OFFSET_CHECKPOINTS
-                if (checkpoint := root.checkpoint(name)) is not None
-                for where, offset in checkpoint.offsets.items()
-            ),
-        )
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            for root in self._listing.roots:
+                for name in names.OFFSET_CHECKPOINTS:
+                    try:
+                        checkpoint = root.checkpoint(name)
+                    except OSError as error:
+                        warn_left_out(os.path.join(root.path, name), error)
+                        continue
+                    if checkpoint is not None:
+                        for where, offset in checkpoint.offsets.items():
+                            yield root.path, name, where.topic, where.partition, offset
+
+        return table_of(schemas.CHECKPOINTS, rows())
 
     def leader_epochs(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per entry of the leader epoch checkpoints (`schemas.LEADER_EPOCHS`)."""
-        return table_of(
-            schemas.LEADER_EPOCHS,
-            (
-                (p.topic, p.partition, entry.epoch, entry.start_offset)
-                for p in self._chosen(topics, partitions)
-                if (epochs := p.leader_epochs) is not None
-                for entry in epochs.entries
-            ),
-        )
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            for p in self._chosen(topics, partitions):
+                try:
+                    epochs = p.leader_epochs
+                except OSError as error:
+                    warn_left_out(os.path.join(p.path, names.LEADER_EPOCHS), error)
+                    continue
+                for entry in () if epochs is None else epochs.entries:
+                    yield p.topic, p.partition, entry.epoch, entry.start_offset
+
+        return table_of(schemas.LEADER_EPOCHS, rows())
 
     def cleaning(
         self,

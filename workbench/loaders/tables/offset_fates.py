@@ -14,10 +14,10 @@ from workbench.config.log_config import check
 from workbench.config.values import at_least
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.group_coordinator import CommittedOffset, GroupCoordinator
-from workbench.inspection.bytes.field_list import time_text
 from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
 from workbench.loaders.tables.rows import table_of
+from workbench.runtime.times import time_text
 
 OFFSETS_RETENTION: Final = Definition(
     "offsets.retention.minutes", "int", 7 * 24 * 60, at_least(1),

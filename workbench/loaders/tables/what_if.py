@@ -22,11 +22,10 @@ from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import Policy, explain_cleaning, explain_uncleanable
 from workbench.foresight.explain.retention import explain_retention
 from workbench.foresight.explain.rule_verdict import RuleVerdict
-from workbench.inspection.bytes.field_list import time_text
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
-from workbench.loaders.tables.explaining import (
+from workbench.loaders.tables.explain_partition import (
     cleaning_conclusion,
     dirt_of,
     policy_of,
@@ -41,6 +40,7 @@ from workbench.loaders.tables.offset_fates import (
 )
 from workbench.loaders.tables.rows import table_of
 from workbench.log.log import Log
+from workbench.runtime.times import time_text
 
 _SHOWN: Final = 100  # rows of the table in a notebook
 

@@ -6,6 +6,7 @@ Kafka: LogAppendInfo, UnifiedLog.analyzeAndValidateRecords (4.2)
 from dataclasses import dataclass
 from typing import Final
 
+from workbench.config.changed_defaults import told
 from workbench.errors import (
     CorruptRecordError,
     InvalidRecordError,
@@ -17,7 +18,7 @@ from workbench.layout.attributes import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP,
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.context import LogContext
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.validation import CheckedBatch, RecordRules, check_batches
+from workbench.record.writing.batch_checks import CheckedBatch, RecordRules, check_batches
 
 UNKNOWN_OFFSET: Final = -1
 
@@ -136,7 +137,7 @@ def analyze(
             context.metrics.reject(where.topic, records.size)
             raise RecordTooLargeError(
                 f"{where}: the batch has {batch.size} bytes, "
-                f"more than max.message.bytes = {largest_batch}"
+                f"more than max.message.bytes = {told('max.message.bytes', largest_batch)}"
             )
         if batch.problem != problems.OK and not batch.is_valid:
             raise CorruptRecordError(

@@ -6,6 +6,7 @@ Kafka: UnifiedLog.append (4.2)
 from collections.abc import Sequence
 from typing import Final
 
+from workbench.config.changed_defaults import told
 from workbench.errors import (
     InvalidRecordError,
     RecordBatchTooLargeError,
@@ -23,7 +24,7 @@ from workbench.log.producers.update import ProducerUpdate, check_producers
 from workbench.log.segments.roll import why_roll
 from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.validation import CheckedBatch, LogBatch
+from workbench.record.writing.batch_checks import CheckedBatch, LogBatch
 
 _FARTHEST: Final = 2**31 - 1  # largest distance from an old wrapper's first offset to its last
 
@@ -144,9 +145,10 @@ def _number(
         for batch in result.batches:
             if batch.size > config.max_message_bytes:
                 context.metrics.reject(context.topic_partition.topic, records.size)
+                limit = told("max.message.bytes", config.max_message_bytes)
                 raise RecordTooLargeError(
                     f"{context.topic_partition}: a batch has {batch.size} bytes in the topic's "
-                    f"codec and format, more than max.message.bytes = {config.max_message_bytes}"
+                    f"codec and format, more than max.message.bytes = {limit}"
                 )
     return result.records, result.batches
 

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from workbench.config.changed_defaults import told
 from workbench.config.log_config import LogConfig
 from workbench.errors import (
     CorruptRecordError,
@@ -32,13 +33,7 @@ from workbench.log.append.append_origin import AppendOrigin
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.batch_records import columns_of
 from workbench.record.reading.reader import KEYS
-from workbench.record.writing.batch_fields import (
-    set_last_offset,
-    set_max_timestamp,
-    set_offset_and_epoch,
-)
-from workbench.record.writing.builder import RecordsBuilder
-from workbench.record.writing.validation import (
+from workbench.record.writing.batch_checks import (
     AppendedBatch,
     CheckedBatch,
     LogBatch,
@@ -47,6 +42,12 @@ from workbench.record.writing.validation import (
     verbatim_records,
     wrapped_messages,
 )
+from workbench.record.writing.batch_fields import (
+    set_last_offset,
+    set_max_timestamp,
+    set_offset_and_epoch,
+)
+from workbench.record.writing.builder import RecordsBuilder
 
 APPEND_TIME: Final = "LogAppendTime"
 _SHOWN: Final = 3  # record errors that a message shows; the exception has all
@@ -505,10 +506,10 @@ class _RecordErrors:
             if age > rules.before_ms or _wrapped(-age) > rules.after_ms:
                 first, last = now - rules.before_ms, now + rules.after_ms
                 self._has_wrong_time = True
-                self.add(
-                    index,
-                    f"timestamp {timestamp} at offset {offset} is not within [{first}, {last}]",
-                )
+                limit = told("message.timestamp.after.max.ms", rules.after_ms)
+                why = f": message.timestamp.after.max.ms = {limit}" if timestamp > last else ""
+                problem = f"timestamp {timestamp} at offset {offset} is not within"
+                self.add(index, f"{problem} [{first}, {last}]{why}")
         elif has_append_time:
             self._has_wrong_time = True
             self.add(index, "a producer must not send a batch of timestamp type LogAppendTime")

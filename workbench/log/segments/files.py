@@ -292,7 +292,8 @@ def first_offset_at(segment: LogSegment, position: int) -> int:
     assert row is not None  # the caller has already walked over the segment's batches
     if row["base_offset"] >= 0:
         return int(row["base_offset"])
-    return segment.log.read(position, int(row["size"])).records()[0].offset
+    records = segment.log.read(position, int(row["size"]))
+    return records.records(segment.log.largest_content)[0].offset
 
 
 def delete_producer_snapshots(

@@ -159,15 +159,17 @@ class LogSegments:
             segment.update_directory(directory)
 
     def close(self) -> None:
-        """Close every segment; raise the first error after all were tried."""
-        errors = []
-        for segment in self._state[1]:
-            try:
+        """Close every segment; after an error the rest are closed without writing.
+
+        Raises:
+            OSError: a file could not be written.
+        """
+        try:
+            for segment in self._state[1]:
                 segment.close()
-            except OSError as error:
-                errors.append(error)
-        if errors:
-            raise errors[0]
+        except OSError:
+            self.close_handlers()
+            raise
 
     def close_handlers(self) -> None:
         """Close the files of every segment without writing."""

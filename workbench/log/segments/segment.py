@@ -26,7 +26,7 @@ from workbench.log.segments.lookup_steps import (
     tell_time_probes,
 )
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.validation import LogBatch
+from workbench.record.writing.batch_checks import LogBatch
 from workbench.runtime.steps import wants_details
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1

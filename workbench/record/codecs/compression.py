@@ -22,7 +22,7 @@ from workbench.layout.lz4_frame import WRITTEN_CHECKSUM
 from workbench.record.buffers import read_only
 from workbench.record.codecs.libraries import compiled_decoder
 from workbench.record.codecs.registry import CODECS
-from workbench.record.limits import LARGEST_CONTENT
+from workbench.record.limits import LARGEST_CONTENT, MOST_CONTENT
 from workbench.record.reading.arena import Arena, DecompressionError, TooLargeError
 
 __all__ = [
@@ -64,7 +64,7 @@ _MEMORY: Final = _Memory()
 
 
 def decompress_batch(
-    codec: int, data: memoryview, magic: int, position: int
+    codec: int, data: memoryview, magic: int, position: int, limit: int = MOST_CONTENT
 ) -> tuple[npt.NDArray[np.uint8], int, int]:
     """Return the decompressed records of one batch as (bytes, start, end).
 
@@ -73,6 +73,7 @@ def decompress_batch(
     Args:
         codec, data, magic: see `decompress_into`.
         position: the batch's position, named in the error.
+        limit: the size in bytes that the batch can expand to.
 
     Raises:
         CorruptRecordError: the codec is unknown or cannot read the bytes, or they are too many.
@@ -80,7 +81,7 @@ def decompress_batch(
     arena = _MEMORY.arena
     arena.clear()
     try:
-        start, end = decompress_into(codec, data, arena, magic)
+        start, end = decompress_into(codec, data, arena, magic, limit)
     except DecompressionError as error:
         words = problems.WORDS[problems.BAD_COMPRESSION]
         raise CorruptRecordError(None, position, f"{words}: {error}") from error

@@ -25,6 +25,7 @@ from workbench.record.codecs.compression import decompress_run
 from workbench.record.columns import RecordColumns
 from workbench.record.compaction.key_table import NO_MARKS, Marks
 from workbench.record.control import decode_control_type
+from workbench.record.limits import MOST_CONTENT
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.arena import Arena
 from workbench.record.reading.batch_records import columns_of
@@ -67,6 +68,7 @@ class Chunk(NamedTuple):
         found: the kinds of batches present: bits of `layout.compaction`.
         last_offset: the largest; -1 without batches.
         size: the batches' size in bytes.
+        limit: the size in bytes to which one batch may decompress.
     """
 
     path: str
@@ -76,6 +78,7 @@ class Chunk(NamedTuple):
     found: int
     last_offset: int
     size: int
+    limit: int
 
     def columns(self, index: int, options: int) -> RecordColumns:
         """Return the records of a batch; see `record.reading.batch_records.columns_of`.
@@ -84,7 +87,7 @@ class Chunk(NamedTuple):
             CorruptRecordError: the records cannot be read.
         """
         with _placed(self.path, self.position):
-            return columns_of(self.buffer, self.rows[index : index + 1], options)
+            return columns_of(self.buffer, self.rows[index : index + 1], options, self.limit)
 
     def control_type(self, index: int) -> int | None:
         """Return the type of the first record of a control batch; None if it has no records.
@@ -113,13 +116,14 @@ class BatchSurveyor:
     def __init__(self) -> None:
         self._rows = np.zeros(_USUAL_BATCHES, BATCH_ROW)
 
-    def survey(self, buffer: Bytes, path: str, position: int) -> Chunk:
+    def survey(self, buffer: Bytes, path: str, position: int, limit: int = MOST_CONTENT) -> Chunk:
         """Return the whole batches of a buffer.
 
         Args:
             buffer: uint8[n], C-contiguous.
             path: the file's path.
             position: byte position of the buffer in the file.
+            limit: the size in bytes to which one batch may decompress.
 
         Raises:
             CorruptRecordError: see `MemoryRecords.batches`.
@@ -136,7 +140,7 @@ class BatchSurveyor:
             if len(rows) > len(self._rows):
                 self._rows = np.zeros(len(rows), BATCH_ROW)
             found, last_offset = dispatch.survey_batches(rows)
-        return Chunk(path, position, buffer, rows, found, last_offset, size)
+        return Chunk(path, position, buffer, rows, found, last_offset, size, limit)
 
 
 class RecordLocator:
@@ -182,16 +186,18 @@ class RecordLocator:
                 continue
             if kind < 2 * 8:
                 for index in range(first, last):
-                    yield self._old(buffer, rows, index)
+                    yield self._old(buffer, rows, index, chunk.limit)
                 continue
             if chunk.found & HAS_OTHERS:
                 _check_rows(rows[first:last])
             if kind == 2 * 8 + NONE:
                 yield self._located(buffer, rows, _BEHIND_HEADERS, first, last)
             else:
-                yield from self._compressed(buffer, rows, first, last)
+                yield from self._compressed(buffer, rows, first, last, chunk.limit)
 
-    def _compressed(self, buffer: Bytes, rows: Rows, first: int, last: int) -> Iterator[Located]:
+    def _compressed(
+        self, buffer: Bytes, rows: Rows, first: int, last: int, limit: int
+    ) -> Iterator[Located]:
         """Yield the records of batches of one codec, as many as the arena takes at a time."""
         run = rows[first:last]
         places = places_of(run)
@@ -211,6 +217,7 @@ class RecordLocator:
                 self._arena,
                 spans[start:last],
                 magic=2,
+                limit=limit,
                 enough=_ARENA_RUN,
             )
             for index, error in failures:
@@ -244,9 +251,9 @@ class RecordLocator:
         behind = int(rows["position"][index]) + BATCH_HEADER_SIZE
         return int(spans[index, 0]) if len(spans) else behind
 
-    def _old(self, buffer: Bytes, rows: Rows, index: int) -> Located:
+    def _old(self, buffer: Bytes, rows: Rows, index: int, limit: int) -> Located:
         """Return the records of a batch of magic 0 or 1; its row is completed."""
-        columns = columns_of(buffer, rows[index : index + 1], KEYS | VALUES)
+        columns = columns_of(buffer, rows[index : index + 1], KEYS | VALUES, limit)
         keys, values = columns.keys, columns.values
         assert keys is not None
         assert values is not None

@@ -22,6 +22,7 @@ from workbench.record import varint
 from workbench.record.buffers import thread_pool
 from workbench.record.codecs.compression import decompress_batch
 from workbench.record.columns import BinaryColumn, ColumnBuilder, HeaderColumn, RecordColumns
+from workbench.record.limits import MOST_CONTENT
 from workbench.record.reading.wrapper import WrapperError, wrapper_value
 from workbench.record.writing.message_encoding import entry_size
 
@@ -55,7 +56,7 @@ class Record(NamedTuple):
     size: int
 
 
-def decompressed(buffer: Bytes, row: Any) -> tuple[Bytes, int, int]:
+def decompressed(buffer: Bytes, row: Any, limit: int = MOST_CONTENT) -> tuple[Bytes, int, int]:
     """Return the records of a batch as (bytes, start, end), decompressed if needed.
 
     The bytes of a compressed batch are valid until this thread decompresses the next.
@@ -63,6 +64,7 @@ def decompressed(buffer: Bytes, row: Any) -> tuple[Bytes, int, int]:
     Args:
         buffer: uint8[n]; ``row["position"]`` counts from its start.
         row: a BATCH_ROW without a problem.
+        limit: the size in bytes to which it may decompress.
 
     Raises:
         CorruptRecordError: the compressed bytes cannot be read, or a wrapper has no value.
@@ -74,29 +76,34 @@ def decompressed(buffer: Bytes, row: Any) -> tuple[Bytes, int, int]:
         return buffer, start + (BATCH_HEADER_SIZE if magic == 2 else 0), end
     view = memoryview(buffer)[start:end]
     if magic == 2:
-        return decompress_batch(codec, view[BATCH_HEADER_SIZE:], magic, start)
+        return decompress_batch(codec, view[BATCH_HEADER_SIZE:], magic, start, limit)
     try:
         first, last = wrapper_value(view)
     except WrapperError as error:
         raise CorruptRecordError(None, start, str(error)) from error
-    return decompress_batch(codec, view[first:last], magic, start)
+    return decompress_batch(codec, view[first:last], magic, start, limit)
 
 
-def columns_of(buffer: Bytes, rows: Rows, options: int = ALL_COLUMNS) -> RecordColumns:
+def columns_of(
+    buffer: Bytes, rows: Rows, options: int = ALL_COLUMNS, limit: int = MOST_CONTENT
+) -> RecordColumns:
     """Return the records of one batch as columns; nothing is read of a batch without records.
 
     Args:
         buffer: uint8[n].
         rows: BATCH_ROW[1]; of a wrapper `base_offset` and `record_count` are filled in.
         options: which of KEYS, VALUES, HEADERS.
+        limit: the size in bytes to which it may decompress.
 
     Raises:
         CorruptRecordError: the batch cannot be read. The CRC is not checked.
     """
-    return _decode(buffer, rows, options)[0]
+    return _decode(buffer, rows, options, limit)[0]
 
 
-def _decode(buffer: Bytes, rows: Rows, options: int) -> tuple[RecordColumns, Bytes, int]:
+def _decode(
+    buffer: Bytes, rows: Rows, options: int, limit: int
+) -> tuple[RecordColumns, Bytes, int]:
     """Return the columns of a batch, and the bytes and position where its records begin."""
     row = rows[0]
     # A last offset below the first does not make a batch invalid, as in Kafka.
@@ -108,7 +115,7 @@ def _decode(buffer: Bytes, rows: Rows, options: int) -> tuple[RecordColumns, Byt
     if not old and row["record_count"] == 0:
         builder.reserve(0, 0)
         return builder.finish(), buffer, 0
-    data, start, end = decompressed(buffer, row)
+    data, start, end = decompressed(buffer, row, limit)
     size = end - start
     if old:
         count = size // SMALLEST_ENTRY + 1
@@ -126,13 +133,13 @@ def _decode(buffer: Bytes, rows: Rows, options: int) -> tuple[RecordColumns, Byt
     return builder.finish(), data, start
 
 
-def records_in(buffer: Bytes, rows: Rows) -> list[Record]:
+def records_in(buffer: Bytes, rows: Rows, limit: int = MOST_CONTENT) -> list[Record]:
     """Return the records of one batch, see `columns_of`.
 
     Raises:
         CorruptRecordError: the batch cannot be read. The CRC is not checked.
     """
-    columns, data, at = _decode(buffer, rows, ALL_COLUMNS)
+    columns, data, at = _decode(buffer, rows, ALL_COLUMNS, limit)
     keys, values, headers = columns.keys, columns.values, columns.headers
     assert keys is not None
     assert values is not None

@@ -18,6 +18,7 @@ from workbench.layout import problems
 from workbench.layout.batch_header import SMALLEST_RECORD
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import SMALLEST_ENTRY
+from workbench.record.limits import MOST_CONTENT
 from workbench.record.reading.batch_records import decompressed
 
 _FIRST_ROOM: Final = 1024  # records
@@ -59,8 +60,12 @@ class _Memory(threading.local):
 _MEMORY: Final = _Memory()
 
 
-def batch_times(data: npt.NDArray[np.uint8]) -> BatchTimes:
+def batch_times(data: npt.NDArray[np.uint8], limit: int = MOST_CONTENT) -> BatchTimes:
     """Return offsets and timestamps of the records of the batch in ``data``, uint8[n].
+
+    Args:
+        data: the batch.
+        limit: the size in bytes to which it may decompress.
 
     Raises:
         CorruptRecordError: it is incomplete, or cannot be read. The CRC is not checked.
@@ -80,7 +85,7 @@ def batch_times(data: npt.NDArray[np.uint8]) -> BatchTimes:
     old = row["magic"] < 2
     if not old and row["record_count"] == 0:
         return BatchTimes(memory.out.offsets[:0], memory.out.timestamps[:0])
-    records, start, end = decompressed(data, row)
+    records, start, end = decompressed(data, row, limit)
     spans[0, 0], spans[0, 1] = start, end
     # The kernels ask for room by what the bytes could hold.
     room = (end - start) // (SMALLEST_ENTRY if old else SMALLEST_RECORD) + 1

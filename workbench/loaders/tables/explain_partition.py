@@ -17,11 +17,11 @@ from workbench.foresight.explain.cleaning import Policy, explain_cleaning, expla
 from workbench.foresight.explain.retention import explain_retention
 from workbench.foresight.explain.rule_verdict import RuleVerdict
 from workbench.foresight.rehearse.rounds import clean_rounds
-from workbench.inspection.bytes.field_list import time_text
 from workbench.inspection.partition import Partition
 from workbench.loaders.tables.cleaning_plan import CleaningPlan
 from workbench.loaders.tables.explanation import Explanation
 from workbench.log.log import Log
+from workbench.runtime.times import time_text
 
 
 class Explainer:

@@ -8,7 +8,7 @@ import pytest
 from tests.naive import Record, batch, message, wrapper
 from workbench.layout import problems
 from workbench.record.memory_records import EMPTY, MemoryRecords
-from workbench.record.writing.validation import (
+from workbench.record.writing.batch_checks import (
     CheckedBatch,
     RecordRules,
     check_batches,

@@ -5,7 +5,7 @@ import weakref
 from collections import deque
 from typing import Final, Protocol
 
-_MOST: Final = 256 << 20  # bytes of entries of all indexes of the process
+_MOST: Final = 128 << 20  # bytes of entries of all indexes of the process
 
 
 class KeptIndex(Protocol):

@@ -1,0 +1,1 @@
+"""Widgets about what coordinators keep: groups and their offsets, and transactions."""

@@ -1,0 +1,134 @@
+"""A group as a static picture: its lanes over time, and where it stands in each partition.
+
+Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
+"""
+
+import io
+import textwrap
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from widgets.coordinators.group_lines import ABORTED, BACK, OVERTAKEN, PENDING, TOMBSTONE
+from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE
+from widgets.view.packing import unpack
+from widgets.view.text import time_text
+
+_INCHES, _DPI = 10.0, 110
+_LANE, _ROW, _MOST_LANES, _MOST_ROWS = 0.5, 0.19, 8, 12
+_COLUMNS: Final = (
+    ("Partition", 0.016, "left"), ("Committed", 0.3, "right"), ("Log end", 0.4, "right"),
+    ("Lag", 0.49, "right"), ("State", 0.51, "left"), ("Committed at (UTC)", 0.64, "left"),
+    ("Expires (UTC)", 0.82, "left"),
+)  # fmt: skip
+_MARK: Final = "#8C5A00"
+
+
+def group_picture(story: dict[str, Any], lanes: list[dict[str, Any]], window: list[float]) -> bytes:
+    """Return a PNG of the contents of a `GroupView`."""
+    shown, rows = lanes[:_MOST_LANES], story["rows"][:_MOST_ROWS]
+    height = 1.0 + (_LANE * len(shown) + 0.35 if shown else 0) + _ROW * (len(rows) + 1.5)
+    figure = Figure(figsize=(_INCHES, height), dpi=_DPI, facecolor="white")
+
+    def level(inches: float) -> float:
+        return 1 - inches / height
+
+    text: dict[str, Any] = {"va": "center", "size": 8.5}
+    figure.text(
+        0.016, level(0.17), story["group"], color=INK, weight="bold", va="center", size=10.5
+    )
+    figure.text(0.984, level(0.17), story["summary"], color=DIM, ha="right", **text)
+    figure.add_artist(Line2D([0, 1], [level(0.34)] * 2, color=LINE, lw=0.8))
+    conclusion = textwrap.shorten(story["conclusion"], 150, placeholder="…")
+    figure.text(0.016, level(0.52), conclusion[:1].upper() + conclusion[1:], color=INK, **text)
+    top = 0.78
+    view = window if len(window) == 2 else _padded(story["span"])
+    for number, lane in enumerate(shown):
+        bottom = top + _LANE * (number + 1)
+        axes = figure.add_axes((0.16, level(bottom - 0.05), 0.75, (_LANE - 0.09) / height))
+        _lane(axes, lane, view, is_last=number == len(shown) - 1)
+        y = level(bottom - _LANE / 2)
+        figure.text(0.016, y, lane["name"][-24:], color=INK, weight="bold", va="center", size=8)
+        for mark in story["marks"]:
+            if view[0] <= mark["time"] <= view[1]:
+                axes.axvline(mark["time"] - view[0], color=_MARK, lw=0.8, ls=(0, (3, 3)))
+    top += _LANE * len(shown) + (0.35 if shown else 0)
+    _table(figure, rows, lambda row: level(top + _ROW * row))
+    if len(story["rows"]) > len(rows):
+        rest = f"and {len(story['rows']) - len(rows):,} more partitions"
+        figure.text(
+            0.016, level(top + _ROW * (len(rows) + 1)), rest, color=DIM, va="center", size=7.5
+        )
+    out = io.BytesIO()
+    figure.savefig(out, format="png", metadata={"Software": None})
+    return out.getvalue()
+
+
+def _padded(span: list[int]) -> list[float]:
+    return [span[0], span[1] + max(1, (span[1] - span[0]) * 0.02)] if span else [0, 1]
+
+
+def _lane(axes: Axes, lane: dict[str, Any], view: list[float], *, is_last: bool) -> None:
+    """Draw the committed offset, the log end offset, and the lag between them."""
+    commits = {name: unpack(lane["commits"][name]) for name in ("time", "offset", "kind")}
+    ends = {name: unpack(lane["ends"][name]) for name in ("time", "offset")}
+    times = np.linspace(view[0], view[1], 900)
+    counts = ~np.isin(commits["kind"], (PENDING, ABORTED, OVERTAKEN))
+    values = np.where(commits["kind"] == TOMBSTONE, np.nan, commits["offset"])[counts]
+    committed = _at(times, commits["time"][counts], values)
+    end = _at(times, ends["time"], ends["offset"].astype(float))
+    x = times - view[0]
+    axes.fill_between(x, committed, end, where=end >= committed, color=ACCENT, alpha=0.17, lw=0)
+    axes.plot(x, end, color=DIM, lw=0.9)
+    axes.plot(x, committed, color=ACCENT, lw=1.5)
+    for kinds, marker, colour, fill in (
+        ((TOMBSTONE,), "x", DAMAGE, DAMAGE), ((BACK,), "v", DAMAGE, DAMAGE),
+        ((PENDING, ABORTED, OVERTAKEN), "o", INK, "white"),
+    ):  # fmt: skip
+        rows = np.isin(commits["kind"], kinds) & (commits["time"] >= view[0])
+        rows &= commits["time"] <= view[1]
+        levels = commits["offset"][rows].astype(float)
+        if marker == "x":
+            levels = _at(commits["time"][rows] - 1, commits["time"][counts], values)
+        axes.plot(commits["time"][rows] - view[0], levels, marker, color=colour, mfc=fill, ms=4,
+                  mew=1.2, clip_on=False)  # fmt: skip
+    for values_at_end, colour in ((end, DIM), (committed, ACCENT)):
+        if not np.isnan(values_at_end[-1]):
+            other = committed if values_at_end is end else end
+            above = values_at_end is end
+            near = abs(values_at_end[-1] - other[-1]) < 0.2 * max(1, np.ptp(axes.get_ylim()))
+            align = ("bottom" if above else "top") if near else "center"
+            axes.text(x[-1] * 1.008, values_at_end[-1], f"{int(values_at_end[-1]):,}", size=6.5,
+                      color=colour, va=align)  # fmt: skip
+    axes.set_xlim(0, x[-1])
+    axes.set_yticks([])
+    axes.tick_params(length=2, labelsize=6.5, colors=DIM, pad=1)
+    axes.spines[["top", "left", "right"]].set_visible(False)
+    axes.spines["bottom"].set_color(LINE if is_last else HAIR)
+    places = np.linspace(0, x[-1], 6)[:-1]
+    labels = [time_text(int(view[0] + place))[:19] for place in places]
+    axes.set_xticks(places, labels if is_last else [])
+
+
+def _at(times: Any, known: Any, values: Any) -> Any:
+    """Return the value in force at each time; NaN before the first."""
+    rows = np.searchsorted(known, times, side="right") - 1
+    found = np.full(len(times), np.nan)
+    if len(known):
+        found[rows >= 0] = values[rows[rows >= 0]]
+    return found
+
+
+def _table(figure: Figure, rows: list[dict[str, Any]], level: Any) -> None:
+    text: dict[str, Any] = {"va": "center", "size": 7.5}
+    for name, x, side in _COLUMNS:
+        figure.text(x, level(0), name, color=DIM, ha=side, **text)
+    for number, row in enumerate(rows):
+        is_fine = row["state"] in {"fine", "pending", "unknown"}
+        for (name, x, side), cell in zip(_COLUMNS, row["cells"], strict=True):
+            bad = name == "State" and not is_fine
+            figure.text(x, level(number + 1), cell[-40:], color=DAMAGE if bad else INK, ha=side,
+                        weight="bold" if bad else "normal", **text)  # fmt: skip

@@ -1,0 +1,242 @@
+"""GroupView: where a consumer group stands, and how it came there."""
+
+import os
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+import traitlets
+
+import workbench
+from widgets._link import STATIC, link
+from widgets._widget import KafkaWidget
+from widgets.coordinators.group_lines import CommitLine, EndLine, commit_lines, end_line
+from widgets.coordinators.group_rows import partition_rows, rebalance_rows, summary, why_rows
+from widgets.selection import NOTHING, from_front, to_front
+from widgets.view.records import Lens, Mask
+from widgets.view.text import time_text
+from workbench.inspection.partition import Partition
+from workbench.loaders.tables.coordinator_explanation import GroupExplanation
+
+MOST_LANES = 40
+"""Partitions that have a lane: those with the largest lag. The table has all."""
+
+
+class GroupView(KafkaWidget):
+    """Show where a group stands in each partition, and how it came there.
+
+    Each partition has a lane over time: the committed offset, the log end offset, and the lag
+    between them.
+
+    Attributes:
+        group: the group's id; set it to show another.
+        groups: the ids of all groups in the directories.
+        selected: the partition and the record at the committed offset, see
+            `LogExplorer.selected`; with ``traitlets.link((view, "selected"), (explorer,
+            "selected"))`` both follow each other.
+        window: the time shown, [from, to) in epoch ms; empty: all.
+        offsets, commits, rebalances: the group's rows of `inspect.group_offsets`, `commits` and
+            `rebalances`.
+        explanation: each rule's verdict; see `LogDirectory.explain_group`.
+
+    Args:
+        logs: the result of `workbench.open_log_directory`, or a path to open.
+        group: by default the one with the most commits in force, by name.
+        now: epoch ms; what has expired then is not served. None: expiry removes nothing.
+        retention_ms: `offsets.retention.minutes` in ms; None: the default of the version.
+        version: the version of the loading broker, such as "2.8"; None: as the directories say.
+        show_values: whether to show the commits' metadata, which is the consumers' own text.
+        mask: a function of "metadata" and the bytes; it returns the bytes to show.
+
+    Raises:
+        LogDirectoryError: the path is not a log directory.
+        LookupError: the directories do not name the group.
+        ValueError: the version is not a version.
+
+    Kafka: ConsumerGroupCommand.describeGroups, OffsetMetadataManager (4.2)
+    """
+
+    _esm = link("group_view.js")
+    _css = "\n".join(
+        (STATIC / name).read_text(encoding="utf-8")
+        for name in ("explorer.css", "cleaner.css", "coordinators.css")
+    )
+
+    group = traitlets.Unicode().tag(sync=True)
+    selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
+    window = traitlets.List(traitlets.Float()).tag(sync=True)
+    _groups: Any = traitlets.List().tag(sync=True)
+    _story: Any = traitlets.Dict().tag(sync=True)
+    _lanes: Any = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        logs: Any,
+        group: str | None = None,
+        *,
+        now: int | None = None,
+        retention_ms: int | None = None,
+        version: str | None = None,
+        show_values: bool = False,
+        mask: Mask | None = None,
+        **options: Any,
+    ) -> None:
+        """Open a path, or take an opened directory; see the class."""
+        if isinstance(logs, str | os.PathLike):
+            logs = workbench.open_log_directory(logs)
+        self.logs = logs
+        self.now = now
+        self.lens = Lens(show_values=show_values or mask is not None, mask=mask)
+        self._when = {"version": version, "now": now, "retention_ms": retention_ms}
+        self._logs_by_name = {
+            f"{each.topic}-{each.partition}": (key, each)
+            for key, each in logs.listing.partitions.items()
+            if each.kind == "log"
+        }
+        self._ends: dict[str, EndLine] = {}
+        self.lines: dict[str, CommitLine] = {}
+        self._table = logs.inspect.groups(version=version)
+        self._all_offsets = logs.inspect.group_offsets(**self._when)
+        self.groups: list[str] = sorted(
+            {*self._table["group"].to_pylist(), *self._all_offsets["group"].to_pylist()}
+        )
+        wanted = options.pop("group", None) if group is None else group
+        super().__init__(**options)
+        self._groups = self.groups
+        wanted = self._first() if wanted is None else wanted
+        if wanted:
+            self.group = wanted
+        else:
+            self._read("")
+
+    def _first(self) -> str:
+        counts = self._all_offsets["group"].to_pylist()
+        return max(self.groups, key=lambda name: (counts.count(name), name), default="")
+
+    @traitlets.validate("group")
+    def _known(self, proposal: Any) -> str:
+        name = str(proposal["value"])
+        # A group that only tombstones and replaced commits name has no row, but a story.
+        if name not in self.groups and name and not len(self.logs.inspect.commits(name, lag=False)):
+            known = ", ".join(self.groups[:8]) or "none"
+            raise LookupError(f"no record of group {name!r} (groups in these directories: {known})")
+        return name
+
+    @traitlets.observe("group")
+    def _follow(self, _change: Any) -> None:
+        self._read(self.group)
+
+    def _read(self, name: str) -> None:
+        """Read the group and send everything about it."""
+        self.commits = self.logs.inspect.commits(name, version=self._when["version"], lag=False)
+        self.rebalances = self.logs.inspect.rebalances(name, version=self._when["version"])
+        self.offsets = self._all_offsets.filter(pc.equal(self._all_offsets["group"], name))
+        self.explanation: GroupExplanation = self.logs.explain_group(name, **self._when)
+        self.lines = {f"{topic}-{n}": line for (topic, n), line in commit_lines(self.commits)}
+        rows = partition_rows(_plain_rows(self.offsets), self.lens)
+        marks = [row for row in rebalance_rows(_plain_rows(self.rebalances)) if row["time"]]
+        lags = [each for each in self.offsets["lag"].to_pylist() if each is not None]
+        group = next((each for each in _plain_rows(self._table) if each["group"] == name), None)
+        lag = sum(lags, 0) if lags else None
+        self._lane_names = self._chosen_lanes()
+        self._picture = None
+        with self.hold_sync():
+            self.window = []
+            self._lanes = self._sent_lanes(None)
+            self._story = {
+                "group": name,
+                "summary": summary(group, rows, lag),
+                "conclusion": self.explanation.conclusion,
+                "rows": rows,
+                "why": why_rows(self.explanation),
+                "span": self._span([mark["time"] for mark in marks]),
+                "marks": marks,
+                "lanes_with_notes": sum(bool(lane["note"]) for lane in self._lanes["lanes"]),
+                "left_out": len(self.lines) - len(self._lane_names),
+            }
+
+    @traitlets.observe("window")
+    def _zoom(self, _change: Any) -> None:
+        """Send the points of the window, which may be closer than those of all time."""
+        self._picture = None
+        window = (int(self.window[0]), int(self.window[1])) if len(self.window) == 2 else None
+        self._lanes = self._sent_lanes(window)
+
+    def _chosen_lanes(self) -> list[str]:
+        lags = {
+            f"{row['topic']}-{row['partition']}": row["lag"] or 0
+            for row in self.offsets.select(["topic", "partition", "lag"]).to_pylist()
+        }
+        names = sorted(self.lines, key=lambda name: -lags.get(name, 0))[:MOST_LANES]
+        return [name for name in self.lines if name in set(names)]
+
+    def _sent_lanes(self, window: tuple[int, int] | None) -> dict[str, Any]:
+        lanes = [self._lane(name, self.lines[name], window) for name in self._lane_names]
+        return {"group": self.group, "lanes": lanes}
+
+    def _lane(self, name: str, line: CommitLine, window: tuple[int, int] | None) -> dict[str, Any]:
+        key, partition = self._logs_by_name.get(name, (None, None))
+        ends = self._end_line(name, partition)
+        return {
+            "name": name,
+            "partition": key,
+            "log_start": None if partition is None else str(partition.log_start_offset),
+            "log_end": None if partition is None else str(partition.log_end_offset),
+            "commits": line.packed(window),
+            "ends": ends.packed(window),
+            "note": _clock_note(line, ends),
+        }
+
+    def _end_line(self, name: str, partition: Partition | None) -> EndLine:
+        if name not in self._ends:
+            nothing = np.zeros(0, np.int64)
+            self._ends[name] = (
+                EndLine(nothing, nothing) if partition is None else end_line(partition)
+            )
+        return self._ends[name]
+
+    def _span(self, marks: list[int]) -> list[int]:
+        """The time that the lanes span: from the first event to the last event or record."""
+        events = [int(time) for line in self.lines.values() for time in line.times[[0, -1]]] + marks
+        if not events:
+            return []
+        ends = [self._ends[name].times[-1:].tolist() for name in self._lane_names]
+        latest = [time for times in ends for time in times]
+        return [min(events), max([min(events) + 1, *latest, *events])]
+
+    def describe(self) -> str:
+        """Return the group, where it stands, and the rules' conclusion."""
+        story = self._story
+        return f"GroupView: {story['group']}: {story['summary']}: {story['conclusion']}"
+
+    def to_png(self) -> bytes:
+        """Draw the lanes and the table of partitions. Imports matplotlib."""
+        if self._picture is None:
+            from widgets.coordinators.group_picture import group_picture
+
+            self._picture = group_picture(self._story, self._lanes["lanes"], list(self.window))
+        return self._picture
+
+
+def _clock_note(line: CommitLine, ends: EndLine) -> str:
+    """Say why a log end offset does not move beside the commits: the clocks differ."""
+    if not len(line.times):
+        return ""
+    if not len(ends.times):
+        return "No record of this log has a timestamp: the log end offset over time is unknown."
+    if ends.times[-1] < line.times[0]:
+        return (
+            "By their timestamps, all records of this log were there before the first commit: "
+            f"the latest has {time_text(int(ends.times[-1]))[:19]}."
+        )
+    return ""
+
+
+def _plain_rows(table: Any) -> list[dict[str, Any]]:
+    """Return the rows of a table with times in epoch ms."""
+    columns = {
+        name: (column.cast("int64") if str(column.type).startswith("timestamp") else column)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    }
+    lists = {name: column.to_pylist() for name, column in columns.items()}
+    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]

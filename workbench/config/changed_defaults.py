@@ -1,0 +1,49 @@
+"""Configurations whose default changed between versions: older brokers follow the older default.
+
+Read from the `KafkaConfig` of 15 versions from 0.9.0.1 to 4.3.1, the last before and the first
+after each change among them.
+"""
+
+from typing import Final, NamedTuple
+
+
+class ChangedDefault(NamedTuple):
+    """A default that changed once.
+
+    Attributes:
+        version: the first with the new default.
+        before: the default of earlier versions, as Kafka writes it.
+        since: the default from that version on.
+    """
+
+    version: str
+    before: str
+    since: str
+
+
+_MESSAGE_SIZE: Final = ChangedDefault("2.5", "1000012", "1048588")
+_TIME_AFTER: Final = ChangedDefault("4.0", "9223372036854775807", "3600000")
+
+CHANGED_DEFAULTS: Final = {
+    "delete.topic.enable": ChangedDefault("1.0", "false", "true"),
+    "log.message.timestamp.after.max.ms": _TIME_AFTER,
+    "max.message.bytes": _MESSAGE_SIZE,
+    "message.max.bytes": _MESSAGE_SIZE,
+    "message.timestamp.after.max.ms": _TIME_AFTER,
+    "num.recovery.threads.per.data.dir": ChangedDefault("4.0", "1", "2"),
+    "offsets.retention.minutes": ChangedDefault("2.0", "1440", "10080"),
+    "replica.lag.time.max.ms": ChangedDefault("2.5", "10000", "30000"),
+    "unclean.leader.election.enable": ChangedDefault("0.11", "true", "false"),
+}
+"""Name → the change; the configurations of logs, and those that decide what a log loses."""
+
+
+def told(name: str, value: object) -> str:
+    """Return ``value``, and if it is the default and was not always: since when, and what before.
+
+    ``1048588 (the default since 2.5, before 1000012)``
+    """
+    changed = CHANGED_DEFAULTS.get(name)
+    if changed is None or str(value) != changed.since:
+        return str(value)
+    return f"{value} (the default since {changed.version}, before {changed.before})"

@@ -1,0 +1,1 @@
+"""Groups of the classic protocol as a coordinator serves them: joins, syncs, heartbeats, leaves."""

@@ -1,0 +1,41 @@
+"""The configurations of a broker that classic groups obey.
+
+Kafka: GroupCoordinatorConfig (4.2)
+"""
+
+from dataclasses import dataclass
+
+from workbench.coordinator.groups.classic.messages import JoinGroupRequest
+from workbench.coordinator.runtime.error_codes import ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class ClassicGroupConfig:
+    """Limits and delays; times in ms.
+
+    Attributes:
+        min_session_timeout_ms, max_session_timeout_ms: `group.min.session.timeout.ms` and
+            `group.max.session.timeout.ms`.
+        initial_rebalance_delay_ms: `group.initial.rebalance.delay.ms`.
+        max_size: `group.max.size`.
+        new_member_join_timeout_ms: how long a new member waits for the end of a join phase; not
+            configurable in Kafka.
+    """
+
+    min_session_timeout_ms: int = 6_000
+    max_session_timeout_ms: int = 1_800_000
+    initial_rebalance_delay_ms: int = 3_000
+    max_size: int = (1 << 31) - 1
+    new_member_join_timeout_ms: int = 300_000
+
+    def error_in(self, request: JoinGroupRequest) -> ErrorCode:
+        """Return why a join is refused before its group is looked at; `NONE`: it is not.
+
+        Kafka: GroupCoordinatorService.joinGroup (4.2)
+        """
+        if not request.group_id:
+            return ErrorCode.INVALID_GROUP_ID
+        lowest, highest = self.min_session_timeout_ms, self.max_session_timeout_ms
+        if not lowest <= request.session_timeout_ms <= highest:
+            return ErrorCode.INVALID_SESSION_TIMEOUT
+        return ErrorCode.NONE

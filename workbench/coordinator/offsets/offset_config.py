@@ -1,0 +1,29 @@
+"""The configuration of the offset manager.
+
+Kafka: OffsetConfig (2.8), GroupCoordinatorConfig (4.2)
+"""
+
+from typing import NamedTuple
+
+_MINUTE_MS = 60_000
+
+
+class OffsetConfig(NamedTuple):
+    """How offsets are kept.
+
+    Attributes:
+        metadata_max_bytes: `offset.metadata.max.bytes`: the longest metadata of a commit, in
+            UTF-16 units, whatever the name says.
+        retention_ms: `offsets.retention.minutes`, in ms.
+        retention_check_interval_ms: `offsets.retention.check.interval.ms`.
+        topic_num_partitions: `offsets.topic.num.partitions`, if the topic is created.
+        topic_segment_bytes: `offsets.topic.segment.bytes`, if the topic is created.
+        topic_compression_codec: `offsets.topic.compression.codec`, by name.
+    """
+
+    metadata_max_bytes: int = 4096
+    retention_ms: int = 7 * 24 * 60 * _MINUTE_MS
+    retention_check_interval_ms: int = 10 * _MINUTE_MS
+    topic_num_partitions: int = 50
+    topic_segment_bytes: int = 100 << 20
+    topic_compression_codec: str = "none"

@@ -1,0 +1,1 @@
+"""The transaction coordinator: it serves transactional producers and ends their transactions."""

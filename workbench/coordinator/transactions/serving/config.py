@@ -1,0 +1,56 @@
+"""How a transaction coordinator is configured.
+
+Kafka: TransactionConfig, TransactionStateManagerConfig, TransactionLogConfig (4.2)
+"""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from workbench.coordinator.partitioning import DEFAULT_PARTITIONS
+from workbench.coordinator.transactions.serving.states import TransactionVersion
+
+_SECOND: Final = 1000
+_HOUR: Final = 3600 * _SECOND
+_DAY: Final = 24 * _HOUR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionConfig:
+    """The configurations of a transaction coordinator; times in ms.
+
+    Attributes:
+        transactional_id_expiration_ms: `transactional.id.expiration.ms`.
+        transaction_max_timeout_ms: `transaction.max.timeout.ms`.
+        num_partitions: `transaction.state.log.num.partitions`.
+        segment_bytes: `transaction.state.log.segment.bytes`.
+        load_buffer_size: `transaction.state.log.load.buffer.size`, bytes.
+        abort_interval_ms: `transaction.abort.timed.out.transaction.cleanup.interval.ms`.
+        expiration_interval_ms: `transaction.remove.expired.transaction.cleanup.interval.ms`.
+        two_phase_commit_enable: `transaction.two.phase.commit.enable`.
+        transaction_version: the cluster's feature `transaction.version`.
+
+    Kafka: TransactionConfig (4.2)
+    """
+
+    transactional_id_expiration_ms: int = 7 * _DAY
+    transaction_max_timeout_ms: int = 900 * _SECOND
+    num_partitions: int = DEFAULT_PARTITIONS
+    segment_bytes: int = 100 << 20
+    load_buffer_size: int = 5 << 20
+    abort_interval_ms: int = 10 * _SECOND
+    expiration_interval_ms: int = _HOUR
+    two_phase_commit_enable: bool = False
+    transaction_version: TransactionVersion = TransactionVersion.TV_2
+
+    @property
+    def topic_config(self) -> dict[str, Any]:
+        """The configuration of `__transaction_state`.
+
+        Kafka: TransactionStateManager.transactionTopicConfigs (4.2)
+        """
+        return {
+            "cleanup.policy": "compact",
+            "compression.type": "uncompressed",
+            "unclean.leader.election.enable": "false",
+            "segment.bytes": str(self.segment_bytes),
+        }

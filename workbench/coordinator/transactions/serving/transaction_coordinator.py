@@ -1,0 +1,777 @@
+"""The transaction coordinator: it gives producer ids and epochs, and ends transactions.
+
+Every answer is one of Kafka's errors, as a broker would send it. The order of the checks is
+Kafka's, because it decides which error a producer receives.
+
+Kafka: TransactionCoordinator (4.2)
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from enum import Enum
+from typing import Final, NamedTuple, Self
+
+from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from workbench.coordinator.partitioning import DEFAULT_PARTITIONS, partition_for
+from workbench.coordinator.runtime.error_codes import ErrorCode, code_of
+from workbench.coordinator.transactions.serving.config import TransactionConfig
+from workbench.coordinator.transactions.serving.markers import (
+    CompletesOffsets,
+    MarkerWriter,
+    TransactionMarkers,
+)
+from workbench.coordinator.transactions.serving.producer_ids import (
+    ProducerIdManager,
+    RequestBlock,
+    blocks_from,
+    first_block_after,
+)
+from workbench.coordinator.transactions.serving.state_manager import (
+    EpochAndMetadata,
+    ListedTransactions,
+    TransactionStateManager,
+)
+from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
+from workbench.coordinator.transactions.serving.transaction_metadata import (
+    LARGEST_EPOCH,
+    NO_PRODUCER_EPOCH,
+    NO_PRODUCER_ID,
+    NO_TIMEOUT_MS,
+    TransactionMetadata,
+    TxnTransitMetadata,
+    is_epoch_exhausted,
+)
+from workbench.errors import CoordinatorError, InvalidTransitionError
+from workbench.files.names import TopicPartition
+from workbench.log_manager.manager import LogManager
+from workbench.runtime.clock import Clock, SystemClock
+from workbench.runtime.scheduler import Scheduler, Task, ThreadScheduler
+from workbench.runtime.steps import Observer
+
+DEFAULT_TIMEOUT_MS: Final = 60_000
+"""`transaction.timeout.ms` of a producer that sets none."""
+
+
+class ProducerIdAndEpoch(NamedTuple):
+    """A producer, as a request or an answer names it.
+
+    Attributes:
+        producer_id: -1 in an answer with an error.
+        producer_epoch: -1 in an answer with an error.
+        error: the answer; NONE in a request.
+    """
+
+    producer_id: int
+    producer_epoch: int
+    error: ErrorCode = ErrorCode.NONE
+
+
+class DescribedTransaction(NamedTuple):
+    """The answer to a request for one transactional id; of an error, the other fields are None.
+
+    Attributes:
+        error: the answer.
+        metadata: a copy of the state.
+    """
+
+    error: ErrorCode
+    metadata: TransactionMetadata | None = None
+
+
+class TransactionCoordinator:
+    """Serves transactional producers from the logs of a log manager. Threads may share it.
+
+        from workbench import LogManager
+
+        with LogManager(["logs"]) as manager, TransactionCoordinator(manager) as coordinator:
+            producer = coordinator.init_producer_id("payments")
+
+    The producer then adds the partitions it writes to, appends transactional batches with
+    `Log.append_as_leader`, and ends the transaction; the coordinator writes the markers.
+
+    Args:
+        manager: has the logs of `__transaction_state`, which it creates, and of the partitions that
+            producers write to.
+        config: the configuration; None takes the defaults.
+        clock: the time; None takes the machine's.
+        scheduler: runs loads, transaction markers, timeouts and expiry; None makes one with a
+            thread. One that is given is not shut down.
+        request_block: gives blocks of producer ids; None continues after the largest producer id in
+            the logs of the manager.
+        offsets: the group coordinator, which completes transactional offset commits.
+        observer: receives each step, of `steps.KINDS`.
+
+    Attributes:
+        states: the states of the transactional ids.
+        markers: the transactions that are being ended.
+        producer_ids: gives producer ids.
+
+    Kafka: TransactionCoordinator (4.2)
+    """
+
+    def __init__(
+        self,
+        manager: LogManager,
+        config: TransactionConfig | None = None,
+        *,
+        clock: Clock | None = None,
+        scheduler: Scheduler | None = None,
+        request_block: RequestBlock | None = None,
+        offsets: CompletesOffsets | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        self._manager = manager
+        self._config = config or TransactionConfig()
+        self._clock = clock or SystemClock()
+        self._owns_scheduler = scheduler is None
+        self._scheduler = scheduler or ThreadScheduler(1, "transaction-log-manager-")
+        self.states = TransactionStateManager(
+            manager.get_log, self._config, self._clock, self._scheduler, observer
+        )
+        self.markers = TransactionMarkers(
+            self.states,
+            MarkerWriter(manager.get_log, self._clock, offsets),
+            self._is_unknown,
+            self._scheduler,
+        )
+        self._request_block = request_block
+        self.producer_ids = ProducerIdManager(self._first_request, self._clock)
+        self._tasks: list[Task] = []
+        self._is_active = False
+
+    def __enter__(self) -> Self:
+        self.startup()
+        for number in range(self._config.num_partitions):
+            self.on_election(number, 0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+
+    def _first_request(self, deliver: Callable[..., None]) -> None:
+        """Request a block; the first time, find out where the blocks begin."""
+        if self._request_block is None:
+            owned = self.states.owned.values()
+            known = (each.producer_id for _, states in owned for each in states)
+            self._request_block = blocks_from(first_block_after(self._manager.logs.values(), known))
+        self._request_block(deliver)
+
+    def _is_unknown(self, where: TopicPartition) -> bool:
+        """Return whether a partition has no leader: no directory has it, or could have it."""
+        return self._manager.get_log(where) is None and not self._manager.offline_directories
+
+    # Start and stop
+
+    def startup(self, *, with_tasks: bool = True) -> None:
+        """Begin to answer, and schedule timeouts and the expiry of transactional ids.
+
+        Args:
+            with_tasks: False leaves the periodic tasks for the caller to run.
+
+        Kafka: TransactionCoordinator.startup (4.2)
+        """
+        config = self._config
+        self._manager.update_topic_config(TRANSACTIONS_TOPIC, config.topic_config)
+        if with_tasks:
+            self._tasks = [
+                self._scheduler.schedule(name, task, interval, interval)
+                for name, task, interval in (
+                    (
+                        "transaction-abort",
+                        self.abort_timed_out_transactions,
+                        config.abort_interval_ms,
+                    ),
+                    (
+                        "transactionalId-expiration",
+                        self.states.remove_expired_transactional_ids,
+                        config.expiration_interval_ms,
+                    ),
+                )
+            ]
+        self._is_active = True
+
+    def shutdown(self) -> None:
+        """Stop answering; transactions that are being ended are completed after the next load.
+
+        Kafka: TransactionCoordinator.shutdown (4.2)
+        """
+        self._is_active = False
+        for task in self._tasks:
+            task.cancel()
+        if self._owns_scheduler:
+            self._scheduler.shutdown()
+        self.states.clear()
+
+    def on_election(self, number: int, coordinator_epoch: int) -> None:
+        """Begin to serve a partition of `__transaction_state`; its log is created if missing.
+
+        Args:
+            number: the partition.
+            coordinator_epoch: its leader epoch, in the transaction markers too.
+
+        Raises:
+            StorageError: no directory can hold the log.
+
+        Kafka: TransactionCoordinator.onElection (4.2)
+        """
+        self.markers.remove_partition(number)
+        self._manager.get_or_create_log(TopicPartition(TRANSACTIONS_TOPIC, number))
+        self.states.load(number, coordinator_epoch, self._complete)
+
+    def on_resignation(self, number: int, coordinator_epoch: int | None = None) -> None:
+        """Stop serving a partition of `__transaction_state`.
+
+        Args:
+            number: the partition.
+            coordinator_epoch: the leader epoch of the new leader; None: the partition was deleted.
+
+        Kafka: TransactionCoordinator.onResignation (4.2)
+        """
+        self.states.unload(number, coordinator_epoch)
+        self.markers.remove_partition(number)
+
+    def _complete(self, found: EpochAndMetadata) -> None:
+        with self.states.lock:
+            complete = found.metadata.prepare_complete(self._clock.now())
+        self.markers.add(found, complete)
+
+    def partition_for(self, transactional_id: str) -> int:
+        """Return the partition of `__transaction_state` that holds a transactional id."""
+        return self.states.partition_for(transactional_id)
+
+    # InitProducerId
+
+    def init_producer_id(
+        self,
+        transactional_id: str | None,
+        timeout_ms: int = DEFAULT_TIMEOUT_MS,
+        expected: ProducerIdAndEpoch | None = None,
+        *,
+        enable_two_phase_commit: bool = False,
+        keep_prepared: bool = False,
+    ) -> ProducerIdAndEpoch:
+        """Give a producer its id and the next epoch; a producer with an older epoch is fenced.
+
+        A transaction that is open is aborted first: the answer is CONCURRENT_TRANSACTIONS, and the
+        producer retries.
+
+        Args:
+            transactional_id: None gives any new producer id.
+            timeout_ms: the timeout of the producer's transactions, ms.
+            expected: what the producer has (KIP-360); None: nothing.
+            enable_two_phase_commit: whether its transactions never time out.
+            keep_prepared: not possible in 4.2.
+
+        Kafka: TransactionCoordinator.handleInitProducerId (4.2)
+        """
+        try:
+            if transactional_id is None:
+                return ProducerIdAndEpoch(self.producer_ids.generate_producer_id(), 0)
+            self._check_init(
+                transactional_id, timeout_ms, is_2pc=enable_two_phase_commit, keeps=keep_prepared
+            )
+            timeout = NO_TIMEOUT_MS if enable_two_phase_commit else timeout_ms
+            found = self._get_or_create(transactional_id, timeout)
+            with self.states.lock:
+                transit = self._prepare_init(found.metadata, timeout, expected)
+        except CoordinatorError as refused:
+            return self._refuse(transactional_id, "InitProducerId", refused)
+        self._tell_prepared(transactional_id, found.metadata, transit, "InitProducerId")
+        if transit.state is TransactionState.PREPARE_EPOCH_FENCE:
+            ended = self._fence(transactional_id, transit)
+            if ended.error is not ErrorCode.NONE:
+                return ended
+            fenced = ErrorCode.CONCURRENT_TRANSACTIONS.error(
+                "the open transaction is being aborted"
+            )
+            return self._refuse(transactional_id, "InitProducerId", fenced)
+        error = self.states.append_transaction_to_log(
+            transactional_id, found.coordinator_epoch, transit
+        )
+        if error is not ErrorCode.NONE:
+            return self._refuse(transactional_id, "InitProducerId", error.error())
+        self.states.tell_of(
+            "producer id given", transactional_id,
+            producer_id=transit.producer_id, producer_epoch=transit.producer_epoch,
+        )  # fmt: skip
+        return ProducerIdAndEpoch(transit.producer_id, transit.producer_epoch)
+
+    def _check_init(
+        self, transactional_id: str, timeout_ms: int, *, is_2pc: bool, keeps: bool
+    ) -> None:
+        if not transactional_id:
+            raise ErrorCode.INVALID_REQUEST.error("the transactional id is empty")
+        if is_2pc and not self._config.two_phase_commit_enable:
+            raise ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED.error(
+                "transaction.two.phase.commit.enable is false",
+            )
+        if keeps:
+            raise ErrorCode.UNSUPPORTED_VERSION.error("a prepared transaction cannot be kept")
+        if not is_2pc and not self.states.is_valid_timeout(timeout_ms):
+            raise ErrorCode.INVALID_TRANSACTION_TIMEOUT.error(
+                f"the timeout is {timeout_ms} ms, transaction.max.timeout.ms is "
+                f"{self._config.transaction_max_timeout_ms}",
+            )
+
+    def _get_or_create(self, transactional_id: str, timeout_ms: int) -> EpochAndMetadata:
+        found = self.states.get(transactional_id)
+        if found is not None:
+            return found
+        producer_id = self.producer_ids.generate_producer_id()
+        created = TransactionMetadata(transactional_id, producer_id, timeout_ms, self._clock.now())
+        return self.states.put_if_not_exists(created)
+
+    def _prepare_init(
+        self, metadata: TransactionMetadata, timeout_ms: int, expected: ProducerIdAndEpoch | None
+    ) -> TxnTransitMetadata:
+        """Kafka: TransactionCoordinator.prepareInitProducerIdTransit (4.2)."""
+        _check_not_pending(metadata)
+        if expected is not None and not _is_valid_producer(metadata, expected):
+            raise ErrorCode.PRODUCER_FENCED.error(
+                f"the producer has producer id {expected.producer_id}, the transactional id has "
+                f"{metadata.producer_id} and before that {metadata.previous_producer_id}",
+            )
+        if metadata.state.is_prepared:
+            raise _concurrent(metadata)
+        if metadata.state is TransactionState.ONGOING:
+            return metadata.prepare_fence_producer_epoch()
+        epoch = None if expected is None else expected.producer_epoch
+        now = self._clock.now()
+        if metadata.is_epoch_exhausted and epoch in (None, metadata.producer_epoch):
+            return metadata.prepare_producer_id_rotation(
+                self.producer_ids.generate_producer_id(),
+                timeout_ms,
+                now,
+                records_last_epoch=expected is not None,
+            )
+        try:
+            return metadata.prepare_increment_producer_epoch(timeout_ms, epoch, now)
+        except InvalidTransitionError as error:  # exhausted, and not the epoch that it has
+            raise ErrorCode.UNKNOWN_SERVER_ERROR.error(str(error)) from error
+
+    # Partitions
+
+    def add_partitions_to_transaction(
+        self,
+        transactional_id: str | None,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Iterable[TopicPartition],
+        client_version: TransactionVersion = TransactionVersion.TV_2,
+    ) -> ErrorCode:
+        """Add partitions to a producer's transaction; the first ones open it.
+
+        Kafka: TransactionCoordinator.handleAddPartitionsToTransaction (4.2)
+        """
+        added = frozenset(partitions)
+        try:
+            name, found = self._find(transactional_id)
+            metadata = found.metadata
+            with self.states.lock:
+                _check_not_pending(metadata)
+                _check_producer(metadata, producer_id, producer_epoch)
+                if metadata.state.is_prepared:
+                    raise _concurrent(metadata)
+                if metadata.state is TransactionState.ONGOING and added <= metadata.partitions:
+                    reason = "the transaction has these partitions"
+                    self.states.tell_of("request repeated", name, reason)
+                    return ErrorCode.NONE
+                transit = metadata.prepare_add_partitions(added, self._clock.now(), client_version)
+        except CoordinatorError as refused:
+            return self._refuse(transactional_id, "AddPartitionsToTxn", refused).error
+        self._tell_prepared(name, metadata, transit, "AddPartitionsToTxn")
+        return self.states.append_transaction_to_log(name, found.coordinator_epoch, transit)
+
+    def add_offsets_to_transaction(
+        self,
+        transactional_id: str | None,
+        producer_id: int,
+        producer_epoch: int,
+        group: str,
+        client_version: TransactionVersion = TransactionVersion.TV_2,
+        *,
+        offsets_partitions: int = DEFAULT_PARTITIONS,
+    ) -> ErrorCode:
+        """Add the partition of `__consumer_offsets` that holds a group's offsets.
+
+        Args:
+            transactional_id: the transactional id.
+            producer_id: the producer's id.
+            producer_epoch: its epoch.
+            group: the group id.
+            client_version: what the client uses.
+            offsets_partitions: the number of partitions of `__consumer_offsets`.
+
+        Kafka: KafkaApis.handleAddOffsetsToTxnRequest (4.2)
+        """
+        where = TopicPartition(OFFSETS_TOPIC, partition_for(group, offsets_partitions))
+        return self.add_partitions_to_transaction(
+            transactional_id, producer_id, producer_epoch, [where], client_version
+        )
+
+    def verify_partitions_in_transaction(
+        self,
+        transactional_id: str | None,
+        producer_id: int,
+        producer_epoch: int,
+        partitions: Iterable[TopicPartition],
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Tell the leader of partitions whether they are in a producer's transaction (KIP-890).
+
+        Kafka: TransactionCoordinator.handleVerifyPartitionsInTransaction (4.2)
+        """
+        asked = list(partitions)
+        try:
+            _, found = self._find(transactional_id)
+            metadata = found.metadata
+            with self.states.lock:
+                _check_producer(metadata, producer_id, producer_epoch)
+                if metadata.state.is_prepared:
+                    raise _concurrent(metadata)
+                known = metadata.partitions
+        except CoordinatorError as refused:
+            return dict.fromkeys(asked, code_of(refused))
+        return {
+            where: ErrorCode.NONE if where in known else ErrorCode.TRANSACTION_ABORTABLE
+            for where in asked
+        }
+
+    # EndTxn
+
+    def end_transaction(
+        self,
+        transactional_id: str | None,
+        producer_id: int,
+        producer_epoch: int,
+        *,
+        commit: bool,
+        client_version: TransactionVersion = TransactionVersion.TV_2,
+    ) -> ProducerIdAndEpoch:
+        """End a producer's transaction: once the decision is in the log, it is final.
+
+        The answer precedes the transaction markers. From version 2 on it has the producer id and
+        epoch of the next transaction; before that both are -1.
+
+        Kafka: TransactionCoordinator.handleEndTransaction (4.2)
+        """
+        request = _EndTxn(producer_id, producer_epoch, commit, client_version)
+        return self._end(transactional_id, request)
+
+    def _end(self, transactional_id: str | None, request: "_EndTxn") -> ProducerIdAndEpoch:
+        try:
+            name, found = self._find(transactional_id)
+            metadata = found.metadata
+            with self.states.lock:
+                decision = (
+                    self._decide_end_2(metadata, request)
+                    if request.version.supports_epoch_bump
+                    else self._decide_end(metadata, request)
+                )
+        except CoordinatorError as refused:
+            return self._refuse(transactional_id, "EndTxn", refused)
+        if isinstance(decision, ProducerIdAndEpoch):
+            self.states.tell_of("request repeated", name, f"the transaction is {metadata.state}")
+            return decision
+        transit, is_fence = decision
+        self._tell_prepared(name, metadata, transit, "EndTxn")
+        error = self.states.append_transaction_to_log(name, found.coordinator_epoch, transit)
+        if error is not ErrorCode.NONE:
+            if is_fence and not request.version.supports_epoch_bump:
+                self._note_failed_fence(name, found)
+            return self._refuse(name, "EndTxn", error.error())
+        with self.states.lock:
+            complete = metadata.prepare_complete(self._clock.now())
+        self.markers.add(found, complete)
+        if not request.version.supports_epoch_bump:
+            return ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+        return ProducerIdAndEpoch(complete.producer_id, complete.producer_epoch)
+
+    def _decide_end(
+        self, metadata: TransactionMetadata, request: "_EndTxn"
+    ) -> "tuple[TxnTransitMetadata, bool] | ProducerIdAndEpoch":
+        """Return the prepared end and whether it fences the producer, or the answer to a retry.
+
+        Kafka: TransactionCoordinator.endTransactionWithTV1 (4.2)
+        """
+        epoch = request.producer_epoch
+        if metadata.producer_id != request.producer_id:
+            raise _other_producer(metadata, request.producer_id)
+        if (request.is_from_client and epoch != metadata.producer_epoch) or (
+            epoch < metadata.producer_epoch
+        ):
+            raise _fenced(metadata, epoch)
+        is_fence = metadata.pending_state is TransactionState.PREPARE_EPOCH_FENCE
+        if not is_fence:
+            _check_not_pending(metadata)
+        if metadata.state is TransactionState.ONGOING:
+            is_fence = is_fence and not request.commit
+            if is_fence:
+                metadata.pending_state = None
+                metadata.producer_epoch = epoch
+                metadata.last_producer_epoch = NO_PRODUCER_EPOCH
+            now = self._clock.now()
+            return metadata.prepare_abort_or_commit(
+                request.prepared, TransactionVersion.TV_0, NO_PRODUCER_ID, now
+            ), is_fence
+        if metadata.state is request.completed:
+            return ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
+        if metadata.state is request.prepared:
+            raise _concurrent(metadata)
+        raise _invalid_state(metadata, request)
+
+    def _decide_end_2(
+        self, metadata: TransactionMetadata, request: "_EndTxn"
+    ) -> "tuple[TxnTransitMetadata, bool] | ProducerIdAndEpoch":
+        """Do what `_decide_end` does, for transaction version 2.
+
+        Here the epoch tells a retry from the next request: with the epoch before it is a retry.
+
+        Kafka: TransactionCoordinator.endTransaction (4.2)
+        """
+        state = metadata.state
+        is_fence = metadata.pending_state is TransactionState.PREPARE_EPOCH_FENCE
+        if not is_fence:
+            _check_not_pending(metadata)
+        retry = _Retry.NONE if is_fence else _retry_of(metadata, request)
+        if metadata.producer_id != request.producer_id and retry is not _Retry.OF_ROTATION:
+            raise _other_producer(metadata, request.producer_id)
+        if not _has_valid_epoch(metadata, request, retry, is_fence=is_fence):
+            raise _fenced(metadata, request.producer_epoch)
+        if state is TransactionState.ONGOING:
+            return self._prepare_end_2(metadata, request, is_fence=is_fence), is_fence
+        if state is request.prepared:
+            raise _concurrent(metadata)
+        if state is request.completed and retry is not _Retry.NONE:
+            return ProducerIdAndEpoch(metadata.producer_id, metadata.producer_epoch)
+        if request.commit or state.is_prepared or retry is not _Retry.NONE:
+            raise _invalid_state(metadata, request)
+        return self._prepare_end_2(metadata, request, is_fence=is_fence), is_fence
+
+    def _prepare_end_2(
+        self, metadata: TransactionMetadata, request: "_EndTxn", *, is_fence: bool
+    ) -> TxnTransitMetadata:
+        next_producer_id = NO_PRODUCER_ID
+        if not is_fence and metadata.is_epoch_exhausted:
+            next_producer_id = self.producer_ids.generate_producer_id()
+        if is_fence and not request.commit:
+            metadata.pending_state = None
+        return metadata.prepare_abort_or_commit(
+            request.prepared,
+            request.version,
+            next_producer_id,
+            self._clock.now(),
+            is_without_partitions=metadata.state is not TransactionState.ONGOING,
+        )
+
+    def _note_failed_fence(self, transactional_id: str, found: EpochAndMetadata) -> None:
+        with self.states.lock:
+            try:
+                now = self.states.get(transactional_id)
+            except CoordinatorError:
+                return
+            if now is not None and now.coordinator_epoch == found.coordinator_epoch:
+                now.metadata.has_failed_epoch_fence = True
+
+    def _fence(self, transactional_id: str, transit: TxnTransitMetadata) -> ProducerIdAndEpoch:
+        """Abort a transaction with the epoch that fences its producer."""
+        request = _EndTxn(
+            transit.producer_id,
+            transit.producer_epoch,
+            commit=False,
+            version=self._config.transaction_version,
+            is_from_client=False,
+        )
+        return self._end(transactional_id, request)
+
+    def abort_timed_out_transactions(self) -> None:
+        """Abort the transactions that are open for longer than their timeout; fence the producers.
+
+        Kafka: TransactionCoordinator.abortTimedOutTransactions (4.2)
+        """
+        for late in self.states.timed_out():
+            name = late.transactional_id
+            try:
+                found = self.states.get(name)
+            except CoordinatorError:
+                continue  # its partition is being loaded, or led elsewhere
+            with self.states.lock:
+                if found is None or found.metadata.producer_id != late.producer_id:
+                    continue
+                metadata = found.metadata
+                if metadata.is_pending or metadata.state is not TransactionState.ONGOING:
+                    continue  # it ended meanwhile
+                transit = metadata.prepare_fence_producer_epoch()
+            self.states.tell_of(
+                "transaction timed out", name,
+                f"open since {metadata.start_timestamp} ms, for longer than its timeout of "
+                f"{metadata.timeout_ms} ms",
+                producer_id=metadata.producer_id,
+            )  # fmt: skip
+            self._fence(name, transit)
+
+    # Questions
+
+    def list_transactions(
+        self,
+        producer_ids: Iterable[int] = (),
+        states: Iterable[str] = (),
+        longer_than_ms: int = -1,
+        pattern: str | None = None,
+    ) -> ListedTransactions:
+        """Return the transactional ids that are served here; for arguments see the states' `list`.
+
+        Kafka: TransactionCoordinator.handleListTransactions (4.2)
+        """
+        if not self._is_active:
+            return ListedTransactions(ErrorCode.COORDINATOR_NOT_AVAILABLE, [], [])
+        return self.states.list(frozenset(producer_ids), frozenset(states), longer_than_ms, pattern)
+
+    def describe_transactions(self, transactional_id: str) -> DescribedTransaction:
+        """Return the state of one transactional id.
+
+        Kafka: TransactionCoordinator.handleDescribeTransactions (4.2)
+        """
+        if not self._is_active:
+            return DescribedTransaction(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        if not transactional_id:
+            return DescribedTransaction(ErrorCode.INVALID_REQUEST)
+        try:
+            found = self.states.get(transactional_id)
+        except CoordinatorError as refused:
+            return DescribedTransaction(code_of(refused))
+        if found is None:
+            return DescribedTransaction(ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
+        with self.states.lock:
+            return DescribedTransaction(ErrorCode.NONE, replace(found.metadata))
+
+    # What the requests share
+
+    def _find(self, transactional_id: str | None) -> tuple[str, EpochAndMetadata]:
+        if not transactional_id:
+            raise ErrorCode.INVALID_REQUEST.error("the transactional id is empty")
+        found = self.states.get(transactional_id)
+        if found is None:
+            raise ErrorCode.INVALID_PRODUCER_ID_MAPPING.error("the transactional id is unknown")
+        return transactional_id, found
+
+    def _refuse(
+        self, transactional_id: str | None, request: str, refused: CoordinatorError
+    ) -> ProducerIdAndEpoch:
+        if transactional_id:
+            reason = f"{request}: {refused}"
+            self.states.tell_of("request refused", transactional_id, reason, code=refused.code)
+        return ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH, code_of(refused))
+
+    def _tell_prepared(
+        self, name: str, metadata: TransactionMetadata, transit: TxnTransitMetadata, request: str
+    ) -> None:
+        self.states.tell_of(
+            "transition prepared", name, f"{request}: {metadata.state} → {transit.state}",
+            producer_id=transit.producer_id, producer_epoch=transit.producer_epoch,
+            partitions=len(transit.partitions),
+        )  # fmt: skip
+
+
+class _EndTxn(NamedTuple):
+    """A request to end a transaction."""
+
+    producer_id: int
+    producer_epoch: int
+    commit: bool
+    version: TransactionVersion
+    is_from_client: bool = True
+
+    @property
+    def prepared(self) -> TransactionState:
+        """The state that decides the end."""
+        commits = self.commit
+        return TransactionState.PREPARE_COMMIT if commits else TransactionState.PREPARE_ABORT
+
+    @property
+    def completed(self) -> TransactionState:
+        """The state after all markers."""
+        commits = self.commit
+        return TransactionState.COMPLETE_COMMIT if commits else TransactionState.COMPLETE_ABORT
+
+
+class _Retry(Enum):
+    """Which request a client sends again that was served, of transaction version 2."""
+
+    NONE = "none"
+    OF_BUMP = "its end gave the next epoch"
+    OF_ROTATION = "its end gave a new producer id"
+
+
+def _retry_of(metadata: TransactionMetadata, request: _EndTxn) -> _Retry:
+    epoch = request.producer_epoch
+    if metadata.producer_epoch == epoch + 1:
+        return _Retry.OF_BUMP
+    is_rotated = metadata.previous_producer_id == request.producer_id
+    if is_rotated and epoch == LARGEST_EPOCH - 1 and metadata.producer_epoch == 0:
+        return _Retry.OF_ROTATION
+    return _Retry.NONE
+
+
+def _has_valid_epoch(
+    metadata: TransactionMetadata, request: _EndTxn, retry: _Retry, *, is_fence: bool
+) -> bool:
+    """Return whether an end of version 2 has the current epoch, or may be a retry."""
+    is_current = request.producer_epoch == metadata.producer_epoch
+    if is_fence:
+        is_newer = request.producer_epoch > metadata.producer_epoch
+        return is_current or (is_newer and not request.is_from_client)
+    if metadata.state.is_prepared:
+        return retry is _Retry.OF_BUMP
+    if metadata.state is TransactionState.ONGOING or metadata.state is TransactionState.EMPTY:
+        return is_current
+    return is_current or retry is not _Retry.NONE
+
+
+def _is_valid_producer(metadata: TransactionMetadata, expected: ProducerIdAndEpoch) -> bool:
+    """Return whether a producer that names itself may initialize; its epoch is checked later."""
+    return (
+        metadata.producer_epoch == NO_PRODUCER_EPOCH
+        or expected.producer_id == metadata.producer_id
+        or (
+            expected.producer_id == metadata.previous_producer_id
+            and is_epoch_exhausted(expected.producer_epoch)
+        )
+    )
+
+
+def _check_not_pending(metadata: TransactionMetadata) -> None:
+    if metadata.is_pending:
+        raise ErrorCode.CONCURRENT_TRANSACTIONS.error(
+            f"the state is about to be {metadata.pending_state}"
+        )
+
+
+def _check_producer(metadata: TransactionMetadata, producer_id: int, epoch: int) -> None:
+    if metadata.producer_id != producer_id:
+        raise _other_producer(metadata, producer_id)
+    if metadata.producer_epoch != epoch:
+        raise _fenced(metadata, epoch)
+
+
+def _other_producer(metadata: TransactionMetadata, producer_id: int) -> CoordinatorError:
+    return ErrorCode.INVALID_PRODUCER_ID_MAPPING.error(
+        f"the producer has producer id {producer_id}, the transactional id has "
+        f"{metadata.producer_id}",
+    )
+
+
+def _fenced(metadata: TransactionMetadata, epoch: int) -> CoordinatorError:
+    return ErrorCode.PRODUCER_FENCED.error(
+        f"the producer has epoch {epoch}, the transactional id has epoch "
+        f"{metadata.producer_epoch} in state {metadata.state}",
+    )
+
+
+def _concurrent(metadata: TransactionMetadata) -> CoordinatorError:
+    reason = f"the transaction is being ended: {metadata.state}"
+    return ErrorCode.CONCURRENT_TRANSACTIONS.error(reason)
+
+
+def _invalid_state(metadata: TransactionMetadata, request: _EndTxn) -> CoordinatorError:
+    end = "commit" if request.commit else "abort"
+    return ErrorCode.INVALID_TXN_STATE.error(f"a {end} is not possible in {metadata.state}")
