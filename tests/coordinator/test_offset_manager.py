@@ -685,7 +685,10 @@ def test_it_obeys_the_configuration_of_the_broker(tmp_path: Path) -> None:
         assert offsets.partition_for("a") == 97 % 7
         log = manager.get_log(GROUPS_TOPIC, 97 % 7)
         assert log is not None
-        assert (log.config.segment_bytes, log.config.cleanup_policy) == (5000, frozenset({"compact"}))
+        assert (log.config.segment_bytes, log.config.cleanup_policy) == (
+            5000,
+            frozenset({"compact"}),
+        )
         [row] = log.read(0).records.batches().rows
         assert row["codec"] == 3
         clock.advance(120_000)
