@@ -125,7 +125,7 @@ def test_two_producers_in_turn(log: CoordinatorLog, era: Era) -> None:
 def test_the_later_record_of_a_plain_and_a_transactional_commit_wins(
     log: CoordinatorLog, era: Era
 ) -> None:
-    """GO-8, GO-9, GO-39, GO-63: where the records lie decides, not when the marker comes."""
+    """GO-8, GO-9, GO-39, GO-63: the position of the records decides, not when the marker comes."""
     log.append(commit("wins", "foo", 0, 23), producer=1000)
     log.append(commit("wins", "foo", 0, 24))
     log.append(commit("loses", "foo", 0, 24))

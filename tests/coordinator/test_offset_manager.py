@@ -391,7 +391,7 @@ def test_each_era_writes_its_version(make: Callable[..., Broker], era: Era, vers
 
 
 def test_a_commit_whose_append_fails_leaves_the_old_offset(broker: Broker) -> None:
-    """GO-26, GO-28, GO-38: another commit's value stays, and the next one is taken."""
+    """GO-26, GO-28, GO-38: another commit's value is kept, and the next one is taken."""
     broker.commit()
     log = broker.manager.get_log(GROUPS_TOPIC, 0)
     assert log is not None
@@ -603,7 +603,7 @@ def test_pending_commits_keep_an_offset_and_its_group(broker: Broker) -> None:
 
 
 def test_offsets_with_an_expire_time_go_at_that_time(broker: Broker) -> None:
-    """GO-32: expire times +1 and +3 ms: at +2 the first goes, and the group stays."""
+    """GO-32: expire times +1 and +3 ms: at +2 the first expires, and the group remains."""
     broker.offsets.commit("g", {"t-0": 1}, retention_ms=1)
     broker.offsets.commit("g", {"t-1": 2}, retention_ms=3)
     broker.clock.advance(2)

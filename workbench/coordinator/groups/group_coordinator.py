@@ -89,19 +89,28 @@ class GroupCoordinator:
         self.retention_ms = self.era.default_retention_ms if retention_ms is None else retention_ms
         self.now = now
 
-    def observe(self, observer: Observer, group: str | None = None) -> None:
+    def observe(
+        self, observer: Observer, group: str | None = None, *, each_commit: bool = True
+    ) -> None:
         """Load again, step by step.
 
         Args:
             observer: receives a `Step` for each record, of `load_steps.KINDS`.
             group: load only the partitions that hold the group, or where a broker looks for it.
+            each_commit: see `load_group_partition`.
 
         Raises:
             OSError: a file cannot be read.
         """
         for load in self.loads:
             if group is None or self._may_hold(load, group):
-                load_group_partition(load.partition, self.era, end=load.bound, observer=observer)
+                load_group_partition(
+                    load.partition,
+                    self.era,
+                    end=load.bound,
+                    observer=observer,
+                    each_commit=each_commit,
+                )
 
     def _may_hold(self, load: GroupLoad, group: str) -> bool:
         count = self.partition_count

@@ -150,7 +150,7 @@ class TransactionExplainer:
     def _place(self, name: str) -> CoordinatorVerdict:
         count = self._coordinator.partition_count
         if count is None:
-            reason = f"nothing tells how many partitions {TRANSACTIONS_TOPIC} has"
+            reason = f"the number of partitions of {TRANSACTIONS_TOPIC} is unknown"
             return CoordinatorVerdict("partition", None, "unknown", None, None, reason, _PLACE)
         wanted = f"{TRANSACTIONS_TOPIC}-{partition_for(name, count)}"
         if wanted not in {load.partition.name for load in self._coordinator.loads}:
@@ -331,7 +331,7 @@ class TransactionExplainer:
             name = shlex.quote(state.transactional_id)
             return self._command(
                 "limits",
-                f"{_TOOL} forceTerminateTransaction --transactional-id {name} (Kafka 4.2), or a "
+                f"{_TOOL} forceTerminateTransaction --transactionalId {name} (Kafka 4.2), or a "
                 "producer with this transactional id that calls initTransactions()",
             )
         if state is not None and state.state in _ENDS:
