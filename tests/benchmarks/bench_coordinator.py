@@ -1,13 +1,16 @@
-"""CPU time of the offset manager: commits, fetches, and the load of a partition.
+"""CPU time of the offset manager: commits, fetches, and the load of a partition beside Kafka's.
 
 python -m tests.benchmarks.bench_coordinator
 """
 
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.benchmarks.measure import KAFKA
+from tests.kafka_broker import compile_java, java_command
 from workbench.coordinator.groups.commit_records import commit_key, commit_value
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
@@ -70,6 +73,20 @@ def loads(manager: LogManager, offsets: OffsetManager) -> None:
     print(f"load of {mib:.0f} MiB: {rates}")
 
 
+def kafkas_loads(directory: Path) -> None:
+    """Print the rate of Kafka's own loader in a warm JVM, on what `loads` has written."""
+    source = Path(__file__).with_name("OffsetLoadPeer.java").read_text()
+    classes = compile_java(KAFKA, source, "OffsetLoadPeer")
+    partition = str(directory / f"{GROUPS_TOPIC}-0")
+    command = java_command(
+        KAFKA, "OffsetLoadPeer", partition, str(2 * ROUNDS), heap="1g", classes=classes
+    )
+    command.insert(1, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off")
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    seconds = min(float(line.split()[1]) for line in done.stdout.splitlines())
+    print(f"load by Kafka {KAFKA}: {RECORDS / seconds / 1e6:.1f}m records/s")
+
+
 def main() -> None:
     """Run in folders of its own."""
     config = OffsetConfig(topic_num_partitions=1)
@@ -80,6 +97,7 @@ def main() -> None:
                 OffsetManager(manager, config=config) as offsets,
             ):
                 commits(offsets) if name == "commits" else loads(manager, offsets)
+        kafkas_loads(Path(folder) / "loads")
 
 
 if __name__ == "__main__":
