@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +34,7 @@ from workbench.inspection.verify.indexes import (
 from workbench.inspection.verify.log_pass import LogReading, read_log
 from workbench.inspection.verify.situation import PartitionSituation, Place
 from workbench.inspection.verify.verify import verify
+from workbench.record.reading.batch_table import scan_batches
 from workbench.record.reading.reader import ALL_COLUMNS, RecordReader
 
 Golden = Callable[[str], Case]
@@ -176,12 +178,12 @@ def test_every_flipped_bit_of_a_time_index_is_found_or_leads_to_the_same_batches
         assert [batch_of(o) for o in index.offsets] == [batch_of(o) for o in sound.offsets]
 
 
-def delivered(index: TransactionIndex, reading: LogReading, start: int) -> list[int]:
+def delivered(index: TransactionIndex, rows: Any, start: int) -> list[int]:
     """Return the data batches that a read_committed consumer is given from ``start`` on."""
     aborted = sorted(index.collect_aborted(start, 64).transactions, key=lambda each: each[1])
     filtering: set[int] = set()
     given = []
-    for row in reading.rows[reading.rows["last_offset"] >= start]:
+    for row in rows[rows["last_offset"] >= start]:
         while aborted and aborted[0].first_offset <= row["last_offset"]:
             filtering.add(aborted.pop(0).producer_id)
         producer = int(row["producer_id"])
@@ -196,7 +198,8 @@ def test_every_flipped_byte_of_a_transaction_index_is_found_or_hides_the_same_re
     directory: Path,
 ) -> None:
     log, path = log_of(directory), log_of(directory).with_suffix(".txnindex")
-    reading = read_log(str(log), BASE)
+    with FileSource(str(log)) as source:
+        rows = scan_batches(source).rows
     whole = path.read_bytes()
     sound = TransactionIndex.decode(whole, BASE)
     for position in range(len(whole)):
@@ -206,7 +209,7 @@ def test_every_flipped_byte_of_a_transaction_index_is_found_or_hides_the_same_re
             continue
         index = TransactionIndex.decode(data, BASE)
         for start in range(BASE, 64):
-            assert delivered(index, reading, start) == delivered(sound, reading, start), position
+            assert delivered(index, rows, start) == delivered(sound, rows, start), position
 
 
 SMALL_FILES = [

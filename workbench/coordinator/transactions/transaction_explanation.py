@@ -331,7 +331,7 @@ class TransactionExplainer:
             name = shlex.quote(state.transactional_id)
             return self._command(
                 "limits",
-                f"{_TOOL} forceTerminateTransaction --transactional-id {name} (Kafka 4.2), or a "
+                f"{_TOOL} forceTerminateTransaction --transactionalId {name} (Kafka 4.2), or a "
                 "producer with this transactional id that calls initTransactions()",
             )
         if state is not None and state.state in _ENDS:
