@@ -11,7 +11,7 @@ from workbench.coordinator.transactions.transaction_coordinator import Transacti
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
 from workbench.loaders.tables.coordinator_explanation import explained_transaction
 
-NOT_DONE_OR_HANGS = 1
+NOT_THERE_OR_HANGS = 1
 
 _TIMES = frozenset({"transactionStartTimeMs", "lastUpdateTimestamp", "timesOutAt", "expiresAt"})
 
@@ -31,11 +31,11 @@ def command(*, name: str, paths: tuple[str, ...], now: int | None, as_json: bool
     a transaction is open there, since when it holds back the last stable offset, and how many
     offsets are above it; then which command would end it.
 
-    Exit codes: 0 done, 1 nothing tells of the ID, its transaction hangs, or something could not be
-    read.
+    Exit codes: 0 done, 1 no record or log has the ID, its transaction hangs, or something could not
+    be read.
 
-    With --json: an object as of `transactions --json`, with null where no record tells of the
-    transactional id, and open: a list of objects as of `transactions --open --json`. Beside them
+    With --json: an object as of `transactions --json` (state is null if no record has the
+    transactional id), and open: a list of objects as of `transactions --open --json`. Beside them
     conclusion, and rules: a list of objects with rule, where (partition, or null: all), verdict
     (allows, blocks, limits, unknown), value, threshold, reason, kafka and due.
     """
@@ -65,7 +65,7 @@ def command(*, name: str, paths: tuple[str, ...], now: int | None, as_json: bool
         click.echo()
         print_table(["partition", "rule", "verdict", "why"], story.cells())
     is_fine = explainer.is_known and not explainer.hangs
-    return code if is_fine else NOT_DONE_OR_HANGS
+    return code if is_fine else NOT_THERE_OR_HANGS
 
 
 def _text(value: Any) -> Any:
