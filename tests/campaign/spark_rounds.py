@@ -32,8 +32,9 @@ class UnlikeScanError(AssertionError):
 @cache
 def session() -> SparkSession:
     """Return the session of all rounds."""
-    spark: SparkSession = wb.spark.session(spark__master="local[1]", spark__ui__enabled="false")
-    return spark
+    made: SparkSession = wb.spark.session(1, spark__ui__enabled="false")
+    made.sparkContext.setLogLevel("OFF")
+    return made
 
 
 def read_with_spark(folder: Path, seed: int) -> None:

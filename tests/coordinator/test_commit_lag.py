@@ -117,7 +117,7 @@ def test_records_without_timestamps(log: CoordinatorLog) -> None:
 
 
 def test_segments_that_end_before_the_commits_are_not_read(log: CoordinatorLog) -> None:
-    """Their time index tells, and not what their batches say."""
+    """Their time index decides, not their batches."""
     folder = log.root / "foo-0"
     end = _segment(folder, 0, TIME, TIME + 10)
     _write_index(folder, 0, TIME + 10)

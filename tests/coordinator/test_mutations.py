@@ -1,4 +1,4 @@
-"""Records with flipped, cut and added bytes, in batches with a right CRC: findings, never a crash.
+"""Records with flipped, cut and added bytes, in batches with a valid CRC: findings, never a crash.
 
 The records are those of a real broker: groups of every kind, offsets, transactional ids.
 """

@@ -27,6 +27,18 @@ test("a lag is unknown where the log end offset is, and where it is below the co
   assert.equal(lane({ ends: [[], []] }).lag(15), null);
 });
 
+test("the lag in words tells a commit beyond the end from another clock", () => {
+  assert.equal(lane().lagText(15), "lag 1");
+  assert.equal(lane().lagText(5), "nothing committed");
+  assert.equal(lane({ offset: [40, 8, 3] }).lagText(15), "beyond the end");
+  assert.equal(lane({ offset: [10, 8, 3] }).lagText(15), "lag unknown");
+});
+
+test("commits without effect are within the range, too", () => {
+  const { least, most } = sampleLane(lane({ offset: [5, 90, 3] }), [10, 40], 3, "offsets");
+  assert.deepEqual([least, most], [3, 90]);
+});
+
 test("the nearest commit is of any kind", () => {
   const orders = lane();
   assert.deepEqual([0, 14, 16, 26, 99].map((time) => orders.nearest(time)), [0, 0, 1, 2, 2]);

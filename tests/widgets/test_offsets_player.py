@@ -183,8 +183,9 @@ def test_metadata_stays_in_the_kernel_unless_values_are_shown(coordinated: Coord
     coordinated.commit(metadata="secret", orders_0=1)
 
     def sent(player: OffsetsPlayer) -> str:
+        player.at = len(player.steps) - 1
         state: Any = player.get_state("_played")
-        return str(state)
+        return f"{state} {player.describe()}"
 
     assert "secret" not in sent(OffsetsPlayer(coordinated.steps))
     assert "6 bytes" in sent(OffsetsPlayer(coordinated.steps))

@@ -21,6 +21,8 @@ from workbench.loaders.tables.coordinator_explanation import GroupExplanation
 MOST_LANES = 40
 """Partitions that have a lane: those with the largest lag. The table has all."""
 
+NO_GROUPS = "no partition of __consumer_offsets in these directories names a group"
+
 
 class GroupView(KafkaWidget):
     """Show where a group stands in each partition, and how it came there.
@@ -145,8 +147,8 @@ class GroupView(KafkaWidget):
             self._lanes = self._sent_lanes(None)
             self._story = {
                 "group": name,
-                "summary": summary(group, rows, lag),
-                "conclusion": self.explanation.conclusion,
+                "summary": summary(group, rows, lag) if name else "no groups",
+                "conclusion": self.explanation.conclusion if name else NO_GROUPS,
                 "rows": rows,
                 "why": why_rows(self.explanation),
                 "span": self._span([mark["time"] for mark in marks]),
@@ -207,7 +209,8 @@ class GroupView(KafkaWidget):
     def describe(self) -> str:
         """Return the group, where it stands, and the rules' conclusion."""
         story = self._story
-        return f"GroupView: {story['group']}: {story['summary']}: {story['conclusion']}"
+        about = f"{story['group']}: {story['summary']}" if story["group"] else story["summary"]
+        return f"GroupView: {about}: {story['conclusion']}"
 
     def to_png(self) -> bytes:
         """Draw the lanes and the table of partitions. Imports matplotlib."""

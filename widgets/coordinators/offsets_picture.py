@@ -16,6 +16,7 @@ from matplotlib.patches import FancyBboxPatch
 from widgets.coordinators.offset_states import OffsetStates
 from widgets.coordinators.offset_steps import Effect, kind_rows
 from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE
+from widgets.view.text import plural
 from workbench.runtime.steps import Step
 
 _INCHES, _DPI = 10.0, 110
@@ -47,7 +48,7 @@ def offsets_picture(steps: Sequence[Step], at: int, title: str, about: str) -> b
     figure.text(0.984, level(0.17), ", ".join(filter(None, (about, place))), color=DIM, ha="right",
                 va="center", size=8.5)  # fmt: skip
     figure.add_artist(Line2D([0, 1], [level(0.34)] * 2, color=LINE, lw=0.8))
-    count = f"{len(states.records):,} records"
+    count = plural(len(states.records), "record")
     figure.text(0.016, level(0.52), states.log or "no log", color=INK, weight="bold", **small)
     figure.text(0.984, level(0.52), count, color=DIM, ha="right", **small)
     axes = figure.add_axes((0.016, level(1.3), 0.968, 0.66 / height))

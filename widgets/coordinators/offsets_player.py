@@ -110,6 +110,14 @@ class OffsetsPlayer(Player):
             }
             self.at = at
 
+    def describe(self) -> str:
+        """Return the title, the result, and the step shown, without the commit's metadata."""
+        name, *_ = super().describe().split("\n")
+        if self.step is None:
+            return name
+        parts = (f"{self.step.kind}: {self.step.where}", self.step.reason)
+        return f"{name}\n{self.at + 1}. {'; '.join(part for part in parts if part)}"
+
     def to_png(self) -> bytes:
         """Draw the step shown, the log and the offsets in memory. Imports matplotlib."""
         if self._picture is None:

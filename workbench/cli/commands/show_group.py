@@ -45,8 +45,8 @@ def command(
 
     Exit codes: 0 done, 1 there is no such group (state Dead), or something could not be read.
 
-    With --json: an object as of `groups --json`; its offsets are a list of objects as of
-    `offsets --json`. Beside them conclusion, and rules: a list of objects with rule, where
+    With --json: an object as `groups --json` gives; its offsets are a list of objects as
+    `offsets --json` gives. Beside them conclusion, and rules: a list of objects with rule, where
     (partition, or null: the whole group), verdict (allows, blocks, limits, unknown), value,
     threshold, reason, kafka and due. rebalances is a list of objects with timestamp, event, state,
     generation (the epoch if the group is not classic), targetAssignmentEpoch, protocol, leader,

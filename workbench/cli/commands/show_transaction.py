@@ -31,11 +31,11 @@ def command(*, name: str, paths: tuple[str, ...], now: int | None, as_json: bool
     a transaction is open there, since when it holds back the last stable offset, and how many
     offsets are above it; then which command would end it.
 
-    Exit codes: 0 done, 1 no record or log has the ID, its transaction hangs, or something could not
+    Exit codes: 0 done, 1 no record mentions the ID, its transaction hangs, or something could not
     be read.
 
-    With --json: an object as of `transactions --json` (state is null if no record has the
-    transactional id), and open: a list of objects as of `transactions --open --json`. Beside them
+    With --json: an object as `transactions --json` gives, with null where no record mentions the
+    transactional id, and open: a list of objects as of `transactions --open --json`. Beside them
     conclusion, and rules: a list of objects with rule, where (partition, or null: all), verdict
     (allows, blocks, limits, unknown), value, threshold, reason, kafka and due.
     """

@@ -105,7 +105,11 @@ class GroupCoordinator:
         for load in self.loads:
             if group is None or self._may_hold(load, group):
                 load_group_partition(
-                    load.partition, self.era, observer=observer, each_commit=each_commit
+                    load.partition,
+                    self.era,
+                    end=load.bound,
+                    observer=observer,
+                    each_commit=each_commit,
                 )
 
     def _may_hold(self, load: GroupLoad, group: str) -> bool:
@@ -229,5 +233,20 @@ def _load(logs: LogPositions, era: Era | None) -> list[GroupLoad]:
                 break
         newest = max((load.newest_era for load in loads), default=current)
         if era is not None or newest <= current:
+            if current is Era.BEFORE_2_1:
+                return [_up_to_high_watermark(load, logs) for load in loads]
             return loads
         current = newest
+
+
+def _up_to_high_watermark(load: GroupLoad, logs: LogPositions) -> GroupLoad:
+    """Return the load of a coordinator of 2.0 or older, which ends at the high watermark.
+
+    That of a broker which has just started is the checkpointed one; without a checkpoint that
+    names the partition, the log end offset is assumed.
+    """
+    facts = logs.log(TopicPartition(GROUPS_TOPIC, load.partition.partition))
+    high = None if facts is None else facts.high_watermark
+    if high is None or high >= load.end_offset:
+        return load
+    return load_group_partition(load.partition, load.era, end=high)

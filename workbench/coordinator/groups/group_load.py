@@ -95,9 +95,11 @@ class GroupLoad(GroupState):
 
     Attributes:
         partition: the loaded partition.
+        bound: offset at which the load stopped, excluded; None: the log end offset.
     """
 
     partition: Partition
+    bound: int | None = None
 
 
 def load_group_partition(
@@ -123,9 +125,10 @@ def load_group_partition(
     Raises:
         OSError: a file cannot be read.
     """
-    load = GroupLoad(partition.name, partition.path, era, partition=partition)
+    load = GroupLoad(partition.name, partition.path, era, partition=partition, bound=end)
     replay = GroupReplay(load, observer, each_commit=each_commit)
-    replay.step("load started", f"rules of {era}", era=str(era))
+    limit = "" if end is None else f", up to offset {end}"
+    replay.step("load started", f"rules of {era}{limit}", era=str(era))
     for chunk in read_log_chunks(partition, load.findings, end=end):
         replay.take_chunk(chunk)
         if stop_at_newer and load.newest_era > era:
