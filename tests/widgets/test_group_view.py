@@ -220,6 +220,7 @@ def test_a_saved_notebook_keeps_a_picture_and_the_story(eventful: Path) -> None:
     before = view.to_png()
     view.window = [TIME + 60.0, TIME + 200.0]
     assert view.to_png() != before
+    assert GroupView(eventful, "dash", window=[TIME + 60, TIME + 200]).to_png() == view.to_png()
 
 
 def test_a_directory_without_groups_is_shown_as_such(tmp_path: Path) -> None:

@@ -102,14 +102,15 @@ class GroupView(KafkaWidget):
         self.groups: list[str] = sorted(
             {*self._table["group"].to_pylist(), *self._all_offsets["group"].to_pylist()}
         )
-        wanted = options.pop("group", None) if group is None else group
+        window = options.pop("window", [])
         super().__init__(**options)
         self._groups = self.groups
-        wanted = self._first() if wanted is None else wanted
+        wanted = self._first() if group is None else group
         if wanted:
             self.group = wanted
         else:
             self._read("")
+        self.window = window
 
     def _first(self) -> str:
         counts = self._all_offsets["group"].to_pylist()
