@@ -1,4 +1,4 @@
-"""Do with our classic groups what a line says, and tell what came of it as `ClassicGroups.java`."""
+"""Do with our classic groups what a line says, and report the outcome as `ClassicGroups.java`."""
 
 import hashlib
 import struct
@@ -22,10 +22,17 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupResponse,
     complete,
 )
-from workbench.coordinator.groups.classic.results import CoordinatorRecord
+from workbench.coordinator.groups.classic.records import as_loaded
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer, Operation
-from workbench.coordinator.kafka_errors import ErrorCode
-from workbench.errors import GroupStateError
+from workbench.coordinator.offsets.commit_checks import (
+    Committer,
+    check_commit,
+    check_group_delete,
+)
+from workbench.coordinator.offsets.group_tombstones import group_tombstones
+from workbench.coordinator.runtime.error_codes import ErrorCode
+from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
+from workbench.errors import CoordinatorError, GroupStateError, InvalidTransitionError
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Observer
@@ -62,7 +69,6 @@ class Served:
         self._held: deque[Callable[[ErrorCode], None]] = deque()
         self._queue: deque[Operation] = deque()
         self._is_writing = False
-        self.timer: CoordinatorTimer | None = None
         self._load()
 
     def step(self, line: str) -> list[str]:
@@ -76,8 +82,6 @@ class Served:
     # what runs the operations
 
     def _load(self) -> None:
-        if self.timer is not None:
-            self.timer.cancel_all()
         self._held.clear()
         self._holds = False
         self.clock.listeners.clear()
@@ -111,7 +115,7 @@ class Served:
         self._is_writing = True
         try:
             result = operation()
-        except (GroupStateError, ValueError):
+        except (GroupStateError, InvalidTransitionError, ValueError):
             return ErrorCode.UNKNOWN_SERVER_ERROR, None
         finally:
             self._is_writing = False
@@ -249,10 +253,13 @@ class Served:
         self.out.append(f"leave {answer.error}{outcomes}")
 
     def _commit(self, group: str, member: str, instance: str, generation: str) -> None:
-        if group not in self.manager.groups:
-            error = ErrorCode.GROUP_ID_NOT_FOUND
-        else:
-            error = self.manager.commit_offsets(group, member, _or_none(instance), int(generation))
+        known = self.manager.groups.get(group)
+        error = ErrorCode.GROUP_ID_NOT_FOUND
+        if known is not None:
+            committer = Committer(member, int(generation), _or_none(instance))
+            error = _code(check_commit, as_loaded(known), committer)
+        if error is ErrorCode.NONE:
+            self.manager.extend_session(group, member)
         self.out.append(f"{'error' if error else 'commit'} {error}")
 
     def _describe(self, group: str, version: str) -> None:
@@ -273,9 +280,21 @@ class Served:
         self.out.append(f"listed {' '.join(listed)}")
 
     def _delete(self, groups: str) -> None:
-        error, answers = self._operate(lambda: self.manager.delete_groups(groups.split(",")))
-        told = "".join(f" {name}:{code}" for name, code in (answers or {}).items())
+        codes: dict[str, ErrorCode] = {}
+        error, _ = self._operate(lambda: self._deletion(groups.split(","), codes))
+        told = "".join(f" {name}:{code}" for name, code in codes.items())
         self.out.append(f"error {error}" if error else f"deleted{told}")
+
+    def _deletion(self, groups: list[str], codes: dict[str, ErrorCode]) -> CoordinatorResult[None]:
+        records: list[CoordinatorRecord] = []
+        for name in groups:
+            known = self.manager.groups.get(name)
+            codes[name] = ErrorCode.GROUP_ID_NOT_FOUND
+            if known is not None:
+                codes[name] = _code(check_group_delete, as_loaded(known))
+            if known is not None and codes[name] is ErrorCode.NONE:
+                records += group_tombstones(as_loaded(known))
+        return CoordinatorResult(records, None)
 
     # the groups
 
@@ -284,6 +303,14 @@ class Served:
             self.out.append(_group_text(group))
         timers = sorted(f"{task.name}@{int(task.due)}" for task in self.scheduler.pending)
         self.out.append(f"timers {' '.join(timers)}")
+
+
+def _code(check: Callable[..., None], *arguments: Any) -> ErrorCode:
+    try:
+        check(*arguments)
+    except CoordinatorError as error:
+        return ErrorCode(error.code)
+    return ErrorCode.NONE
 
 
 def _group_of(record: CoordinatorRecord) -> str:

@@ -159,14 +159,14 @@ def usual_commits(chunk: LogChunk) -> tuple[npt.NDArray[np.bool_], npt.NDArray[n
     at = np.flatnonzero(is_plain[chunk.columns.batch] & large)
     usual, versions = np.zeros(len(chunk), np.bool_), np.full(len(chunk), -1, np.int16)
     start, size, data = values.offsets[at], values.sizes()[at], values.data
-    version = _int16_at(data, start)
-    fits = _int16_at(keys.data, keys.offsets[at]) >> 1 == 0  # types 0 and 1
+    version = int16_at(data, start)
+    fits = int16_at(keys.data, keys.offsets[at]) >> 1 == 0  # types 0 and 1
     for number, (head, tail) in _PLACES.items():
         mine = fits & (version == number)
         if not mine.any():
             continue
         first = start[mine]
-        length = _int16_at(data, first + head - 2)
+        length = int16_at(data, first + head - 2)
         if number == _FLEXIBLE:
             length = data[first + head - 1].astype(np.int64) - 1
             length[length >= _LARGEST_BYTE] = -1
@@ -180,7 +180,7 @@ def usual_commits(chunk: LogChunk) -> tuple[npt.NDArray[np.bool_], npt.NDArray[n
     return usual, versions
 
 
-def _int16_at(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def int16_at(data: npt.NDArray[np.uint8], at: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the big-endian int16 at each position."""
     high = data[at].astype(np.int8).astype(np.int64)
     return (high << 8) | data[at + 1]

@@ -16,6 +16,7 @@ SINCE_EMPTY: Final = "retention since the group became empty"
 UNSUBSCRIBED: Final = "retention since the commit: no member subscribes to the topic"
 SUBSCRIBED: Final = "never: a member subscribes to the topic"
 PENDING: Final = "never while a transaction that commits the partition is open"
+REBALANCING: Final = "never while the group rebalances"
 NOT_EMPTY: Final = "never while the group has members"
 _LAST_TIME: Final = (1 << 63) - 1
 UNREADABLE: Final = "never: a member's subscription cannot be read"
@@ -87,9 +88,11 @@ def _base(group: Group, topic: str, commit: int) -> tuple[int | None, str]:
         return (None, SUBSCRIBED) if is_subscribed else (commit, UNSUBSCRIBED)
     if group.kind == "simple":
         return commit, SINCE_COMMIT
-    if not group.members:
+    if group.state == "Empty":
         stamp = group.state_timestamp
         return (commit, SINCE_COMMIT) if stamp is None else (stamp, SINCE_EMPTY)
+    if group.state != "Stable":
+        return None, REBALANCING
     if group.protocol_type != "consumer":
         return None, NOT_EMPTY
     if topics is None:

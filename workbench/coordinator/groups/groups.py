@@ -9,7 +9,7 @@ Kafka: ClassicGroup, ConsumerGroup, ShareGroup, StreamsGroup (4.2)
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 ModernKind = Literal["consumer", "share", "streams"]
 Kind = Literal["classic", "simple", "consumer", "share", "streams"]
@@ -65,6 +65,18 @@ class ClassicMember:
         )
 
 
+class Served(NamedTuple):
+    """What a group is while a coordinator serves it, beyond its record.
+
+    Attributes:
+        state: the state, of which a record knows only Stable and Empty.
+        subscribed_topics: topics of all members when the generation began; None: unknown.
+    """
+
+    state: str
+    subscribed_topics: frozenset[str] | None
+
+
 @dataclass(slots=True)
 class ClassicGroup:
     """A group of the classic protocol, or one that only commits offsets (a simple one).
@@ -80,6 +92,7 @@ class ClassicGroup:
         members: the members in the record's order.
         record_offset: the offset of the group's record; None: only commits name the group.
         record_timestamp: the timestamp of that record, ms.
+        served: what only the coordinator that serves the group knows; None: nobody does.
     """
 
     group_id: str
@@ -91,10 +104,11 @@ class ClassicGroup:
     members: list[ClassicMember] = field(default_factory=list)
     record_offset: int | None = None
     record_timestamp: int | None = None
+    served: Served | None = None
 
     @classmethod
     def of_record(
-        cls, group_id: str, fields: Fields, offset: int, timestamp: int | None
+        cls, group_id: str, fields: Fields, offset: int | None, timestamp: int | None
     ) -> "ClassicGroup":
         """Return the group in a record of type 2."""
         stamp = fields.get("currentStateTimestamp", -1)
@@ -125,12 +139,16 @@ class ClassicGroup:
 
     @property
     def state(self) -> str:
-        """Stable or Empty: a rebalance is never stored."""
+        """Stable or Empty from records, because a rebalance is never stored; any if served."""
+        if self.served is not None:
+            return self.served.state
         return "Stable" if self.members else "Empty"
 
     @property
     def subscribed_topics(self) -> frozenset[str] | None:
         """Topics of all members; None where a subscription cannot be read, so no topic expires."""
+        if self.served is not None:
+            return self.served.subscribed_topics
         if self.protocol_type != "consumer":
             return None
         topics: set[str] = set()

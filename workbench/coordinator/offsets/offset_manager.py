@@ -63,7 +63,7 @@ class OffsetManager:
 
     Args:
         manager: the started log manager.
-        config: limits and retention.
+        config: limits and retention; None: those of the log manager's broker.
         era: the coordinator that it behaves as and whose records it writes.
         observer: receives each step, of `offsets.steps.KINDS`.
         creates_topic: whether a partition of `__consumer_offsets` without a log is created when
@@ -91,7 +91,7 @@ class OffsetManager:
         partition_exists: Callable[[TopicPartition], bool] | None = None,
         verify: Verify | None = None,
     ) -> None:
-        self.config = OffsetConfig() if config is None else config
+        self.config = OffsetConfig.of(manager.config) if config is None else config
         self.partitions = self.config.topic_num_partitions
         self._manager = manager
         self._creates_topic = creates_topic
@@ -99,15 +99,22 @@ class OffsetManager:
         self._verify = verify
         self._task: Task | None = None
         self._is_started = False
+        self._era = era
+        self._observer = observer
         self.runtime: CoordinatorRuntime[OffsetMetadataManager] = CoordinatorRuntime(
             GROUPS_TOPIC,
             manager.get_log,
-            lambda where: OffsetMetadataManager(where, manager.clock, self.config, era, observer),
+            self._make_shard,
             codec=self.config.topic_compression_codec,
             translate=answer_to if era is Era.KIP_848 else answer_of_old_to_commit,
             loads_to_high_watermark=era is Era.BEFORE_2_1,
             observer=observer,
         )
+
+    def _make_shard(self, where: TopicPartition) -> OffsetMetadataManager:
+        """Return the empty state of a partition."""
+        clock = self._manager.clock
+        return OffsetMetadataManager(where, clock, self.config, self._era, self._observer)
 
     def __enter__(self) -> Self:
         self.startup()

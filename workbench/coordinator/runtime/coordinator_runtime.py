@@ -23,9 +23,7 @@ from workbench.coordinator.log_records import NO_PRODUCER, LogChunk, LogRecord, 
 from workbench.coordinator.runtime.error_codes import ErrorCode, answer_to, code_of
 from workbench.coordinator.runtime.log_loading import read_log
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
-from workbench.errors import (
-    WorkbenchError,
-)
+from workbench.errors import CoordinatorError, WorkbenchError
 from workbench.files.names import TopicPartition
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
@@ -101,6 +99,7 @@ class _Context(Generic[S]):
         self.state = PartitionState.LOADING
         self.failure = ""
         self.next_offset = 0  # the first offset that is not replayed
+        self.is_replaying = True  # False while an operation writes that changed the state itself
 
 
 class CoordinatorRuntime(Generic[S]):
@@ -375,19 +374,42 @@ class CoordinatorRuntime(Generic[S]):
     ) -> T:
         with self._active(partition) as context:
             result = operation(context.shard)
-            now = context.log.context.clock.now()
-            limit = None if result.is_atomic else context.log.config.max_message_bytes
-            builder = self._builder(producer_id, producer_epoch, limit)
-            waiting: list[CoordinatorRecord] = []
-            for record in result.records:
-                if limit is not None and not builder.has_room_for(now, *record):
-                    self._append_and_replay(context, builder, waiting, now, producer_id)
-                    builder, waiting = self._builder(producer_id, producer_epoch, limit), []
-                builder.append(now, record.key, record.value)
-                waiting.append(record)
-            if waiting:
-                self._append_and_replay(context, builder, waiting, now, producer_id)
+            context.is_replaying = result.on_append is None
+            try:
+                self._write_records(context, result, producer_id, producer_epoch)
+            except CoordinatorError as error:
+                if result.on_append is not None:
+                    result.on_append(ErrorCode(error.code))
+                raise
+            finally:
+                context.is_replaying = True
+            if result.on_append is not None:
+                result.on_append(ErrorCode.NONE)
             return result.response
+
+    def _write_records(
+        self,
+        context: _Context[S],
+        result: CoordinatorResult[Any],
+        producer_id: int,
+        producer_epoch: int,
+    ) -> None:
+        """Write the records of an operation in one batch, or in several if it is not atomic.
+
+        They are replayed unless the operation has changed the state itself (`on_append`).
+        """
+        now = context.log.context.clock.now()
+        limit = None if result.is_atomic else context.log.config.max_message_bytes
+        builder = self._builder(producer_id, producer_epoch, limit)
+        waiting: list[CoordinatorRecord] = []
+        for record in result.records:
+            if limit is not None and not builder.has_room_for(now, *record):
+                self._append_and_replay(context, builder, waiting, now, producer_id)
+                builder, waiting = self._builder(producer_id, producer_epoch, limit), []
+            builder.append(now, record.key, record.value)
+            waiting.append(record)
+        if waiting:
+            self._append_and_replay(context, builder, waiting, now, producer_id)
 
     def _builder(self, producer_id: int, producer_epoch: int, limit: int | None) -> RecordsBuilder:
         """Return the builder of a batch; its base sequence is always 0."""
@@ -409,6 +431,8 @@ class CoordinatorRuntime(Generic[S]):
         producer_id: int,
     ) -> None:
         first = self._append(context, builder.build(), len(records))
+        if not context.is_replaying:
+            return
         for offset, (key, value) in enumerate(records, first):
             context.shard.replay(LogRecord(offset, now, key, value, producer_id))
 

@@ -4,8 +4,10 @@ Kafka: CoordinatorRecord, CoordinatorResult (4.2)
 """
 
 import struct
+from collections.abc import Callable
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.decoders.typed_records import RecordType
 
 _NUMBER: Final = struct.Struct(">h")
@@ -27,11 +29,14 @@ class CoordinatorResult(NamedTuple, Generic[T]):
         records: the records that the operation writes, in their order; none: nothing is written.
         response: the answer once the records are written.
         is_atomic: whether all records must be in one batch.
+        on_append: called once the records are written, or with the error of the append: for an
+            operation that has changed the state by itself, so that its records are not replayed.
     """
 
     records: list[CoordinatorRecord]
     response: T
     is_atomic: bool = True
+    on_append: Callable[[ErrorCode], None] | None = None
 
 
 def encode_record(

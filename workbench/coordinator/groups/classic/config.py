@@ -5,6 +5,9 @@ Kafka: GroupCoordinatorConfig (4.2)
 
 from dataclasses import dataclass
 
+from workbench.coordinator.groups.classic.messages import JoinGroupRequest
+from workbench.coordinator.runtime.error_codes import ErrorCode
+
 
 @dataclass(frozen=True, slots=True)
 class ClassicGroupConfig:
@@ -24,3 +27,15 @@ class ClassicGroupConfig:
     initial_rebalance_delay_ms: int = 3_000
     max_size: int = (1 << 31) - 1
     new_member_join_timeout_ms: int = 300_000
+
+    def error_in(self, request: JoinGroupRequest) -> ErrorCode:
+        """Return why a join is refused before its group is looked at; `NONE`: it is not.
+
+        Kafka: GroupCoordinatorService.joinGroup (4.2)
+        """
+        if not request.group_id:
+            return ErrorCode.INVALID_GROUP_ID
+        lowest, highest = self.min_session_timeout_ms, self.max_session_timeout_ms
+        if not lowest <= request.session_timeout_ms <= highest:
+            return ErrorCode.INVALID_SESSION_TIMEOUT
+        return ErrorCode.NONE

@@ -31,9 +31,9 @@ from workbench.coordinator.groups.classic.state import (
     VALID_PREVIOUS_STATES,
     ClassicGroupState,
 )
-from workbench.coordinator.kafka_errors import ErrorCode
+from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.decoders.consumer_offsets import SUBSCRIPTION
-from workbench.errors import CorruptRecordError, GroupStateError
+from workbench.errors import CorruptRecordError, GroupStateError, InvalidTransitionError
 from workbench.runtime.clock import Clock
 
 CONSUMER: Final = "consumer"
@@ -246,11 +246,11 @@ class ClassicGroup:
         """Change the state.
 
         Raises:
-            GroupStateError: the state must not follow the present one.
+            InvalidTransitionError: the state must not follow the present one.
         """
         allowed = VALID_PREVIOUS_STATES[state]
         if self.state not in allowed:
-            raise GroupStateError(
+            raise InvalidTransitionError(
                 f"group {self.group_id}: {state} must not follow {self.state} "
                 f"(expected {' or '.join(sorted(allowed))})"
             )
@@ -261,7 +261,7 @@ class ClassicGroup:
         """Begin a generation: with a protocol if there are members, otherwise as an empty group.
 
         Raises:
-            GroupStateError: no rebalance is being prepared.
+            InvalidTransitionError: no rebalance is being prepared.
         """
         self.generation_id += 1
         self.protocol_name = self.select_protocol() if self.members else None
@@ -319,12 +319,6 @@ class ClassicGroup:
                 return None
             topics |= found
         return frozenset(topics)
-
-    def is_subscribed_to(self, topic: str) -> bool:
-        """Return whether a member reads a topic, or whether that cannot be known."""
-        if self.subscribed_topics is None:
-            return self.protocol_type == CONSUMER
-        return topic in self.subscribed_topics
 
     # answers
 
@@ -396,51 +390,6 @@ class ClassicGroup:
     def listed(self) -> ListedGroup:
         """Return its line in a listing."""
         return ListedGroup(self.group_id, self.protocol_type or "", self.state)
-
-    # offsets and deletion
-
-    def validate_offset_commit(
-        self,
-        member_id: str,
-        group_instance_id: str | None,
-        generation_id: int,
-        *,
-        is_transactional: bool = False,
-    ) -> ErrorCode:
-        """Return `NONE` if a commit of offsets is accepted.
-
-        Args:
-            member_id, group_instance_id: of the client; empty and None: not a member.
-            generation_id: that the client believes in; negative: none.
-            is_transactional: whether a transaction commits.
-        """
-        if self.state is DEAD:
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE
-        if generation_id < 0 and self.state is EMPTY:
-            return ErrorCode.NONE
-        if generation_id >= 0 or member_id or group_instance_id is not None:
-            error = self.validate_member(member_id, group_instance_id)
-            if error is not ErrorCode.NONE:
-                return error
-            if generation_id != self.generation_id:
-                return ErrorCode.ILLEGAL_GENERATION
-        elif not is_transactional:
-            return ErrorCode.UNKNOWN_MEMBER_ID
-        if not is_transactional and self.state is COMPLETING_REBALANCE:
-            return ErrorCode.REBALANCE_IN_PROGRESS
-        return ErrorCode.NONE
-
-    def validate_offset_delete(self) -> ErrorCode:
-        """Return `NONE` if offsets can be deleted: of consumers always, of others when empty."""
-        if self.state is not DEAD and self.protocol_type == CONSUMER:
-            return ErrorCode.NONE
-        return self.validate_delete_group()
-
-    def validate_delete_group(self) -> ErrorCode:
-        """Return `NONE` if the group can be deleted."""
-        if self.state is DEAD:
-            return ErrorCode.GROUP_ID_NOT_FOUND
-        return ErrorCode.NONE if self.state is EMPTY else ErrorCode.NON_EMPTY_GROUP
 
 
 def _topics(subscription: bytes) -> set[str] | None:

@@ -3,8 +3,7 @@
 Each operation returns the records to write (`CoordinatorResult`); whoever runs it writes them, then
 reports the append. Joins and syncs are answered through the future that they bring.
 
-Kafka: GroupMetadataManager, GroupCoordinatorService, GroupCoordinatorShard (4.2; once
-GroupCoordinator and ConsumerCoordinator)
+Kafka: GroupMetadataManager (4.2)
 """
 
 from collections.abc import Callable, Iterable
@@ -32,15 +31,9 @@ from workbench.coordinator.groups.classic.messages import (
 from workbench.coordinator.groups.classic.rebalance import Rebalances
 from workbench.coordinator.groups.classic.records import (
     empty_group_metadata_record,
-    group_metadata_tombstone,
     group_of_record,
 )
-from workbench.coordinator.groups.classic.results import (
-    CoordinatorRecord,
-    CoordinatorResult,
-    answer_to,
-    nothing_to_write,
-)
+from workbench.coordinator.groups.classic.results import nothing_to_write
 from workbench.coordinator.groups.classic.state import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -50,7 +43,8 @@ from workbench.coordinator.groups.classic.state import (
 )
 from workbench.coordinator.groups.classic.steps import Steps
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer
-from workbench.coordinator.kafka_errors import ErrorCode
+from workbench.coordinator.runtime.error_codes import ErrorCode, answer_to
+from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.runtime.clock import Clock
 from workbench.runtime.steps import Observer
 
@@ -94,7 +88,7 @@ class GroupMetadataManager:
         context: RequestContext,
         request: JoinGroupRequest,
         waiting: "Future[JoinGroupResponse]",
-    ) -> CoordinatorResult:
+    ) -> CoordinatorResult[None]:
         """Let a client join a group; one without member id creates a missing group.
 
         The record of a new group is written even if the join is refused.
@@ -107,13 +101,11 @@ class GroupMetadataManager:
         Raises:
             GroupStateError: a pending member joins with an instance id.
 
-        Kafka: GroupCoordinatorService.joinGroup, GroupMetadataManager.classicGroupJoin (4.2)
+        Kafka: GroupMetadataManager.classicGroupJoin (4.2)
         """
-        error = self._error_in(request)
         group = self.groups.get(request.group_id)
-        if error is ErrorCode.NONE and group is None and request.member_id != UNKNOWN_MEMBER_ID:
+        if group is None and request.member_id != UNKNOWN_MEMBER_ID:
             error = ErrorCode.UNKNOWN_MEMBER_ID
-        if error is not ErrorCode.NONE:
             complete(waiting, JoinGroupResponse(member_id=request.member_id, error=error))
             self._refused(request.group_id, error, request.member_id)
             return nothing_to_write()
@@ -124,15 +116,7 @@ class GroupMetadataManager:
         if not is_new or result.records:
             return result
         stored = partial(self._new_group_stored, group, waiting)
-        return CoordinatorResult([empty_group_metadata_record(group)], on_append=stored)
-
-    def _error_in(self, request: JoinGroupRequest) -> ErrorCode:
-        if not request.group_id:
-            return ErrorCode.INVALID_GROUP_ID
-        lowest, highest = self.config.min_session_timeout_ms, self.config.max_session_timeout_ms
-        if not lowest <= request.session_timeout_ms <= highest:
-            return ErrorCode.INVALID_SESSION_TIMEOUT
-        return ErrorCode.NONE
+        return CoordinatorResult([empty_group_metadata_record(group)], None, on_append=stored)
 
     def _new_group_stored(
         self, group: ClassicGroup, waiting: "Future[JoinGroupResponse]", error: ErrorCode
@@ -161,14 +145,14 @@ class GroupMetadataManager:
 
     def sync(
         self, request: SyncGroupRequest, waiting: "Future[SyncGroupResponse]"
-    ) -> CoordinatorResult:
+    ) -> CoordinatorResult[None]:
         """Give a member its assignment; the leader's request brings all of them.
 
         Args:
             request: the sync.
             waiting: is answered at once, or when the leader's assignments are stored.
 
-        Kafka: GroupCoordinatorService.syncGroup, GroupMetadataManager.classicGroupSync (4.2)
+        Kafka: GroupMetadataManager.classicGroupSync (4.2)
         """
         group = self.groups.get(request.group_id)
         error = self._error_of_sync(group, request)
@@ -201,8 +185,6 @@ class GroupMetadataManager:
 
         Kafka: GroupMetadataManager.validateSyncGroup (4.2)
         """
-        if not request.group_id:
-            return ErrorCode.INVALID_GROUP_ID
         if group is None or group.state is EMPTY:
             return ErrorCode.UNKNOWN_MEMBER_ID
         if group.state is DEAD:
@@ -221,30 +203,28 @@ class GroupMetadataManager:
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 
-    def heartbeat(self, request: HeartbeatRequest) -> CoordinatorResult:
+    def heartbeat(self, request: HeartbeatRequest) -> CoordinatorResult[ErrorCode]:
         """Extend the session of a member; the response is an `ErrorCode`.
 
         While the group prepares a rebalance, the member is told so with the session extended.
 
-        Kafka: GroupCoordinatorService.heartbeat, GroupMetadataManager.classicGroupHeartbeat (4.2)
+        Kafka: GroupMetadataManager.classicGroupHeartbeat (4.2)
         """
         group = self.groups.get(request.group_id)
         error = self._error_of_heartbeat(group, request)
         if error not in (ErrorCode.NONE, ErrorCode.REBALANCE_IN_PROGRESS):
             self._refused(group or request.group_id, error, request.member_id)
-            return nothing_to_write(error)
+            return CoordinatorResult([], error)
         assert group is not None
         member = group.members[request.member_id]
         self._rebalances.reschedule_heartbeat(group, member)
         reason = f"{member.session_timeout_ms} ms from now"
         self._step("session extended", group, reason, member=member.member_id)
-        return nothing_to_write(error)
+        return CoordinatorResult([], error)
 
     def _error_of_heartbeat(
         self, group: ClassicGroup | None, request: HeartbeatRequest
     ) -> ErrorCode:
-        if not request.group_id:
-            return ErrorCode.INVALID_GROUP_ID
         if group is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         if group.state is DEAD:
@@ -259,36 +239,37 @@ class GroupMetadataManager:
         is_preparing = group.state is PREPARING_REBALANCE
         return ErrorCode.REBALANCE_IN_PROGRESS if is_preparing else ErrorCode.NONE
 
-    def leave(self, group_id: str, members: Iterable[MemberIdentity]) -> CoordinatorResult:
+    def leave(
+        self, group_id: str, members: Iterable[MemberIdentity]
+    ) -> CoordinatorResult[LeaveGroupResponse]:
         """Remove members that leave; the response is a `LeaveGroupResponse`.
 
         Args:
             group_id: the group.
             members: by member id; static ones by instance id with an empty member id.
 
-        Kafka: GroupCoordinatorService.leaveGroup, GroupMetadataManager.classicGroupLeave (4.2)
+        Kafka: GroupMetadataManager.classicGroupLeave (4.2)
         """
         group = self.groups.get(group_id)
-        if not group_id:
-            return nothing_to_write(LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID))
         if group is None:
             unknown = ErrorCode.UNKNOWN_MEMBER_ID
             self._refused(group_id, unknown, UNKNOWN_MEMBER_ID)
             answers = (MemberResponse(each[0], each[1], unknown) for each in members)
-            return nothing_to_write(LeaveGroupResponse(members=tuple(answers)))
+            return CoordinatorResult([], LeaveGroupResponse(members=tuple(answers)))
         if group.state is DEAD:
-            return nothing_to_write(LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            return CoordinatorResult([], LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         outcomes = tuple(
             MemberResponse(each.member_id, each.group_instance_id, self._leave_one(group, each))
             for each in members
         )
-        result = nothing_to_write()
+        result: CoordinatorResult[None] = nothing_to_write()
         if any(outcome.error is ErrorCode.NONE for outcome in outcomes):
             if group.state in (STABLE, COMPLETING_REBALANCE):
                 result = self._rebalances.prepare_or_complete(group, "members left")
             elif group.state is PREPARING_REBALANCE:
                 result = self._rebalances.maybe_complete_join_phase(group)
-        return result._replace(response=LeaveGroupResponse(members=outcomes))
+        answer = LeaveGroupResponse(members=outcomes)
+        return CoordinatorResult(result.records, answer, on_append=result.on_append)
 
     def _leave_one(self, group: ClassicGroup, leaving: MemberIdentity) -> ErrorCode:
         member_id, instance_id, reason = leaving
@@ -347,69 +328,18 @@ class GroupMetadataManager:
             if not wanted or group.state.lower() in wanted
         ]
 
-    def delete_groups(
-        self,
-        group_ids: Iterable[str],
-        delete_all_offsets: Callable[[str], Iterable[CoordinatorRecord]] = lambda _: (),
-    ) -> CoordinatorResult:
-        """Delete empty groups; the response is group id → `ErrorCode`.
-
-        Args:
-            group_ids: the groups.
-            delete_all_offsets: returns the tombstones of a group's offsets, which are written
-                before the group's.
-
-        Kafka: GroupCoordinatorShard.deleteGroups (4.2)
-        """
-        records: list[CoordinatorRecord] = []
-        answers: dict[str, ErrorCode] = {}
-        for group_id in group_ids:
-            group = self.groups.get(group_id)
-            not_found = ErrorCode.GROUP_ID_NOT_FOUND
-            error = not_found if group is None else group.validate_delete_group()
-            answers[group_id] = error
-            if error is not ErrorCode.NONE:
-                self._refused(group or group_id, error, UNKNOWN_MEMBER_ID)
-                continue
-            records += delete_all_offsets(group_id)
-            records.append(group_metadata_tombstone(group_id))
-            self._step("group deleted", group or group_id, "the group is empty")
-        return CoordinatorResult(records, answers)
-
-    def maybe_delete_group(self, group_id: str) -> list[CoordinatorRecord]:
-        """Return the tombstone of a group whose offsets are all gone; nothing if it is not empty.
-
-        Kafka: GroupMetadataManager.maybeDeleteGroup (4.2)
-        """
-        group = self.groups.get(group_id)
-        if group is None or group.state is not EMPTY:
-            return []
-        self._step("group deleted", group, "the group is empty and has no offsets")
-        return [group_metadata_tombstone(group_id)]
-
-    def commit_offsets(
-        self, group_id: str, member_id: str, group_instance_id: str | None, generation_id: int
-    ) -> ErrorCode:
-        """Return `NONE` if a group accepts a plain commit, which also extends the session.
-
-        A commit without a generation creates a missing group: a simple one.
-
-        Args:
-            group_id: the group.
-            member_id, group_instance_id: of the client; empty and None: not a member.
-            generation_id: that the client believes in; negative: none.
+    def extend_session(self, group_id: str, member_id: str) -> None:
+        """Begin a member's session again, as its plain commit of offsets does.
 
         Kafka: OffsetMetadataManager.validateOffsetCommit (4.2)
         """
         group = self.groups.get(group_id)
-        if group is None:
-            if generation_id >= 0:
-                return ErrorCode.GROUP_ID_NOT_FOUND
-            group = self.get_or_create(group_id)
-        error = group.validate_offset_commit(member_id, group_instance_id, generation_id)
-        if error is ErrorCode.NONE and group.state in (STABLE, PREPARING_REBALANCE):
-            self._rebalances.reschedule_heartbeat(group, group.members[member_id])
-        return error
+        if group is None or group.state not in (STABLE, PREPARING_REBALANCE):
+            return
+        member = group.members.get(member_id)
+        if member is not None:
+            self._rebalances.reschedule_heartbeat(group, member)
+            self._step("session extended", group, "the member commits offsets", member=member_id)
 
     # records, load and unload
 

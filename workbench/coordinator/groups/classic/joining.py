@@ -20,11 +20,7 @@ from workbench.coordinator.groups.classic.messages import (
 )
 from workbench.coordinator.groups.classic.rebalance import Rebalances
 from workbench.coordinator.groups.classic.records import group_metadata_record
-from workbench.coordinator.groups.classic.results import (
-    CoordinatorResult,
-    answer_to,
-    nothing_to_write,
-)
+from workbench.coordinator.groups.classic.results import nothing_to_write
 from workbench.coordinator.groups.classic.state import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -33,7 +29,8 @@ from workbench.coordinator.groups.classic.state import (
     STABLE,
 )
 from workbench.coordinator.groups.classic.steps import Steps
-from workbench.coordinator.kafka_errors import ErrorCode
+from workbench.coordinator.runtime.error_codes import ErrorCode, answer_to
+from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.errors import GroupStateError
 
 REQUIRES_KNOWN_MEMBER_ID: Final = 4
@@ -78,7 +75,7 @@ class Joins:
         request: JoinGroupRequest,
         group: ClassicGroup,
         waiting: Waiting,
-    ) -> CoordinatorResult:
+    ) -> CoordinatorResult[None]:
         """Let a client join; ``waiting`` is answered at once or when the join phase ends."""
         member_id = request.member_id
         is_unknown = member_id == UNKNOWN_MEMBER_ID
@@ -119,7 +116,7 @@ class Joins:
         member_id: str,
         error: ErrorCode,
         reason: str,
-    ) -> CoordinatorResult:
+    ) -> CoordinatorResult[None]:
         complete(waiting, JoinGroupResponse(member_id=member_id, error=error))
         self._step("request refused", group, reason, error=error.name, member=member_id)
         return nothing_to_write()
@@ -132,7 +129,7 @@ class Joins:
         request: JoinGroupRequest,
         group: ClassicGroup,
         waiting: Waiting,
-    ) -> CoordinatorResult:
+    ) -> CoordinatorResult[None]:
         instance_id = request.group_instance_id
         name = context.client_id if instance_id is None else instance_id
         member_id = f"{name}-{self._make_uuid()}"
@@ -158,7 +155,7 @@ class Joins:
         group: ClassicGroup,
         member_id: str,
         waiting: Waiting,
-    ) -> CoordinatorResult:
+    ) -> CoordinatorResult[None]:
         """Add a member, and begin or end a join phase.
 
         Kafka: GroupMetadataManager.addMemberThenRebalanceOrCompleteJoin (4.2)
@@ -191,7 +188,7 @@ class Joins:
         request: JoinGroupRequest,
         group: ClassicGroup,
         waiting: Waiting,
-    ) -> CoordinatorResult:
+    ) -> CoordinatorResult[None]:
         member_id = request.member_id
         if member_id in group.pending_join_members:
             if request.group_instance_id is not None:
@@ -235,7 +232,7 @@ class Joins:
         member: ClassicGroupMember,
         waiting: Waiting,
         why: str,
-    ) -> CoordinatorResult:
+    ) -> CoordinatorResult[None]:
         group.update(
             member,
             request.protocols,
@@ -256,7 +253,7 @@ class Joins:
         group: ClassicGroup,
         ids: tuple[str, str],
         waiting: Waiting,
-    ) -> CoordinatorResult:
+    ) -> CoordinatorResult[None]:
         """Give a static member its new id; a stable group stays so if its protocol does.
 
         Kafka: GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin (4.2)
@@ -327,7 +324,7 @@ class Joins:
             self._step("member answered", group, reason, member=new_id)
 
         kept = {each.member_id: each.assignment for each in group.members.values()}
-        return CoordinatorResult([group_metadata_record(group, kept)], on_append=stored)
+        return CoordinatorResult([group_metadata_record(group, kept)], None, on_append=stored)
 
 
 def _reason(request: JoinGroupRequest) -> str:

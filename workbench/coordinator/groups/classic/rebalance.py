@@ -18,11 +18,7 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupResponse,
 )
 from workbench.coordinator.groups.classic.records import group_metadata_record
-from workbench.coordinator.groups.classic.results import (
-    CoordinatorResult,
-    answer_to,
-    nothing_to_write,
-)
+from workbench.coordinator.groups.classic.results import nothing_to_write
 from workbench.coordinator.groups.classic.state import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -32,7 +28,8 @@ from workbench.coordinator.groups.classic.state import (
 )
 from workbench.coordinator.groups.classic.steps import Steps
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer
-from workbench.coordinator.kafka_errors import ErrorCode
+from workbench.coordinator.runtime.error_codes import ErrorCode, answer_to
+from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.errors import GroupStateError
 
 
@@ -75,7 +72,7 @@ class Rebalances:
 
     # the join phase
 
-    def prepare_or_complete(self, group: ClassicGroup, reason: str) -> CoordinatorResult:
+    def prepare_or_complete(self, group: ClassicGroup, reason: str) -> CoordinatorResult[None]:
         """Begin a rebalance if the state allows it; otherwise end the join phase if it can end.
 
         Kafka: GroupMetadataManager.maybePrepareRebalanceOrCompleteJoin (4.2)
@@ -84,7 +81,7 @@ class Rebalances:
             return self.prepare(group, reason)
         return self.maybe_complete_join_phase(group)
 
-    def prepare(self, group: ClassicGroup, reason: str) -> CoordinatorResult:
+    def prepare(self, group: ClassicGroup, reason: str) -> CoordinatorResult[None]:
         """Begin a rebalance: syncs that wait are refused, and the members must join again.
 
         The first rebalance of an empty group waits for more members.
@@ -104,7 +101,7 @@ class Rebalances:
         self._step("rebalance prepared", group, reason, members=len(group.members))
         return nothing_to_write() if is_initial else self._complete_or_wait(group)
 
-    def _complete_or_wait(self, group: ClassicGroup) -> CoordinatorResult:
+    def _complete_or_wait(self, group: ClassicGroup) -> CoordinatorResult[None]:
         if group.has_all_members_joined:
             return self.complete_join(group)
         self._wait_for_members(group)
@@ -118,7 +115,7 @@ class Rebalances:
         reason = f"the members have {timeout} ms, the longest rebalance timeout, to join"
         self._step("join phase waits", group, reason, **_joined(group))
 
-    def _end_join_phase(self, group_id: str) -> CoordinatorResult:
+    def _end_join_phase(self, group_id: str) -> CoordinatorResult[None]:
         group = self._groups.get(group_id)
         return nothing_to_write() if group is None else self.complete_join(group)
 
@@ -131,7 +128,9 @@ class Rebalances:
         reason = f"more members may come within {delay} ms"
         self._step("initial rebalance delayed", group, reason, remaining_ms=remaining)
 
-    def _end_initial_delay(self, group_id: str, delay: int, remaining: int) -> CoordinatorResult:
+    def _end_initial_delay(
+        self, group_id: str, delay: int, remaining: int
+    ) -> CoordinatorResult[None]:
         """End the join phase of an empty group, or wait again if members came.
 
         Kafka: GroupMetadataManager.tryCompleteInitialRebalanceElseSchedule (4.2)
@@ -149,7 +148,7 @@ class Rebalances:
         )
         return nothing_to_write()
 
-    def maybe_complete_join_phase(self, group: ClassicGroup) -> CoordinatorResult:
+    def maybe_complete_join_phase(self, group: ClassicGroup) -> CoordinatorResult[None]:
         """End the join phase if every member waits; that of an empty group runs its time.
 
         Kafka: GroupMetadataManager.maybeCompleteJoinPhase (4.2)
@@ -165,7 +164,7 @@ class Rebalances:
         self._step("join phase waits", group, reason, **_joined(group))
         return nothing_to_write()
 
-    def complete_join(self, group: ClassicGroup) -> CoordinatorResult:
+    def complete_join(self, group: ClassicGroup) -> CoordinatorResult[None]:
         """End the join phase: remove who has not joined, begin a generation and answer the joins.
 
         Static members stay without joining. If nobody joined, the phase begins again.
@@ -191,7 +190,7 @@ class Rebalances:
             reason = "no member is left; an empty group is stored"
             self._step("group emptied", group, reason)
             on_append = partial(self._empty_stored, group)
-            return CoordinatorResult([group_metadata_record(group, {})], on_append=on_append)
+            return CoordinatorResult([group_metadata_record(group, {})], None, on_append=on_append)
         self._begin_generation(group)
         return nothing_to_write()
 
@@ -232,7 +231,7 @@ class Rebalances:
         if group.state in (COMPLETING_REBALANCE, STABLE) and not group.pending_sync_members:
             self._timer.cancel(sync_key(group.group_id))
 
-    def _expire_pending_sync(self, group_id: str, generation_id: int) -> CoordinatorResult:
+    def _expire_pending_sync(self, group_id: str, generation_id: int) -> CoordinatorResult[None]:
         """Remove the members that have not synced in time, static ones too, and rebalance.
 
         Kafka: GroupMetadataManager.expirePendingSync (4.2)
@@ -249,7 +248,7 @@ class Rebalances:
 
     def store_assignments(
         self, group: ClassicGroup, member_id: str, assignments: dict[str, bytes]
-    ) -> CoordinatorResult:
+    ) -> CoordinatorResult[None]:
         """Store the group with the leader's assignments, then give each member its own.
 
         Args:
@@ -277,7 +276,9 @@ class Rebalances:
             self.reset_assignments(group, answer)
             self.prepare_or_complete(group, f"storing the assignments failed: {answer.name}")
 
-        return CoordinatorResult([group_metadata_record(group, assignments)], on_append=stored)
+        return CoordinatorResult(
+            [group_metadata_record(group, assignments)], None, on_append=stored
+        )
 
     def _become_stable(self, group: ClassicGroup, assignments: dict[str, bytes]) -> None:
         for member in group.members.values():
@@ -337,7 +338,7 @@ class Rebalances:
             partial(self._expire_heartbeat, group.group_id, member_id),
         )
 
-    def _expire_heartbeat(self, group_id: str, member_id: str) -> CoordinatorResult:
+    def _expire_heartbeat(self, group_id: str, member_id: str) -> CoordinatorResult[None]:
         """Remove a member whose session timed out, or an id that nobody joined with.
 
         Kafka: GroupMetadataManager.expireClassicGroupMemberHeartbeat (4.2)
@@ -355,13 +356,13 @@ class Rebalances:
             return self.prepare_or_complete(group, f"the session of {member_id} timed out")
         return self._complete_if_all_joined(group)
 
-    def _expire_pending(self, group: ClassicGroup, member_id: str) -> CoordinatorResult:
+    def _expire_pending(self, group: ClassicGroup, member_id: str) -> CoordinatorResult[None]:
         group.remove(member_id)
         reason = "no join with this id within the session timeout"
         self._step("member removed", group, reason, member=member_id)
         return self._complete_if_all_joined(group)
 
-    def _complete_if_all_joined(self, group: ClassicGroup) -> CoordinatorResult:
+    def _complete_if_all_joined(self, group: ClassicGroup) -> CoordinatorResult[None]:
         if group.state is PREPARING_REBALANCE and group.has_all_members_joined:
             return self.complete_join(group)
         return nothing_to_write()

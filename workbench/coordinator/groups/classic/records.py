@@ -1,4 +1,4 @@
-"""The records of a classic group: its metadata, the empty group of a first join, the tombstone.
+"""The records of a classic group: its metadata, and the empty group of a first join.
 
 Kafka: GroupCoordinatorRecordHelpers, GroupMetadataManager.replay (4.2)
 """
@@ -10,9 +10,11 @@ from typing import Any, Final
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.classic.member import ClassicGroupMember
 from workbench.coordinator.groups.classic.messages import Protocol
-from workbench.coordinator.groups.classic.results import CoordinatorRecord
 from workbench.coordinator.groups.classic.state import EMPTY, STABLE
 from workbench.coordinator.groups.group_records import GROUP_METADATA
+from workbench.coordinator.groups.groups import ClassicGroup as LoadedGroup
+from workbench.coordinator.groups.groups import Served
+from workbench.coordinator.runtime.records import CoordinatorRecord, encode_record
 from workbench.decoders.consumer_offsets import TYPES
 from workbench.runtime.clock import Clock
 
@@ -37,28 +39,44 @@ def group_metadata_record(
         ValueError: a member does not support the group's protocol.
         KeyError: a member has no assignment.
     """
-    return _record(
-        group,
-        {
-            "protocolType": group.protocol_type or "",
-            "generation": group.generation_id,
-            "protocol": group.protocol_name,
-            "leader": group.leader_id,
-            "members": [
-                {
-                    "memberId": member.member_id,
-                    "groupInstanceId": member.group_instance_id,
-                    "clientId": member.client_id,
-                    "clientHost": member.client_host,
-                    "rebalanceTimeout": member.rebalance_timeout_ms,
-                    "sessionTimeout": member.session_timeout_ms,
-                    "subscription": member.metadata(group.protocol_name),
-                    "assignment": assignments[member.member_id],
-                }
-                for member in group.members.values()
-            ],
-        },
-    )
+    fields = _fields(group)
+    for member in fields["members"]:
+        member["subscription"] = group.members[member["memberId"]].metadata(group.protocol_name)
+        member["assignment"] = assignments[member["memberId"]]
+    return _record(group, fields)
+
+
+def _fields(group: ClassicGroup) -> dict[str, Any]:
+    """Return the fields of a group's record; each member's metadata is that of its first choice."""
+    return {
+        "protocolType": group.protocol_type or "",
+        "generation": group.generation_id,
+        "protocol": group.protocol_name,
+        "leader": group.leader_id,
+        "members": [
+            {
+                "memberId": member.member_id,
+                "clientId": member.client_id,
+                "groupInstanceId": member.group_instance_id,
+                "clientHost": member.client_host,
+                "rebalanceTimeout": member.rebalance_timeout_ms,
+                "sessionTimeout": member.session_timeout_ms,
+                "subscription": next((each.metadata for each in member.supported_protocols), b""),
+                "assignment": member.assignment,
+            }
+            for member in group.members.values()
+        ],
+    }
+
+
+def as_loaded(group: ClassicGroup) -> LoadedGroup:
+    """Return a group as readers see groups, in the state that it is in now."""
+    fields = _fields(group) | {"currentStateTimestamp": _stamp(group)}
+    if _TYPE.refine is not None:
+        _TYPE.refine(fields)
+    loaded = LoadedGroup.of_record(group.group_id, fields, None, None)
+    loaded.served = Served(str(group.state), group.subscribed_topics)
+    return loaded
 
 
 def empty_group_metadata_record(group: ClassicGroup) -> CoordinatorRecord:
@@ -67,20 +85,14 @@ def empty_group_metadata_record(group: ClassicGroup) -> CoordinatorRecord:
     return _record(group, empty)
 
 
-def group_metadata_tombstone(group_id: str) -> CoordinatorRecord:
-    """Return the record that deletes a group."""
-    return CoordinatorRecord(_key(group_id), None)
-
-
 def _record(group: ClassicGroup, fields: dict[str, Any]) -> CoordinatorRecord:
-    stamp = group.state_timestamp
-    fields["currentStateTimestamp"] = _UNKNOWN if stamp is None else stamp
-    value = _NUMBER.pack(VALUE_VERSION) + _TYPE.value.encode(fields, VALUE_VERSION)
-    return CoordinatorRecord(_key(group.group_id), value)
+    fields["currentStateTimestamp"] = _stamp(group)
+    key = {"group": group.group_id}
+    return encode_record(_TYPE, GROUP_METADATA, key, fields, VALUE_VERSION)
 
 
-def _key(group_id: str) -> bytes:
-    return _NUMBER.pack(GROUP_METADATA) + _TYPE.key.encode({"group": group_id}, 0)
+def _stamp(group: ClassicGroup) -> int:
+    return _UNKNOWN if group.state_timestamp is None else group.state_timestamp
 
 
 def group_of_record(group_id: str, value: bytes, clock: Clock) -> ClassicGroup:

@@ -6,11 +6,13 @@ Kafka: CoordinatorTimer, CoordinatorRuntime.EventBasedCoordinatorTimer (4.2)
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
-from workbench.coordinator.groups.classic.results import CoordinatorResult, nothing_to_write
+from workbench.coordinator.groups.classic.results import nothing_to_write
+from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.runtime.scheduler import Scheduler, Task
 
-Operation = Callable[[], CoordinatorResult]
+Operation = Callable[[], CoordinatorResult[Any]]
 
 
 class CoordinatorTimer:
@@ -50,7 +52,7 @@ class CoordinatorTimer:
         """Return whether an operation waits under a key."""
         return key in self._waiting
 
-    def _run(self, waiting: "_Waiting") -> CoordinatorResult:
+    def _run(self, waiting: "_Waiting") -> CoordinatorResult[Any]:
         """Run an operation, unless it was canceled or replaced while others ran before it."""
         if self._waiting.get(waiting.key) is not waiting:
             return nothing_to_write()

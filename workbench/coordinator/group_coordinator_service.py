@@ -1,0 +1,247 @@
+"""The group coordinator over the logs of a log manager: clients join, sync, leave classic groups.
+
+    with LogManager(["data"]) as manager, GroupCoordinatorService(manager) as coordinator:
+        context = RequestContext("client-1", "/127.0.0.1", 9)
+        joined = coordinator.join_group(context, JoinGroupRequest(...))  # a future
+
+Joins and syncs answer through futures, because they wait for other members; the session and
+rebalance timeouts run on the log manager's scheduler. What it writes, a broker loads.
+
+Kafka: GroupCoordinatorService (4.2; once GroupCoordinator and ConsumerCoordinator)
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from functools import partial
+from typing import Any, TypeVar
+
+from workbench.coordinator.era import Era
+from workbench.coordinator.group_coordinator_shard import GroupCoordinatorShard
+from workbench.coordinator.groups.classic.config import ClassicGroupConfig
+from workbench.coordinator.groups.classic.group_metadata_manager import GroupMetadataManager
+from workbench.coordinator.groups.classic.joining import new_uuid
+from workbench.coordinator.groups.classic.messages import (
+    DescribedGroup,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    ListedGroup,
+    MemberIdentity,
+    RequestContext,
+    SyncGroupRequest,
+    SyncGroupResponse,
+    complete,
+)
+from workbench.coordinator.groups.classic.timer import CoordinatorTimer, Operation
+from workbench.coordinator.offsets.offset_config import OffsetConfig
+from workbench.coordinator.offsets.offset_manager import OffsetManager
+from workbench.coordinator.offsets.offset_metadata_manager import OffsetMetadataManager
+from workbench.coordinator.runtime.error_codes import ErrorCode
+from workbench.coordinator.runtime.records import CoordinatorResult
+from workbench.errors import CoordinatorError, GroupStateError, InvalidTransitionError
+from workbench.files.names import TopicPartition
+from workbench.log_manager.manager import LogManager
+from workbench.runtime.steps import Observer
+
+T = TypeVar("T")
+
+
+class GroupCoordinatorService(OffsetManager):
+    """Classic groups and their offsets, in the logs of `__consumer_offsets`. Threads may share it.
+
+    All requests about offsets are those of `OffsetManager`; here they also see who is a member.
+
+    Args:
+        manager: the started log manager.
+        groups: limits and delays of groups; None: Kafka's defaults.
+        config: limits and retention of offsets.
+        observer: receives each step, of `groups.classic.steps.KINDS` and `offsets.steps.KINDS`.
+        make_uuid: makes the random part of member ids.
+        options: the other arguments of `OffsetManager`.
+    """
+
+    def __init__(
+        self,
+        manager: LogManager,
+        *,
+        groups: ClassicGroupConfig | None = None,
+        config: OffsetConfig | None = None,
+        observer: Observer | None = None,
+        make_uuid: Callable[[], str] = new_uuid,
+        **options: Any,
+    ) -> None:
+        self._groups = ClassicGroupConfig() if groups is None else groups
+        self._make_uuid = make_uuid
+        self._local = _Operating()
+        super().__init__(manager, config=config, era=Era.KIP_848, observer=observer, **options)
+
+    def _make_shard(self, where: TopicPartition) -> GroupCoordinatorShard:
+        clock = self._manager.clock
+        timer = CoordinatorTimer(self._manager.scheduler, partial(self._run_timer, where.partition))
+        groups = GroupMetadataManager(
+            clock, timer, self._groups, observer=self._observer, make_uuid=self._make_uuid
+        )
+        return GroupCoordinatorShard(
+            where, clock, self.config, self._era, self._observer, groups=groups, timer=timer
+        )
+
+    # how operations run
+
+    def _run_timer(self, number: int, operation: Operation) -> None:
+        """Run what is due: after the operation that this thread is in, if it is in one."""
+        if self._local.is_inside:
+            self._local.later.append((number, operation))
+            return
+        try:
+            self._operate(number, lambda _: operation())
+        except CoordinatorError:
+            return  # the partition is not served, or the step "append failed" tells why
+
+    def _operate(
+        self, number: int, operation: Callable[[GroupCoordinatorShard], CoordinatorResult[T]]
+    ) -> T:
+        """Run an operation on a partition, then what came due on this thread meanwhile."""
+
+        def run(shard: OffsetMetadataManager) -> CoordinatorResult[T]:
+            assert isinstance(shard, GroupCoordinatorShard)
+            try:
+                return operation(shard)
+            except (GroupStateError, InvalidTransitionError) as error:
+                raise ErrorCode.UNKNOWN_SERVER_ERROR.error(str(error)) from error
+
+        self._local.is_inside = True
+        try:
+            return self.runtime.write(number, run)
+        finally:
+            self._local.is_inside = False
+            while self._local.later:
+                self._run_timer(*self._local.later.popleft())
+
+    def _write(
+        self, group_id: str, operation: Callable[[GroupCoordinatorShard], CoordinatorResult[T]]
+    ) -> T:
+        return self._operate(self._partition_of(group_id), operation)
+
+    # requests of members
+
+    def join_group(
+        self, context: RequestContext, request: JoinGroupRequest
+    ) -> "Future[JoinGroupResponse]":
+        """Let a client join a group.
+
+        Args:
+            context: the client.
+            request: the join.
+
+        Returns:
+            The answer: at once, or when the join phase ends. Errors are in the answer.
+
+        Kafka: GroupCoordinatorService.joinGroup (4.2)
+        """
+        waiting: Future[JoinGroupResponse] = Future()
+        error = self._groups.error_in(request)
+        if error is not ErrorCode.NONE:
+            complete(waiting, JoinGroupResponse(member_id=request.member_id, error=error))
+            return waiting
+        try:
+            self._write(request.group_id, lambda shard: shard.join(context, request, waiting))
+        except CoordinatorError as refused:
+            complete(waiting, JoinGroupResponse(error=ErrorCode(refused.code)))
+        return waiting
+
+    def sync_group(self, request: SyncGroupRequest) -> "Future[SyncGroupResponse]":
+        """Give a member its assignment; the leader's request brings all of them.
+
+        Returns:
+            The answer: at once, or when the leader's assignments are stored.
+
+        Kafka: GroupCoordinatorService.syncGroup (4.2)
+        """
+        waiting: Future[SyncGroupResponse] = Future()
+        if not request.group_id:
+            complete(waiting, SyncGroupResponse(ErrorCode.INVALID_GROUP_ID))
+            return waiting
+        try:
+            self._write(request.group_id, lambda shard: shard.groups.sync(request, waiting))
+        except CoordinatorError as refused:
+            complete(waiting, SyncGroupResponse(ErrorCode(refused.code)))
+        return waiting
+
+    def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
+        """Extend the session of a member; while its partition loads, the answer is `NONE`.
+
+        Kafka: GroupCoordinatorService.heartbeat (4.2)
+        """
+        if not request.group_id:
+            return ErrorCode.INVALID_GROUP_ID
+        try:
+            return self._write(request.group_id, lambda shard: shard.groups.heartbeat(request))
+        except CoordinatorError as refused:
+            is_loading = refused.code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            return ErrorCode.NONE if is_loading else ErrorCode(refused.code)
+
+    def leave_group(self, group_id: str, members: Iterable[MemberIdentity]) -> LeaveGroupResponse:
+        """Remove members that leave.
+
+        Args:
+            group_id: the group.
+            members: by member id; static ones by instance id with an empty member id.
+
+        Kafka: GroupCoordinatorService.leaveGroup (4.2)
+        """
+        if not group_id:
+            return LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID)
+        leaving = list(members)
+        try:
+            return self._write(group_id, lambda shard: shard.groups.leave(group_id, leaving))
+        except CoordinatorError as refused:
+            return LeaveGroupResponse(ErrorCode(refused.code))
+
+    # requests of administrators
+
+    def describe_groups(
+        self, group_ids: Iterable[str], request_version: int = 6
+    ) -> list[DescribedGroup]:
+        """Return what an admin client sees of groups.
+
+        Args:
+            group_ids: the groups.
+            request_version: of DescribeGroups; before 6 a missing group is just "Dead".
+
+        Kafka: GroupCoordinatorService.describeGroups (4.2)
+        """
+        return [self._describe(group_id, request_version) for group_id in group_ids]
+
+    def _describe(self, group_id: str, version: int) -> DescribedGroup:
+        try:
+            return self._write(
+                group_id,
+                lambda shard: CoordinatorResult([], shard.describe_group(group_id, version)),
+            )
+        except CoordinatorError as refused:
+            return DescribedGroup(group_id, "", ErrorCode(refused.code))
+
+    def list_groups(self, states: Iterable[str] = ()) -> list[ListedGroup]:
+        """Return the groups of all partitions that are served, of these states if any are given.
+
+        Kafka: GroupCoordinatorService.listGroups (4.2)
+        """
+        wanted = list(states)
+        return [
+            group
+            for number in self.runtime.owned_partitions
+            for group in self._operate(
+                number, lambda shard: CoordinatorResult([], shard.list_groups(wanted))
+            )
+        ]
+
+
+class _Operating(threading.local):
+    """Whether this thread is in an operation, and what came due in it."""
+
+    def __init__(self) -> None:
+        self.is_inside = False
+        self.later: deque[tuple[int, Operation]] = deque()

@@ -1,0 +1,256 @@
+"""One partition of `__consumer_offsets` while a coordinator serves it: classic groups and offsets.
+
+Offsets are checked against the groups as they are now. Groups of KIP-848 are known, but not served.
+
+Kafka: GroupCoordinatorShard (4.2)
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import Future
+from typing import Any, Final
+
+import numpy as np
+
+from workbench.coordinator.era import Era
+from workbench.coordinator.groups.classic.group_metadata_manager import GroupMetadataManager
+from workbench.coordinator.groups.classic.messages import (
+    DescribedGroup,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    ListedGroup,
+    RequestContext,
+    complete,
+)
+from workbench.coordinator.groups.classic.records import as_loaded
+from workbench.coordinator.groups.classic.timer import CoordinatorTimer
+from workbench.coordinator.groups.commit_records import int16_at
+from workbench.coordinator.groups.group_records import GROUP_METADATA
+from workbench.coordinator.groups.groups import ClassicGroup as LoadedGroup
+from workbench.coordinator.groups.groups import ModernGroup
+from workbench.coordinator.log_records import LogChunk, LogRecord, Marker, key_of
+from workbench.coordinator.offsets.commit_checks import Committer
+from workbench.coordinator.offsets.group_tombstones import group_tombstones
+from workbench.coordinator.offsets.offset_config import OffsetConfig
+from workbench.coordinator.offsets.offset_metadata_manager import (
+    Codes,
+    Commits,
+    FetchedOffset,
+    OffsetMetadataManager,
+)
+from workbench.coordinator.runtime.error_codes import ErrorCode
+from workbench.coordinator.runtime.records import CoordinatorResult
+from workbench.decoders.consumer_offsets import TYPES
+from workbench.errors import CorruptRecordError
+from workbench.files.names import TopicPartition
+from workbench.runtime.clock import Clock
+from workbench.runtime.steps import Observer
+
+_SMALLEST_KEY: Final = 2  # bytes: the type
+
+
+class GroupCoordinatorShard(OffsetMetadataManager):
+    """The groups and offsets of one partition. Not thread-safe: one operation at a time.
+
+    Args:
+        where: the partition of `__consumer_offsets`.
+        clock: the time.
+        config: limits and retention of offsets.
+        era: the coordinator that it behaves as.
+        observer: receives each step.
+        groups: the classic groups.
+        timer: what the groups wait for.
+
+    Attributes:
+        groups: the classic groups.
+    """
+
+    def __init__(
+        self,
+        where: TopicPartition,
+        clock: Clock,
+        config: OffsetConfig,
+        era: Era = Era.KIP_848,
+        observer: Observer | None = None,
+        *,
+        groups: GroupMetadataManager,
+        timer: CoordinatorTimer,
+    ) -> None:
+        super().__init__(where, clock, config, era, observer)
+        self.groups = groups
+        self._timer = timer
+        self._values: dict[str, bytes] = {}  # of the groups' records, while the partition loads
+
+    # replay
+
+    def replay_chunk(self, chunk: LogChunk) -> None:
+        """Replay records of a load; see `OffsetMetadataManager`."""
+        super().replay_chunk(chunk)
+        keys = chunk.keys
+        at = np.flatnonzero(keys.sizes() >= _SMALLEST_KEY)
+        for row in at[int16_at(keys.data, keys.offsets[at]) == GROUP_METADATA].tolist():
+            for record in chunk.records(row, row + 1):
+                self._keep(record)
+
+    def _keep(self, record: LogRecord | Marker) -> None:
+        """Keep the newest value of a group; members are made of it once all is read."""
+        if isinstance(record, Marker):
+            return
+        try:
+            group_id = key_of(record, TYPES).fields["group"]
+        except CorruptRecordError:
+            return  # the replay has found it, too
+        if record.value is None:
+            self._values.pop(group_id, None)
+        else:
+            self._values[group_id] = record.value
+
+    def replay(self, record: LogRecord | Marker) -> None:
+        """Replay what was written: offsets, and tombstones of groups."""
+        super().replay(record)
+        if isinstance(record, Marker) or record.key is None:
+            return
+        key = key_of(record, TYPES)
+        if key.type_id == GROUP_METADATA:
+            self.groups.replay(key.fields["group"], record.value)
+
+    def on_loaded(self) -> None:
+        """Begin the sessions of the members that the records name."""
+        super().on_loaded()
+        values, self._values = self._values, {}
+        for group_id, value in values.items():
+            if isinstance(self.state.groups.get(group_id), LoadedGroup):
+                self.groups.replay(group_id, value)
+        self.groups.on_loaded()
+
+    def on_unloaded(self) -> None:
+        """Answer the members that wait, and forget everything."""
+        self._timer.cancel_all()
+        self.groups.on_unloaded()
+        super().on_unloaded()
+
+    # groups
+
+    def join(
+        self,
+        context: RequestContext,
+        request: JoinGroupRequest,
+        waiting: "Future[JoinGroupResponse]",
+    ) -> CoordinatorResult[None]:
+        """Let a client join a group; see `GroupMetadataManager.join`.
+
+        An empty consumer or streams group of KIP-848 becomes a classic one. Any other group of
+        KIP-848 refuses classic members: `INCONSISTENT_GROUP_PROTOCOL`.
+
+        Kafka: GroupMetadataManager.classicGroupJoin (4.2)
+        """
+        group_id = request.group_id
+        group = self.state.groups.get(group_id)
+        if isinstance(group, ModernGroup):
+            if group.members or group.kind == "share":
+                error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+                complete(waiting, JoinGroupResponse(error=error))
+                return CoordinatorResult([], None)
+            return self._join_instead(group, context, request, waiting)
+        if group is not None and group_id not in self.groups.groups:
+            self.groups.get_or_create(group_id)  # a simple group
+        return self.groups.join(context, request, waiting)
+
+    def _join_instead(
+        self,
+        group: ModernGroup,
+        context: RequestContext,
+        request: JoinGroupRequest,
+        waiting: "Future[JoinGroupResponse]",
+    ) -> CoordinatorResult[None]:
+        """Replace an empty group of KIP-848 by a classic one.
+
+        Kafka: GroupMetadataManager.maybeDeleteEmptyConsumerGroup (4.2)
+        """
+        result = self.groups.join(context, request, waiting)
+        if not result.records:
+            return result
+        del self.state.groups[group.group_id]
+
+        def stored(error: ErrorCode) -> None:
+            if error is not ErrorCode.NONE:
+                self.state.groups[group.group_id] = group
+            if result.on_append is not None:
+                result.on_append(error)
+
+        records = [*group_tombstones(group), *result.records]
+        return CoordinatorResult(records, None, on_append=stored)
+
+    def describe_group(self, group_id: str, request_version: int) -> DescribedGroup:
+        """Return what an admin client sees of a group; see `GroupMetadataManager`."""
+        if isinstance(self.state.groups.get(group_id), LoadedGroup):
+            self.groups.get_or_create(group_id)  # a simple group is an empty one
+        return self.groups.describe_group(group_id, request_version)
+
+    def list_groups(self, states: Iterable[str]) -> list[ListedGroup]:
+        """Return the classic groups; see `GroupMetadataManager`."""
+        for group_id, group in self.state.groups.items():
+            if isinstance(group, LoadedGroup):
+                self.groups.get_or_create(group_id)
+        return self.groups.list_groups(states)
+
+    def show_groups(self) -> None:
+        """Let offsets be checked against the groups as they are now."""
+        known = self.state.groups
+        for group_id, group in list(known.items()):
+            is_gone = group_id not in self.groups.groups
+            if is_gone and isinstance(group, LoadedGroup) and group.served is not None:
+                del known[group_id]
+        for group_id, live in self.groups.groups.items():
+            known[group_id] = as_loaded(live)
+
+    def _show(self, group_id: str) -> None:
+        live = self.groups.groups.get(group_id)
+        if live is not None:
+            self.state.groups[group_id] = as_loaded(live)
+
+    # offsets
+
+    def commit_offset(
+        self,
+        group_id: str,
+        commits: Commits,
+        committer: Committer,
+        retention_ms: int | None = None,
+    ) -> CoordinatorResult[Codes]:
+        """Commit offsets; a member's plain commit also extends its session."""
+        self._show(group_id)
+        result = super().commit_offset(group_id, commits, committer, retention_ms)
+        if not committer.is_transactional:
+            self.groups.extend_session(group_id, committer.member_id)
+        return result
+
+    def fetch_offsets(
+        self, group_id: str, partitions: Iterable[TopicPartition], **options: Any
+    ) -> dict[TopicPartition, FetchedOffset]:
+        """Return committed offsets; see `OffsetMetadataManager`."""
+        self._show(group_id)
+        return super().fetch_offsets(group_id, partitions, **options)
+
+    def fetch_all_offsets(
+        self, group_id: str, **options: Any
+    ) -> dict[TopicPartition, FetchedOffset]:
+        """Return all committed offsets; see `OffsetMetadataManager`."""
+        self._show(group_id)
+        return super().fetch_all_offsets(group_id, **options)
+
+    def delete_offsets(
+        self, group_id: str, partitions: Iterable[TopicPartition]
+    ) -> CoordinatorResult[Codes]:
+        """Delete offsets of topics that no member subscribes to now."""
+        self._show(group_id)
+        return super().delete_offsets(group_id, partitions)
+
+    def delete_groups(self, group_ids: Iterable[str]) -> CoordinatorResult[dict[str, ErrorCode]]:
+        """Delete groups that are empty now, with their offsets."""
+        self.show_groups()
+        return super().delete_groups(group_ids)
+
+    def cleanup_group_metadata(self) -> CoordinatorResult[int]:
+        """Delete offsets that have expired, and empty groups without offsets."""
+        self.show_groups()
+        return super().cleanup_group_metadata()
