@@ -3,19 +3,24 @@
 import os
 from typing import Any
 
-import numpy as np
 import pyarrow.compute as pc
 import traitlets
 
 import workbench
 from widgets._link import STATIC, link
 from widgets._widget import KafkaWidget
-from widgets.coordinators.group_lines import CommitLine, EndLine, commit_lines, end_line
+from widgets.coordinators.group_lines import (
+    NO_LOG,
+    CommitLine,
+    EndLine,
+    commit_lines,
+    end_line,
+    latest_timestamp,
+)
 from widgets.coordinators.group_rows import partition_rows, rebalance_rows, summary, why_rows
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.records import Lens, Mask
 from widgets.view.text import time_text
-from workbench.inspection.partition import Partition
 from workbench.loaders.tables.coordinator_explanation import GroupExplanation
 
 MOST_LANES = 40
@@ -143,6 +148,8 @@ class GroupView(KafkaWidget):
         lag = sum(lags, 0) if lags else None
         self._lane_names = self._chosen_lanes()
         self._picture = None
+        span = self._span([mark["time"] for mark in marks])
+        self._read_ends(span)
         with self.hold_sync():
             self.window = []
             self._lanes = self._sent_lanes(None)
@@ -152,7 +159,7 @@ class GroupView(KafkaWidget):
                 "conclusion": self.explanation.conclusion if name else NO_GROUPS,
                 "rows": rows,
                 "why": why_rows(self.explanation),
-                "span": self._span([mark["time"] for mark in marks]),
+                "span": span,
                 "marks": marks,
                 "lanes_with_notes": sum(bool(lane["note"]) for lane in self._lanes["lanes"]),
                 "left_out": len(self.lines) - len(self._lane_names),
@@ -179,7 +186,7 @@ class GroupView(KafkaWidget):
 
     def _lane(self, name: str, line: CommitLine, window: tuple[int, int] | None) -> dict[str, Any]:
         key, partition = self._logs_by_name.get(name, (None, None))
-        ends = self._end_line(name, partition)
+        ends = self._ends[name]
         return {
             "name": name,
             "partition": key,
@@ -190,21 +197,25 @@ class GroupView(KafkaWidget):
             "note": _clock_note(line, ends),
         }
 
-    def _end_line(self, name: str, partition: Partition | None) -> EndLine:
-        if name not in self._ends:
-            nothing = np.zeros(0, np.int64)
-            self._ends[name] = (
-                EndLine(nothing, nothing) if partition is None else end_line(partition)
-            )
-        return self._ends[name]
+    def _read_ends(self, span: list[int]) -> None:
+        """Look up how far the logs of the lanes went."""
+        self._ends = {}
+        for name in self._lane_names:
+            _, partition = self._logs_by_name.get(name, (None, None))
+            found = NO_LOG
+            if partition is not None and span:
+                found = end_line(partition, self.lines[name].times, (span[0], span[1]))
+            self._ends[name] = found
 
     def _span(self, marks: list[int]) -> list[int]:
         """The time that the lanes span: from the first event to the last event or record."""
         events = [int(time) for line in self.lines.values() for time in line.times[[0, -1]]] + marks
         if not events:
             return []
-        ends = [self._ends[name].times[-1:].tolist() for name in self._lane_names]
-        latest = [time for times in ends for time in times]
+        known = [
+            self._logs_by_name[each][1] for each in self._lane_names if each in self._logs_by_name
+        ]
+        latest = [time for time in map(latest_timestamp, known) if time is not None]
         return [min(events), max([min(events) + 1, *latest, *events])]
 
     def describe(self) -> str:
@@ -223,15 +234,15 @@ class GroupView(KafkaWidget):
 
 
 def _clock_note(line: CommitLine, ends: EndLine) -> str:
-    """Say why a log end offset does not move beside the commits: the clocks differ."""
-    if not len(line.times):
+    """Say why a log end offset is unknown, or does not move beside the commits."""
+    if not len(line.times) or not len(ends.offsets):
         return ""
-    if not len(ends.times):
-        return "No record of this log has a timestamp: the log end offset over time is unknown."
-    if ends.times[-1] < line.times[0]:
+    if ends.offsets.max() < 0:
+        return f"The log end offset over time is unknown: {ends.reason}."
+    if ends.latest is not None and ends.latest < line.times[0]:
         return (
             "By their timestamps, all records of this log were there before the first commit: "
-            f"the latest has {time_text(int(ends.times[-1]))[:19]}."
+            f"the latest has {time_text(ends.latest)[:19]}."
         )
     return ""
 
