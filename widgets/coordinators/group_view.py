@@ -21,7 +21,15 @@ from widgets.coordinators.group_rows import partition_rows, rebalance_rows, summ
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.records import Lens, Mask
 from widgets.view.text import time_text
-from workbench.loaders.tables.coordinator_explanation import GroupExplanation
+from workbench.coordinator.era import era_of
+from workbench.coordinator.groups.commit_history import CommitHistory
+from workbench.coordinator.groups.group_coordinator import GroupCoordinator
+from workbench.coordinator.groups.rebalance_history import RebalanceHistory
+from workbench.loaders import schemas
+from workbench.loaders.tables import coordinator_rows
+from workbench.loaders.tables.coordinator_explanation import GroupExplanation, explained
+from workbench.loaders.tables.rows import table_of
+from workbench.runtime.steps import Step
 
 MOST_LANES = 40
 """Partitions that have a lane: those with the largest lag. The table has all."""
@@ -94,7 +102,10 @@ class GroupView(KafkaWidget):
         self.logs = logs
         self.now = now
         self.lens = Lens(show_values=show_values or mask is not None, mask=mask)
-        self._when = {"version": version, "now": now, "retention_ms": retention_ms}
+        era = None if version is None else era_of(version)
+        self._coordinator = GroupCoordinator(
+            logs.listing, era=era, now=now, retention_ms=retention_ms
+        )
         self._logs_by_name = {
             f"{each.topic}-{each.partition}": (key, each)
             for key, each in logs.listing.partitions.items()
@@ -102,8 +113,9 @@ class GroupView(KafkaWidget):
         }
         self._ends: dict[str, EndLine] = {}
         self.lines: dict[str, CommitLine] = {}
-        self._table = logs.inspect.groups(version=version)
-        self._all_offsets = logs.inspect.group_offsets(**self._when)
+        self._table = table_of(schemas.GROUPS, coordinator_rows.group_rows(self._coordinator))
+        offsets = coordinator_rows.offset_rows(self._coordinator.offsets())
+        self._all_offsets = table_of(schemas.GROUP_OFFSETS, offsets)
         self.groups: list[str] = sorted(
             {*self._table["group"].to_pylist(), *self._all_offsets["group"].to_pylist()}
         )
@@ -125,10 +137,22 @@ class GroupView(KafkaWidget):
     def _known(self, proposal: Any) -> str:
         name = str(proposal["value"])
         # A group that only tombstones and replaced commits name has no row, but a story.
-        if name not in self.groups and name and not len(self.logs.inspect.commits(name, lag=False)):
+        if name not in self.groups and name and not self._observed(name)[0].commits:
             known = ", ".join(self.groups[:8]) or "none"
             raise LookupError(f"no record of group {name!r} (groups in these directories: {known})")
         return name
+
+    def _observed(self, name: str) -> tuple[CommitHistory, RebalanceHistory]:
+        """Load the group's partition again, with its commits and rebalances one by one."""
+        history = CommitHistory(name)
+        rebalances = RebalanceHistory(self._coordinator.logs.topic_names, name)
+
+        def both(step: Step) -> None:
+            history(step)
+            rebalances(step)
+
+        self._coordinator.observe(both, name)
+        return history, rebalances
 
     @traitlets.observe("group")
     def _follow(self, _change: Any) -> None:
@@ -136,10 +160,13 @@ class GroupView(KafkaWidget):
 
     def _read(self, name: str) -> None:
         """Read the group and send everything about it."""
-        self.commits = self.logs.inspect.commits(name, version=self._when["version"], lag=False)
-        self.rebalances = self.logs.inspect.rebalances(name, version=self._when["version"])
+        history, rebalances = self._observed(name)
+        self.commits = table_of(schemas.COMMITS, coordinator_rows.commit_rows(history.commits))
+        self.rebalances = table_of(
+            schemas.REBALANCES, coordinator_rows.rebalance_rows(rebalances.finish())
+        )
         self.offsets = self._all_offsets.filter(pc.equal(self._all_offsets["group"], name))
-        self.explanation: GroupExplanation = self.logs.explain_group(name, **self._when)
+        self.explanation: GroupExplanation = explained(self._coordinator, name, history)
         self.lines = {f"{topic}-{n}": line for (topic, n), line in commit_lines(self.commits)}
         rows = partition_rows(_plain_rows(self.offsets), self.lens)
         marks = [row for row in rebalance_rows(_plain_rows(self.rebalances)) if row["time"]]
