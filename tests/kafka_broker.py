@@ -2,7 +2,7 @@
 
 A test tool, also used by ``sample_data/make``. Brokers come from their Maven artifacts, resolved
 once per version; from 3.3 on a broker is a KRaft node of its own, before that a ZooKeeper of the
-same class path stands beside it. Needs ``java``, ``javac`` and ``mvn`` (Java 17 runs 0.8.2 to 4.x).
+same class path is beside it. Needs ``java``, ``javac`` and ``mvn`` (Java 17 runs 0.8.2 to 4.x).
 
     with Broker("4.2.0", folder) as broker:
         ...  # clients connect to broker.bootstrap
@@ -142,7 +142,7 @@ def run_java(
 
 
 def dump_log_segments(version: str, files: Sequence[Path], *options: str) -> str:
-    """Return what the version's own DumpLogSegments prints about files, standard error behind.
+    """Return what the version's own DumpLogSegments prints about files, then its standard error.
 
     Dump copies: the tool makes a missing ``.index`` beside a ``.timeindex``.
     """
@@ -156,7 +156,7 @@ def dump_log_segments(version: str, files: Sequence[Path], *options: str) -> str
 def compile_java(version: str, source: str, main_class: str) -> Path:
     """Compile one source text against a Kafka version; return the folder of its classes.
 
-    A line that ends in ``//@ 0.11..2.5`` stays only when the version is at least the first and
+    A line that ends in ``//@ 0.11..2.5`` is kept only when the version is at least the first and
     below the second, either of which may be left out: one client source serves all eras. The
     classes are kept until the source changes.
 
@@ -196,15 +196,15 @@ def compile_java(version: str, source: str, main_class: str) -> Path:
 class Broker:
     """One broker with its files below ``folder``: ``data`` (log.dirs), ``server.log``, ZooKeeper's.
 
-    May be started, stopped and killed again and again on the same data; ports stay the same. As a
-    context manager it is started on entry and stopped cleanly on exit. Not thread-safe.
+    May be started, stopped and killed again and again on the same data; ports remain the same. As a
+    context manager it is started on entry and shut down cleanly on exit. Not thread-safe.
 
     Args:
-        version: of the broker, may be changed while it is down (an upgrade in place).
+        version: the broker's, may be changed while it is down (an upgrade in place).
         folder: made when missing.
         settings: server.properties by their dotted names, over the defaults chosen here; also
             ``log.dirs``.
-        heap: of the broker's JVM.
+        heap: that of the broker's JVM.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ class Broker:
         self.log = folder / "server.log"
         self.data = folder / "data"
         folder.mkdir(parents=True, exist_ok=True)
-        self._port, self._second_port = free_ports(2)  # second: of the controller, or ZooKeeper
+        self._port, self._second_port = free_ports(2)  # second: the controller's, or ZooKeeper
         self._was_killed = False
         self._process: subprocess.Popen[bytes] | None = None
         self._zookeeper: subprocess.Popen[bytes] | None = None

@@ -1,7 +1,7 @@
 """Kafka's own record classes, asked by a small Java program: what they build, what they accept.
 
-One line a request, one line an answer, and one process for all of a test's requests. Bytes travel
-as hex; ``-`` is null or "not given".
+One line per request, one line per answer, and one process for all requests of a test. Bytes
+travel as hex; ``-`` is null or "not given".
 """
 
 import tempfile
@@ -18,13 +18,13 @@ Header = tuple[bytes, bytes | None]
 
 
 class Answer(NamedTuple):
-    """What Kafka said: the words after ``ok``, or the error's class and the words behind it."""
+    """What Kafka said: the words after ``ok``, or the error's class and the words after it."""
 
     error: str | None
     words: list[str]
 
     def bytes_at(self, index: int) -> bytes:
-        """Return one word as the bytes that it stands for."""
+        """Return the bytes that one word means."""
         return bytes.fromhex(self.words[index][1:])
 
 

@@ -148,7 +148,7 @@ def _serve(small: str) -> None:
             CALLS[name](small)
             bases[name] = _resident("VmRSS")
         ctypes.CDLL(None).malloc_trim(0)  # what C's allocator keeps of the call before
-        Path("/proc/self/clear_refs").write_text("5")  # the mark of VmHWM begins anew
+        Path("/proc/self/clear_refs").write_text("5")  # VmHWM starts over
         signal.alarm(_MOST_SECONDS)
         start = time.perf_counter()
         try:

@@ -1,7 +1,7 @@
 """Log directories with one partition that is damaged by hand, each at one named place.
 
 Each mutation is a function that changes the folder of a healthy partition; `build` lays the folder
-out beside a healthy neighbor. CRCs are mended behind a change, so that what lies deeper is reached.
+out beside a healthy neighbor. CRCs are mended after a change, so that what is deeper is reached.
 """
 
 import shutil

@@ -42,7 +42,7 @@ def _sized(content: bytes | None) -> bytes:
 
 
 def record_bytes(record: Record, base_offset: int, base_timestamp: int) -> bytes:
-    """Return a record as it stands in a batch of magic 2."""
+    """Return a record as it is in a batch of magic 2."""
     body = b"\0" + varint(record.timestamp - base_timestamp) + varint(record.offset - base_offset)
     body += _sized(record.key) + _sized(record.value) + varint(len(record.headers))
     for key, value in record.headers:
@@ -56,10 +56,10 @@ def batch(records: Sequence[Record], codec: int = 0, **fields: Any) -> bytes:
     Args:
         records: ascending by offset.
         codec: 0 to 4.
-        fields: of the header, to be written instead of what follows from the records: base_offset,
+        fields: the header's, written instead of what follows from the records: base_offset,
             last_offset, base_timestamp, max_timestamp, leader_epoch, magic, crc, attributes (added
             to the codec), producer_id, producer_epoch, base_sequence, count; or ``payload``, the
-            bytes behind the header, and ``tail``, bytes added to the records before compression.
+            bytes after the header, and ``tail``, bytes added to the records before compression.
     """
     base_offset = fields.get("base_offset", records[0].offset if records else 0)
     last_offset = fields.get("last_offset", records[-1].offset if records else base_offset)
@@ -105,7 +105,7 @@ def wrapper(magic: int, records: Sequence[Record], codec: int, **fields: Any) ->
     """Return a compressed entry of magic 0 or 1 that holds records.
 
     Args:
-        magic: of the wrapper and of the messages in it.
+        magic: that of the wrapper and of the messages in it.
         records: ascending by offset.
         codec: 1 to 3.
         fields: offset, timestamp, attributes of the wrapper, payload (before compression), value,

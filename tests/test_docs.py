@@ -2,7 +2,7 @@
 
 A block ``python`` is run in the namespace of its document; the block ``output`` that follows it is
 what it prints. In a block ``console`` lines that begin with ``$ `` are commands, run where
-`sample_data` is; the lines below each are what it prints. ``...`` stands for any text. Other blocks
+`sample_data` is; the lines below each are what it prints. ``...`` matches any text. Other blocks
 are not run.
 """
 

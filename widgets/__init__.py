@@ -6,6 +6,8 @@ They need no network and no build step, and become pictures where no widget can 
 from widgets.cleaner_view import CleanerView
 from widgets.compaction import CompactionPlayer
 from widgets.coordinators.group_view import GroupView
+from widgets.coordinators.offsets_player import OffsetsPlayer
+from widgets.coordinators.transaction_lanes import TransactionLanes
 from widgets.explorer import LogExplorer
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
 from widgets.stack import Stack
@@ -16,7 +18,9 @@ __all__ = [
     "GroupView",
     "LogExplorer",
     "LookupPlayer",
+    "OffsetsPlayer",
     "RecoveryPlayer",
     "Stack",
     "StepPlayer",
+    "TransactionLanes",
 ]

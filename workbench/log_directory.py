@@ -77,7 +77,9 @@ def what_if(
 ) -> "WhatIf":
     """Return what a broker would delete and compact with this configuration; nothing is written.
 
-    Retention works once on every log, and the cleaner once on every log that is due then.
+    Retention works once on every log, and the cleaner once on every log that is due then. Committed
+    offsets expire by ``offsets.retention.minutes``: the result's ``offsets`` names which, and the
+    rule.
 
     Args:
         logs: the result of `open_log_directory`, or its argument.
@@ -89,6 +91,7 @@ def what_if(
     Raises:
         ConfigError: a configuration's name or value is wrong.
         LogDirectoryError: a path does not exist, or is a file.
+        OSError: `__consumer_offsets` cannot be read.
 
     Kafka: LogManager.cleanupLogs, LogCleaner.CleanerThread.cleanFilthiestLog (4.2)
     """
@@ -289,6 +292,7 @@ class LogDirectory(Mapping[str, Partition]):
         *,
         topic_configs: Mapping[str, Mapping[str, Any]] | None = None,
         node_id: int | None = None,
+        now: int | None = None,
         topic_ids: Collection[UUID] | None = None,
         kraft: bool | None = None,
         consumers: bool = True,
@@ -304,6 +308,8 @@ class LogDirectory(Mapping[str, Partition]):
             config: the broker's configuration, or a mapping of Kafka's names to values.
             topic_configs: topic → its own configuration, by Kafka's names.
             node_id: the broker's id; None takes it from `meta.properties`.
+            now: ms since the epoch, when the broker starts: producers expire by it; None takes the
+                machine's time.
             topic_ids: the ids of the cluster's topics; logs of others become stray. None accepts
                 every id.
             kraft: whether the broker runs without ZooKeeper; None decides by the directories.
@@ -324,6 +330,7 @@ class LogDirectory(Mapping[str, Partition]):
             config,
             topic_configs=topic_configs,
             node_id=node_id,
+            now=now,
             topic_ids=topic_ids,
             kraft=kraft,
             only=names or None,

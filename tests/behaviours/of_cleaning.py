@@ -6,7 +6,7 @@ CL LogCleanerTest, CM LogCleanerManagerTest, CI LogCleanerIntegrationTest, OM Of
 from typing import Final
 
 CLEANING: Final[dict[str, str]] = {
-    "CL-1": "old values go, newest stay",
+    "CL-1": "old values are dropped, the newest are kept",
     "CL-2": "retention while a log is cleaned",
     "CL-3": "preallocated files of cleaned segments",
     "CL-4": "statistics",
@@ -14,11 +14,11 @@ CLEANING: Final[dict[str, str]] = {
     "CL-6": "a map that becomes full",
     "CL-7": "the map of offsets",
     "CL-8": "deleted keys",
-    "CL-9": "segments that may not be cleaned",
+    "CL-9": "segments that must not be cleaned",
     "CL-10": "what is to be cleaned",
     "CL-11": "records without keys",
     "CL-12": "an aborted cleaning",
-    "CL-13": "the last batch stays",
+    "CL-13": "the last batch is kept",
     "CL-14": "holes before the active segment",
     "CL-15": "old tombstones",
     "CL-16": "records larger than the buffers",

@@ -1,4 +1,4 @@
-"""Kafka's behaviours of what logs stand on and what keeps them.
+"""Kafka's behaviors of what logs are built on and what manages them.
 
 LV LogValidatorTest, PS ProducerStateManagerTest, LE LeaderEpochFileCacheTest, LM LogManagerTest, CF
 LogConfigTest.
@@ -15,13 +15,13 @@ ENGINE: Final[dict[str, str]] = {
     "LV-6": "numbering with the time of appending",
     "LV-7": "numbering with times of creation",
     "LV-8": "times too far from now",
-    "LV-9": "wrong CRCs, sequences below 0, records without keys",
+    "LV-9": "invalid CRCs, sequences below 0, records without keys",
     "LV-10": "offsets are assigned from the log's end on",
     "LV-11": "up-conversion",
     "LV-12": "down-conversion of what old formats lack",
     "LV-13": "control batches of clients and of coordinators",
     "LV-14": "inner offsets that fall",
-    "LV-15": "another level compresses nothing anew, another codec does",
+    "LV-15": "another level recompresses nothing, another codec does",
     "PS-1": "sequences and epochs of a producer",
     "PS-2": "a marker of a producer that is not known",
     "PS-3": "sequences go round at 2^31",
@@ -42,7 +42,7 @@ ENGINE: Final[dict[str, str]] = {
     "PS-18": "snapshots that come back",
     "PS-19": "the first unstable offset after truncation",
     "PS-20": "first undecided and first unstable offset",
-    "PS-21": "producers in transactions stay",
+    "PS-21": "producers in transactions are kept",
     "PS-22": "coordinators' batches without sequences",
     "PS-23": "markers of an old producer epoch",
     "PS-24": "replaced coordinators",
@@ -62,7 +62,7 @@ ENGINE: Final[dict[str, str]] = {
     "LE-6": "truncating from the end",
     "LE-7": "truncating from the start",
     "LE-8": "offsets that are not known, empty caches",
-    "LE-9": "epochs before, behind and at an offset",
+    "LE-9": "epochs before, after and at an offset",
     "LE-10": "the checkpoint of the epochs",
     "LM-1": "making logs in the emptiest directory",
     "LM-2": "directories that cannot be used",

@@ -12,7 +12,7 @@ _OLD_FETCH: Final = "down-conversion for old consumers, which Kafka 4.0 removed"
 RECORDS: Final[dict[str, str]] = {
     "FR-1": "an append beyond 2^31 - 1 bytes is refused",
     "FR-2": "a file beyond 2^31 - 1 bytes is refused",
-    "FR-3": "a slice behind the end is refused",
+    "FR-3": "a slice past the end is refused",
     "FR-4": "stray bytes at the end add no batch",
     "FR-5": "a slice keeps its size while others append",
     "FR-6": "iterating moves no position of the file",
@@ -33,7 +33,7 @@ RECORDS: Final[dict[str, str]] = {
     "DB-5": "a length that is too small is not valid",
     "DB-6": "a record count that is not that of the records",
     "DB-7": "a changed byte under the CRC",
-    "DB-8": "base offset and leader epoch stand outside the CRC",
+    "DB-8": "base offset and leader epoch are outside the CRC",
     "DB-9": "with the time of appending, every record has it",
     "DB-10": "a control batch with one end marker",
     "DB-11": "passing over keys and values changes nothing else",
@@ -66,7 +66,7 @@ RECORDS: Final[dict[str, str]] = {
     "MR-3": "cleaning keeps the leader epoch",
     "MR-4": "cleaning a batch of all its records",
     "MR-5": "empty batches are kept or dropped",
-    "MR-6": "a delete horizon takes the place of the base timestamp",
+    "MR-6": "a delete horizon replaces the base timestamp",
     "MR-7": "cleaning by batch",
     "MR-8": "a cleaned batch keeps base and last offset",
     "MR-9": "a cleaned batch keeps producer and sequences",
@@ -95,7 +95,7 @@ RECORDS: Final[dict[str, str]] = {
 NOT_OF_RECORDS: Final[dict[str, str]] = {
     "FR-14": _OLD_FETCH,
     "BU-5": "only codecs have them, and are held by CO-2 to CO-4",
-    "MR-10": "what stays of a chunk is not written into a buffer of a fixed size",
+    "MR-10": "what is kept of a chunk is not written into a buffer of a fixed size",
     "MB-9": _OLD_FETCH,
     "CO-5": "batches are decompressed whole, not as streams",
 }

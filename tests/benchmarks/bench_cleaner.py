@@ -64,7 +64,7 @@ def view(folder: Path, name: str) -> Path:
 
 
 def open_log(folder: Path) -> Log:
-    """Return a log that was stopped in order; files that are replaced stay for a while."""
+    """Return a log that was shut down cleanly; replaced files are kept for a while."""
     clock = ManualClock(NOW)
     return Log.open(
         str(folder),
@@ -84,7 +84,7 @@ def clean(folder: Path) -> None:
 
 
 def _go_on(_size: int = 0) -> None:
-    """Let the cleaning go on, as fast as it can."""
+    """Let the cleaning continue, as fast as it can."""
 
 
 def timed(folder: Path, what: str) -> Timing:

@@ -72,7 +72,7 @@ def per_second(timing: Timing) -> str:
 
 
 def bytes_per_second(timing: Timing) -> str:
-    """Return gigabytes a second of CPU; what was counted are bytes."""
+    """Return gigabytes per second of CPU; what was counted are bytes."""
     return f"{timing.records / timing.cpu / 1e9:.2f} GB/s"
 
 
@@ -154,7 +154,7 @@ def appending() -> None:
 
 
 def linked(name: str, file: Path) -> Path:
-    """Return a partition's folder with a link to a `.log` and nothing else."""
+    """Return a partition directory with a link to a `.log` and nothing else."""
     folder = FOLDER / "engine" / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -242,7 +242,7 @@ def recovering(file: Path) -> None:
 
 
 def open_log(folder: Path) -> Log:
-    """Return a log that was stopped in order, as Kafka's side opens it."""
+    """Return a log that was shut down cleanly, as Kafka's side opens it."""
     return Log.open(str(folder), CONFIG, recovery_point=2**62)
 
 

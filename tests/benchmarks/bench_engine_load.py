@@ -1,6 +1,6 @@
-"""A log manager's start over thousands of partitions against Kafka's: stopped in order, and killed.
+"""A log manager's start over thousands of partitions against Kafka's: after a shutdown, and killed.
 
-Each run leaves the directory as the next one needs it: a start that is stopped in order is followed
+Each run leaves the directory as the next one needs it: a manager that is shut down is followed
 by a clean one, a start that is killed by one that recovers the active segment of every log.
 
     python -m tests.benchmarks.bench_engine_load 10000
@@ -48,7 +48,7 @@ def ours(root: Path, ending: str) -> Timing:
 
 
 def made(count: int) -> Path:
-    """Return a directory of partitions with two segments, stopped in order; kept between runs."""
+    """Return a directory of partitions with two segments, shut down cleanly; kept between runs."""
     root = FOLDER / f"started-{count}"
     if not (root / ".kafka_cleanshutdown").exists():
         shutil.rmtree(root, ignore_errors=True)

@@ -26,7 +26,7 @@ START: Final = 1_700_000_000_000  # ms
 
 
 def generated(spark: Any, records: int, codec: str) -> Path:
-    """Return a log directory of so many records; kept between runs."""
+    """Return a log directory of that many records; kept between runs."""
     folder = FOLDER / f"pipelines-{records}-{codec}"
     if not folder.exists():
         unfinished = folder.with_suffix(".unfinished")

@@ -1,4 +1,4 @@
-"""Spark on segments: our source, Spark's own Kafka source on the broker they lie in, and Parquet.
+"""Spark on segments: our source, Spark's own Kafka source on their broker, and Parquet.
 
 Wall time, and CPU time of all processes that take part: the JVM, its Python workers, the broker.
 Best of some rounds taken in turn. Where other work runs only the CPU time says something.
@@ -159,7 +159,7 @@ def compare(spark: Any, codec: str, size: int, total: int) -> None:
 
 
 def measure_cores(cores: int, data: str) -> None:
-    """Print, as JSON, the seconds of a scan and of a group by key on so many cores."""
+    """Print, as JSON, the seconds of a scan and of a group by key on that many cores."""
     spark = session(cores)
     found = {}
     for query in QUERIES[:2]:

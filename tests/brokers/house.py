@@ -32,7 +32,7 @@ class Served(NamedTuple):
 
 
 class House:
-    """One broker whose topics the engine has written, twice: closed in order, and killed."""
+    """One broker whose topics the engine has written, twice: shut down cleanly, and killed."""
 
     def __init__(self, version: str, folder: Path) -> None:
         self.version = version
@@ -113,7 +113,7 @@ def assert_indexes_sane(version: str, data: Path, into: Path) -> list[Path]:
     """Let Kafka's tool hold the indexes of all topics against their batches.
 
     Args:
-        version: of the tool.
+        version: the tool's.
         data: the log directory.
         into: made; a copy, as the tool makes files.
 

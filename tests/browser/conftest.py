@@ -10,7 +10,15 @@ from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.bridge import Bridge, Show, chromium, served
 from tests.browser.pages import STATS
-from widgets import CleanerView, CompactionPlayer, GroupView, LogExplorer, StepPlayer
+from widgets import (
+    CleanerView,
+    CompactionPlayer,
+    GroupView,
+    LogExplorer,
+    OffsetsPlayer,
+    StepPlayer,
+    TransactionLanes,
+)
 from widgets._player import Player
 from widgets._widget import KafkaWidget
 
@@ -20,6 +28,8 @@ ENTRIES: dict[type[KafkaWidget], str] = {
     GroupView: "group_view.js",
     StepPlayer: "player.js",
     LogExplorer: "explorer.js",
+    OffsetsPlayer: "offsets_player.js",
+    TransactionLanes: "transaction_lanes.js",
 }
 
 

@@ -20,7 +20,7 @@ def until(page: Page, condition: Callable[[], bool]) -> None:
 
 
 def press_quickly(target: Locator, key: str, times: int, *, pause: int = 1) -> None:
-    """Press a key as fast as no hand does: up to six pauses, in ms, lie between two of them."""
+    """Press a key as fast as no hand does: up to six pauses, in ms, between two of them."""
     target.evaluate(
         """async (element, [key, times, pause]) => {
           for (let i = 0; i < times; i++) {
@@ -33,7 +33,7 @@ def press_quickly(target: Locator, key: str, times: int, *, pause: int = 1) -> N
 
 
 def stats(page: Page) -> Any:
-    """Return what the front end tells of its picture."""
+    """Return what the front end reports about its picture."""
     return page.evaluate(STATS)
 
 

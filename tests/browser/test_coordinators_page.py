@@ -1,4 +1,4 @@
-"""The views of groups and transactions in a real browser: picking, brushing time, keys, themes."""
+"""Groups, transactions and a coordinator's steps in a real browser: picking, brushing, keys."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,9 @@ from playwright.sync_api import Page, expect
 import workbench as wb
 from tests.browser.bridge import Show
 from tests.browser.pages import STATS, press_quickly, settled, until
-from widgets import GroupView
+from tests.widgets.coordinated import Coordinated
+from widgets import GroupView, OffsetsPlayer, TransactionLanes
+from workbench.runtime.steps import Step
 
 pytestmark = pytest.mark.browser
 
@@ -163,5 +165,138 @@ def test_leaving_a_group_takes_every_listener_away(
     page: Page, show: Show, logs: wb.LogDirectory
 ) -> None:
     show(GroupView(logs, "order-dashboard"))
+    page.evaluate("unmount()")
+    assert page.evaluate("model.listeners") == 0
+
+
+def test_clicking_a_bar_selects_the_first_record_of_its_transaction(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    view = TransactionLanes(logs)
+    bridge = show(view)
+    view.window = [4600.0, 4745.0]
+    bridge.push()
+    page.wait_for_function(f"{STATS}.view[0] === 4600")
+    page.mouse.click(*at(page, (4728 - 4600) / 145, 45))
+    until(page, lambda: view.selected["offset"] == 4723)
+    facts = page.locator(".klw-now")
+    expect(facts).to_contain_text("10 in 1 batch")
+    page.get_by_role("button", name="marker of this transaction").click()
+    until(page, lambda: view.selected["offset"] == 4733)
+    expect(facts).to_contain_text("10 in 1 batch")  # the marker belongs to it
+    shot(page, "transactions")
+
+
+def test_what_is_open_leads_to_its_bar(page: Page, show: Show, logs: wb.LogDirectory) -> None:
+    view = TransactionLanes(logs, partition="payments-1")
+    show(view)
+    expect(page.locator(".klw-conclusion")).to_contain_text("1 open transaction")
+    page.get_by_role("tab", name="Open").click()
+    page.get_by_role("row", name="payments-eu").click()
+    until(page, lambda: view.partition == "payments-0")
+    until(page, lambda: view.selected["offset"] == 4736)
+    expect(page.locator(".klw-now")).to_contain_text("Ongoing and lists the partition")
+
+
+def test_keys_move_between_transactions_and_say_them(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    view = TransactionLanes(logs)
+    show(view)
+    lanes = page.locator(".klw-lanes")
+    lanes.press("ArrowDown")
+    lanes.press("End")
+    until(page, lambda: view.selected["offset"] == 4736)
+    lanes.press("ArrowLeft")
+    until(page, lambda: view.selected["offset"] == 4734)
+    said = page.locator("[aria-live=polite]")
+    expect(said).to_contain_text("payments-eu: committed transaction, from offset 4,734, marker at")
+    lanes.press("ArrowDown")
+    expect(said).to_contain_text("payments-us: committed transaction")
+    assert "2 producers" in (lanes.get_attribute("aria-label") or "")
+    page.get_by_role("tab", name="Partitions").click()
+    page.get_by_role("row", name="payments-1").click()
+    until(page, lambda: view.partition == "payments-1")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [480, 860, 1440, 1920])
+def test_transactions_fit_at_any_width(
+    page: Page, show: Show, logs: wb.LogDirectory, theme: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    show(TransactionLanes(logs), theme=theme)
+    page.locator(".klw-lanes").press("ArrowDown")
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    shot(page, f"transactions-{width}-{theme}")
+
+
+def test_leaving_transactions_takes_every_listener_away(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    show(TransactionLanes(logs))
+    page.evaluate("unmount()")
+    assert page.evaluate("model.listeners") == 0
+
+
+@pytest.fixture
+def steps(tmp_path: Path) -> list[Step]:
+    """A commit, a transaction, a load and an expiry."""
+    with Coordinated(tmp_path) as coordinated:
+        coordinated.commit(orders_0=42, orders_1=7)
+        coordinated.commit(orders_0=50)
+        coordinated.commit_transactional(9, orders_0=60)
+        coordinated.end(9, is_commit=True)
+        coordinated.reload()
+        coordinated.expire()
+    return coordinated.steps
+
+
+def test_keys_step_through_a_commit_a_load_and_an_expiry(
+    page: Page, show: Show, steps: list[Step]
+) -> None:
+    player = OffsetsPlayer(steps, title="Offsets of billing")
+    show(player)
+    page.locator(".klw-player").focus()
+    kinds = [step.kind for step in steps]
+    for at in range(1, kinds.index("offset loaded") + 1):
+        page.keyboard.press("ArrowRight")
+        until(page, lambda at=at: player.at == at)  # type: ignore[misc]
+    rows = page.get_by_role("grid", name="Offsets in memory").locator("[data-row]:visible")
+    expect(rows).to_have_count(1)
+    expect(rows.first).to_contain_text("42")
+    expect(page.locator(".klw-stages [aria-current=true]")).to_have_text("Memory")
+    expect(page.locator(".klw-records [data-look=written]")).to_have_count(1)
+    page.get_by_role("button", name="partition unloaded").click()
+    expect(rows).to_have_count(0)
+    expect(page.locator(".klw-records [data-look=unread]")).to_have_count(5)
+    page.get_by_role("button", name="group removed").click()
+    until(page, lambda: kinds[player.at] == "group removed")
+    expect(page.locator(".klw-records [data-look=tombstone]")).to_have_count(3)
+    expect(rows).to_have_count(0)
+
+
+def test_a_record_of_the_log_leads_to_its_first_step(
+    page: Page, show: Show, steps: list[Step]
+) -> None:
+    player = OffsetsPlayer(steps, at=len(steps) - 1)
+    show(player)
+    page.locator(".klw-records button", has_text="3").first.click()
+    until(page, lambda: steps[player.at].kind == "records appended")
+    assert steps[player.at].numbers["at"] == 3
+    expect(page.locator(".klw-records [data-now=true]")).to_contain_text("3")
+
+
+@pytest.mark.parametrize(("width", "theme"), [(480, "dark"), (860, "light"), (1920, "dark")])
+def test_a_coordinators_steps_fit_at_any_width(
+    page: Page, show: Show, steps: list[Step], width: int, theme: str
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    player = OffsetsPlayer(steps, title="Offsets of billing", at=14)
+    show(player, theme=theme)
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    shot(page, f"offsets-{width}-{theme}")
     page.evaluate("unmount()")
     assert page.evaluate("model.listeners") == 0

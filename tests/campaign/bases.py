@@ -21,7 +21,7 @@ class Base(NamedTuple):
     """Where a round begins.
 
     Attributes:
-        name: of the directory, see above.
+        name: the directory's, see above.
         folders: the partitions that are taken; the files beside them always are.
     """
 

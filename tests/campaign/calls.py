@@ -96,7 +96,7 @@ def _scan(name: str, use: Callable[[wb.Scan], object] = wb.Scan.to_arrow, **opti
     return _listing(f"scan {name}", lambda logs: use(logs.scan(**options)))
 
 
-# LogDirectory, and what stands beside it.
+# LogDirectory, and what is beside it.
 
 
 def _look(logs: wb.LogDirectory) -> None:
@@ -122,6 +122,13 @@ def _alone(use: Callable[[wb.LogDirectory], object]) -> Callable[[Path, Path], o
 _LOG_DIRECTORY = (
     _listing("open_log_directory", _look),
     _listing("LogDirectory.verify", lambda logs: [str(f) for f in logs.verify(info=True)]),
+    _listing(
+        "LogDirectory.verify each topic",
+        lambda logs: [
+            logs.verify(topics=[topic], deep=False)
+            for topic in sorted({p.topic for p in logs.values() if p.kind == "log"})[:3]
+        ],
+    ),
     _listing("LogDirectory.verify shallow", lambda logs: logs.verify(deep=False, info=True)),
     _listing("LogDirectory.predict_startup", lambda logs: repr(logs.predict_startup().as_dict())),
     _listing(
@@ -192,6 +199,10 @@ def _stream(scan: wb.Scan) -> None:
     assert read == scan.count()
 
 
+def _stream_limited(scan: wb.Scan) -> None:
+    assert sum(batch.num_rows for batch in scan.to_arrow_batch_reader()) <= 3
+
+
 def _decoded(name: str, **decode: Any) -> Call:
     def use(logs: wb.LogDirectory) -> None:
         each(_logs(logs), lambda name: logs.scan(partitions=name, decode=decode).to_arrow())
@@ -221,6 +232,15 @@ _SCANS = (
     _scan("limit", limit=5),
     _scan("columns", columns=["offset", "key"]),
     _scan("raise", on_corrupt="raise"),
+    _scan(
+        "committed control range",
+        isolation_level="read_committed",
+        include_control=True,
+        offsets=(3, 500),
+        timestamps=(1, None),
+    ),
+    _scan("raise without CRC", on_corrupt="raise", check_crc=False, columns=["value", "headers"]),
+    _scan("committed limit", _stream_limited, isolation_level="read_committed", limit=3),
     _decoded("utf8", key="utf8", value="utf8"),
     _decoded("json", value="json"),
     Call(
@@ -280,6 +300,21 @@ _PARTITIONS = (
         lambda p: _explanation(p.explain_retention({"retention.bytes": 1}, now=NOW)),
     ),
     _partition("plan_cleaning", _plan),
+    _partition(
+        "plan_cleaning rounds",
+        lambda p: repr(
+            p.plan_cleaning(
+                {"cleanup.policy": "compact,delete", "delete.retention.ms": 0},
+                now=[NOW, NOW + 86_400_000],
+            ).as_dict()
+        ),
+    ),
+    _listing(
+        "LogDirectory.explain_cleaning",
+        lambda logs: each(
+            logs.explain_cleaning({"cleanup.policy": "compact"}, now=NOW).values(), _explanation
+        ),
+    ),
 )
 
 
@@ -427,7 +462,7 @@ def _run(*arguments: str | Path) -> str:
     """Run a command; return what it printed.
 
     Raises:
-        Exception: what the command raised and does not tell as one of its own errors.
+        Exception: what the command raised and does not report as one of its own errors.
         BadOutputError: see there.
     """
     given = [str(each) for each in arguments]
@@ -496,6 +531,7 @@ COMMANDS: Final[tuple[Call, ...]] = (
     _text("dump", "--format", "text", "--show-values", "--control"),
     _json("dump", "--format", "jsonl", "--batches", "--control", "--decode", lines=True),
     _json("dump", "--isolation-level", "read_committed", "--json", lines=True),
+    _json("dump", "--isolation-level", "read_committed", "--batches", "--json", lines=True),
     _text("search", "--key", "a", "--count"),
     _text("search", "--since", "2020-01-01", "--show-values"),
     _text("verify"),

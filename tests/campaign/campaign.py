@@ -42,7 +42,7 @@ ALWAYS: Final = (
     "verify --json",
 )
 OTHERS: Final = tuple(call.name for call in (*CALLS, *COMMANDS) if call.name not in ALWAYS)
-OTHERS_EVERY: Final = 6  # one round about something else for so many of mutated directories
+OTHERS_EVERY: Final = 6  # one round about something else per this many of mutated directories
 CALLS_A_ROUND: Final = 14  # beside those that are always made
 PLAIN_SHARE: Final = 0.15  # of the rounds run the plain twins; what is large takes them minutes
 PATIENCE: Final = 20.0  # seconds for making a case small
@@ -244,7 +244,7 @@ def attack(
     Args:
         made: runs them.
         seconds: that pass before the last round begins.
-        seed: of the first round.
+        seed: the first round's.
         others: rounds that are not about mutated directories; one in `OTHERS_EVERY` rounds.
     """
     known: set[tuple[str, str]] = set()

@@ -57,7 +57,7 @@ def snapshot_mended(data: bytes) -> bytes:
 
 
 def _snapshot(data: bytes, rng: Random) -> bytes:
-    """A field of a producer snapshot, or its number of entries, behind a right CRC."""
+    """A field of a producer snapshot, or its number of entries, with a valid CRC."""
     if len(data) < SNAPSHOT_HEADER.itemsize:
         return data
     if rng.random() < 0.25:
@@ -126,7 +126,7 @@ def _noise(data: bytes, rng: Random) -> bytes:
 
 
 def _doubled(data: bytes, rng: Random) -> bytes:
-    """The whole file again behind itself."""
+    """The whole file, twice."""
     return data * rng.choice((2, 2, 3))
 
 

@@ -9,7 +9,7 @@ _OURS: Final = tuple(f"{ROOT / folder}/" for folder in ("workbench", "widgets"))
 
 
 def deepest(frames: StackSummary) -> str:
-    """Return the innermost frame of the product as ``file:line function``; else ``outside``."""
+    """Return the product's innermost frame as ``file:line function``; otherwise ``outside``."""
     for frame in reversed(frames):
         if frame.filename.startswith(_OURS):
             return f"{Path(frame.filename).relative_to(ROOT)}:{frame.lineno} {frame.name}"

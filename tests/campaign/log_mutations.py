@@ -1,6 +1,6 @@
 """What is done to the bytes of a `.log` file: to batches, their headers, records and compression.
 
-Checksums are mended behind every change, so that what lies behind them is reached. Each mutation
+Checksums are mended after every change, so that what they cover is reached. Each mutation
 takes the bytes and a source of chance, and returns other bytes; what does not apply returns them
 as they were.
 """
@@ -49,7 +49,7 @@ class Entry(NamedTuple):
 
 
 def entries_of(data: bytes) -> list[Entry]:
-    """Return what can be walked from the start on; what is behind it is left alone."""
+    """Return what can be walked from the start on; what is after it is left alone."""
     found: list[Entry] = []
     at = 0
     while at + MAGIC_AT < len(data):
@@ -71,7 +71,7 @@ def mended(entry: bytes) -> bytes:
 
 
 def extreme(size: int, rng: Random) -> bytes:
-    """Return an integer of so many bytes that is at an edge."""
+    """Return an integer of that many bytes, near an edge of its range."""
     bits = 8 * size
     value = rng.choice(
         (0, 1, -1, 2 ** (bits - 1) - 1, -(2 ** (bits - 1)), 2 ** (bits - 2), rng.getrandbits(bits))
@@ -110,7 +110,7 @@ def _at_one(change: Change) -> Change:
 
 
 def header_field(entry: bytes, rng: Random) -> bytes:
-    """One header field at an extreme, behind a right CRC where the CRC covers it."""
+    """One header field at an extreme, with a valid CRC where the CRC covers it."""
     if entry[MAGIC_AT] == 2:
         changed = with_field(entry, BATCH_HEADER, rng)
         covered = changed[21:] != entry[21:]
@@ -136,7 +136,7 @@ def attributes(entry: bytes, rng: Random) -> bytes:
 
 
 def _payload(entry: bytes) -> tuple[int, int, bytes] | None:
-    """Return where the records lie, their codec, and them decompressed; None where that fails."""
+    """Return where the records are, their codec, and them decompressed; None where that fails."""
     if entry[MAGIC_AT] == 2 and len(entry) >= BATCH_HEADER_SIZE:
         start, codec = BATCH_HEADER_SIZE, entry[22] & CODEC_MASK
     elif entry[MAGIC_AT] < 2:
@@ -234,7 +234,7 @@ def some_bytes(data: bytes, rng: Random) -> bytes:
 
 
 def cut_or_longer(data: bytes, rng: Random) -> bytes:
-    """The end cut off, or bytes behind it."""
+    """The end cut off, or bytes after it."""
     if rng.random() < 0.5:
         return data[: rng.randrange(len(data) + 1)]
     return data + rng.choice((rng.randbytes(30), bytes(9000), data, rng.randbytes(200_000)))

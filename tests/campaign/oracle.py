@@ -1,7 +1,7 @@
 """Holds what a scan gives of a directory against what plain Python finds in the files' bytes.
 
-Nothing is shared with the product but the codecs; see `tests.naive`. What a scan gives must lie in
-a batch whose CRC is right, exactly so. What lies in sound batches, in order, must be given.
+Nothing is shared with the product but the codecs; see `tests.naive`. What a scan gives must be in
+a batch whose CRC is valid, exactly so. What is in sound batches, in order, must be given.
 """
 
 import struct
@@ -30,13 +30,13 @@ class WrongRecordError(AssertionError):
 
 @dataclass
 class Found:
-    """What lies in a `.log` file.
+    """What is in a `.log` file.
 
     Attributes:
-        possible: every record of every batch with a right CRC, wherever it begins.
-        batches: the records of batches with a right CRC in the order of the file, first offset,
+        possible: every record of every batch with a valid CRC, wherever it begins.
+        batches: the records of batches with a valid CRC in the order of the file, first offset,
             last offset; records are None where they are not sound.
-        is_plain: no batch lies within bytes that could be one as well.
+        is_plain: no batch is within bytes that could be one as well.
     """
 
     possible: set[Record] = field(default_factory=set)
@@ -118,7 +118,7 @@ def must_be_given(segments: list[tuple[int, Found]]) -> Iterator[Record]:
 
 
 def find_batches(data: bytes) -> Found:
-    """Find every batch whose CRC is right, wherever it begins."""
+    """Find every batch whose CRC is valid, wherever it begins."""
     found = Found()
     at = doubtful_until = 0
     next_start = 0
@@ -148,7 +148,7 @@ def has_right_crc(entry: bytes) -> bool:
 
 
 def _offsets(entry: bytes, records: list[Record]) -> tuple[int, int]:
-    """Return first and last offset as the header tells; a wrapper's first by its records."""
+    """Return first and last offset by the header; a wrapper's first by its records."""
     (offset,) = struct.unpack(">q", entry[:8])
     if entry[16] == 2:
         (delta,) = struct.unpack(">i", entry[23:27])
@@ -171,7 +171,7 @@ def records_of(entry: bytes) -> tuple[list[Record], bool]:
 def _leniently(entry: bytes) -> list[Record]:
     """Return what Kafka's reader takes of a message or wrapper that is not as it should be.
 
-    It passes over what is behind key and value, and ends at an inner message that is cut.
+    It skips what is after key and value, and ends at an inner message that is cut.
     """
     magic = entry[16]
     if magic > 1:
@@ -223,7 +223,7 @@ def _is_sound(entry: bytes, records: list[Record]) -> bool:
 
 
 def _inner_is_sound(entry: bytes, codec: int) -> bool:
-    """Whether the messages in a wrapper are of its magic, whole, plain, and have right CRCs."""
+    """Whether the messages in a wrapper are of its magic, whole, plain, and have valid CRCs."""
     magic = entry[16]
     if not codec:
         return True

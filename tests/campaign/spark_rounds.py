@@ -32,7 +32,9 @@ class UnlikeScanError(AssertionError):
 @cache
 def session() -> SparkSession:
     """Return the session of all rounds."""
-    return wb.spark.session(spark__master="local[1]", spark__ui__enabled="false")
+    made: SparkSession = wb.spark.session(1, spark__ui__enabled="false")
+    made.sparkContext.setLogLevel("OFF")
+    return made
 
 
 def read_with_spark(folder: Path, seed: int) -> None:

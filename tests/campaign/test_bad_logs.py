@@ -1,4 +1,4 @@
-"""Whatever lies in a log directory: public calls raise documented errors only, and go on.
+"""Whatever is in a log directory: public calls raise documented errors only, and continue.
 
 Every public reading call is made on directories that hold many partitions, each damaged in another
 way. So what one of them does to a call, it does to the others' answer.
@@ -29,7 +29,7 @@ NAMES: Named = list(mutations.names())
 FIELDS: Named = list(mutations.fields())
 CUTS: Named = list(mutations.cuts())
 TOGETHER = {"names": NAMES, "fields": FIELDS[::11], "cuts": CUTS[::9]}
-"""Mutations that lie in one directory, a sample: explaining loads all partitions for each."""
+"""Mutations in one directory, a sample: explaining loads all partitions for each."""
 
 MAY_STOP = {"scan raise"}  # calls that are asked to stop at the first damage
 QUICK = [call for call in COMMANDS if " --to " not in call.name]

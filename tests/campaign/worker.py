@@ -81,7 +81,7 @@ def highest_use() -> int:
 
 
 def reset_highest_use() -> None:
-    """Let `highest_use` begin anew."""
+    """Let `highest_use` start over."""
     Path("/proc/self/clear_refs").write_text("5")
 
 

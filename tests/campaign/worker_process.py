@@ -24,7 +24,7 @@ class Fault(NamedTuple):
 
     Attributes:
         call: its name.
-        type: of the error; or Growth, Died, Changed, Left.
+        type: the error's; or Growth, Died, Changed, Left.
         where: the innermost frame of the product.
         text: what the error says.
     """

@@ -22,9 +22,9 @@ class CleanedLogs:
 
     Args:
         root: holds the log directories `a` and `b`.
-        config: of the broker.
-        scheduler: of the cleaner; None gives it threads.
-        clock: of the cleaner.
+        config: the broker's.
+        scheduler: the cleaner's; None gives it threads.
+        clock: the cleaner's.
 
     Attributes:
         logs: by partition.
@@ -65,7 +65,7 @@ class CleanedLogs:
         return log
 
     def dirty(self, name: str, clean: int, dirty: int, **settings: Any) -> Cleanable:
-        """Make a log with so many clean and so many dirty segments of one batch each."""
+        """Make a log with that many clean and that many dirty segments of one batch each."""
         log = self.add(name, **settings)
         for number in range(clean + dirty):
             log.append(number % 3)
@@ -77,7 +77,7 @@ class CleanedLogs:
         return log
 
     def checkpoint(self, directory: str | None = None) -> dict[str, int]:
-        """Return what lies in a directory's checkpoint."""
+        """Return what is in a directory's checkpoint."""
         path = Path(directory or self.a) / CLEANER_OFFSETS
         found = OffsetCheckpoint.read(str(path)).offsets
         return {str(partition): offset for partition, offset in found.items()}

@@ -20,8 +20,8 @@ class Cleanable:
 
     Args:
         root: the log directory.
-        name: of the folder.
-        settings: of the topic.
+        name: the folder's.
+        settings: the topic's.
     """
 
     def __init__(self, root: Path, name: str = "orders-0", **settings: Any) -> None:
@@ -138,7 +138,7 @@ def _records(records: MemoryRecords, row: Any) -> list[Any]:
 
 
 def map_of(slots: int, load_factor: float = 0.75) -> OffsetMap:
-    """Return a map with so many slots."""
+    """Return a map with that many slots."""
     return OffsetMap(slots * ENTRY_SIZE, load_factor)
 
 

@@ -50,7 +50,7 @@ def test_preallocated_files_are_cut_when_they_are_clean(tmp_path: Path) -> None:
 
 
 def test_the_throttle_is_told_of_every_read_and_write(tmp_path: Path) -> None:
-    """CL-40: those of the map, of the copy, and what stays."""
+    """CL-40: those of the map, of the copy, and of what is kept."""
     log = Cleanable(tmp_path)
     log.append_each(*range(6), *range(6))
     log.roll()
@@ -263,7 +263,7 @@ def test_there_has_to_be_something_to_clean(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_without_collecting_decisions_the_same_is_left(seed: int, tmp_path: Path) -> None:
-    """What the map's building showed to be superseded is what a look-up would tell."""
+    """What building the map showed to be superseded is what a lookup would say."""
     left: list[object] = []
     for collects in (True, False):
         chance = Random(seed)

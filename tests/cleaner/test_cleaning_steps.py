@@ -1,4 +1,4 @@
-"""What a cleaning tells who watches is what it did, and decided."""
+"""What a cleaning reports to an observer is what it did, and decided."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def log(tmp_path: Path) -> Cleanable:
 
 
 def cleaned(log: Cleanable, observer: type[Outline] | None = None) -> tuple[Cleaning, list[Step]]:
-    """Clean, and return what was told."""
+    """Clean, and return what was reported."""
     steps: list[Step] = []
     log.log.context.observer = steps.append if observer is None else observer(steps.append)
     return log.clean(), steps

@@ -1,4 +1,4 @@
-"""What becomes of the bytes of a batch."""
+"""The outcome for the bytes of a batch."""
 
 from pathlib import Path
 from typing import Any

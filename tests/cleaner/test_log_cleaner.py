@@ -83,7 +83,7 @@ def test_a_pass_cleans_the_filthiest_log_and_the_next_pass_the_next(logs: Cleane
 
 
 def test_a_full_index_makes_a_log_uncleanable_and_keeps_no_other(logs: CleanedLogs) -> None:
-    """CI-1: it is told with its dirty bytes, until it is removed."""
+    """CI-1: it is reported with its dirty bytes, until it is removed."""
     bad = logs.add("orders-1", index_interval_bytes=1)
     for first in (0, 6):
         bad.append_each(*range(first, first + 6))

@@ -1,4 +1,4 @@
-"""Which log is cleaned next, and which may not be cleaned."""
+"""Which log is cleaned next, and which must not be cleaned."""
 
 import threading
 from collections.abc import Callable
@@ -132,7 +132,7 @@ def test_a_checkpoint_beyond_the_end_is_put_right_and_one_within_is_left(
 
 
 def test_the_cleaner_applies_retention_to_compacted_logs_only(logs: CleanedLogs) -> None:
-    """CM-5: segments of a log that is only compacted may lie before its start."""
+    """CM-5: segments of a log that is only compacted may be before its start."""
     both = logs.dirty("orders-1", 0, 2, cleanup_policy="compact,delete").log
     compacted = logs.dirty("orders-2", 0, 2).log
     logs.dirty("orders-3", 0, 2, cleanup_policy="delete")

@@ -11,7 +11,7 @@ def put(offset_map: OffsetMap, key: bytes, offset: int) -> int:
 
 
 def test_an_unknown_key_has_no_offset_and_a_known_one_its_last() -> None:
-    """OM-1: also of keys that are empty, or differ in zeros."""
+    """OM-1: even of keys that are empty, or differ in zeros."""
     offset_map = OffsetMap(100 * ENTRY_SIZE)
     keys = [b"", b"\0", b"\0\0", b"a", b"a\0"]
     assert [offset_map.get(key) for key in keys] == [-1] * 5

@@ -101,7 +101,7 @@ def test_batches_that_all_begin_at_sequence_0_go_like_others(log: Cleanable) -> 
 
 
 def test_a_segment_with_an_empty_index_ends_where_the_next_begins(tmp_path: Path) -> None:
-    """CL-23: the index cannot tell that its offsets lie too far apart for one segment."""
+    """CL-23: the index cannot tell that its offsets are too far apart for one segment."""
     log = Cleanable(tmp_path, index_interval_bytes=10_000)
     for offset in (0, 1, MAX_INT // 2, MAX_INT + 1):
         if offset == MAX_INT // 2:

@@ -10,7 +10,7 @@ MS = 1_000_000  # ns
 
 
 class Hand:
-    """A clock that goes on when it is told, and when somebody sleeps."""
+    """A clock that moves when a test sets it, and when somebody sleeps."""
 
     def __init__(self) -> None:
         self.ns = 0
@@ -32,7 +32,7 @@ def throttler(hand: Hand, rate: float) -> Throttler:
 @pytest.mark.parametrize(
     ("rate", "passed_ms", "sleep_ms"),
     [
-        (1000, 301, 699),  # 1000 bytes at 1000 bytes a second take a second
+        (1000, 301, 699),  # 1000 bytes at 1000 bytes per second take a second
         (1000, 300, 0),  # the interval has not passed
         (1000, 1000, 0),  # just the rate
         (3000, 301, 32),  # 333.3 ms - 301 ms

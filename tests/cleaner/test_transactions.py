@@ -120,7 +120,7 @@ def test_an_abort_marker_stays_with_an_empty_batch_of_its_transaction(log: Clean
 
 
 def test_records_and_markers_in_other_segments_belong_together(log: Cleanable) -> None:
-    """CL-36: so the marker stays as long as its batch."""
+    """CL-36: so the marker is kept as long as its batch."""
     log.within(1, 0)
     log.roll()
     log.commit(1)
@@ -189,7 +189,7 @@ def test_a_commit_marker_stays_with_an_empty_batch_of_its_transaction(log: Clean
 
 
 def test_a_marker_that_is_all_of_a_producer_becomes_an_empty_batch(log: Cleanable) -> None:
-    """CL-35: and stays one."""
+    """CL-35: and remains one."""
     log.commit(1)
     log.append_each(2, 3)
     log.roll()

@@ -30,7 +30,7 @@ class Cleanings(Sequence):
 
     Args:
         case: the case.
-        directory: of the partition, with the segments of the case.
+        directory: the partition's, with the segments of the case.
         theirs: where Kafka's has its own, and what was kept of it.
     """
 
@@ -96,7 +96,7 @@ def _comparable(printed: str, case: Case) -> str:
 
 
 def main(first: int, count: int) -> None:
-    """Run many cases and tell which differ."""
+    """Run many cases and print which differ."""
     failures = 0
     for start in range(first, first + count, AT_ONCE):
         cases = [Case(seed) for seed in range(start, min(start + AT_ONCE, first + count))]

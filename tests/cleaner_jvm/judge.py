@@ -1,8 +1,8 @@
 """What differs between a log that our cleaner left and the one that Kafka's left.
 
-Everything has to be the same, to the byte, but for batches that were compressed anew: two
+Everything has to be the same, to the byte, except batches that were recompressed: two
 compressors seldom write the same bytes. Of those all fields and the records have to be; and as
-batches then lie elsewhere, each index must be the one that follows from the batches beside it.
+batches are then elsewhere, each index must be the one that follows from the batches beside it.
 """
 
 import struct
@@ -26,7 +26,7 @@ class Batch(NamedTuple):
     Attributes:
         position: in the file, bytes.
         size: bytes.
-        last_offset: of the batch.
+        last_offset: the batch's.
         max_timestamp: ms.
         content: all that has to be the same, position and compression aside.
     """

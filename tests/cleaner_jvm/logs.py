@@ -1,7 +1,7 @@
 """Random logs to clean, and what is done to them: seeded, so that each can be made again.
 
 A case is a folder of segments, written by `tests.naive` and none of the two cleaners, and a script
-for `tests.engine_jvm`: load, clean, go on writing, clean again later. What is in the segments is
+for `tests.engine_jvm`: load, clean, continue writing, clean again later. What is in the segments is
 anything that brokers may leave: batches of all kinds and codecs, some from former cleanings, with
 holes in the offsets, open transactions, producers that are known by a marker alone.
 """
@@ -88,7 +88,7 @@ class Case:
         self.script += self._lines()
 
     def damage(self) -> None:
-        """Flip a bit of a batch, behind its length, and load the log as after a clean stop."""
+        """Flip a bit of a batch, after its length, and load the log as after a clean shutdown."""
         choose = self._random
         bases = [base for base, data in self.segments.items() if len(data) > 80][:-1]
         if not bases:

@@ -54,7 +54,7 @@ def place(row: dict[str, Any]) -> tuple[str, int, int]:
 
 
 def as_consumed(record: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
-    """Return of a dumped record what the consumer's row tells of it, in its words."""
+    """Return of a dumped record what the consumer's row says of it, in its words."""
     shown: dict[str, Any] = {}
     for name, value in row.items():
         if name.endswith(("_len", "_sha256")):

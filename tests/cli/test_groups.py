@@ -74,7 +74,10 @@ def test_one_group_with_all_that_is_known(tmp_path: Path) -> None:
         (1, True),
         (2, False),
     ]
+    (rebalance,) = outcome.json["rebalances"]
+    assert (rebalance["event"], rebalance["joined"]) == ("rebalanced", ["m"])
     text = run("group", "g", tmp_path).out
+    assert "joined: m" in text
     assert "has neither committed nor aborted" in text
     assert "/h" in text
 

@@ -89,3 +89,11 @@ def test_nothing_is_written(data: Path, tmp_path: Path) -> None:
             before = tmp_path / "before" / each.relative_to(data)
             assert each.read_bytes() == before.read_bytes()
     assert len(list(data.rglob("*"))) == len(list((tmp_path / "before").rglob("*")))
+
+
+def test_the_time_of_the_start_can_be_given(data: Path) -> None:
+    """In Python, too; what a broker does with these logs is the same at any time."""
+    at = ["--now", "2024-01-01T00:00:00Z"]
+    assert run("predict", data, *at, "--json").json == run("predict", data, "--json").json
+    assert open_log_directory(data).predict_startup(now=0).starts
+    assert run("predict", data, "--now", "soon").code == 3

@@ -1,3 +1,4 @@
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID
@@ -6,6 +7,7 @@ import pytest
 
 from tests.cli.program import run
 from tests.golden.cases import Case
+from tests.golden.pairs import pairs_of
 from tests.log_manager.managers import Managed, records
 from tests.trees import snapshot
 from workbench.files.checkpoints import OffsetCheckpoint
@@ -103,3 +105,29 @@ def test_it_ends_where_a_real_broker_ended(golden: Golden, tmp_path: Path) -> No
             assert mine.read_bytes() == log.read_bytes()
             compared += 1
     assert compared > 5
+
+
+def test_producers_expire_by_the_given_time(golden: Golden, tmp_path: Path) -> None:
+    """The broker's own time gives its snapshots, byte for byte; two days later does not."""
+    (pair,) = pairs_of(golden("4.2.0-damage-unclean"))
+    chosen = ("dmg-t-none-0", "dmg-t-snapshot-rm-all-0")
+    source = tmp_path / "source"
+    source.mkdir()
+    for path in pair.before.iterdir():
+        if path.name in chosen:
+            shutil.copytree(path, source / path.name)
+        elif path.is_file() and path.name != ".lock":
+            shutil.copy2(path, source)
+    wanted = {
+        path.relative_to(pair.after): path.read_bytes()
+        for name in chosen
+        for path in pair.after.glob(f"{name}/*.snapshot")
+    }
+    found = []
+    for name, now in (("then", pair.now), ("later", pair.now + 2 * 86_400_000)):
+        outcome = run("recover", source, "--to", tmp_path / name, "--now", str(now))
+        assert outcome.code == 0, outcome.err
+        found.append({path: (tmp_path / name / path).read_bytes() for path in wanted})
+    then, later = found
+    assert then == wanted
+    assert {path.parent.name for path in wanted if later[path] != wanted[path]} == set(chosen)

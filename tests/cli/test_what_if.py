@@ -12,7 +12,7 @@ def test_what_goes_is_told_for_every_partition() -> None:
     options = ("--set", "retention.ms=86400000", "--set", "min.cleanable.dirty.ratio=0.2")
     outcome = run("what-if", SHOP, *NOW, *options)
     assert outcome.code == 0
-    rows = {line.split()[0]: line.split() for line in outcome.out.splitlines()}
+    rows = {line.split()[0]: line.split() for line in outcome.out.splitlines() if line}
     assert rows["orders-1"][1:6] == ["delete", "517,177", "517,177", "0", "0"]
     assert rows["customers-0"][1:3] == ["compact", "174,064"]
     assert rows["customers-0"][4] != "0"

@@ -1,4 +1,4 @@
-"""The commits of a log one by one, and what became of each."""
+"""The commits of a log one by one, and the outcome of each."""
 
 from pathlib import Path
 

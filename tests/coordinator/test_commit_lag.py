@@ -1,6 +1,7 @@
 """The lag of each commit at its time, against a plain search over every batch."""
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import workbench
 from tests.coordinator.writing import TIME, CoordinatorLog, commit
-from tests.golden.cases import open_case
+from tests.golden.cases import Case, names
 from tests.naive import Record, batch
 from workbench.coordinator.commit_lag import (
     ADVANCED,
@@ -102,7 +103,7 @@ def test_records_without_timestamps(log: CoordinatorLog) -> None:
 
 
 def test_segments_that_end_before_the_commits_are_not_read(log: CoordinatorLog) -> None:
-    """Their time index tells, and not what their batches say."""
+    """Their time index decides, not their batches."""
     folder = log.root / "foo-0"
     end = _segment(folder, 0, TIME, TIME + 10)
     _write_index(folder, 0, TIME + 10)
@@ -154,10 +155,46 @@ def test_as_a_plain_search_of_every_batch(
     assert found == [_plainly(partition, time) for time in asked.tolist()]
 
 
+@pytest.mark.parametrize("name", names("offsets"))
+def test_logs_that_are_not_in_the_directories(name: str, golden: Callable[[str], Case]) -> None:
+    """These cases have the coordinator's topic alone: of every era, no lag is known."""
+    case = golden(name)
+    rows = workbench.open_log_directory(case.directory("before")).inspect.commits().to_pylist()
+    assert rows
+    assert {(row["log_end_offset"], row["lag"]) for row in rows} == {(None, None)}
+    assert {row["lag_reason"] for row in rows} == {
+        "the partition is not in these directories",
+        "the record is a tombstone",
+    }
+
+
+@pytest.mark.parametrize("name", [f"{v}-formats" for v in ("k0.10.2", "k0.11", "k1.1", "k2.3")])
+def test_as_a_brokers_lookup_by_time(name: str, golden: Callable[[str], Case]) -> None:
+    """Magic 0, 1 and 2: the log ended before the batch with the first record of a later time."""
+    case = golden(name)
+    logs = workbench.open_log_directory(case.directory(case.labels[0]))
+    checked = 0
+    for row in case.rows("bytime"):
+        partition = logs[f"{row['topic']}-{row['partition']}"]
+        (end,) = end_offsets(partition, np.array([row["target"] - 1]))
+        answer = row.get("offset")
+        if answer is None:
+            assert end.offset in {None, partition.log_end_offset}
+            continue
+        last = np.concatenate(
+            [segment.batches.rows["last_offset"] for segment in partition.segments]
+        )
+        before = last[last < answer]
+        if end.offset is not None:
+            assert end.offset == (before[-1] + 1 if len(before) else 0)
+            checked += 1
+    assert checked > 10
+
+
 @pytest.mark.parametrize("name", ["2.8.2-groups", "3.9.1-groups", "4.2.0-groups"])
-def test_the_lags_of_real_groups(name: str, tmp_path: Path) -> None:
+def test_the_lags_of_real_groups(name: str, golden: Callable[[str], Case]) -> None:
     """The producers' acknowledgements give the end of each log at the time of each commit."""
-    case = open_case(name, tmp_path)
+    case = golden(name)
     sent = [row for row in case.truth() if row.get("offset") is not None]
     rows = workbench.open_log_directory(case.directory("before")).inspect.commits().to_pylist()
     known = [row for row in rows if row["lag"] is not None]

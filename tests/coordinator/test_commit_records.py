@@ -63,7 +63,7 @@ def test_changed_values(value: dict[str, Any], version: int, data: st.DataObject
 
 
 def test_most_values_are_read_quickly() -> None:
-    """Else all of them go the slow way, and no test would tell."""
+    """Otherwise all of them go the slow way, and no test would tell."""
     with_topic: dict[str, Any] = {"topicId": "q2itc_CbSySKWltU1niWnw", "metadata": "some text"}
     for version in range(5):
         for fields in ({}, with_topic):

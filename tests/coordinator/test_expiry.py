@@ -39,7 +39,7 @@ def test_a_simple_groups_offsets_expire_after_the_commit(log: CoordinatorLog, er
 def test_an_empty_groups_offsets_expire_after_it_became_empty(
     log: CoordinatorLog, era: Era
 ) -> None:
-    """GO-35, GC-8: and after the commit where the record does not tell when."""
+    """GO-35, GC-8: and after the commit where the record does not say when."""
     log.append(commit("g", "foo", 0, 1, commitTimestamp=TIME - DAY))
     log.append(group("g", currentStateTimestamp=TIME))
     (found,) = _offsets(log, era, retention_ms=1000).values()

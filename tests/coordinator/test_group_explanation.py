@@ -51,7 +51,7 @@ def test_a_group_that_resumes() -> None:
 
 def test_a_group_that_no_record_tells_of() -> None:
     story = workbench.open_log_directory(SHOP).explain_group("nosuch")
-    assert "nothing tells" in story.conclusion
+    assert "so its start is unknown" in story.conclusion
     assert [row.verdict for row in story if row.rule == "group"] == ["unknown"]
 
 

@@ -19,6 +19,7 @@ from tests.coordinator.writing import (
 )
 from tests.naive import batch
 from workbench.coordinator.era import Era
+from workbench.coordinator.groups.group_coordinator import GroupCoordinator
 from workbench.coordinator.groups.group_load import load_group_partition
 from workbench.coordinator.groups.groups import ClassicGroup, ModernGroup
 from workbench.coordinator.load_steps import KINDS
@@ -124,7 +125,7 @@ def test_two_producers_in_turn(log: CoordinatorLog, era: Era) -> None:
 def test_the_later_record_of_a_plain_and_a_transactional_commit_wins(
     log: CoordinatorLog, era: Era
 ) -> None:
-    """GO-8, GO-9, GO-39, GO-63: where the records lie decides, not when the marker comes."""
+    """GO-8, GO-9, GO-39, GO-63: the position of the records decides, not when the marker comes."""
     log.append(commit("wins", "foo", 0, 23), producer=1000)
     log.append(commit("wins", "foo", 0, 24))
     log.append(commit("loses", "foo", 0, 24))
@@ -514,3 +515,37 @@ def test_many_unreadable_records_are_counted(log: CoordinatorLog) -> None:
     log.append(*[(None, b"x")] * 250)
     load = log.load(Era.CLASSIC)
     assert (len(load.findings), load.unreadable) == (100, 250)
+
+
+@pytest.mark.parametrize(("era", "expected"), [(Era.BEFORE_2_1, 1), (Era.CLASSIC, 2)])
+def test_up_to_2_0_a_load_ends_at_the_checkpointed_high_watermark(
+    tmp_path: Path, era: Era, expected: int
+) -> None:
+    log = CoordinatorLog(tmp_path)
+    for offset in (1, 2):
+        log.append(commit("g", "t", 0, offset, version=1))
+    root = log.write()
+    path = root / "replication-offset-checkpoint"
+    path.write_text("0\n1\n__consumer_offsets 0 1\n")
+    coordinator = GroupCoordinator(list_log_directories(root), era=era)
+    [found] = coordinator.offsets("g")
+    assert found.committed.offset == expected
+    steps: list[Step] = []
+    coordinator.observe(steps.append)
+    assert ("up to offset 1" in steps[0].reason) == (era is Era.BEFORE_2_1)
+    path.write_text("0\n0\n")  # the log end offset is assumed
+    [found] = GroupCoordinator(list_log_directories(root), era=era).offsets("g")
+    assert found.committed.offset == 2
+
+
+def test_only_a_consumer_group_replaces_a_simple_one(log: CoordinatorLog) -> None:
+    """A record of a share group fails a broker's load where commits have made a simple group."""
+    log.append(commit("c", "t", 0, 1, version=4), commit("s", "t", 0, 1, version=4))
+    log.append(record(3, {"groupId": "c"}, {"epoch": 1, "metadataHash": 0}))
+    load = log.load(Era.KIP_848)
+    assert load.failure is None
+    assert load.groups["c"].kind == "consumer"
+    log.append(record(11, {"groupId": "s"}, {"epoch": 1, "metadataHash": 0}))
+    load = log.load(Era.KIP_848)
+    assert load.failure is not None
+    assert "'s' is a simple group, the record is of a share group" in load.failure

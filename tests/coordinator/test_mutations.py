@@ -1,4 +1,4 @@
-"""Records with flipped, cut and added bytes, in batches with a right CRC: findings, never a crash.
+"""Records with flipped, cut and added bytes, in batches with a valid CRC: findings, never a crash.
 
 The records are those of a real broker: groups of every kind, offsets, transactional ids.
 """
@@ -15,20 +15,25 @@ from hypothesis import strategies as st
 
 from tests.coordinator.writing import CoordinatorLog, Pair
 from workbench.cli.show.coordinator_facts import group_facts, offset_facts, transaction_facts
+from workbench.coordinator.commit_lag import lags_of
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.commit_history import CommitHistory
 from workbench.coordinator.groups.group_coordinator import GroupCoordinator
+from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.coordinator.log_records import LogRecord, read_log_records
 from workbench.coordinator.transactions.transaction_coordinator import TransactionCoordinator
 from workbench.inspection.listing import list_log_directories
 from workbench.loaders import schemas
-from workbench.loaders.tables.coordinator_explanation import explained
+from workbench.loaders.tables.coordinator_explanation import explain_transaction, explained
 from workbench.loaders.tables.coordinator_rows import (
     commit_rows,
     group_rows,
     member_rows,
     offset_rows,
+    rebalance_rows,
+    transaction_rows,
 )
+from workbench.loaders.tables.offset_fates import fate_table, fates_of_offsets
 from workbench.loaders.tables.rows import table_of
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
@@ -93,8 +98,11 @@ def test_changed_group_records_never_stop_a_load(
     log.append(*data.draw(mutated(pairs)))
     log.marker(5, commit=data.draw(st.booleans()))
     history = CommitHistory(data.draw(st.sampled_from([None, "g-txn", "g-simple", "g-new"])))
-    coordinator = GroupCoordinator(list_log_directories(log.write()), era=era)
+    listing = list_log_directories(log.write())
+    coordinator = GroupCoordinator(listing, era=era)
     coordinator.observe(history)
+    rebalances = RebalanceHistory(coordinator.logs.topic_names)
+    coordinator.observe(rebalances)
     (load,) = coordinator.loads
     assert load.records == log.next_offset
     assert bool(load.findings) == (load.failure is not None)
@@ -105,6 +113,12 @@ def test_changed_group_records_never_stop_a_load(
     table_of(schemas.GROUP_MEMBERS, member_rows(coordinator))
     table_of(schemas.GROUP_OFFSETS, offset_rows(coordinator.offsets()))
     table_of(schemas.COMMITS, commit_rows(history.commits))
+    lags = lags_of(history.commits, coordinator.logs)
+    table_of(schemas.COMMITS, commit_rows(history.commits, lags))
+    table_of(schemas.REBALANCES, rebalance_rows(rebalances.finish()))
+    fates = fates_of_offsets(listing, now=data.draw(st.sampled_from([0, 1 << 41, 1 << 62])))
+    fate_table(fates)
+    json.dumps([fate.as_dict() for fate in fates])
     for name in {each.group for each in history.commits}:
         story = explained(coordinator, name)
         json.dumps(story.as_dict())
@@ -118,7 +132,15 @@ def test_changed_transaction_records_never_stop_a_load(tmp_path: Path, data: st.
     pairs = _records(SAMPLES / "shop-4.3.1", "__transaction_state")
     log = CoordinatorLog(tmp_path, "__transaction_state")
     log.append(*data.draw(mutated(pairs)))
-    coordinator = TransactionCoordinator(list_log_directories(log.write()))
+    listing = list_log_directories(log.write())
+    coordinator = TransactionCoordinator(listing)
+    table_of(schemas.TRANSACTIONS, transaction_rows(coordinator))
+    names: list[str | int] = [*coordinator.transactions, 3, "nosuch"]
+    for name in names:
+        story = explain_transaction(listing, name, now=data.draw(st.sampled_from([None, 1 << 62])))
+        json.dumps(story.as_dict())
+        assert story.to_arrow().num_rows == len(story)
+        assert story.conclusion in str(story)
     json.dumps([transaction_facts(each) for each in coordinator.transactions.values()])
     (load,) = coordinator.loads
     assert bool(load.findings) == (load.failure is not None)

@@ -390,7 +390,7 @@ def test_each_era_writes_its_version(make: Callable[..., Broker], era: Era, vers
 
 
 def test_a_commit_whose_append_fails_leaves_the_old_offset(broker: Broker) -> None:
-    """GO-26, GO-28, GO-38: another commit's value stays, and the next one is taken."""
+    """GO-26, GO-28, GO-38: another commit's value is kept, and the next one is taken."""
     broker.commit()
     log = broker.manager.get_log(GROUPS_TOPIC, 0)
     assert log is not None
@@ -602,7 +602,7 @@ def test_pending_commits_keep_an_offset_and_its_group(broker: Broker) -> None:
 
 
 def test_offsets_with_an_expire_time_go_at_that_time(broker: Broker) -> None:
-    """GO-32: expire times +1 and +3 ms: at +2 the first goes, and the group stays."""
+    """GO-32: expire times +1 and +3 ms: at +2 the first expires, and the group remains."""
     broker.offsets.commit("g", {"t-0": 1}, retention_ms=1)
     broker.offsets.commit("g", {"t-1": 2}, retention_ms=3)
     broker.clock.advance(2)
@@ -665,3 +665,32 @@ def test_a_partition_with_an_unreadable_record(make: Callable[..., Broker], era:
         assert "load failed" in broker.kinds()
     else:
         assert broker.offset() == -1
+
+
+def test_it_obeys_the_configuration_of_the_broker(tmp_path: Path) -> None:
+    """Limits, retention, the number of partitions, segments and codec of the topic."""
+    config = {
+        "offset.metadata.max.bytes": 3,
+        "offsets.retention.minutes": 2,
+        "offsets.topic.num.partitions": 7,
+        "offsets.topic.segment.bytes": 5000,
+        "offsets.topic.compression.codec": 3,
+    }
+    clock = ManualClock(NOW)
+    manager = LogManager([tmp_path], config, clock=clock, scheduler=ManualScheduler(clock))
+    manager.startup(with_tasks=False)
+    with OffsetManager(manager) as offsets:
+        codes = offsets.commit("a", {"t-0": OffsetCommit(1, None, "long"), "t-1": 2})
+        assert list(codes.values()) == [ErrorCode.OFFSET_METADATA_TOO_LARGE, NONE]
+        assert offsets.partition_for("a") == 97 % 7
+        log = manager.get_log(GROUPS_TOPIC, 97 % 7)
+        assert log is not None
+        assert (log.config.segment_bytes, log.config.cleanup_policy) == (
+            5000,
+            frozenset({"compact"}),
+        )
+        [row] = log.read(0).records.batches().rows
+        assert row["codec"] == 3
+        clock.advance(120_000)
+        assert offsets.cleanup_group_metadata() == 1
+    manager.shutdown()

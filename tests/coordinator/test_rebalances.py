@@ -16,8 +16,10 @@ from tests.coordinator.writing import (
     member,
     record,
 )
-from workbench.coordinator.groups.rebalance_history import EVENTS
+from workbench.coordinator.groups.rebalance_history import EVENTS, RebalanceHistory
+from workbench.coordinator.load_steps import KINDS
 from workbench.loaders import schemas
+from workbench.runtime.steps import Step
 
 FOO, BAR = "q2itc_CbSySKWltU1niWnw", "ieoyKSJYTY2cEnlgEekSDw"
 
@@ -250,3 +252,26 @@ def test_the_explanation_of_an_unfinished_reconciliation(log: CoordinatorLog) ->
     assert "which a still has" in rows[1].reason
     found = {row["member_id"]: row["revoking"] for row in logs.inspect.group_members().to_pylist()}
     assert found == {"a": [f"{FOO}-1"], "b": []}
+
+
+@pytest.mark.parametrize("gap", [0, 7])
+def test_runs_of_commits_are_passed_over(log: CoordinatorLog, gap: int) -> None:
+    """And whether compaction removed one of them is still known."""
+    log.append(*(commit("other", "foo", at, at) for at in range(40)))
+    log.append(*(commit("other", "foo", at, at) for at in range(40)), at=log.next_offset + gap)
+    log.append(_classic(2, member("a", "foo")))
+    log.append(*(commit("other", "foo", at, at) for at in range(40)))
+    coordinator = log.coordinator()
+    seen: list[Step] = []
+    found = []
+    for each_commit in (True, False):
+        seen.clear()
+        history = RebalanceHistory(coordinator.logs.topic_names)
+        coordinator.observe(history, each_commit=each_commit)
+        coordinator.observe(seen.append, each_commit=each_commit)
+        assert {step.kind for step in seen} <= set(KINDS)
+        found.append(history.finish())
+    assert found[0] == found[1]
+    assert len(seen) == 5  # load started, a run, the group, a run, load finished
+    (row,) = found[0]
+    assert row.joined == (None if gap else ["a"])

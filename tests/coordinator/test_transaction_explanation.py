@@ -71,7 +71,7 @@ def test_an_ongoing_transaction(log: CoordinatorLog) -> None:
     stable = _row(story, "last stable offset")
     assert (stable.value, stable.threshold) == (1, 3)
     assert "2 offsets below the log end offset 3" in stable.reason
-    assert "forceTerminateTransaction --transactional-id a " in _row(story, "what ends it").reason
+    assert "forceTerminateTransaction --transactionalId a " in _row(story, "what ends it").reason
     assert story.conclusion.startswith("is open since 2023-11-14T22:13:20.000Z")
     table = story.to_arrow()
     assert table.schema == schemas.COORDINATOR_EXPLANATION

@@ -196,7 +196,7 @@ def test_what_is_passed_over_could_have_been_read(pairs: list[Pair], tmp_path: P
 
 
 def test_most_states_are_passed_over_unread() -> None:
-    """Else every one is decoded, and no test would tell."""
+    """Otherwise every one is decoded, and no test would tell."""
     for version in (0, 1):
         for fields in ({}, ONGOING, {**ONGOING, "clientTransactionVersion": 2}):
             key, value = transaction("a", version, **fields)

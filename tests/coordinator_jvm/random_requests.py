@@ -1,6 +1,6 @@
 """Random requests to groups, one line each: most of them what a client would send, many wrong.
 
-What is sent next depends on the groups as they stand, so that rebalances come to their ends.
+What is sent next depends on the state of the groups, so that rebalances come to their ends.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Do with our classic groups what a line says, and tell what came of it as `ClassicGroups.java`."""
+"""Do with our classic groups what a line says, and report the outcome as `ClassicGroups.java`."""
 
 import hashlib
 import struct

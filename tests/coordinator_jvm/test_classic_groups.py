@@ -20,7 +20,7 @@ LENGTH = 400
 
 
 class Kafka:
-    """Kafka's own groups, behind a pipe."""
+    """Kafka's own groups, at the end of a pipe."""
 
     def __init__(self) -> None:
         source = Path(__file__).with_name("ClassicGroups.java").read_text()

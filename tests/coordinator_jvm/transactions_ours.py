@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from tests.coordinator.serving.house import UnreliableManager
 from workbench.coordinator.runtime.error_codes import code_of
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.producer_ids import Deliver, ProducerIdsBlock
@@ -15,8 +15,6 @@ from workbench.coordinator.transactions.serving.transaction_coordinator import (
 from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata
 from workbench.errors import InvalidTransitionError, UnsupportedFormatError, WorkbenchError
 from workbench.files.names import TopicPartition
-from workbench.log.log import Log
-from workbench.log_manager.manager import LogManager
 from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler, Task
@@ -24,28 +22,6 @@ from workbench.runtime.scheduler import ManualScheduler, Task
 STATE = "__transaction_state"
 NOW = 1_700_000_000_000
 COMPACT = {"cleanup.policy": "compact"}
-
-
-class UnreliableManager(LogManager):
-    """A log manager some of whose logs are away for a while, as if their directory was offline."""
-
-    away: frozenset[TopicPartition] = frozenset()
-
-    def get_log(
-        self,
-        partition: Any,
-        number: int | None = None,
-        *,
-        is_future: bool = False,
-    ) -> Log | None:
-        """Return a log; None while it is away."""
-        found = super().get_log(partition, number, is_future=is_future)
-        return None if found is None or found.topic_partition in self.away else found
-
-    @property
-    def offline_directories(self) -> list[str]:
-        """Directories that might have what is not here."""
-        return ["/offline"] if self.away else super().offline_directories
 
 
 class OneRound:

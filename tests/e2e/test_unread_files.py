@@ -1,4 +1,4 @@
-"""What cannot or may not be read ends nothing, is named, and nothing false is said of it."""
+"""What cannot be read ends nothing and is named, and nothing false is said of it."""
 
 import os
 import shutil
@@ -193,7 +193,7 @@ def test_what_cannot_be_read_is_named_and_the_rest_goes_on(
 
 
 def kind_of(made: str, place: str) -> str:
-    """Return the kind of finding that tells of something at a place."""
+    """Return the kind of finding that reports something at a position."""
     if made in LINKS:
         return "link-not-followed"
     if made == "forbidden":

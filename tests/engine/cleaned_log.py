@@ -28,7 +28,7 @@ class Content(NamedTuple):
     """What of a log has to be all of one moment.
 
     Attributes:
-        batches: of the whole log.
+        batches: the whole log's.
         aborted: its aborted transactions: producer, first and last offset.
     """
 
@@ -82,7 +82,7 @@ class Cleanings:
 
     Args:
         root: the log directory.
-        end: of the log: all is on the disk.
+        end: the log's: all is on the disk.
         fs: of it.
 
     Attributes:

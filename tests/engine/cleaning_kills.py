@@ -43,7 +43,7 @@ def hold(found: Newest, acknowledged: Newest, maybe: Newest) -> None:
 
 
 def wait_for_cleanings(journal: Path, count: int) -> None:
-    """Return when so many cleanings were begun."""
+    """Return when that many cleanings were begun."""
     deadline = time.monotonic() + PATIENCE_S
     while sum(note["step"] == "clean" and not note["is_done"] for note in read(journal)) < count:
         assert time.monotonic() < deadline

@@ -18,7 +18,7 @@ from workbench.errors import CorruptRecordError
 
 
 def sample(life: Life, count: int, seed: int) -> list[CrashState]:
-    """Return states that crashes may leave, at most so many of them."""
+    """Return states that crashes may leave, at most that many of them."""
     states = list(crash_states(life.fs, seed=seed))
     assert len(states) > count // 2
     return states if len(states) <= count else Random(seed).sample(states, count)

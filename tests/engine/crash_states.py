@@ -87,7 +87,7 @@ class _File:
 
         Args:
             count: of operations.
-            torn: what is on the disk of the write behind those; None: nothing.
+            torn: what is on the disk of the next write; None: nothing.
         """
         data = bytearray(self.synced)
         for operation in self.pending[:count]:
@@ -237,7 +237,7 @@ def crash_states(
 
     Args:
         recording: what was done.
-        seed: of the choices that are left to chance.
+        seed: that of the random choices.
         extra: how many states by chance there are after each operation.
     """
     disk = _Disk(recording)

@@ -141,7 +141,7 @@ def fail_and_check(
     Args:
         script: what the log lives through.
         reference: that life on a disk that does not fail.
-        number: of the operation that fails.
+        number: that of the operation that fails.
         error: with which it fails.
         folder: for what is written; empty or not there.
         cuts_power: whether also the power fails afterwards.
@@ -175,7 +175,7 @@ def fail_and_check(
 
 
 def assert_says(refused: OSError, error: Error) -> None:
-    """The error tells what the operating system said."""
+    """The error says what the operating system said."""
     numbers = {errno.ENOSPC, errno.EIO} if error == "short" else {error}
     assert any(os.strerror(number) in str(refused) for number in numbers)
 

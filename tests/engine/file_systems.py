@@ -32,7 +32,7 @@ class Operation(NamedTuple):
 
     Attributes:
         kind: the method of `File` or `FileSystem`.
-        path: of the file or folder.
+        path: the file's or folder's.
         target: the new name, of a rename.
         data: what is written.
         number: position of a write, size of a truncation, time of `set_modified`.
@@ -63,18 +63,18 @@ class WatchedFile(File):
         return super().descriptor
 
     def write(self, data: Data, position: int) -> None:
-        """Write and tell."""
+        """Write and report it."""
         written = memoryview(data).tobytes()
         with self._telling("write", data=written, number=position) as short:
             super().write(written[: len(written) // 2] if short else data, position)
 
     def truncate(self, size: int) -> None:
-        """Truncate and tell."""
+        """Truncate and report it."""
         with self._telling("truncate", number=size):
             super().truncate(size)
 
     def sync(self) -> None:
-        """Sync and tell."""
+        """Sync and report it."""
         with self._telling("sync"):
             super().sync()
 
@@ -113,7 +113,7 @@ class WatchedFileSystem(FileSystem):
 
     @contextmanager
     def telling(self, operation: Operation) -> Iterator[bool]:
-        """Tell of a change before and after it; yields whether to do it by half."""
+        """Report a change before and after it; yields whether to do it by half."""
         short = self.before(operation)
         yield short
         if short:
@@ -121,7 +121,7 @@ class WatchedFileSystem(FileSystem):
         self.after(operation)
 
     def _moved(self, old: str, new: str) -> None:
-        """Follow a rename, also of a folder with all that is in it."""
+        """Follow a rename; of a folder, with all that is in it."""
         old, new = os.path.abspath(old), os.path.abspath(new)
         for path in list(self._numbers):
             if path == old or path.startswith(old + os.sep):
@@ -208,7 +208,7 @@ class RecordingFileSystem(WatchedFileSystem):
         self.operations.append(operation)
 
     def mark(self, what: Any) -> None:
-        """Note something that is true from here on, for who looks at the states of a crash.
+        """Note something that is true from here on, for those who look at the states of a crash.
 
         What was flushed, for example: in all states of crashes after this it must be there.
         """
@@ -222,7 +222,7 @@ class FailingFileSystem(WatchedFileSystem):
         fail_at: number of the change that fails, from 0; None: none does.
         error: number of the error, EIO or ENOSPC; or "short": half of a write is done, then
             ENOSPC (another change than a write fails with EIO then).
-        stays: whether all changes after it fail too.
+        stays: whether all later changes fail too.
         only: which changes count; default: all.
 
     Attributes:

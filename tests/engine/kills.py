@@ -29,7 +29,7 @@ class Acknowledged:
     Attributes:
         batches: those from the log's start on.
         history: every batch that was ever acknowledged or found.
-        start, end: of the log.
+        start, end: the log's.
         unfinished: the note of a step that was begun and not ended.
     """
 
@@ -115,7 +115,7 @@ def kill_often(
         steps += [note["step"] for note in notes]
         for note in notes:
             expected.follow(note)
-        # What a killed deletion forgot stays so, also where its log start was not checkpointed.
+        # What a killed deletion forgot is still so, even where its log start was not checkpointed.
         epochs_from = max(epochs_from, expected.possible_start)
         found, start, end = recover(root, epochs_from)
         epochs_from = min(epochs_from, end)

@@ -2,7 +2,7 @@
 
 A log is opened on a recording file system, in a log directory with checkpoints and marker as a log
 manager writes them. After each step the recording is marked with the batches that have reached the
-disk and may not be lost any more.
+disk and must not be lost.
 """
 
 from collections.abc import Callable
@@ -61,7 +61,7 @@ class Expected(NamedTuple):
 
 
 class DeferringScheduler(ManualScheduler):
-    """Runs nothing before it is told to, also not what is due at once: a thread that is slow."""
+    """Runs nothing before a test asks for it, not even what is due at once: a slow thread."""
 
     is_slow = False
 
@@ -286,7 +286,7 @@ class Life:
         self.log.close_handlers()
 
     def reopen(self) -> None:
-        """Open again what was closed in order."""
+        """Open again what was shut down cleanly."""
         self.fs.remove(str(self.root / CLEAN_SHUTDOWN))
         self.fs.sync_directory(str(self.root))
         self._open(clean=True)
@@ -330,7 +330,7 @@ def open_log(
     """Open the log of a log directory with what its checkpoints and its marker say.
 
     Args:
-        clean: whether it was closed in order; None lets the marker tell, and removes it.
+        clean: whether it was shut down cleanly; None: whether its file exists, which is removed.
     """
     if clean is None:
         clean = (root / CLEAN_SHUTDOWN).exists()

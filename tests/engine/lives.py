@@ -34,7 +34,7 @@ def rolls(life: Life) -> None:
 
 
 def truncations(life: Life) -> None:
-    """Truncate within a segment, at one's end, and fully, and go on under other leaders."""
+    """Truncate within a segment, at one's end, and fully, and continue under other leaders."""
     for number in range(18):
         life.append(epoch=number // 6)
     life.flush()
@@ -95,7 +95,7 @@ def retention(life: Life) -> None:
 
 
 def deleted_unflushed(life: Life) -> None:
-    """Let the log start behind segments that were never flushed, and flush what follows."""
+    """Let the log start after segments that were never flushed, and flush what follows."""
     life.hold_tasks()
     for _ in range(12):
         life.append(3)
@@ -166,7 +166,7 @@ def replacement(life: Life) -> None:
 
 
 def stops(life: Life) -> None:
-    """Stop in order, go on, roll at once or later, and stop again."""
+    """Shut down cleanly, continue, roll at once or later, and shut down again."""
     for _ in range(6):
         life.produce(1)
     life.close()

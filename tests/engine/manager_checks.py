@@ -14,7 +14,7 @@ LATER = NOW + 1_000_000
 
 
 def check_manager(state: CrashState, life: ManagerLife, root: Path) -> bool:
-    """Start on a state twice, the second time after a clean stop; False if Kafka would not start.
+    """Start on a state twice, then after a clean shutdown; False if Kafka would not start.
 
     Every log must have what was flushed, and nothing that was not written to it.
     """

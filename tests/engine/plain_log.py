@@ -1,7 +1,7 @@
 """What a log holds, as plain lists: the model that the engine is compared with.
 
 Segments are asked of the engine where they matter (what retention deletes, where a timestamp is
-looked for); everything else is told by the batches alone.
+looked for); everything else follows from the batches alone.
 """
 
 from collections import deque
@@ -27,7 +27,7 @@ class PlainBatch:
     Attributes:
         records: one at least.
         producer: its id; None without one.
-        sequence: of the first record.
+        sequence: the first record's.
         is_transactional: whether they are part of a transaction.
         ends: "commit" or "abort" for a marker.
     """
@@ -139,7 +139,7 @@ class PlainLog:
         self.rebuild()
 
     def empty(self, offset: int) -> None:
-        """Remove everything and begin anew."""
+        """Remove everything and start over."""
         self.batches = []
         self.deleted = []
         self.start = self.end = self.high_watermark = offset
@@ -152,7 +152,7 @@ class PlainLog:
         self.batches = [batch for batch in self.batches if batch.first >= offset]
 
     def rebuild(self) -> None:
-        """Follow all batches anew; of each producer only the last one is recognized then."""
+        """Follow all batches again; of each producer only the last one is recognized then."""
         self.producers, self.ended = {}, []
         for batch in (*self.deleted, *self.batches):
             self._follow(batch)
@@ -199,7 +199,7 @@ class PlainLog:
     def offset_for(self, timestamp: int, bases: Sequence[int]) -> PlainRecord | None:
         """Return the first record that is not older, of the first segment that has any such.
 
-        A segment without records goes by the time of its file, which is later than any here.
+        The age of a segment without records is that of its file, which is later than any here.
 
         Args:
             timestamp: ms.
@@ -221,7 +221,7 @@ class PlainLog:
         ]
 
     def retain(self, now: int, retention_ms: int, bases: Sequence[int]) -> int:
-        """Return how many segments go: those before the log's start, then those too old."""
+        """Return how many segments are deleted: those before the log start, then the old ones."""
         segments = self.by_segment(bases)
         ends = [*bases[1:], self.end]
         doomed = 0

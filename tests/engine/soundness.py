@@ -62,7 +62,7 @@ def stored_batches(segment: LogSegment) -> list[StoredBatch]:
 
 
 def segments_in_use(log: Log) -> list[LogSegment]:
-    """Return the segments that do not lie before the log's start whole: nobody reads those."""
+    """Return the segments that are not wholly before the log start offset: nobody reads those."""
     segments = log.segments
     start = log.log_start_offset
     following = [*(segment.base_offset for segment in segments[1:]), start + 1]
@@ -80,21 +80,21 @@ def read_batches(log: Log, max_bytes: int = 1 << 20) -> Iterator[StoredBatch]:
     while position < log.log_end_offset:
         found = list(batches_in(log.read(position, max_bytes).records))
         if not found:
-            return  # what is behind was taken out of the last segment
+            return  # what is after it was taken out of the last segment
         yield from found
         position = found[-1].last_offset + 1
 
 
 def assert_sound(log: Log, *, is_loaded: bool = True) -> list[StoredBatch]:
-    """Hold everything that a log tells against its batches; return these.
+    """Compare everything that a log reports with its batches; return these.
 
-    Offsets ascend, within segments and from one to the next; the log ends behind the last; readers
+    Offsets ascend, within segments and from one to the next; the log ends after the last; readers
     get them all; indexes are those of the batches.
 
     Args:
         log: open.
         is_loaded: it was opened and not used since. After a truncation within a batch a log ends
-            behind a gap, and what was cut from an index is still in its file.
+            after a gap, and what was cut from an index is still in its file.
     """
     segments = segments_in_use(log)
     found: list[StoredBatch] = []
@@ -163,7 +163,7 @@ def producers(log: Log) -> dict[int, ProducerEntry]:
 
 
 def rebuilt_producers(log: Log) -> dict[int, ProducerEntry]:
-    """Return what the batches that are left tell of their producers, from the first on."""
+    """Return what the batches that are left say of their producers, from the first on."""
     with TemporaryDirectory() as empty:
         state = ProducerStateManager(
             log.topic_partition, empty, LOCAL, ProducerStateConfig(), ManualClock(0)
@@ -201,10 +201,10 @@ def assert_producers_sound(log: Log) -> None:
 
 
 def assert_snapshots_sound(log: Log) -> None:
-    """The newest snapshot can be read, and all lie within the log.
+    """The newest snapshot can be read, and all are within the log.
 
     Older ones may be torn: a snapshot that was not synced is refused when it is needed, and made
-    anew from the batches.
+    again from the batches.
     """
     paths = sorted(Path(log.directory).glob("*.snapshot"))
     for path in paths:
@@ -214,7 +214,7 @@ def assert_snapshots_sound(log: Log) -> None:
 
 
 def lasting_files(log: Log) -> dict[str, bytes | None]:
-    """Return the files of a log that loading it again and again may not change.
+    """Return the files of a log that loading it again and again must not change.
 
     Without the zeros that indexes are allocated with. A log that is empty loses its leader epochs,
     and its snapshot at one load and gets it back at the next, as Kafka's do.

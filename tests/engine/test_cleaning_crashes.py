@@ -15,7 +15,7 @@ from tests.engine.file_systems import FailingFileSystem, RecordingFileSystem
 from workbench.errors import StorageError
 
 BY_CHANCE = 80  # states that are left to chance
-GOES_ON = 20  # every so many states the cleaning is done anew
+GOES_ON = 20  # after each of so many states the cleaning is done again
 ERRORS: tuple[int | Literal["short"], ...] = (errno.EIO, errno.ENOSPC, "short")
 PARTS = 2
 
@@ -57,7 +57,7 @@ def check(reference: Reference, root: Path, possible: range, *, on: bool) -> int
         reference: what may be there.
         root: the log directory.
         possible: numbers of the contents that it may have.
-        on: whether to clean anew: in the end the same is left as without a crash.
+        on: whether to clean again: in the end the same is left as without a crash.
     """
     log = load(root, reference.end)
     content = Content.of(log)

@@ -115,11 +115,11 @@ def fail_one_directory(life: ManagerLife, reference: ManagerLife, number: int) -
     assert (life.root / "b" / CLEAN_SHUTDOWN).exists()
     in_b = life.durable()
     assert TopicPartition("orders", 9) in in_b
-    for partition in in_b:  # made anew in the other directory, or moved there
+    for partition in in_b:  # made again in the other directory, or moved there
         shutil.rmtree(life.root / "a" / str(partition), ignore_errors=True)
     before = [what for done, what in reference.fs.marks if done <= number]
     marks = [{**(before[-1] if before else {}), **in_b}]
-    for partition, known in reference.written.items():  # what failed may stand in the file, whole
+    for partition, known in reference.written.items():  # what failed may be in the file, whole
         for offset, batches in known.items():
             life.written.setdefault(partition, {}).setdefault(offset, set()).update(batches)
     state = CrashState(number, "process killed", tree(str(life.root)), marks)

@@ -90,7 +90,7 @@ def test_a_file_replaced_atomically_is_never_half_of_each(tmp_path: Path) -> Non
 
 
 def test_a_replacement_that_is_not_synced_may_be_empty(tmp_path: Path) -> None:
-    """Else a forgotten sync would never be noticed."""
+    """Otherwise a forgotten sync would never be noticed."""
     (tmp_path / "checkpoint").write_bytes(b"old")
 
     def work(fs: RecordingFileSystem) -> None:

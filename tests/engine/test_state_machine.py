@@ -130,7 +130,7 @@ class LogMachine(AppendingMachine):
         model.high_watermark = model.start = min(model.start, model.end)
         model.rebuild()
         self.compare_producers()
-        # Else a truncation forgets the timestamps of a segment that nobody asked for, as Kafka's.
+        # Otherwise a truncation forgets timestamps of segments that nobody asked for, as Kafka's.
         self.log.offset_for_timestamp(MAX_TIMESTAMP)
 
     def compare_producers(self) -> None:

@@ -187,7 +187,7 @@ class Traffic:
         """Return what reads on from where it stopped, and notes what it was given.
 
         Args:
-            isolation: of the reads.
+            isolation: the reads'.
             seen: gets the batches.
             gaps: gets the offsets [first, end) that were deleted before they could be read.
         """

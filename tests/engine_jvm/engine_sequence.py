@@ -1,4 +1,4 @@
-"""Do with the engine's log what a script says, and tell what came of it: `Sequence.java`, ours."""
+"""Do with the engine's log what a script says, and report the outcome: `Sequence.java`, ours."""
 
 import zlib
 from collections.abc import Callable
@@ -82,7 +82,7 @@ class Sequence:
     """One log, from its first line to its last.
 
     Args:
-        directory: of the partition; made.
+        directory: the partition's; made.
     """
 
     def __init__(self, directory: Path) -> None:

@@ -27,7 +27,7 @@ class Start(NamedTuple):
 
 
 def kafka_restarts(starts: Sequence[Start], into: Path) -> list[str]:
-    """Start Kafka on each directory, one after the other, and return what became of it.
+    """Start Kafka on each directory, one after the other, and return the outcome.
 
     "done", "offline", or "refused" with an exception and its words.
     """

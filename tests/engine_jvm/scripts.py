@@ -197,7 +197,7 @@ class Script:
         yield "roll"
 
     def flush(self) -> Iterator[str]:
-        # Per cent of the log's end: behind it Kafka believes to have flushed, the engine does not.
+        # Percent of the log's end: past it Kafka claims to have flushed, the engine does not.
         part = self.random.randint(0, 100)
         yield self.random.choice(("flush all", "flush some", f"flushto {part}"))
 

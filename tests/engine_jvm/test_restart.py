@@ -21,7 +21,7 @@ Golden = Callable[[str], Case]
 NOT_REWRITTEN = Difference(
     "leftover", "dmg-epoch-tmp-left-0", "leader-epoch-checkpoint.tmp is too much"
 )
-"""Kafka writes leader epochs at each start, the engine when they change; so this stays."""
+"""Kafka writes leader epochs at each start, the engine when they change; so this remains."""
 
 
 class Trial(NamedTuple):

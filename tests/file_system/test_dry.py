@@ -54,7 +54,7 @@ def twins() -> Iterator[tuple[str, str]]:
 
 
 class Doer:
-    """Does operations on a file system below a folder, with files that stay open."""
+    """Does operations on a file system below a folder, with files that remain open."""
 
     def __init__(self, fs: FileSystem, root: str) -> None:
         self.fs = fs
@@ -77,7 +77,7 @@ class Doer:
         return None
 
     def seen(self) -> dict[str, bytes | None]:
-        """Return all files with their bytes, and folders, as the file system tells them."""
+        """Return all files with their bytes, and folders, as the file system lists them."""
         found: dict[str, bytes | None] = {}
         folders = [""]
         while folders:

@@ -189,7 +189,7 @@ def shown(result: object) -> str:
 
 
 def damaged(numbers: list[int], chance: Random, most: int) -> list[int]:
-    """Return numbers of which some are others, now and then."""
+    """Return numbers, some of them changed now and then."""
     found = list(numbers)
     for _ in range(chance.choice([0, 0, 1, 5, len(found)]) if found else 0):
         found[chance.randrange(len(found))] = chance.randrange(-3, most)

@@ -332,7 +332,7 @@ class Model:
         self.written = len(self.entries)
 
     def arguments(self, kind: str, number: int) -> tuple[object, ...] | None:
-        """Return what a step is done with; None if it may not be done now."""
+        """Return what a step is done with; None if it cannot be done now."""
         room = len(self.data) // 8 - len(self.entries)
         last = self.last_offset
         if kind == "append":

@@ -209,7 +209,7 @@ def test_first_and_last_batch(tmp_path: Path) -> None:
 @pytest.mark.parametrize("size", [13, 0, -1])
 @pytest.mark.parametrize("rest", [17, 18, 100])
 def test_a_size_that_cannot_be_ends_every_walk(tmp_path: Path, size: int, rest: int) -> None:
-    """17 bytes behind the last batch are not looked at: no batch is so small."""
+    """17 bytes after the last batch are not looked at: no batch is so small."""
     bad = (bytes(8) + size.to_bytes(4, signed=True) + bytes(100))[:rest]
     records = in_file(tmp_path, ONE + bad)
     if rest == 17:
@@ -270,7 +270,7 @@ def test_old_messages_have_no_times_or_no_leader_epochs(tmp_path: Path) -> None:
 
 
 def test_the_base_offset_of_a_wrapper_is_that_of_its_first_message(tmp_path: Path) -> None:
-    """Its header tells the last one."""
+    """Its header has the last one."""
     first = wrapper(1, [Record(5), Record(9)], 1)
     records = in_file(tmp_path, first + wrapper(1, [Record(12), Record(13)], 2))
     for offset in (0, 5, 7, 9):
@@ -352,7 +352,7 @@ def kafka_search_for_timestamp(
 def test_searches_find_what_kafka_s_find_whatever_the_batches(
     data: bytes, draw: st.DataObject
 ) -> None:
-    """FR-8 FR-13 for all formats and codecs, also where offsets do not ascend."""
+    """FR-8 FR-13 for all formats and codecs, even where offsets do not ascend."""
     batches = list(plain_batches(data))
     offsets = sorted({number for found in batches for number in (found.base, found.last)})
     times = sorted({record.timestamp for found in batches for record in found.records})
@@ -369,7 +369,7 @@ def test_searches_find_what_kafka_s_find_whatever_the_batches(
 
 @pytest.mark.parametrize("size", [10, 5000, 300_000])
 def test_batches_are_found_however_far_away_and_however_large(tmp_path: Path, size: int) -> None:
-    """Near ones are read by hand, those behind by the compiled walk: there is no seam."""
+    """Near ones are read by hand, later ones by the compiled walk, without a seam."""
     count = 400 if size < 300_000 else 60
     one = bytearray(batch([Record(0, 0, b"k", bytes(size)), Record(1, 0, b"k", b"v")]))
     data = bytearray()

@@ -1,7 +1,7 @@
 """Archives of golden cases: a folder as one solid ``.tar.xz``, and back with its file times.
 
-An archive holds the folder's files sorted so that similar ones lie together (by kind, then by
-name without the label), and behind them a member `TIMES`: one line per file, in the order of the
+An archive holds the folder's files sorted so that similar ones are together (by kind, then by
+name without the label), and after them a member `TIMES`: one line per file, in the order of the
 members, with its modification time in nanoseconds since the epoch. The tar headers carry no
 times, because a time in each of them costs more than most of the files. Empty folders are kept.
 
@@ -68,7 +68,7 @@ def extract(archive: Path, into: Path) -> None:
 
     Raises:
         tarfile.ReadError, lzma.LZMAError: the archive is damaged.
-        ValueError: a member would lie outside ``into``, or the times do not fit the members.
+        ValueError: a member would be outside ``into``, or the times do not fit the members.
     """
     files: list[Path] = []
     times: list[int] = []

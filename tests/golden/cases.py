@@ -110,7 +110,7 @@ class Case:
 
         Keys: topic, partition, offset, timestamp (0.10 on), key and value (hex or None), headers;
         2.8 on: producerId, producerEpoch, txn, or ``error`` and ``message`` instead of an offset;
-        before: producer, tag (what became of the transaction). A key or value above 4096 bytes is
+        before: producer, tag (the outcome of the transaction). A key or value above 4096 bytes is
         given as ``value_len`` and ``value_sha256``. Empty for the cases that have none.
         """
         return self.rows("truth")
@@ -124,7 +124,7 @@ class Case:
         read_uncommitted.
 
         Args:
-            isolation: of the consumer.
+            isolation: the consumer's.
             label: one of `consumed_labels`; may be left out when there is one only.
         """
         if label is None:
@@ -165,8 +165,8 @@ class Case:
 
         Args:
             label: one of `labels`.
-            version: of the tool, one of `dump_versions`; None takes the broker's own if there is
-                one, else the only other one.
+            version: the tool's, one of `dump_versions`; None takes the broker's own if there is
+                one, otherwise the only other one.
 
         Raises:
             LookupError: that directory was not dumped.

@@ -168,7 +168,7 @@ def assert_same(plan: Cleaning, cleaning: Cleaning) -> None:
 
 
 def round_ends(rounds: dict[str, list[Cleaning]]) -> dict[str, int]:
-    """Return by folder the last offset of a batch that stays only since its round ended there."""
+    """Return by folder the last offset of a batch that is kept only as its round's last."""
     found: dict[str, int] = {}
     for name, cleanings in rounds.items():
         for cleaning in cleanings:

@@ -1,7 +1,7 @@
 """What differs between a segment that our cleaner left and the one that a broker's left.
 
 Uncompressed batches have to be the same bytes. Compressed ones the same fields and records: other
-compressors write other bytes, and so batches behind them lie elsewhere, also in the index.
+compressors write other bytes, and so later batches and their index entries are elsewhere.
 """
 
 import struct
@@ -43,7 +43,7 @@ class Batch(NamedTuple):
 
     @property
     def content(self) -> tuple[object, ...]:
-        """Everything but where it stands."""
+        """Everything but its position."""
         return self[1:]
 
 
@@ -73,8 +73,8 @@ def compaction_differences(
 
     Args:
         ours, theirs: log directories.
-        left_by_round_end: by folder the last offset of a batch that stays, without records, since
-            a round ended with it, as 4.0 brought: not counted in ours.
+        left_by_round_end: by folder the last offset of a batch that is kept without
+            records because a round ended with it (since 4.0): not counted in ours.
     """
     extra = left_by_round_end or {}
     mine, its = state_of(ours), state_of(theirs)
@@ -114,7 +114,7 @@ def _numbered(log: Path) -> list[tuple[int, int]]:
 
 
 def survivor_differences(ours: Path, theirs: Path) -> list[Difference]:
-    """Return what differs in what is left of a partition, however it lies in batches.
+    """Return what differs in what is left of a partition, however it is divided into batches.
 
     Brokers of old formats leave these; 4.2 makes batches of magic 2 of all that it cleans.
 

@@ -1,7 +1,7 @@
 """The state of a log directory in plain values, and in words where two of them differ.
 
 Read with `struct` and the standard library alone: what judges the engine shares nothing with it.
-`state_of` takes a directory as it lies on disk, `differences` compares what the engine left with
+`state_of` takes a directory as it is on disk, `differences` compares what the engine left with
 what a broker left. A difference has a kind, so that a table can say which of them are known.
 """
 
@@ -28,12 +28,12 @@ Entries = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class PartitionState:
-    """What a partition's folder holds.
+    """The contents of a partition directory.
 
     Attributes:
         logs: base offset to size and digest of each `.log`.
         indexes: kind ("index", "timeindex", "txnindex") to base offset to entries; a remainder
-            that is no whole entry is an entry of its bytes. Zeros behind an index, as a broker
+            that is no whole entry is an entry of its bytes. Zeros after an index, as a broker
             allocates them ahead, are left out.
         snapshots: offset to producers (producer id, epoch, last sequence, last offset, offset
             delta, timestamp, coordinator epoch, first offset of the open transaction), ascending
@@ -74,7 +74,7 @@ def state_of(directory: Path) -> DirectoryState:
 
 
 def partition_state(folder: Path) -> PartitionState:
-    """Read one partition's folder."""
+    """Read one partition directory."""
     logs: dict[int, tuple[int, str]] = {}
     indexes: dict[str, dict[int, Entries]] = {kind: {} for kind in ENTRY}
     snapshots: dict[int, Entries | None] = {}

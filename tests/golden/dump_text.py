@@ -4,7 +4,7 @@ Two layouts: before each run of the tool a line ``==> FILE OPTIONS`` (2.8 on), o
 ``Dumping FILE`` alone. A file may come twice: as records, and through a decoder.
 
 `parse_log` reads the lines about batches and records of every version under the names of the
-newest: up to 1.1 the tool prints a line for each record only, with what it tells of its batch.
+newest: up to 1.1 the tool prints a line for each record only, with what it says of its batch.
 """
 
 import re
@@ -46,7 +46,7 @@ class Dump:
 
     Args:
         path: the stored text.
-        version: of the tool.
+        version: the tool's.
         prefix: only files below this one count, and their names are given without it.
     """
 
@@ -147,7 +147,7 @@ def _fields(text: str) -> dict[str, Any]:
 def parse_log(section: DumpSection) -> Iterator[LogLine]:
     """Yield what the tool said about each batch and record, in the order of the file.
 
-    What follows a newline inside a payload is passed over.
+    What follows a newline inside a payload is skipped.
     """
     has_batches = False  # up to 1.1 it has none, and records come without the bar
     for line in section.lines:

@@ -37,7 +37,7 @@ class Pair:
     Attributes:
         case: the archive's name.
         label: of the directory before, within the case.
-        version: of the broker.
+        version: the broker's.
         before, after: the directories.
         broker: configuration of the broker, by its dotted names: only what concerns logs.
         topics: configuration of the topics, by their dotted names.

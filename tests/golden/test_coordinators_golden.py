@@ -36,7 +36,7 @@ def _coordinator(directory: Path) -> GroupCoordinator:
 
 
 def _answers(case: Case) -> dict[str, dict[str, Any]]:
-    """Return label → what an admin client was told."""
+    """Return label → what an admin client got."""
     told = json.loads((case.path / "groups.json").read_text())
     return {"data": told} if "groupOffsets" in told else told
 
@@ -277,7 +277,7 @@ def test_every_directory_loads_as_its_broker_loaded_it(case: str, golden: Golden
 
 @pytest.mark.parametrize("name", names("groups"))
 def test_the_rebalances_are_those_that_consumers_took_part_in(name: str, golden: Golden) -> None:
-    """CG-2: at each poll a consumer told its generation (or epoch) and its assignment."""
+    """CG-2: at each poll a consumer printed its generation (or epoch) and its assignment."""
     case = golden(name)
     rows = workbench.open_log_directory(case.directory("before")).inspect.rebalances().to_pylist()
     polls = [
@@ -332,7 +332,7 @@ def test_the_rebalances_of_each_old_version(name: str, golden: Golden) -> None:
 
 @pytest.mark.parametrize("name", names("txn"))
 def test_explanations_of_real_transactions(name: str, golden: Golden) -> None:
-    """What an admin client was told: state, start, partitions, last stable offsets."""
+    """What an admin client got: state, start, partitions, last stable offsets."""
     case = golden(name)
     logs = workbench.open_log_directory(case.directory("data"))
     ends = case.info["headline"]["listOffsets_end"]

@@ -242,7 +242,7 @@ def others(folder: str, entries: list[str], wanted: tuple[str, ...]) -> list[str
 
 
 def damaged(data: bytes, randomly: random.Random) -> bytes:
-    """Return bytes of which something is wrong."""
+    """Return bytes in which something is wrong."""
     kind = randomly.choice(["cut", "change", "noise", "empty", "longer", "zeros"])
     if kind == "empty" or not data:
         return b"" if data else randomly.randbytes(30)

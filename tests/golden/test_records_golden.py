@@ -30,7 +30,7 @@ Golden = Callable[[str], Case]
 LATER_EPOCH = frozenset(
     {("3.9.1-plain-java", "java-single"), ("4.2.0-plain-timestamps", "refused")}
 )
-"""A producer id's epoch was raised after the sends; the client tells the later one."""
+"""A producer id's epoch was raised after the sends; the client reports the later one."""
 
 
 def by_partition(rows: list[Row]) -> dict[TopicPartition, list[Row]]:
@@ -125,8 +125,8 @@ def is_explained(
 ) -> bool:
     """Return whether a damaged partition reads as it should, though a consumer read otherwise.
 
-    A consumer stops at the damage, or goes where a wrong index leads; we read on behind it. What a
-    consumer has and we do not lies where we found something wrong. All that we give is true.
+    A consumer stops at the damage, or goes where a wrong index leads; we read on after it. What a
+    consumer has and we do not is where we found something wrong. All that we give is true.
     """
     found = reading.records.get(where, [])
     truth = opened.truth[where]
@@ -225,7 +225,7 @@ def is_known(case: Case, topic: str, difference: Any) -> bool:
     """Return whether a difference from truth is a broker's or a client's doing."""
     name, _, found = difference
     if name == "timestamp":
-        # Stored without timestamps, or 0.10.0.1 that tells the producer's, not the stored one.
+        # Stored without timestamps, or 0.10.0.1, which reports the producer's, not the stored one.
         return found is None or (case.version == "0.10.0.1" and "appendtime" in topic)
     return name == "producerEpoch" and (case.name, topic) in LATER_EPOCH
 

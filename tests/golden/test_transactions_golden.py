@@ -103,7 +103,7 @@ def test_aborted_transactions_are_those_of_the_indexes(name: str, golden: Golden
     compared = 0
     wrong: list[Any] = []
     for label in case.labels:
-        # Cleaned logs: data of aborted transactions go, entries of the index stay, and the reverse.
+        # Cleaned logs: aborted data is dropped, entries of the index are kept, and the reverse.
         if case.kind == "compact-txn" and label != "before1":
             continue
         for partition in workbench.open_log_directory(case.directory(label)).values():

@@ -27,7 +27,7 @@ PENDING = {
 COPIED = {
     "index-zeros", "time-index-zeros", "time-index-short", "snapshot-missing", "not-checkpointed",
 }  # fmt: skip
-"""dirs: forgotten-0 was copied from a killed broker into the directory of one stopped cleanly."""
+"""dirs: forgotten-0 was copied from a killed broker into the directory of one shut down cleanly."""
 
 KILLED = {
     "torn-tail": "the broker was killed, and the file cut by hand where its text says torn",

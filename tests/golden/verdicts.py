@@ -35,7 +35,7 @@ class Edit(NamedTuple):
     Attributes:
         name: what was done: ``flip-value``; those of the older cases begin with ``d-``.
         topic: where.
-        text: which bytes of which file, as the case tells it.
+        text: which bytes of which file, in the case's words.
         before, after: the directories as labels; ``after`` is the same broker's, stopped again.
     """
 

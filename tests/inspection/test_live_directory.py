@@ -173,7 +173,7 @@ def test_what_a_second_look_does_not_find_is_not_said(
     assert ("index-missing" in said) == (what == "stays")
     if what == "is gone":
         assert not findings
-    if what == "stays":  # who changes nothing is looked at once, if no broker is known to run
+    if what == "stays":  # what does not change is checked once, if no broker is known to run
         assert looks == (4 if is_running else 1)
 
 

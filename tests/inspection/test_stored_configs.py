@@ -1,4 +1,4 @@
-"""What `__cluster_metadata` tells of configurations, record by record."""
+"""What `__cluster_metadata` says of configurations, record by record."""
 
 from pathlib import Path
 from typing import Any

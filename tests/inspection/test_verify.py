@@ -220,7 +220,7 @@ def test_an_index_that_was_about_to_be_put_in_place_is_not_missing(
 
 
 def test_a_transaction_index_may_not_tell_of_what_was_torn_off(directory: Path) -> None:
-    """The marker that an entry stands for is not in the log: its last bytes were not written."""
+    """The marker of an entry is not in the log: its last bytes were not written."""
     (partition,) = list_log_directories(directory / "dmg-t-none-0").partitions.values()
     segment = partition.segments[-1]
     assert segment.transaction_index is not None

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +34,7 @@ from workbench.inspection.verify.indexes import (
 from workbench.inspection.verify.log_pass import LogReading, read_log
 from workbench.inspection.verify.situation import PartitionSituation, Place
 from workbench.inspection.verify.verify import verify
+from workbench.record.reading.batch_table import scan_batches
 from workbench.record.reading.reader import ALL_COLUMNS, RecordReader
 
 Golden = Callable[[str], Case]
@@ -85,7 +87,7 @@ def test_every_flipped_byte_of_a_log_is_found(directory: Path) -> None:
     for position in range(len(whole)):
         for bit in range(8) if position in headers else [position % 8]:
             path.write_bytes(corrupt.flip(whole, position, bit))
-            # Leader epochs and the very last offset are held against other files.
+            # Leader epochs and the very last offset are compared with other files.
             assert of_log(path) or verify(directory), (position, bit)
     path.write_bytes(whole)
 
@@ -176,12 +178,12 @@ def test_every_flipped_bit_of_a_time_index_is_found_or_leads_to_the_same_batches
         assert [batch_of(o) for o in index.offsets] == [batch_of(o) for o in sound.offsets]
 
 
-def delivered(index: TransactionIndex, reading: LogReading, start: int) -> list[int]:
+def delivered(index: TransactionIndex, rows: Any, start: int) -> list[int]:
     """Return the data batches that a read_committed consumer is given from ``start`` on."""
     aborted = sorted(index.collect_aborted(start, 64).transactions, key=lambda each: each[1])
     filtering: set[int] = set()
     given = []
-    for row in reading.rows[reading.rows["last_offset"] >= start]:
+    for row in rows[rows["last_offset"] >= start]:
         while aborted and aborted[0].first_offset <= row["last_offset"]:
             filtering.add(aborted.pop(0).producer_id)
         producer = int(row["producer_id"])
@@ -196,7 +198,8 @@ def test_every_flipped_byte_of_a_transaction_index_is_found_or_hides_the_same_re
     directory: Path,
 ) -> None:
     log, path = log_of(directory), log_of(directory).with_suffix(".txnindex")
-    reading = read_log(str(log), BASE)
+    with FileSource(str(log)) as source:
+        rows = scan_batches(source).rows
     whole = path.read_bytes()
     sound = TransactionIndex.decode(whole, BASE)
     for position in range(len(whole)):
@@ -206,7 +209,7 @@ def test_every_flipped_byte_of_a_transaction_index_is_found_or_hides_the_same_re
             continue
         index = TransactionIndex.decode(data, BASE)
         for start in range(BASE, 64):
-            assert delivered(index, reading, start) == delivered(sound, reading, start), position
+            assert delivered(index, rows, start) == delivered(sound, rows, start), position
 
 
 SMALL_FILES = [
@@ -222,11 +225,11 @@ SMALL_FILES = [
 
 
 def is_harmless(name: str, data: bytes, whole: bytes) -> bool:
-    """Return whether nothing in the directory can tell that a small file is not what it was."""
+    """Return whether nothing in the directory can show that a small file is not what it was."""
     if name.endswith("partition.metadata"):  # another id, or another version: the cluster knows
         return not PartitionMetadata.decode(data, strict=False).problems
     if name.endswith("leader-epoch-checkpoint"):
-        # Offsets below the first entry are not told, which is what a lost file leaves.
+        # Offsets below the first entry are not reported, which is what a lost file leaves.
         was, now = LeaderEpochs.decode(whole), LeaderEpochs.decode(data, strict=False)
         return not now.problems and (not now.entries or now.entries[0] >= was.entries[0])
     if name.startswith("replication"):  # a high watermark below the log end is an ordinary one

@@ -22,9 +22,21 @@ test("after a tombstone nothing is committed and no lag is known", () => {
   assert.equal(orders.lag(22), null);
 });
 
-test("a lag is never below zero, and unknown where the log end offset is", () => {
-  assert.equal(lane({ offset: [40, 8, 3] }).lag(15), 0);
+test("a lag is unknown where the log end offset is, and where it is below the commit: another clock", () => {
+  assert.equal(lane({ offset: [40, 8, 3] }).lag(15), null);
   assert.equal(lane({ ends: [[], []] }).lag(15), null);
+});
+
+test("the lag in words tells a commit beyond the end from another clock", () => {
+  assert.equal(lane().lagText(15), "lag 1");
+  assert.equal(lane().lagText(5), "nothing committed");
+  assert.equal(lane({ offset: [40, 8, 3] }).lagText(15), "beyond the end");
+  assert.equal(lane({ offset: [10, 8, 3] }).lagText(15), "lag unknown");
+});
+
+test("commits without effect are within the range, too", () => {
+  const { least, most } = sampleLane(lane({ offset: [5, 90, 3] }), [10, 40], 3, "offsets");
+  assert.deepEqual([least, most], [3, 90]);
 });
 
 test("the nearest commit is of any kind", () => {

@@ -34,7 +34,7 @@ _PAGES = 4
 
 
 class EdgeOfMemory:
-    """Memory whose last byte is followed by a page that may not be read."""
+    """Memory whose last byte is followed by a page that cannot be read."""
 
     def __init__(self) -> None:
         self._mapped = mmap.mmap(-1, (_PAGES + 1) * mmap.PAGESIZE)
@@ -75,7 +75,7 @@ def read_all(array: Bytes) -> None:
 
 
 def read_append(array: Bytes) -> None:
-    """Check the bytes as an append, and what stands behind a header as decompressed records."""
+    """Check the bytes as an append, and what follows a header as decompressed records."""
     checked = np.zeros((8, checks.COLUMNS), np.int64)
     window = (0, 2**63 - 1, 2**63 - 1)
     validate.check_batches(array, 0, checked, checks.CHECK_RECORDS, *window)

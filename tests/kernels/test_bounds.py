@@ -1,4 +1,4 @@
-"""No kernel reads behind its input: run against a page that may not be touched."""
+"""No kernel reads past its input: run against a page that cannot be touched."""
 
 import os
 import signal

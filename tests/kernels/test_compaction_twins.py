@@ -245,7 +245,7 @@ keys_of_any_size = st.lists(
 
 @given(keys=keys_of_any_size, slots=st.sampled_from([2, 3, 17, 200]), data=st.data())
 def test_keys_are_put_and_found_alike(keys: list[bytes], slots: int, data: st.DataObject) -> None:
-    """With marks, what is superseded is the same; only by which offset is not told."""
+    """With marks, what is superseded is the same; only by which offset is not known."""
     offsets = np.arange(len(keys)) * 2
     if data.draw(st.booleans()):
         offsets = offsets[::-1].copy()
@@ -272,7 +272,7 @@ def test_keys_are_put_and_found_alike(keys: list[bytes], slots: int, data: st.Da
     assert answers[0] == answers[1]
 
 
-# --- what stays ------------------------------------------------------------------------------
+# --- what is kept ----------------------------------------------------------------------------
 
 
 def reasons_at_random(chance: np.random.Generator) -> Bytes:

@@ -88,7 +88,7 @@ def test_an_append_cut_at_every_byte_is_checked_alike() -> None:
 
 
 def test_records_that_end_early_or_late_are_told_alike() -> None:
-    """DB-6, DR-1, DR-2, DR-3: also where the lengths of records are not believed."""
+    """DB-6, DR-1, DR-2, DR-3: even where the lengths of records are not trusted."""
     parts = [record_bytes(record, 0, 10) for record in THREE]
     records, ends = b"".join(parts), [0, *accumulate(map(len, parts))]
     rows, _ = check_both(batch(THREE), RULES[1])

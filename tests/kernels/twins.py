@@ -1,6 +1,6 @@
 """Run a compiled kernel and its plain twin on the same bytes and compare all that they do.
 
-Every output has exactly the room that the kernel's docstring asks for and known bytes behind it,
+Every output has exactly the room that the kernel's docstring asks for and known bytes after it,
 so that a write out of bounds shows.
 """
 
@@ -39,7 +39,7 @@ Rows = npt.NDArray[Any]
 
 ALL: Final = KEYS | VALUES | HEADERS
 CANARY: Final = 0xA5
-_BEHIND: Final = 64  # bytes of it behind each output
+_BEHIND: Final = 64  # bytes of it after each output
 
 
 def as_array(data: bytes) -> Bytes:
@@ -49,14 +49,14 @@ def as_array(data: bytes) -> Bytes:
 
 @dataclass
 class Guarded:
-    """Outputs of exact size with known bytes behind each."""
+    """Outputs of exact size with known bytes after each."""
 
     outputs: RecordOutputs
     whole: list[Bytes]
     sizes: list[int]
 
     def is_intact(self) -> bool:
-        """Return whether nothing was written behind an output."""
+        """Return whether nothing was written after an output."""
         return all(
             (whole[size:] == CANARY).all()
             for whole, size in zip(self.whole, self.sizes, strict=True)
@@ -118,7 +118,7 @@ def contents(out: RecordOutputs) -> dict[str, Any]:
         "value_data": out.value_data[: out.used[VALUE_BYTES]].tobytes(),
         "header_key_data": out.header_key_data[: out.used[HEADER_KEY_BYTES]].tobytes(),
         "header_value_data": out.header_value_data[: out.used[HEADER_VALUE_BYTES]].tobytes(),
-        **bits,  # whole: the bits behind the last item are set again after a failure
+        **bits,  # whole: the bits after the last item are set again after a failure
     }
 
 
@@ -170,7 +170,7 @@ def decode_both(
 
 
 def check_both(data: Bytes, position: int, rows: Rows) -> list[bool]:
-    """Return which batches have the right CRC, the same of both twins."""
+    """Return which batches have a valid CRC, the same in both twins."""
     answers = []
     module: ModuleType
     for module in (decode, plain_decode):
@@ -185,7 +185,7 @@ def check_both(data: Bytes, position: int, rows: Rows) -> list[bool]:
 
 
 def spans_of(rows: Rows, position: int = 0) -> npt.NDArray[np.int64]:
-    """Return where the records of uncompressed batches stand: those of old entries are whole."""
+    """Return where the records of uncompressed batches are: those of old entries are whole."""
     spans = np.empty((len(rows), 2), np.int64)
     spans[:, 0] = rows["position"] - position
     spans[:, 1] = spans[:, 0] + rows["size"]

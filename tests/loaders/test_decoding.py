@@ -1,4 +1,4 @@
-"""Values decoded in a scan: text and JSON, what stands for bad ones, and what is said of them."""
+"""Values decoded in a scan: text and JSON, what replaces bad ones, and what is said of them."""
 
 import json
 import random

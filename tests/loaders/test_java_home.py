@@ -18,7 +18,7 @@ MakeJava = Callable[[str, str], Path]
 
 @pytest.fixture
 def make_java(tmp_path: Path) -> MakeJava:
-    """Return a function that makes a folder with a `bin/java` that lists the modules it is told."""
+    """Return a function that makes a folder with a `bin/java` that lists the given modules."""
 
     def make(name: str, modules: str) -> Path:
         java = tmp_path / name / "bin" / "java"

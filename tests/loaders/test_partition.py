@@ -169,7 +169,7 @@ def test_rounds_come_one_after_the_other(customers: Any) -> None:
 
 
 def test_the_metadata_of_the_cluster_tell_how_a_topic_is_kept(customers: Any) -> None:
-    """The shop's brokers were told not to clean on by a ratio of 1."""
+    """The shop's brokers were configured not to clean further, by a ratio of 1."""
     told = customers.explain_cleaning(now=NOW)
     assert told["cleanup.policy"].verdict == "allows"
     assert told["cleanup.policy"].reason == "cleanup.policy = compact (__cluster_metadata)"

@@ -29,7 +29,7 @@ def roomy(tmp_path: Path) -> Iterator[Path]:
 def write_log(path: Path, template: bytes, records: int, size: int) -> int:
     """Write a log of about ``size`` bytes: one batch over and over with ascending offsets.
 
-    The base offset stands outside the CRC. Returns how many records the log holds.
+    The base offset is outside the CRC. Returns how many records the log holds.
     """
     path.parent.mkdir(parents=True)
     count = size // len(template)

@@ -124,7 +124,7 @@ def rows_of(table: pa.Table) -> list[dict[str, Any]]:
 def test_every_option_gives_what_filtering_everything_gives(
     name: str, label: str, isolation: Any, golden: Golden
 ) -> None:
-    """However much of the files is passed over by names, indexes and headers."""
+    """However much of the files is skipped by names, indexes and headers."""
     randomly = random.Random(name + isolation)
     logs = workbench.open_log_directory(golden(name).directory(label))
     everything = rows_of(logs.scan(isolation_level=isolation, columns=ALL).to_arrow())
@@ -234,7 +234,7 @@ def damaged(tmp_path: Path, *entries: bytes, base: int = 0) -> LogDirectory:
 
 
 def test_damage_is_left_out_warned_of_and_listed(tmp_path: Path) -> None:
-    """DB-7: with its place; reading goes on behind it."""
+    """DB-7: with its position; reading continues after it."""
     first = batch([Record(0)])
     logs = damaged(tmp_path, first, batch([Record(1)], crc=7), batch([Record(2)]))
     scan = logs.scan()
@@ -286,7 +286,7 @@ def test_a_batch_under_a_wrong_offset_takes_no_other_away(
     """A base offset is outside the CRC."""
     batches = [batch([Record(2 * n), Record(2 * n + 1, value=bytes(size))]) for n in range(7)]
     first = 2 if shift < 0 else 0  # below the log start offset none is wanted
-    for changed in range(first, 6):  # behind the last none would contradict
+    for changed in range(first, 6):  # after the last none would contradict
         wrong = (2 * changed + shift).to_bytes(8, signed=True)
         data = [*batches[:changed], wrong + batches[changed][8:], *batches[changed + 1 :]]
         scan = damaged(tmp_path, *data).scan(columns=["offset"])

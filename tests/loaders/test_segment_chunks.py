@@ -29,7 +29,7 @@ def dumped(path: Path) -> list[tuple[Any, ...]]:
 
 
 def log_of(golden: Golden, into: Path) -> tuple[Path, list[Path]]:
-    """Return a copy of a partition's folder and its segments."""
+    """Return a copy of a partition directory and its segments."""
     folder = into / "java-none-0"
     shutil.copytree(golden("4.2.0-plain-java").directory("data") / "java-none-0", folder)
     return folder, sorted(folder.glob("*.log"))
@@ -53,7 +53,7 @@ def test_a_segment_that_is_cut_short_is_told_by_dump(golden: Golden, tmp_path: P
 
 
 def test_zeros_allocated_ahead_are_no_damage(golden: Golden, tmp_path: Path) -> None:
-    """A running broker's last segment with preallocate=true; the same zeros elsewhere are told."""
+    """A running broker's last segment with preallocate=true; elsewhere such zeros are reported."""
     folder, logs = log_of(golden, tmp_path)
     whole = dumped(folder)
     with logs[-1].open("ab") as file:

@@ -1,4 +1,4 @@
-"""`logs.inspect`: one row a thing, in Arrow, with what is missing as null."""
+"""`logs.inspect`: one row per thing, in Arrow, with what is missing as null."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""A partition's folder that a test fills as a broker leaves it, and loads."""
+"""A partition directory that a test fills as a broker leaves it, and loads."""
 
 from pathlib import Path
 from random import Random
@@ -73,7 +73,7 @@ def marker(
 
 
 class Loaded(NamedTuple):
-    """A loaded log and what was told while loading."""
+    """A loaded log and the steps of its loading."""
 
     context: LogContext
     segments: LogSegments
@@ -111,7 +111,7 @@ class Loaded(NamedTuple):
 
 
 class Folder:
-    """One partition's folder, with a clock that stands still."""
+    """One partition directory, with a clock that does not move."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class Folder:
     def write_segment(
         self, base_offset: int, *batches: MemoryRecords, suffix: str = ""
     ) -> LogSegment:
-        """Write a segment with its indexes, as it is after a clean stop, and return it closed."""
+        """Write a segment with its indexes as a clean shutdown leaves it, and return it closed."""
         segment = LogSegment.open(self.context, base_offset, suffix=suffix)
         for one in batches:
             segment.append(int(one.batches().rows["last_offset"][-1]), one)

@@ -1,4 +1,4 @@
-"""A log that a test opens, fills and opens again, with a clock that stands still."""
+"""A log that a test opens, fills and opens again, with a clock that does not move."""
 
 from pathlib import Path
 from random import Random
@@ -29,9 +29,9 @@ class LogHome:
 
     Args:
         root: the log directory.
-        settings: of the topic.
+        settings: the topic's.
         fs: what is written through.
-        name: of the folder.
+        name: the folder's.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Loading a log after a clean stop and after a crash: segments, offsets, indexes."""
+"""Loading a log after a clean shutdown and after a crash: segments, offsets, indexes."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from workbench.file_system.local import File, FileSystem
 from workbench.log.loading.load_segments import offset_of
 from workbench.log.log import Log
 
-# After a clean stop
+# After a clean shutdown
 
 
 def test_after_a_clean_stop_nothing_is_recovered(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_indexes_full_of_garbage_are_built_anew_where_a_segment_is_recovered(
 
 @pytest.mark.parametrize("clean", [True, False])
 def test_a_log_that_ends_before_its_start_begins_anew_there(tmp_path: Path, *, clean: bool) -> None:
-    """LO-16, LO-17: after a clean stop an empty snapshot is made at the new start."""
+    """LO-16, LO-17: after a clean shutdown an empty snapshot is made at the new start."""
     folder = Folder(tmp_path)
     three_segments(folder)
     folder.file("snapshot", 5).write_bytes(b"")
@@ -268,7 +268,7 @@ def test_a_missing_offset_index_makes_the_segment_be_recovered(
 
 
 def test_a_missing_time_index_is_made_empty(tmp_path: Path) -> None:
-    """LO-9: it is built anew only where the segment is recovered."""
+    """LO-9: it is rebuilt only where the segment is recovered."""
     folder = Folder(tmp_path)
     three_segments(folder)
     sound = folder.file("timeindex", 5).read_bytes()

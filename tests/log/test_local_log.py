@@ -308,7 +308,7 @@ def test_a_folder_renamed_meanwhile_can_be_flushed(tmp_path: Path) -> None:
     log = home.open()
     fill(log, 1)
     home.path.rename(tmp_path / DELETED_NAME)
-    for segment in log.segments:  # files that are open stay so
+    for segment in log.segments:  # files that are open remain so
         segment.update_directory(str(tmp_path / DELETED_NAME))
     log.flush()
     assert log.recovery_point == 1
@@ -448,7 +448,7 @@ def test_a_folder_that_cannot_be_removed_takes_the_directory_offline(tmp_path: P
 
 
 def test_the_high_watermark_knows_its_new_segment(tmp_path: Path) -> None:
-    """LL-8: the log's end is told with its segment."""
+    """LL-8: the log end offset is reported with its segment."""
     log = LogHome(tmp_path).open()
     fill(log, 2)
     assert log.local.end == LogOffsetMetadata(2, 0, 2 * SMALL)

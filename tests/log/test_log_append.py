@@ -358,7 +358,7 @@ def test_a_producer_whose_records_are_gone_goes_on_in_its_sequence(
 
 
 def test_a_marker_of_a_replaced_coordinator_is_refused(tmp_path: Path) -> None:
-    """UL-22: also when the transaction is empty."""
+    """UL-22: even when the transaction is empty."""
     log = LogHome(tmp_path).open()
     log.append_as_leader(in_transaction(1, 0))
     end_transaction(log, 1, commit=False, coordinator_epoch=1)

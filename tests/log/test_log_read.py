@@ -174,7 +174,7 @@ def test_an_aborted_transaction_over_segments_is_told(tmp_path: Path) -> None:
 
 
 def test_aborted_transactions_of_a_part_come_from_its_index_bound(tmp_path: Path) -> None:
-    """TX-4: those that begin behind what was read are not told."""
+    """TX-4: those that begin after what was read are not reported."""
     log = LogHome(tmp_path, {"index.interval.bytes": 1}).open()
     for producer in (1, 2, 3):
         log.append_as_leader(in_transaction(producer, 0))

@@ -1,4 +1,4 @@
-"""Retention: which segments go, why the others stay, and what goes with them."""
+"""Retention: which segments are deleted, why the others are kept, and what is deleted with them."""
 
 import errno
 import os
@@ -303,7 +303,7 @@ def test_a_rename_that_fails_takes_the_directory_offline(tmp_path: Path) -> None
 
 
 def test_snapshots_go_with_their_segments(tmp_path: Path) -> None:
-    """UL-38: one stays, at the end of the log."""
+    """UL-38: one is kept, at the end of the log."""
     home = LogHome(tmp_path, {"segment.bytes": sent_by(1, 0).size, **BY_TIME})
     log = home.open()
     for sequence in range(3):
@@ -416,7 +416,7 @@ def test_size_retention_is_that_of_a_plain_walk(
 
 
 def test_snapshots_go_with_segments_that_are_replaced(tmp_path: Path) -> None:
-    """UL-38: by compaction; the one of the new segment's base offset stays."""
+    """UL-38: by compaction; the one of the new segment's base offset is kept."""
     home = LogHome(tmp_path)
     log = home.open()
     for sequence in range(3):

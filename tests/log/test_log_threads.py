@@ -167,9 +167,9 @@ class Pause:
     """Runs something in a thread that stops once, where a function returns.
 
     Args:
-        name: of the function.
+        name: the function's.
         work: what the thread does.
-        number: of the return where it stops.
+        number: that of the return where it stops.
     """
 
     def __init__(self, name: str, work: Callable[[], object], number: int = 1) -> None:
@@ -210,7 +210,7 @@ def test_who_asks_for_the_largest_timestamp_makes_no_writer_forget_it(tmp_path: 
 
 
 def test_who_asks_for_the_last_stable_offset_brings_no_transaction_back(tmp_path: Path) -> None:
-    """Where the oldest transaction lies is looked up; it may have been decided meanwhile."""
+    """The position of the oldest transaction is looked up; it may have been decided meanwhile."""
     _, log = small_segments(tmp_path)
     log.append_as_leader(in_transaction(1, 0, 3))
     log.update_high_watermark(log.log_end_offset)

@@ -60,7 +60,7 @@ def test_what_is_behind_the_offset_goes(tmp_path: Path) -> None:
 
 
 def test_a_batch_that_straddles_the_offset_goes_whole(tmp_path: Path) -> None:
-    """UL-32: a gap stays before the offset."""
+    """UL-32: a gap remains before the offset."""
     log = LogHome(tmp_path).open()
     log.append_as_leader(values(3))
     log.append_as_leader(values(3))

@@ -73,7 +73,7 @@ def test_the_earliest_offset_has_no_epoch_if_none_is_known_there(tmp_path: Path)
 
 
 def test_the_largest_time_leads_to_the_first_record_that_has_it(tmp_path: Path) -> None:
-    """UL-56: MAX_TIMESTAMP; in a batch, over segments, also behind later records."""
+    """UL-56: MAX_TIMESTAMP; in a batch, over segments, even after later records."""
     log = LogHome(tmp_path).open()
     assert found(log, MAX_TIMESTAMP) is None
     log.append_as_leader(timed(100, 300, 200), 4)
@@ -155,7 +155,7 @@ def test_an_offset_is_that_of_a_scan(
     codec: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """UL-56: also from within the log start's batch, and after reopening."""
+    """UL-56: even from within the log start's batch, and after reopening."""
     config = {"index.interval.bytes": interval, "segment.bytes": 400}
     home = LogHome(tmp_path_factory.mktemp("log"), config)
     log = home.open()
@@ -177,7 +177,7 @@ def test_an_offset_is_that_of_a_scan(
                 if time >= timestamp and offset >= start
             ]
             # Only the first segment whose largest time is late enough is looked into: what comes
-            # before the log start there hides what comes behind it in the next.
+            # before the log start there hides what comes after it in the next.
             if segments:
                 ends = [s.base_offset for s in opened.segments[1:]] + [len(everything)]
                 end = ends[opened.segments.index(segments[0])]

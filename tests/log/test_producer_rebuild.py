@@ -1,4 +1,4 @@
-"""Producer state comes from the newest snapshot and the batches behind it, and only those."""
+"""Producer state comes from the newest snapshot and the batches after it, and only those."""
 
 from pathlib import Path
 
@@ -130,7 +130,7 @@ def test_producers_that_were_silent_too_long_are_left_out(tmp_path: Path) -> Non
 
 
 def test_sequences_of_a_compacted_batch_are_those_of_its_header(tmp_path: Path) -> None:
-    """UL-40: also where no record of it is left."""
+    """UL-40: even where no record of it is left."""
     folder = Folder(tmp_path)
     gap = MemoryRecords.of(
         (NOW, b"k0", b"v"), base_offset=0, producer_id=1, producer_epoch=0, base_sequence=3

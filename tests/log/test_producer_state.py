@@ -93,7 +93,7 @@ def test_truncating_forgets_a_late_transaction(producers: Producers) -> None:
 
 
 def test_loading_removes_snapshots_outside_the_log(producers: Producers) -> None:
-    """PS-11: those up to the log's start, and those behind its end."""
+    """PS-11: those up to the log's start, and those after its end."""
     for offset in range(5):
         producers.append(ID, 0, offset, offset)
         producers.manager.take_snapshot()

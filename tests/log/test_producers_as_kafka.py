@@ -221,7 +221,7 @@ def a_life(rng: random.Random) -> Iterator[str]:
 
 
 class Life:
-    """Does to our producer state what a script says, and tells of it as the program does."""
+    """Does to our producer state what a script says, and reports it as the program does."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True)

@@ -361,7 +361,7 @@ def test_an_inactive_segment_ends_with_its_largest_time(tmp_path: Path) -> None:
 def test_a_time_index_that_takes_no_last_entry_does_not_stop_closing(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.write_segment(0, hello(0))
-    entry = struct.pack(">qi", 3, 500)  # of a batch far behind the log's end
+    entry = struct.pack(">qi", 3, 500)  # of a batch far after the log's end
     folder.file("timeindex", 0).write_bytes(entry)
     segment = LogSegment.open(folder.context, 0, file_exists=True)
     assert segment.max_timestamp_so_far == (3, 500)

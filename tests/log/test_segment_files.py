@@ -162,7 +162,7 @@ def test_old_segments_that_were_deleted_meanwhile_are_left_alone(tmp_path: Path)
 
 
 def test_the_last_of_the_new_segments_is_the_first_that_is_ready_to_swap(tmp_path: Path) -> None:
-    """The loader tells by it whether all were."""
+    """The loader sees by it whether all were."""
     folder = Folder(tmp_path)
     segments = opened_segments(folder)
     new = cleaned(folder, 0, 5)

@@ -1,4 +1,4 @@
-"""Recovering a segment: what is whole stays, every index is made anew from it."""
+"""Recovering a segment: what is whole is kept, and every index is rebuilt from it."""
 
 import random
 import struct
@@ -127,7 +127,7 @@ def test_the_transaction_index_is_made_anew(tmp_path: Path) -> None:
 
 
 def test_a_transaction_may_have_begun_in_an_earlier_segment(tmp_path: Path) -> None:
-    """LS-15: the producer state tells that it began at 75."""
+    """LS-15: the producer state says that it began at 75."""
     folder = Folder(tmp_path)
     write_log(folder, *transactions(), base_offset=100)
     producers = producer_state(folder)
@@ -157,7 +157,7 @@ def test_batches_without_an_epoch_and_of_old_magic_give_none(tmp_path: Path) -> 
 
 
 def test_what_follows_a_damaged_batch_is_cut(tmp_path: Path) -> None:
-    """LS-18: whichever byte of it is damaged behind its size, and whatever follows."""
+    """LS-18: whichever byte of it is damaged after its size, and whatever follows."""
     chosen = random.Random(5)
     folder = Folder(tmp_path)
     batches = [batch(offset) for offset in range(20)]
@@ -267,7 +267,7 @@ lengths = st.lists(st.tuples(sizes, times, st.integers(1, 3)), max_size=12)
 
 
 def written(shapes: list[tuple[int, int, int]]) -> list[MemoryRecords]:
-    """Return batches of these shapes, with a gap behind each third."""
+    """Return batches of these shapes, with a gap after each third."""
     batches = []
     offset = 0
     for number, (size, timestamp, count) in enumerate(shapes):
@@ -280,7 +280,7 @@ def written(shapes: list[tuple[int, int, int]]) -> list[MemoryRecords]:
 
 
 class Naive(NamedTuple):
-    """What an indexed segment holds, told one batch after the other."""
+    """What an indexed segment holds, one batch after the other."""
 
     offsets: list[tuple[int, ...]]
     times: list[tuple[int, ...]]
@@ -371,7 +371,7 @@ def test_a_changed_byte_ends_the_log_at_its_batch(
     data: st.DataObject,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    """LS-18: base offset and leader epoch stand outside the CRC, and no byte of them is changed."""
+    """LS-18: base offset and leader epoch are outside the CRC, and no byte of them is changed."""
     folder = Folder(tmp_path_factory.mktemp("flip"))
     batches = written(shapes)
     path = write_log(folder, *batches)

@@ -1,4 +1,4 @@
-"""Segments whose offsets lie too far from their base offset, as old brokers wrote them."""
+"""Segments whose offsets are too far from their base offset, as old brokers wrote them."""
 
 from pathlib import Path
 

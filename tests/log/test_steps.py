@@ -10,7 +10,7 @@ ENGINE = ("runtime", "log", "cleaner", "log_manager")
 
 
 def strings(node: ast.expr) -> Iterator[str]:
-    """The texts that an argument can be: of a constant, or of both sides of an if."""
+    """The texts that an argument can be: a constant's, or of both sides of an if."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.IfExp):
@@ -19,7 +19,7 @@ def strings(node: ast.expr) -> Iterator[str]:
 
 
 def told_kinds() -> set[str]:
-    """The kinds of all steps that the source of the engine tells."""
+    """The kinds of all steps that the source of the engine reports."""
     found = set()
     for folder in ENGINE:
         for path in (Path(workbench.__file__).parent / folder).rglob("*.py"):

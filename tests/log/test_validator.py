@@ -47,7 +47,7 @@ def codec(name: str, **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", CODEC_NAMES)
 def test_a_sound_batch_is_numbered_in_place(name: str) -> None:
-    """LV-7, LV-10: offset and epoch stand outside the CRC, so nothing else changes."""
+    """LV-7, LV-10: offset and epoch are outside the CRC, so nothing else changes."""
     data = batch(THREE, CODEC_NAMES.index(name), leader_epoch=-1)
     found = append(data)
     assert (found.next_offset, found.max_timestamp) == (OFFSET + 3, NOW + 1)
@@ -64,7 +64,7 @@ def test_a_sound_batch_is_numbered_in_place(name: str) -> None:
 
 @pytest.mark.parametrize("name", CODEC_NAMES)
 def test_the_time_of_appending_is_set_in_the_header_alone(name: str) -> None:
-    """LV-6: the base timestamp and what the records say stay."""
+    """LV-6: the base timestamp and what the records say are kept."""
     data = batch(THREE, CODEC_NAMES.index(name))
     found = append(data, {"message.timestamp.type": "LogAppendTime"})
     batch_now = found.records.batches()[0]
@@ -269,7 +269,7 @@ def test_another_codec_compresses_anew_and_another_level_does_not(source: str, t
 
 
 def test_records_that_must_be_encoded_anew_are() -> None:
-    """The base timestamp is another one, so the bytes of the records cannot stay."""
+    """The base timestamp is another one, so the bytes of the records cannot be kept."""
     found = append(batch(THREE, 1, base_timestamp=NOW - 50), codec("uncompressed"))
     batch_now = found.records.batches()[0]
     assert (batch_now.base_timestamp, batch_now.codec) == (NOW, "none")

@@ -29,7 +29,7 @@ ERRORS: dict[str, tuple[type[WorkbenchError], ...]] = {
     "InvalidTimestampException": (InvalidTimestampError,),
     "CorruptRecordException": (CorruptRecordError,),
     "UnsupportedForMessageFormatException": (UnsupportedForMessageFormatError,),
-    # What Kafka did not expect itself; a client is told "unknown server error".
+    # What Kafka did not expect itself; a client gets "unknown server error".
     "UnsupportedOperationException": (InvalidRecordError,),
     "IllegalArgumentException": (
         InvalidRecordError,

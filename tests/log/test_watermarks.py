@@ -67,7 +67,7 @@ def test_the_same_offset_on_a_newer_segment_is_higher(tmp_path: Path) -> None:
 
 
 def test_a_high_watermark_is_told_when_it_changes(tmp_path: Path) -> None:
-    """UL-2: as a follower hears of it; it stays within the log."""
+    """UL-2: as a follower hears of it; it remains within the log."""
     log = LogHome(tmp_path).open()
     fill(log, 100)
 
@@ -171,7 +171,7 @@ def test_a_mixture_of_transactions_fills_the_index(tmp_path: Path) -> None:
 
 
 def test_the_first_unstable_offset_is_not_before_the_log_start(tmp_path: Path) -> None:
-    """UL-44: also in the middle of the transaction's segment, and when that is deleted."""
+    """UL-44: even in the middle of the transaction's segment, and when that is deleted."""
     log = LogHome(tmp_path).open()
     for sequence in range(8):
         log.append_as_leader(in_transaction(1, sequence))

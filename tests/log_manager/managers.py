@@ -1,4 +1,4 @@
-"""Log managers for tests: a clock that is moved by hand, and disks that fail when they are told."""
+"""Log managers for tests: a clock that is moved by hand, and disks that fail on demand."""
 
 import errno
 import os
@@ -16,12 +16,12 @@ INITIAL_DELAY = 30_000  # ms; log.initial.task.delay.ms
 
 
 class Managed:
-    """A log manager with its clock and what it told.
+    """A log manager with its clock and the steps that it reported.
 
     Attributes:
         manager: to be started by the test.
-        clock: moves when it is told.
-        steps: everything that was told.
+        clock: moves by hand.
+        steps: everything that was reported.
     """
 
     def __init__(self, *directories: Path | str, config: Any = None, **options: Any) -> None:

@@ -41,7 +41,7 @@ class Traffic:
 
     Attributes:
         last: partition → key → the last value that was appended.
-        kinds: how often each step was told.
+        kinds: how often each step was reported.
         errors: what went wrong in a thread.
     """
 

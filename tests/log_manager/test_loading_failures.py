@@ -23,7 +23,7 @@ class Crash(BaseException):
 
 @pytest.fixture
 def stopped(tmp_path: Path) -> Path:
-    """Return a log directory with two logs that was stopped in order."""
+    """Return a log directory with two logs that was shut down cleanly."""
     with Managed(tmp_path).manager as manager:
         for number in range(2):
             manager.get_or_create_log(f"orders-{number}").append(records(3))
@@ -32,7 +32,7 @@ def stopped(tmp_path: Path) -> Path:
 
 
 def load(path: Path, open_log: Callable[[FolderToLoad], Log]) -> tuple[list[Outcome], list[str]]:
-    """Return what became of the folders, and which directories are offline then."""
+    """Return the outcome of the folders, and which directories are offline then."""
     failures = LogDirFailures()
     directory = ManagedDirectory(str(path), LOCAL, failures, None)
     outcomes = load_logs([directory], open_log, failures, threads=1)

@@ -28,7 +28,7 @@ def test_offsets_and_consumers_are_those_of_a_real_broker(golden: Golden, kind: 
     for topic, outcome in case.info["headline"]["outcome"].items():
         row = prediction[f"{topic}-0"]
         if row.verdict == "stray":
-            assert outcome["listOffsets"]["read_uncommitted"] == [0, 0]  # made anew
+            assert outcome["listOffsets"]["read_uncommitted"] == [0, 0]  # made again
             continue
         found = [row.log_start_offset, row.log_end_offset]
         assert found == outcome["listOffsets"]["read_uncommitted"], topic

@@ -71,3 +71,12 @@ def test_the_tour_runs_on_other_directories(golden: Callable[[str], Case], case:
     found = golden(case)
     label = "before3" if case == "4.2.0-compact-basic" else found.labels[0]
     execute(source_of("01_open_a_log_directory"), data=str(found.directory(label)))
+
+
+@pytest.mark.notebook
+@pytest.mark.timeout(600)
+def test_the_questions_about_groups_are_asked_of_other_directories(
+    golden: Callable[[str], Case],
+) -> None:
+    data = str(golden("k0.10.0-formats").directory(golden("k0.10.0-formats").labels[0]))
+    execute(source_of("08_where_do_my_consumers_stand"), data=data)

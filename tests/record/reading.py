@@ -20,7 +20,7 @@ class Outcome(NamedTuple):
 
     @property
     def is_told(self) -> bool:
-        """Whether a reader is told that something may be missing."""
+        """Whether a reader learns that something may be missing."""
         return bool(self.problems) or self.stop_code != END
 
 

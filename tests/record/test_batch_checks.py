@@ -1,4 +1,4 @@
-"""One pass over an append: what it tells of headers, CRCs and records."""
+"""One pass over an append: what it finds in headers, CRCs and records."""
 
 import random
 import threading
@@ -127,7 +127,7 @@ def test_what_cannot_be_decompressed_is_told(codec: int) -> None:
 
 
 def test_whole_batches_that_are_wrong_are_told() -> None:
-    """DB-5, DB-7: too short for their header, a wrong CRC, a codec without a name."""
+    """DB-5, DB-7: too short for their header, an invalid CRC, a codec without a name."""
     short = bytes(11) + b"\x10" + bytes(4) + b"\x02" + bytes(11)
     for data, problem, is_valid in (
         (short, problems.SHORT_BATCH, False),

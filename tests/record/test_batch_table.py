@@ -87,7 +87,7 @@ def test_a_size_below_the_smallest_message_ends_the_walk(size: int, tmp_path: Pa
 
 @pytest.mark.parametrize("visible", range(1, 17))
 def test_a_size_that_is_visible_is_not_enough(visible: int, tmp_path: Path) -> None:
-    """MR-13: the first 17 bytes of a batch tell how large it is, fewer do not."""
+    """MR-13: the first 17 bytes of a batch say how large it is, fewer do not."""
     found = table(tmp_path, batch(TWO)[:visible])
     assert found.stop == (problems.UNFINISHED, 0)
 

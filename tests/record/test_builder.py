@@ -177,7 +177,7 @@ def test_the_largest_time_and_where_it_is(magic: int, codec: str) -> None:
 
 
 def test_a_delete_horizon_takes_the_place_of_the_base_timestamp() -> None:
-    """MB-8, MR-6: what the records say stays."""
+    """MB-8, MR-6: what the records say is kept."""
     builder = RecordsBuilder(delete_horizon=100)
     for time in (50, 100, 150):
         builder.append(time, b"k", None)

@@ -124,7 +124,7 @@ def test_batches_of_every_kind_are_those_of_kafka() -> None:
 
 
 def told(record: Record) -> str:
-    """Return a record as the Java program tells of one."""
+    """Return a record as the Java program reports one."""
     time, sequence = record.timestamp, record.sequence
     return (
         f"{record.offset},{-1 if time is None else time},"

@@ -14,7 +14,7 @@ SUPERSEDED = np.array([0b00_00_10_10], np.uint8)  # offsets 10 and 11
 
 
 def located(data: bytes, marks: Marks) -> tuple[list[int], int]:
-    """Return the offsets of the records that were located, and how many were passed over."""
+    """Return the offsets of the records that were located, and how many were skipped."""
     chunk = BatchSurveyor().survey(np.frombuffer(bytearray(data), np.uint8), "a.log", 0)
     runs = list(RecordLocator(marks).locate(chunk))
     offsets = [int(offset) for run in runs for offset in run.places["offset"]]
@@ -40,6 +40,6 @@ def test_a_batch_of_superseded_records_is_not_looked_into(codec: int) -> None:
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_a_batch_with_a_gap_is_looked_into(codec: int) -> None:
-    """An offset that nothing stands at tells nothing of the records that stand there."""
+    """An offset with no record says nothing about the records after it."""
     gap = batch([Record(10, 1, b"a", b"1"), Record(12, 1, b"b", b"1")], codec)
     assert located(gap, Marks(SUPERSEDED, 10)) == ([12], 1)

@@ -114,7 +114,7 @@ def test_setting_the_offset_of_a_wrapper_moves_what_is_in_it() -> None:
     "data", [batch(THREE), batch(THREE, 2), wrapper(1, THREE, 1)], ids=["2", "2 snappy", "1 gzip"]
 )
 def test_with_the_time_of_appending_every_record_has_it(data: bytes) -> None:
-    """DB-9, LR-9: what the records say stays, and is read again when the type is set back."""
+    """DB-9, LR-9: what the records say is kept, and is read again when the type is set back."""
     changed = records(data)
     set_max_timestamp(changed.buffer, 0, LOG_APPEND_TIME, 777)
     (row,) = check_batches(changed)

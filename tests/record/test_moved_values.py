@@ -22,7 +22,7 @@ _RANDOM = np.random.default_rng(7)
 
 
 def large_records(first: int, count: int, most: int = 3000) -> list[Record]:
-    """Return records with values of 0 to ``most`` bytes, nulls, and headers behind the values."""
+    """Return records with values of 0 to ``most`` bytes, nulls, and headers after the values."""
     return [
         Record(
             at,

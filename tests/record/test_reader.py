@@ -43,7 +43,7 @@ def test_any_log_reads_as_the_plain_reader_reads_it(
     ],
 )
 def test_the_crcs_are_those_of_kafka_s_own_test(data: bytes, crc: int, tmp_path: Path) -> None:
-    """MR-1 without a codec; those of lz4 stand with the compressors."""
+    """MR-1 without a codec; those of lz4 are with the compressors."""
     assert table(tmp_path, data).rows["crc"][0] == crc
     assert read(tmp_path, data).problems == []
 
@@ -74,7 +74,7 @@ def test_sequences_wrap_behind_the_largest_int(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("count", "code"),
     [
-        (0, None),  # what is behind the header is not looked at
+        (0, None),  # what is after the header is not looked at
         (1, problems.BYTES_AFTER_RECORDS),
         (2, problems.BYTES_AFTER_RECORDS),
         (4, problems.BAD_VARINT),
@@ -194,7 +194,7 @@ def test_a_batch_that_was_cleaned_keeps_its_offsets(tmp_path: Path) -> None:
 
 
 def record_with(**parts: bytes) -> bytes:
-    """Return a record of which some parts are given as bytes."""
+    """Return a record with some parts given as bytes."""
     fields = {
         "attributes": b"\0",
         "timestamp": varint(0),
@@ -225,7 +225,7 @@ HEADER_CASES = {
 def test_bad_headers_are_refused_whether_wanted_or_not(
     name: str, options: int, tmp_path: Path
 ) -> None:
-    """DR-1 DR-2 DB-11: also where the reader only passes over them."""
+    """DR-1 DR-2 DB-11: even if the reader only skips them."""
     path = tmp_path / "headers.log"
     record = record_with(headers=HEADER_CASES[name])
     path.write_bytes(batch([Record(0)], payload=record) + batch([Record(9)]))
@@ -375,7 +375,7 @@ def test_columns_that_are_not_wanted_change_nothing_else(options: int, tmp_path:
 
 
 def test_a_range_of_the_file_is_read_alone(tmp_path: Path) -> None:
-    """FR-3 FR-5 FR-7: what lies outside, or is added meanwhile, is not looked at."""
+    """FR-3 FR-5 FR-7: what is outside, or is added meanwhile, is not looked at."""
     first, second, third = (batch([Record(at, 1, b"k", b"v")]) for at in range(3))
     path = tmp_path / "range.log"
     path.write_bytes(first + second)

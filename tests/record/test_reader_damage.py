@@ -1,7 +1,7 @@
 """Damaged `.log` files: a problem or the same records, never a crash, a hang or a false record.
 
 A false record is one that was not there before the damage. The offset, size and leader epoch of a
-batch stand outside its CRC: a changed offset moves the records of its batch, nothing else.
+batch are outside its CRC: a changed offset moves the records of its batch, nothing else.
 """
 
 import os
@@ -99,7 +99,7 @@ def test_a_log_cut_anywhere_gives_the_whole_batches_before_the_cut(
 
 
 def check_damaged(entries: list[bytes], position: int, outcome: Outcome) -> None:
-    """Check what came of a log of which the byte at ``position`` was changed."""
+    """Check what is read of a log whose byte at ``position`` was changed."""
     starts = np.cumsum([0, *map(len, entries)]).tolist()
     hit = max(at for at, start in enumerate(starts[:-1]) if start <= position)
     inside = position - starts[hit]
@@ -114,7 +114,7 @@ def check_damaged(entries: list[bytes], position: int, outcome: Outcome) -> None
     others = [r for at, found in enumerate(records) if at != hit or is_epoch for r in found]
     if inside >= 12 and inside != 16:
         assert outcome.records == others
-    else:  # a wrong size may swallow batches behind, and a wrong magic gives a wrong header size
+    else:  # a wrong size may swallow later batches, and a wrong magic gives a wrong header size
         before = [r for found in records[:hit] for r in found]
         everything = [record for found in records for record in found]
         assert outcome.records[: len(before)] == before
@@ -235,7 +235,7 @@ def test_noise_of_every_size_is_survived(seed: int, tmp_path: Path) -> None:
 
 
 def test_a_batch_inside_a_value_is_not_taken_for_one_of_the_log(tmp_path: Path) -> None:
-    """A log of logs, torn in its last batch: what lies in the value has a lower offset."""
+    """A log of logs, torn in its last batch: what is in the value has a lower offset."""
     inner = batch([Record(3, 5, b"inner", b"inner")])
     outer = batch([Record(100, 6, b"outer", inner + bytes(200))])
     outcome = read(tmp_path, batch(some_records(90)) + outer[:-50])

@@ -1,4 +1,4 @@
-"""The next batch behind bytes that make no sense."""
+"""The next batch after bytes that make no sense."""
 
 import random
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_only_a_right_crc_counts(tmp_path: Path) -> None:
 
 
 def test_only_offsets_of_the_range_count(tmp_path: Path) -> None:
-    """What lies in a value, or uncompressed in a wrapper, has offsets of its own."""
+    """What is in a value, or uncompressed in a wrapper, has offsets of its own."""
     data = batch([Record(3)]) + message(0, Record(500)) + batch([Record(8)])
     assert found(tmp_path, data, offsets=(4, 100)) == len(data) - len(batch([Record(8)]))
     assert found(tmp_path, data, offsets=(9, 100)) is None

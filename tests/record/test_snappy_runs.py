@@ -46,7 +46,7 @@ def random_block(rng: random.Random) -> bytes:
         if kind == 0:
             length = rng.choice((1, 2, 3, 16, 17, 59, 60, 61, 64, 65, 255, 256, 700))
             smallest = (length > 60) + (length > 256)
-            # The library refuses a length behind the tag when fewer than 4 bytes follow.
+            # The library refuses a length after the tag when fewer than 4 bytes follow.
             extra = rng.randrange(smallest, 5) if length > 3 else 0
             parts.append(literal(rng.randbytes(length), extra))
         else:

@@ -1,6 +1,6 @@
-"""A program: read a log directory on a cluster of two executors, one of which dies meanwhile.
+"""A program: read a log directory on a cluster of two executors while one of them dies.
 
-Arguments: the log directory; a file, not there yet, that tells the executor's process when it died.
+Arguments: the log directory; a file, not there yet, that names the executor's process when it died.
 Prints topic, partition and offset of each record that Spark got, as JSON.
 """
 

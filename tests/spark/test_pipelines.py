@@ -1,4 +1,4 @@
-"""The jobs tell what plain Python and the engine tell, and a rescue is whole or not there."""
+"""The jobs say what plain Python and the engine say, and a rescue is whole or not there."""
 
 import shutil
 import warnings

@@ -1,4 +1,4 @@
-"""What lies in a log directory as tables of Spark: the rows of `logs.inspect` and `logs.verify`."""
+"""What is in a log directory as tables of Spark: the rows of `logs.inspect` and `logs.verify`."""
 
 import shutil
 from collections.abc import Callable

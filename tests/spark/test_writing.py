@@ -1,4 +1,4 @@
-"""DataFrames written as logs: what comes back, how it lies, and what a failure leaves."""
+"""DataFrames written as logs: what comes back, its layout, and what a failure leaves."""
 
 from pathlib import Path
 from typing import Any

@@ -9,7 +9,7 @@ CONFIG = {"orders:cleanup.policy": "compact"}
 
 
 def prices(root: Path) -> Path:
-    """Write two segments to clean and one that is active; return the partition's folder."""
+    """Write two segments to clean and one that is active; return the partition directory."""
     log = Cleanable(root)
     log.append(10, 11, 10)
     log.append(12, value=None)

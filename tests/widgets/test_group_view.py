@@ -227,6 +227,7 @@ def test_a_directory_without_groups_is_shown_as_such(tmp_path: Path) -> None:
     view = GroupView(tmp_path)
     assert view.group == ""
     assert view.groups == []
+    assert view.describe().startswith("GroupView: no groups: no partition of __consumer_offsets")
     assert view.to_png().startswith(b"\x89PNG")
     with pytest.raises(LookupError, match="groups in these directories: none"):
         GroupView(tmp_path, "dash")

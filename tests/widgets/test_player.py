@@ -29,7 +29,7 @@ SEGMENT_BYTES = 16_384
 
 @pytest.fixture
 def orders(tmp_path: Path) -> tuple[wb.Partition, list[Step]]:
-    """A partition of several segments that our engine wrote, and what it told."""
+    """A partition of several segments that our engine wrote, and its steps."""
     steps: list[Step] = []
     config = {"orders": {"segment.bytes": SEGMENT_BYTES}}
     with wb.LogManager([tmp_path], topic_configs=config, observer=steps.append) as manager:

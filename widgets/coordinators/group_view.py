@@ -21,6 +21,8 @@ from workbench.loaders.tables.coordinator_explanation import GroupExplanation
 MOST_LANES = 40
 """Partitions that have a lane: those with the largest lag. The table has all."""
 
+NO_GROUPS = "no partition of __consumer_offsets in these directories names a group"
+
 
 class GroupView(KafkaWidget):
     """Show where a group stands in each partition, and how it came there.
@@ -117,7 +119,7 @@ class GroupView(KafkaWidget):
     def _known(self, proposal: Any) -> str:
         name = str(proposal["value"])
         # A group that only tombstones and replaced commits name has no row, but a story.
-        if name not in self.groups and name and not len(self.logs.inspect.commits(name)):
+        if name not in self.groups and name and not len(self.logs.inspect.commits(name, lag=False)):
             known = ", ".join(self.groups[:8]) or "none"
             raise LookupError(f"no record of group {name!r} (groups in these directories: {known})")
         return name
@@ -128,7 +130,7 @@ class GroupView(KafkaWidget):
 
     def _read(self, name: str) -> None:
         """Read the group and send everything about it."""
-        self.commits = self.logs.inspect.commits(name, version=self._when["version"])
+        self.commits = self.logs.inspect.commits(name, version=self._when["version"], lag=False)
         self.rebalances = self.logs.inspect.rebalances(name, version=self._when["version"])
         self.offsets = self._all_offsets.filter(pc.equal(self._all_offsets["group"], name))
         self.explanation: GroupExplanation = self.logs.explain_group(name, **self._when)
@@ -145,8 +147,8 @@ class GroupView(KafkaWidget):
             self._lanes = self._sent_lanes(None)
             self._story = {
                 "group": name,
-                "summary": summary(group, rows, lag),
-                "conclusion": self.explanation.conclusion,
+                "summary": summary(group, rows, lag) if name else "no groups",
+                "conclusion": self.explanation.conclusion if name else NO_GROUPS,
                 "rows": rows,
                 "why": why_rows(self.explanation),
                 "span": self._span([mark["time"] for mark in marks]),
@@ -207,7 +209,8 @@ class GroupView(KafkaWidget):
     def describe(self) -> str:
         """Return the group, where it stands, and the rules' conclusion."""
         story = self._story
-        return f"GroupView: {story['group']}: {story['summary']}: {story['conclusion']}"
+        about = f"{story['group']}: {story['summary']}" if story["group"] else story["summary"]
+        return f"GroupView: {about}: {story['conclusion']}"
 
     def to_png(self) -> bytes:
         """Draw the lanes and the table of partitions. Imports matplotlib."""

@@ -39,13 +39,20 @@ export class GroupLane {
     const row = floorIndex(this.endTime, time);
     return row < 0 ? null : this.endOffset[row];
   }
-  // Records between the two; null where one of them is unknown.
+  // Records between the two; null where one is unknown, or where the log's timestamps are of another clock than the commits'.
   lag(time) {
     const committed = this.committed(time), end = this.logEnd(time);
-    return committed === null || end === null ? null : Math.max(0, end - committed);
+    return committed === null || end === null || end < committed ? null : end - committed;
   }
   newest(time) { return this.commitAt(time); }
   position(i) { return this.time[i]; }
+  // The lag at a time in words.
+  lagText(time) {
+    const lag = this.lag(time), committed = this.committed(time);
+    if (lag !== null) return `lag ${count(Math.round(lag))}`;
+    if (committed === null) return "nothing committed";
+    return this.end !== null && committed > Number(this.end) ? "beyond the end" : "lag unknown";
+  }
   // The commit nearest to a time, of any kind.
   nearest(time) {
     const before = floorIndex(this.time, time), after = before + 1;
@@ -99,6 +106,12 @@ export function sampleLane(lane, view, span, mode) {
       if (end !== null) high[x] = end;
     }
     for (const value of [low[x], high[x]]) if (!Number.isNaN(value)) [least, most] = [Math.min(least, value), Math.max(most, value)];
+  }
+  if (mode !== "lag") {
+    for (let i = 0; i < lane.length; i++) {
+      if (!WITHOUT_EFFECT.has(lane.kind[i]) || lane.time[i] < view[0] || lane.time[i] > view[1]) continue;
+      [least, most] = [Math.min(least, lane.offset[i]), Math.max(most, lane.offset[i])];
+    }
   }
   if (!(most >= least)) [least, most] = [0, 1];
   if (most === least) most = least + 1;

@@ -46,10 +46,10 @@ function paintLane(scene, lane, top, tall, { mode, isPicked, commit }) {
   const committed = mode === "lag" ? sample.high : sample.low;
   if (mode !== "lag") stroke(scene, sample, sample.high, y, ink.dim, 1.25);
   stroke(scene, sample, committed, y, ink.accent, 2);
-  paintPoints(scene, lane, y, mode, commit);
+  const clamped = (value) => Math.max(top + pad, Math.min(top + tall - pad, y(value)));
+  paintPoints(scene, lane, clamped, mode, commit);
   pen.restore();
-  const lag = lane.lag(view[1]);
-  paintLaneName(scene, lane.name, lag === null ? "lag unknown" : `lag ${count(Math.round(lag))}`, top + tall / 2);
+  paintLaneName(scene, lane.name, lane.lagText(view[1]), top + tall / 2);
   paintValues(scene, sample, y, mode, top, tall);
 }
 

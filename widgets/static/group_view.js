@@ -113,7 +113,7 @@ function render({ model, el, signal: outer }) {
     const sent = shown = story();
     showGroups();
     about.textContent = about.title = sent.summary ?? "";
-    conclusion.textContent = sent.conclusion ? `${sent.conclusion}.` : "No group in these directories.";
+    conclusion.textContent = `${sent.conclusion}.`;
     root.setAttribute("aria-label", `Group ${sent.group}: ${sent.summary}. ${sent.conclusion}.`);
     showLanes(true);
     laneNote.textContent = laneNote.title = noteText(sent);

@@ -71,7 +71,7 @@ export function laneChart({ root, picture, fitText, onPick, onView, announce, si
     const { x, part, at, lane } = place(event);
     hover = part >= 0 && part <= 1 ? at : null;
     ask();
-    const mark = hover === null ? null : marks.find((each) => Math.abs(scene.x(each.time) - x) < 4);
+    const mark = hover === null ? null : marks.find((each) => each.facts && Math.abs(scene.x(each.time) - x) < 4);
     card.hidden = hover === null || (lane < 0 && !mark);
     if (card.hidden) return;
     const { title, facts } = mark ?? picture.card(lanes[lane], at, scene);
@@ -190,6 +190,6 @@ export function laneChart({ root, picture, fitText, onPick, onView, announce, si
 }
 
 function laneInks(root) {
-  const style = getComputedStyle(root), ink = inks(root);
-  return { ...ink, area: style.getPropertyValue("--klw-area").trim(), pick: style.getPropertyValue("--klw-pick").trim(), mark: style.getPropertyValue("--klw-mark").trim() };
+  const style = getComputedStyle(root), more = ["area", "pick", "mark", "warm"].map((name) => [name, style.getPropertyValue(`--klw-${name}`).trim()]);
+  return { ...inks(root), ...Object.fromEntries(more) };
 }

@@ -1,5 +1,5 @@
 // What a player paints of a segment: its batches with their states, index entries, the search.
-import { byteTicks } from "./axis.js";
+import { paintByteGrid } from "./byte_grid.js";
 import { floorIndex } from "./columns.js";
 import { bytes, count, range } from "./format.js";
 import { stateRuns } from "./player_view.js";
@@ -18,7 +18,7 @@ export function paintStage(scene) {
   pen.beginPath();
   pen.rect(left - 5, 0, span + 10, tall);
   pen.clip();
-  paintGrid(scene);
+  paintByteGrid(scene, TRACKS.axis, tall - 6);
   paintBatches(scene);
   paintCut(scene);
   paintWalk(scene);
@@ -61,23 +61,6 @@ function paintOverview({ pen, ink, segment, at, view, left, span }) {
   pen.strokeStyle = ink.fg;
   pen.lineWidth = 1.5;
   pen.strokeRect(a, top - 2, b - a, tall + 4);
-}
-
-function paintGrid({ pen, ink, view, x, span, left, tall: bottom }) {
-  const [top, tall] = TRACKS.axis, limit = left + span + 2;
-  pen.font = ink.small;
-  pen.textAlign = "left";
-  pen.lineWidth = 1;
-  for (const { at, text } of byteTicks(view[0], view[1], span / 90)) {
-    const place = Math.round(x(at)) + 0.5;
-    pen.strokeStyle = ink.hair;
-    pen.beginPath();
-    pen.moveTo(place, top + 2);
-    pen.lineTo(place, bottom - 6);
-    pen.stroke();
-    pen.fillStyle = ink.dim;
-    if (place + pen.measureText(text).width + 6 < limit) pen.fillText(text, place + 4, top + tall / 2 - 1);
-  }
 }
 
 function paintBatches(scene) {

@@ -1,5 +1,5 @@
 // The tracks of the segment map, painted on one canvas: overview, axis, batches; then the indexes below.
-import { byteTicks } from "./axis.js";
+import { paintByteGrid } from "./byte_grid.js";
 import { binBatches, paintBins } from "./binning.js";
 import { floorIndex } from "./columns.js";
 import { bytes, duration, plural } from "./format.js";
@@ -7,7 +7,6 @@ import { paintIndex, paintLookup, paintTimeLabels, paintTimes, trackNote } from 
 import { tailText } from "./segment_data.js";
 import { DAMAGE, hatch, rgb } from "./theme.js";
 import { LAYOUT } from "./track_layout.js";
-
 
 // Paint everything for the view [from, to) of the segment; `mark` says what is selected and hovered.
 export function paintTracks(pen, data, { width, ink, view, mark, cache }) {
@@ -21,7 +20,7 @@ export function paintTracks(pen, data, { width, ink, view, mark, cache }) {
   pen.beginPath();
   pen.rect(left - 4, 0, span + 8, LAYOUT.height);
   pen.clip();
-  paintGrid(scene);
+  paintByteGrid(scene, LAYOUT.axis, LAYOUT.height - 4);
   paintBatches(scene);
   paintTail(scene);
   paintIndex(scene);
@@ -75,23 +74,6 @@ function paintOverview(scene) {
 function damageTicks({ pen, left }, { bins, ratio }, top, tall) {
   pen.fillStyle = DAMAGE;
   for (let x = 0; x < bins.width; x++) if (bins.flags[x] & 2) pen.fillRect(left + x / ratio - 1, top - 4, 3, tall + 6);
-}
-
-function paintGrid({ pen, ink, view, x, span, left }) {
-  const [top, tall] = LAYOUT.axis, limit = left + span + 2;
-  pen.font = ink.small;
-  pen.textAlign = "left";
-  pen.lineWidth = 1;
-  for (const { at, text } of byteTicks(view[0], view[1], span / 90)) {
-    const place = Math.round(x(at)) + 0.5;
-    pen.strokeStyle = ink.hair;
-    pen.beginPath();
-    pen.moveTo(place, top + 2);
-    pen.lineTo(place, LAYOUT.height - 4);
-    pen.stroke();
-    pen.fillStyle = ink.dim;
-    if (place + pen.measureText(text).width + 6 < limit) pen.fillText(text, place + 4, top + tall / 2 - 1);
-  }
 }
 
 function paintBatches(scene) {

@@ -22,6 +22,7 @@ from workbench.config.values import (
     ANY,
     Value,
     at_least,
+    between,
     parse_value,
     refuse_unknown,
     words,
@@ -121,6 +122,30 @@ BROKER_DEFINITIONS: Final[tuple[Definition, ...]] = (
         "transaction.partition.verification.enable", "boolean", default=True, rule=ANY,
         doc="Whether a transaction is verified with its coordinator before a batch is appended.",
     ),
+    Definition(
+        "offset.metadata.max.bytes", "int", 4096, ANY,
+        "Longest metadata of a committed offset, in UTF-16 units.",
+    ),
+    Definition(
+        "offsets.retention.minutes", "int", 7 * 24 * 60, at_least(1),
+        "Time after which offsets of an empty group or an unsubscribed topic expire, minutes.",
+    ),
+    Definition(
+        "offsets.retention.check.interval.ms", "long", 10 * MINUTE, at_least(1),
+        "Time between two checks for expired offsets.",
+    ),
+    Definition(
+        "offsets.topic.num.partitions", "int", 50, at_least(1),
+        "Number of partitions of __consumer_offsets when it is created.",
+    ),
+    Definition(
+        "offsets.topic.segment.bytes", "int", 100 * MIB, at_least(1),
+        "Size of the segments of __consumer_offsets when it is created.",
+    ),
+    Definition(
+        "offsets.topic.compression.codec", "int", 0, between(0, 4),
+        "Codec of the batches of __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
+    ),
 )  # fmt: skip
 
 _DEFINITIONS: Final[dict[str, Definition]] = {one.name: one for one in BROKER_DEFINITIONS}
@@ -164,6 +189,12 @@ class BrokerConfig:
     producer_id_expiration_check_interval_ms: int
     transaction_max_timeout_ms: int
     transaction_partition_verification_enable: bool
+    offset_metadata_max_bytes: int
+    offsets_retention_minutes: int
+    offsets_retention_check_interval_ms: int
+    offsets_topic_num_partitions: int
+    offsets_topic_segment_bytes: int
+    offsets_topic_compression_codec: int
     topic: LogConfig
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 

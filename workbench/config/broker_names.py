@@ -55,10 +55,9 @@ _NAMES: Final = """
     metadata.log.segment.bytes metadata.log.segment.ms metadata.max.idle.interval.ms
     metadata.max.retention.bytes metadata.max.retention.ms metric.reporters metrics.num.samples
     metrics.recording.level metrics.sample.window.ms node.id num.io.threads num.network.threads
-    num.partitions num.replica.alter.log.dirs.threads num.replica.fetchers offset.metadata.max.bytes
-    offsets.commit.timeout.ms offsets.load.buffer.size offsets.retention.check.interval.ms
-    offsets.retention.minutes offsets.topic.compression.codec offsets.topic.num.partitions
-    offsets.topic.replication.factor offsets.topic.segment.bytes principal.builder.class
+    num.partitions num.replica.alter.log.dirs.threads num.replica.fetchers
+    offsets.commit.timeout.ms offsets.load.buffer.size offsets.topic.replication.factor
+    principal.builder.class
     process.roles producer.purgatory.purge.interval.requests queued.max.request.bytes
     queued.max.requests quota.window.num quota.window.size.seconds remote.fetch.max.wait.ms
     remote.list.offsets.request.timeout.ms remote.log.index.file.cache.total.size.bytes

@@ -9,6 +9,7 @@ from typing import Final
 KINDS: Final = {
     "load started": "the coordinator reads a partition from its log start offset",
     "offset loaded": "a commit enters the table of offsets",
+    "commits loaded": "a run of commits enters the table of offsets",
     "offset pending": "a transactional commit waits for its transaction marker",
     "offset removed": "a tombstone removes a commit from the table of offsets",
     "pending offset removed": "a tombstone removes a transactional commit",

@@ -146,7 +146,7 @@ class LogPositions:
         return Position(log.log_start_offset, end, log.high_watermark, lag, state, reason)
 
     def is_gone(self, where: TopicPartition) -> bool:
-        """Return whether the directories tell that a partition does not exist any more."""
+        """Return whether the directories show that a partition no longer exists."""
         return self.log(where) is None and self.absence(where)[0] == TOPIC_GONE
 
     def absence(self, where: TopicPartition) -> tuple[str | None, str]:

@@ -16,7 +16,7 @@ class CoordinatorVerdict(NamedTuple):
             (a group starts over; the last stable offset is held back), "limits" (a group resumes
             elsewhere than one might think; something is open), or "unknown".
         value: what was looked at.
-        threshold: what it was held against.
+        threshold: the value that it was compared with.
         reason: in words, with the figures.
         kafka: where Kafka has the rule.
         due: when at the earliest the verdict changes if nothing more happens, ms; None: never.

@@ -386,6 +386,20 @@ GROUP_OFFSETS: Final = pa.schema(
     ]
 )
 
+OFFSET_FATES: Final = pa.schema(
+    [
+        pa.field("group", pa.string(), nullable=False),
+        *_WHERE.values(),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("commit_time", TIMESTAMP, nullable=False),
+        pa.field("expires_at", TIMESTAMP),  # null: never while the group is unchanged
+        pa.field("rule", pa.string(), nullable=False),
+        pa.field("is_gone", pa.bool_(), nullable=False),
+        pa.field("removes_group", pa.bool_(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+    ]
+)
+
 COMMITS: Final = pa.schema(
     [
         pa.field("log", pa.string(), nullable=False),  # __consumer_offsets-12
@@ -458,6 +472,8 @@ TRANSACTIONS: Final = pa.schema(
         pa.field("timeout_ms", pa.int32()),
         pa.field("start_time", TIMESTAMP),
         pa.field("last_update_time", TIMESTAMP),
+        pa.field("times_out_at", TIMESTAMP),  # null: no transaction is ongoing
+        pa.field("expires_at", TIMESTAMP),  # of the id; null: never while a transaction is open
         pa.field("previous_producer_id", pa.int64()),
         pa.field("next_producer_id", pa.int64()),
         pa.field("client_transaction_version", pa.int16()),

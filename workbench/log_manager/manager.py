@@ -236,6 +236,11 @@ class LogManager:
         """The scheduler of the manager's tasks, for those of other parts of a broker."""
         return self._context.scheduler
 
+    @property
+    def config(self) -> BrokerConfig:
+        """The broker's configuration."""
+        return self._context.config
+
     def has_config(self, topic: str) -> bool:
         """Return whether a topic has a configuration of its own."""
         return topic in self._context.topic_configs

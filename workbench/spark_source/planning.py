@@ -233,5 +233,6 @@ def _with_own_markers(read: SegmentRead) -> SegmentRead:
 
 def unreadable_error(finding: Finding) -> CorruptRecordError:
     """Return the error that ends a job at damage, or at a file that cannot be read."""
-    problem = f"{finding.found} (expected {finding.expected}); onCorrupt=skip leaves it out"
+    wanted = f" (expected {finding.expected})" if finding.expected else ""
+    problem = f"{finding.found}{wanted}; onCorrupt=skip leaves it out"
     return CorruptRecordError(finding.path, finding.position, problem)

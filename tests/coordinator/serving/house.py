@@ -6,6 +6,7 @@ from typing import Any
 
 from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.config import TransactionConfig
+from workbench.coordinator.transactions.serving.markers import CompletesOffsets
 from workbench.coordinator.transactions.serving.producer_ids import RequestBlock, blocks_from
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
@@ -25,6 +26,24 @@ from workbench.runtime.steps import Step
 NOW = 1_700_000_000_000
 ORDERS = TopicPartition("orders", 0)
 PAYMENTS = TopicPartition("payments", 1)
+
+
+class UnreliableManager(LogManager):
+    """A log manager some of whose logs are away for a while, as if their directory was offline."""
+
+    away: frozenset[TopicPartition] = frozenset()
+
+    def get_log(
+        self, partition: Any, number: int | None = None, *, is_future: bool = False
+    ) -> Log | None:
+        """Return a log; None while it is away."""
+        found = super().get_log(partition, number, is_future=is_future)
+        return None if found is None or found.topic_partition in self.away else found
+
+    @property
+    def offline_directories(self) -> list[str]:
+        """Directories that might have what is not here."""
+        return ["/offline"] if self.away else super().offline_directories
 
 
 class Held:
@@ -55,6 +74,7 @@ class House:
         root: the log directory.
         version: the cluster's transaction version.
         holds: whether markers and loads wait for `run`.
+        tasks: whether the periodic tasks run.
         partitions: of `__transaction_state`.
         config: other configurations of the coordinator.
     """
@@ -65,11 +85,13 @@ class House:
         version: int = 2,
         *,
         holds: bool = False,
+        tasks: bool = False,
         partitions: int = 1,
         fs: FileSystem = LOCAL,
         request_block: RequestBlock | None = None,
-        epoch: int = 0,
+        epoch: int | None = None,
         now: int = NOW,
+        offsets: CompletesOffsets | None = None,
         **config: Any,
     ) -> None:
         self.version = TransactionVersion(version)
@@ -77,7 +99,7 @@ class House:
         self.scheduler = ManualScheduler(self.clock)
         self.held = Held(self.clock) if holds else None
         self.steps: list[Step] = []
-        self.manager = LogManager(
+        self.manager = UnreliableManager(
             [root], {"log.cleaner.enable": False}, fs=fs, clock=self.clock, scheduler=self.scheduler
         )
         self.manager.startup(with_tasks=False)
@@ -89,9 +111,10 @@ class House:
             clock=self.clock,
             scheduler=self.held or self.scheduler,
             request_block=request_block or blocks_from(4000),
+            offsets=offsets,
             observer=self.steps.append,
         )
-        self.coordinator.startup()
+        self.coordinator.startup(with_tasks=tasks)
         for number in range(partitions):
             self.coordinator.on_election(number, epoch)
         self.run()
@@ -109,6 +132,11 @@ class House:
     def log(self, where: TopicPartition = ORDERS) -> Log:
         """Return a partition's log."""
         return self.manager.get_or_create_log(where)
+
+    def limit(self, size: int) -> None:
+        """Let the log of states take batches up to a size in bytes."""
+        config = {"cleanup.policy": "compact", "max.message.bytes": size}
+        self.manager.update_topic_config("__transaction_state", config)
 
     def init(self, name: str = "tx", **options: Any) -> ProducerIdAndEpoch:
         """Initialize a producer, which must be answered."""

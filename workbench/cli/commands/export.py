@@ -213,7 +213,7 @@ def _to_table(
         include_control=include_control,
         check_crc=selection.check_crc,
     )
-    scan.partitions = selection.partitions  # also of folders that a scan of a directory skips
+    scan.partitions = selection.partitions  # even of folders that a scan of a directory skips
     count = 0
 
     def counted() -> Iterator[Any]:

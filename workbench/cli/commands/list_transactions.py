@@ -25,11 +25,11 @@ def command(*, paths: tuple[str, ...], is_open: bool, as_json: bool) -> int:
     Exit codes: 0 done, 1 something could not be read, or a transaction hangs.
 
     With --json: a list of objects with transactionalId, producerId, producerEpoch, state,
-    topicPartitions, transactionTimeoutMs, transactionStartTimeMs, lastUpdateTimestamp,
-    previousProducerId, nextProducerId, clientTransactionVersion, coordinatorPartition and
-    recordOffset. With --open: topic, partition, producerId, producerEpoch, firstOffset, lastOffset,
-    lastTimestamp, transactionalId, state, verdict (waits, hangs, or null: unknown), reason,
-    lastStableOffset and blockedOffsets.
+    topicPartitions, transactionTimeoutMs, transactionStartTimeMs, lastUpdateTimestamp, timesOutAt
+    (an ongoing transaction), expiresAt (the id), previousProducerId, nextProducerId,
+    clientTransactionVersion, coordinatorPartition and recordOffset. With --open: topic, partition,
+    producerId, producerEpoch, firstOffset, lastOffset, lastTimestamp, transactionalId, state,
+    verdict (waits, hangs, or null: unknown), reason, lastStableOffset and blockedOffsets.
     """
     coordinator = TransactionCoordinator(open_logs(paths).listing)
     if not coordinator.loads:

@@ -5,7 +5,7 @@ from typing import Final
 import click
 
 from workbench.cli.changing import loading
-from workbench.cli.command import Command, as_json, open_logs
+from workbench.cli.command import Command, as_json, open_logs, read_time
 from workbench.cli.output import cell, console, plural, print_json, print_table, rich_text
 from workbench.cli.settings import settings_for, takes_settings
 from workbench.foresight.startup.prediction import PartitionStart, StartupPrediction
@@ -23,6 +23,11 @@ _COLORS: Final = {_LOADS: "green", _CHANGES: "yellow", _FAILS: "red"}
 @click.option(
     "--node-id", type=int, help="The broker's node id; default: node.id in meta.properties."
 )
+@click.option(
+    "--now", metavar="TIME", callback=read_time,
+    help="Predict a start at this time: ISO 8601, or ms since the epoch; default: this machine's. "
+    "Producers expire by it.",
+)  # fmt: skip
 @click.option("--quick", is_flag=True, help="Do not predict what consumers will read.")
 @as_json
 def command(
@@ -30,6 +35,7 @@ def command(
     paths: tuple[str, ...],
     settings: tuple[str, ...],
     node_id: int | None,
+    now: int | None,
     quick: bool,
     as_json: bool,
 ) -> int:
@@ -46,7 +52,7 @@ def command(
 
     With --json: an object with starts, problem, exception, directories and partitions.
     """
-    prediction = predict(paths, settings, node_id, consumers=not quick)
+    prediction = predict(paths, settings, node_id, now=now, consumers=not quick)
     if as_json:
         print_json(prediction.as_dict())
     else:
@@ -55,7 +61,12 @@ def command(
 
 
 def predict(
-    paths: tuple[str, ...], settings: tuple[str, ...], node_id: int | None, *, consumers: bool
+    paths: tuple[str, ...],
+    settings: tuple[str, ...],
+    node_id: int | None,
+    *,
+    now: int | None,
+    consumers: bool,
 ) -> StartupPrediction:
     """Return the prediction for what the arguments name.
 
@@ -70,6 +81,7 @@ def predict(
             found.broker,
             topic_configs=found.topic_configs,
             node_id=node_id,
+            now=now,
             consumers=consumers,
             progress=advance,
         )

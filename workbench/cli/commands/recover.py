@@ -12,7 +12,7 @@ from workbench.cli.changing import (
     loading,
     takes_target,
 )
-from workbench.cli.command import Command, as_json
+from workbench.cli.command import Command, as_json, read_time
 from workbench.cli.output import cell, console, note, plural, print_json, rich_text
 from workbench.cli.settings import settings_for, takes_settings
 from workbench.foresight.copies.copying import LeftOut
@@ -27,6 +27,11 @@ from workbench.foresight.copies.repair import Recovery, recover_directory
     is_flag=True,
     help="Read every segment, even after a clean shutdown or below the recovery point.",
 )
+@click.option(
+    "--now", metavar="TIME", callback=read_time,
+    help="Expire producers as of this time: ISO 8601, or ms since the epoch; default: this "
+    "machine's. The time of the broker's own stop gives the snapshots that it would have written.",
+)  # fmt: skip
 @takes_settings
 @as_json
 def command(
@@ -35,6 +40,7 @@ def command(
     target: str | None,
     in_place: bool,
     full: bool,
+    now: int | None,
     settings: tuple[str, ...],
     as_json: bool,
 ) -> int:
@@ -61,6 +67,7 @@ def command(
             found.broker,
             topic_configs=found.topic_configs,
             everything=full,
+            now=now,
             progress=advance,
         )
     if as_json:

@@ -12,15 +12,18 @@ from workbench.cli.show.coordinator_facts import (
     load_groups,
     loads_groups,
     offset_facts,
+    rebalance_facts,
     report,
 )
 from workbench.coordinator.era import Era
+from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.loaders.tables.coordinator_explanation import explained
 
 NOT_THERE = 1
+_NEWEST = 10  # rebalances in the text
 
 
-@click.command("group", cls=Command, short_help="Show one group: members and offsets.")
+@click.command("group", cls=Command, short_help="Show one group and its story.")
 @click.argument("name")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @loads_groups
@@ -36,15 +39,18 @@ def command(
 ) -> int:
     """Show one group: its state, its members, and every committed offset.
 
-    Offsets that a broker would not return are listed with the reason. The rules at the end say for
-    each partition whether consumers resume there or start over, and why.
+    Offsets that a broker would not return are listed with the reason. The newest ten changes of
+    its generation, epochs and assignments follow, with who came and went. The rules at the end say
+    for each partition whether consumers resume there or start over, and why.
 
     Exit codes: 0 done, 1 there is no such group (state Dead), or something could not be read.
 
-    With --json: an object as of `groups --json`; its offsets are a list of objects as of
-    `offsets --json`. Beside them conclusion, and rules: a list of objects with rule, where
+    With --json: an object as `groups --json` gives; its offsets are a list of objects as
+    `offsets --json` gives. Beside them conclusion, and rules: a list of objects with rule, where
     (partition, or null: the whole group), verdict (allows, blocks, limits, unknown), value,
-    threshold, reason, kafka and due.
+    threshold, reason, kafka and due. rebalances is a list of objects with timestamp, event, state,
+    generation (the epoch if the group is not classic), targetAssignmentEpoch, protocol, leader,
+    memberCount, joined, left, reason, log and recordOffset; null is unknown.
     """
     coordinator = load_groups(paths, era, now, retention_minutes)
     loaded = coordinator.groups.get(name)
@@ -55,11 +61,14 @@ def command(
     facts["offsets"] = [offset_facts(each) for each in offsets]
     story = explained(coordinator, name)
     facts |= {"conclusion": story.conclusion, "rules": story.as_dict()["rules"]}
+    history = RebalanceHistory(coordinator.logs.topic_names, name)
+    coordinator.observe(history, name, each_commit=False)
+    facts["rebalances"] = [rebalance_facts(each) for each in history.finish()]
     code = report(coordinator.findings())
     if as_json:
         print_json(facts)
     else:
-        tables = {"members", "offsets", "rules"}
+        tables = {"members", "offsets", "rules", "rebalances"}
         shown = {field: value for field, value in facts.items() if field not in tables}
         times = ("stateTimestamp", "lastCommitTimestamp")
         print_table(
@@ -74,9 +83,27 @@ def command(
         if offsets:
             click.echo()
             print_offsets(offsets, everything=True)
+        _print_rebalances(facts["rebalances"])
         click.echo()
         print_table(["partition", "rule", "verdict", "why"], story.cells())
     return NOT_THERE if loaded is None else code
+
+
+def _print_rebalances(rebalances: list[dict[str, Any]]) -> None:
+    if not rebalances:
+        return
+    click.echo()
+    names = ("event", "state", "generation", "memberCount", "reason")
+    print_table(
+        ["time (UTC)", "event", "state", "generation", "members", "why"],
+        [
+            [time_of(each["timestamp"]), *(each[name] for name in names)]
+            for each in rebalances[-_NEWEST:]
+        ],
+        spare=("members", "state"),
+    )
+    if len(rebalances) > _NEWEST:
+        click.echo(f"{len(rebalances) - _NEWEST:,} earlier changes; --json has all")
 
 
 def _print_members(members: list[dict[str, Any]]) -> None:

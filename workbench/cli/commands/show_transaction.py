@@ -13,7 +13,7 @@ from workbench.loaders.tables.coordinator_explanation import explained_transacti
 
 NOT_DONE_OR_HANGS = 1
 
-_TIMES = frozenset({"transactionStartTimeMs", "lastUpdateTimestamp"})
+_TIMES = frozenset({"transactionStartTimeMs", "lastUpdateTimestamp", "timesOutAt", "expiresAt"})
 
 
 @click.command("transaction", cls=Command, short_help="Show one transaction and what ends it.")
@@ -31,10 +31,10 @@ def command(*, name: str, paths: tuple[str, ...], now: int | None, as_json: bool
     a transaction is open there, since when it holds back the last stable offset, and how many
     offsets are above it; then which command would end it.
 
-    Exit codes: 0 done, 1 nothing tells of the ID, its transaction hangs, or something could not be
-    read.
+    Exit codes: 0 done, 1 no record mentions the ID, its transaction hangs, or something could not
+    be read.
 
-    With --json: an object as of `transactions --json`, with null where no record tells of the
+    With --json: an object as `transactions --json` gives, with null where no record mentions the
     transactional id, and open: a list of objects as of `transactions --open --json`. Beside them
     conclusion, and rules: a list of objects with rule, where (partition, or null: all), verdict
     (allows, blocks, limits, unknown), value, threshold, reason, kafka and due.

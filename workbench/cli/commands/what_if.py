@@ -6,6 +6,7 @@ from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.explain_options import FAILURES, takes_now
 from workbench.cli.output import console, print_json, print_table, rich_text, say
 from workbench.cli.settings import named_values, takes_settings
+from workbench.loaders.tables.offset_fates import OffsetFate
 from workbench.loaders.tables.what_if import WhatIf
 from workbench.log_directory import what_if
 
@@ -34,11 +35,15 @@ def command(
     copy in memory: nothing is written. Other configurations come from __cluster_metadata in the
     same directories, or are Kafka's defaults.
 
+    Committed offsets expire by offsets.retention.minutes; the default is that of the version that
+    wrote them.
+
     Example: --set retention.ms=3600000 --set orders:retention.bytes=1000000
 
     Exit codes: 0 done, 1 a log could not be loaded.
 
-    With --json: an object with config, now and partitions.
+    With --json: an object with config, now, partitions, and offsets: a list of objects with group,
+    topic, partition, offset, commit_timestamp, expires_at, rule, is_gone, removes_group and reason.
     """
     result = what_if(open_logs(paths), named_values(settings), now=now, topics=topics or None)
     if as_json:
@@ -61,4 +66,17 @@ def _print(result: WhatIf, *, why: bool) -> None:
             out.print("", rich_text(fate.name, "bold"), sep="\n")
         for text in told:
             out.print(rich_text(f"  {text}", "red" if text == fate.problem else ""))
+    gone = [fate for fate in result.offsets if fate.is_gone or why]
+    if gone:
+        click.echo()
+        print_table(
+            ["group", "partition", "offset", "removed", "why"],
+            [[fate.group, fate.name, fate.offset, _word(fate), fate.reason] for fate in gone],
+        )
     say(result.summary)
+
+
+def _word(fate: OffsetFate) -> str:
+    if not fate.is_gone:
+        return "no"
+    return "with its group" if fate.removes_group else "yes"

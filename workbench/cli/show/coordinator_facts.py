@@ -18,6 +18,7 @@ from workbench.coordinator.groups.group_coordinator import (
     LoadedGroup,
 )
 from workbench.coordinator.groups.members import Member, members_of
+from workbench.coordinator.groups.rebalance_history import Rebalance
 from workbench.coordinator.transactions.transaction_coordinator import OpenProducer
 from workbench.coordinator.transactions.transaction_load import TransactionMetadata
 from workbench.inspection.findings import Finding
@@ -166,6 +167,25 @@ def offset_facts(each: CommittedOffset) -> dict[str, Any]:
     }
 
 
+def rebalance_facts(each: Rebalance) -> dict[str, Any]:
+    """Return a change of a group's generation, epoch or assignment as an object."""
+    return {
+        "timestamp": each.timestamp,
+        "event": each.event,
+        "state": each.state,
+        "generation": each.generation,
+        "targetAssignmentEpoch": each.assignment_epoch,
+        "protocol": each.protocol,
+        "leader": each.leader,
+        "memberCount": each.members,
+        "joined": each.joined,
+        "left": each.left,
+        "reason": each.reason,
+        "log": each.log,
+        "recordOffset": each.log_offset,
+    }
+
+
 def transaction_facts(state: TransactionMetadata) -> dict[str, Any]:
     """Return a transactional id as an object."""
     return {
@@ -177,6 +197,8 @@ def transaction_facts(state: TransactionMetadata) -> dict[str, Any]:
         "transactionTimeoutMs": state.timeout_ms,
         "transactionStartTimeMs": state.start_timestamp,
         "lastUpdateTimestamp": state.last_update_timestamp,
+        "timesOutAt": state.times_out_at,
+        "expiresAt": state.expires_at,
         "previousProducerId": state.previous_producer_id,
         "nextProducerId": state.next_producer_id,
         "clientTransactionVersion": state.client_transaction_version,

@@ -59,8 +59,8 @@ class GroupEvent(NamedTuple):
 
     Attributes:
         log: partition of the coordinator's topic, by name.
-        log_offset, timestamp: of the record.
-        group: what it tells; None: it removes the group.
+        log_offset, timestamp: the record's.
+        group: the group that it describes; None: it removes the group.
     """
 
     log: str

@@ -89,19 +89,28 @@ class GroupCoordinator:
         self.retention_ms = self.era.default_retention_ms if retention_ms is None else retention_ms
         self.now = now
 
-    def observe(self, observer: Observer, group: str | None = None) -> None:
+    def observe(
+        self, observer: Observer, group: str | None = None, *, each_commit: bool = True
+    ) -> None:
         """Load again, step by step.
 
         Args:
             observer: receives a `Step` for each record, of `load_steps.KINDS`.
             group: load only the partitions that hold the group, or where a broker looks for it.
+            each_commit: see `load_group_partition`.
 
         Raises:
             OSError: a file cannot be read.
         """
         for load in self.loads:
             if group is None or self._may_hold(load, group):
-                load_group_partition(load.partition, self.era, observer=observer)
+                load_group_partition(
+                    load.partition,
+                    self.era,
+                    end=load.bound,
+                    observer=observer,
+                    each_commit=each_commit,
+                )
 
     def _may_hold(self, load: GroupLoad, group: str) -> bool:
         count = self.partition_count
@@ -224,5 +233,20 @@ def _load(logs: LogPositions, era: Era | None) -> list[GroupLoad]:
                 break
         newest = max((load.newest_era for load in loads), default=current)
         if era is not None or newest <= current:
+            if current is Era.BEFORE_2_1:
+                return [_up_to_high_watermark(load, logs) for load in loads]
             return loads
         current = newest
+
+
+def _up_to_high_watermark(load: GroupLoad, logs: LogPositions) -> GroupLoad:
+    """Return the load of a coordinator of 2.0 or older, which ends at the high watermark.
+
+    That of a broker which has just started is the checkpointed one; without a checkpoint that
+    names the partition, the log end offset is assumed.
+    """
+    facts = logs.log(TopicPartition(GROUPS_TOPIC, load.partition.partition))
+    high = None if facts is None else facts.high_watermark
+    if high is None or high >= load.end_offset:
+        return load
+    return load_group_partition(load.partition, load.era, end=high)

@@ -1,7 +1,7 @@
 """Why a group resumes where it stopped, or starts over: one row per rule and partition.
 
 A consumer starts over (as `auto.offset.reset` says) where the coordinator has no offset for it, or
-one that lies outside the log. So the rules are asked in this order: does the coordinator serve the
+one that is outside the log. So the rules are asked in this order: does the coordinator serve the
 group, is there an offset, does the topic still exist, does the log hold the offset.
 """
 
@@ -97,7 +97,7 @@ class GroupExplainer:
     def _place(self) -> CoordinatorVerdict:
         count = self._coordinator.partition_count
         if count is None:
-            reason = f"nothing tells how many partitions {GROUPS_TOPIC} has"
+            reason = f"the number of partitions of {GROUPS_TOPIC} is unknown"
             return CoordinatorVerdict("partition", None, "unknown", None, None, reason, _PLACE)
         right = partition_for(self._group, count)
         logs = {commit.log for commit in self._history.commits}
@@ -111,7 +111,7 @@ class GroupExplainer:
             return CoordinatorVerdict("partition", None, "unknown", None, wanted, reason, _PLACE)
         wrong = sorted(logs - {wanted})
         if wrong:
-            reason = f"records lie in {', '.join(wrong)}; a broker looks in {wanted} alone"
+            reason = f"records are in {', '.join(wrong)}, but a broker reads only {wanted}"
             return CoordinatorVerdict("partition", None, "blocks", wrong[0], wanted, reason, _PLACE)
         reason = f"{wanted} of {count} partitions"
         return CoordinatorVerdict("partition", None, "allows", wanted, wanted, reason, _PLACE)
@@ -129,9 +129,9 @@ class GroupExplainer:
                 reason += f", {time_text(last.timestamp)}"
             return CoordinatorVerdict("group", None, "blocks", "Dead", None, reason, _LOAD)
         if self._history.commits:
-            reason = "only records that do not count any more tell of the group"
+            reason = "only records that no longer count mention the group"
             return CoordinatorVerdict("group", None, "blocks", "Dead", None, reason, _LOAD)
-        reason = "no record tells of the group: it never was, or compaction has taken all of them"
+        reason = "no record mentions the group: it never existed, or compaction removed its records"
         return CoordinatorVerdict("group", None, "unknown", "Dead", None, reason, _LOAD)
 
     def _reconciliation(self) -> Iterator[CoordinatorVerdict]:
@@ -196,7 +196,7 @@ class GroupExplainer:
     def _removal(
         self, where: TopicPartition, removed: Commit, commits: list[Commit]
     ) -> CoordinatorVerdict:
-        """Return why a tombstone removed the offset, as far as times tell."""
+        """Return why a tombstone removed the offset, as far as the times show."""
         committed = removed.committed
         assert committed is not None
         tombstone = next(

@@ -95,9 +95,11 @@ class GroupLoad(GroupState):
 
     Attributes:
         partition: the loaded partition.
+        bound: offset at which the load stopped, excluded; None: the log end offset.
     """
 
     partition: Partition
+    bound: int | None = None
 
 
 def load_group_partition(
@@ -107,6 +109,7 @@ def load_group_partition(
     end: int | None = None,
     observer: Observer | None = None,
     stop_at_newer: bool = False,
+    each_commit: bool = True,
 ) -> GroupLoad:
     """Load a partition as the coordinator of an era does when it becomes the leader.
 
@@ -116,13 +119,16 @@ def load_group_partition(
         end: offset at which to stop, such as the high watermark; None: the log end offset.
         observer: receives a `Step` for each record, of `load_steps.KINDS`.
         stop_at_newer: stop at the first record that a newer coordinator must have written.
+        each_commit: report a step for each commit; otherwise runs of plain commits are one step,
+            which saves most of the time.
 
     Raises:
         OSError: a file cannot be read.
     """
-    load = GroupLoad(partition.name, partition.path, era, partition=partition)
-    replay = GroupReplay(load, observer)
-    replay.step("load started", f"rules of {era}", era=str(era))
+    load = GroupLoad(partition.name, partition.path, era, partition=partition, bound=end)
+    replay = GroupReplay(load, observer, each_commit=each_commit)
+    limit = "" if end is None else f", up to offset {end}"
+    replay.step("load started", f"rules of {era}{limit}", era=str(era))
     for chunk in read_log_chunks(partition, load.findings, end=end):
         replay.take_chunk(chunk)
         if stop_at_newer and load.newest_era > era:
@@ -148,13 +154,17 @@ class GroupReplay:
     Args:
         load: the state that the records change.
         observer: receives a `Step` for each record, of `load_steps.KINDS`.
+        each_commit: see `load_group_partition`.
 
     Kafka: GroupCoordinatorShard.replay (4.2)
     """
 
-    def __init__(self, load: GroupState, observer: Observer | None) -> None:
+    def __init__(
+        self, load: GroupState, observer: Observer | None, *, each_commit: bool = True
+    ) -> None:
         self.load = load
         self._observer = observer
+        self._takes_runs = observer is None or not each_commit
         self._is_new = load.era is Era.KIP_848
         self._table = load.table
         self._commits = CommitReader()
@@ -165,9 +175,12 @@ class GroupReplay:
             self._observer(Step(kind, self.load.name, reason, numbers))
 
     def take_chunk(self, chunk: LogChunk) -> None:
-        """Take in some records; of a run of plain commits the last of each key, unless observed."""
+        """Take in some records; of a run of plain commits the last of each key, unless observed.
+
+        With ``each_commit`` false, runs are taken as such even if they are observed.
+        """
         done = 0
-        if self._observer is None:
+        if self._takes_runs:
             usual, versions = usual_commits(chunk)
             for first, end in runs_of(usual):
                 if end - first >= _SHORTEST_RUN:
@@ -201,6 +214,10 @@ class GroupReplay:
                 self.load.groups[group] = ClassicGroup(group)
         self.load.records += end - first
         self.load.end_offset = int(offsets[end - 1]) + 1
+        if self._observer is not None:
+            at, last, count = int(offsets[first]), int(offsets[end - 1]), end - first
+            reason = f"{count} plain commits, of which the last for each partition counts"
+            self.step("commits loaded", reason, at=at, last=last, count=count)
 
     def take(self, record: LogRecord | Marker) -> None:
         """Process the next record or transaction marker of the log."""

@@ -110,6 +110,7 @@ class _Before(NamedTuple):
     Attributes:
         group: the group itself if it is classic, because its next record replaces it as a whole.
         metadata: fields of the record with the epoch of another group; None: it is not in the log.
+        member_count: how many members it had.
     """
 
     kind: str
@@ -118,6 +119,7 @@ class _Before(NamedTuple):
     protocol: str | None
     group: ClassicGroup | None
     metadata: Fields | None
+    member_count: int
 
 
 @dataclass(slots=True)
@@ -181,7 +183,9 @@ class RebalanceHistory:
         """Process a step of a load."""
         numbers: dict[str, Any] = step.numbers
         if numbers.get("at") == self._next.get(step.where, 0):
-            self._next[step.where] = numbers["at"] + 1
+            count = numbers.get("count", 1)  # of a run of commits
+            if numbers.get("last", numbers["at"]) - numbers["at"] == count - 1:
+                self._next[step.where] = numbers["at"] + count
         if self._group is not None and numbers.get("group") != self._group:
             return
         if step.kind == "group changed":
@@ -272,10 +276,11 @@ class RebalanceHistory:
 def _before(group: Group | None) -> _Before | None:
     if group is None:
         return None
-    generation = _generation(group)
+    generation, count = _generation(group), len(group.members)
     if isinstance(group, ClassicGroup):
-        return _Before(group.kind, generation, None, group.protocol, group, None)
-    return _Before(group.kind, generation, group.assignment_epoch, None, None, group.metadata)
+        return _Before(group.kind, generation, None, group.protocol, group, None, count)
+    epoch = group.assignment_epoch
+    return _Before(group.kind, generation, epoch, None, None, group.metadata, count)
 
 
 def _state(group: Group | None) -> str:
@@ -420,7 +425,8 @@ def _changes(event: _Event, group: Group, now: Mapping[str, Member]) -> list[str
     was_hash = (before.metadata or {}).get("metadataHash")
     now_hash = (group.metadata or {}).get("metadataHash")
     is_other = None not in (was_hash, now_hash) and was_hash != now_hash
-    if group.members and (event.has_topics or is_other):
+    was_empty = before.group is None and not before.member_count  # then it had no topics
+    if group.members and not was_empty and (event.has_topics or is_other):
         found.append("the metadata of the topics changed")
     return found
 

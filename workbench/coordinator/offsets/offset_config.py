@@ -3,7 +3,10 @@
 Kafka: OffsetConfig (2.8), GroupCoordinatorConfig (4.2)
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
+
+from workbench.config.broker_config import BrokerConfig
+from workbench.layout.attributes import CODEC_NAMES
 
 _MINUTE_MS = 60_000
 
@@ -27,3 +30,15 @@ class OffsetConfig(NamedTuple):
     topic_num_partitions: int = 50
     topic_segment_bytes: int = 100 << 20
     topic_compression_codec: str = "none"
+
+    @classmethod
+    def of(cls, config: BrokerConfig) -> Self:
+        """Return what a broker's configuration says."""
+        return cls(
+            config.offset_metadata_max_bytes,
+            config.offsets_retention_minutes * _MINUTE_MS,
+            config.offsets_retention_check_interval_ms,
+            config.offsets_topic_num_partitions,
+            config.offsets_topic_segment_bytes,
+            CODEC_NAMES[config.offsets_topic_compression_codec],
+        )

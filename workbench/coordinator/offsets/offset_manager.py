@@ -63,7 +63,7 @@ class OffsetManager:
 
     Args:
         manager: the started log manager.
-        config: limits and retention.
+        config: limits and retention; None: those of the log manager's broker.
         era: the coordinator that it behaves as and whose records it writes.
         observer: receives each step, of `offsets.steps.KINDS`.
         creates_topic: whether a partition of `__consumer_offsets` without a log is created when
@@ -91,7 +91,7 @@ class OffsetManager:
         partition_exists: Callable[[TopicPartition], bool] | None = None,
         verify: Verify | None = None,
     ) -> None:
-        self.config = OffsetConfig() if config is None else config
+        self.config = OffsetConfig.of(manager.config) if config is None else config
         self.partitions = self.config.topic_num_partitions
         self._manager = manager
         self._creates_topic = creates_topic

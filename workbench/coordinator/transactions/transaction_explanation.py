@@ -19,18 +19,17 @@ from workbench.coordinator.transactions.transaction_coordinator import (
     TransactionCoordinator,
 )
 from workbench.coordinator.transactions.transaction_load import (
+    ID_EXPIRATION_MS,
     TRANSACTIONS_TOPIC,
     TransactionMetadata,
 )
 from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.files.names import TopicPartition
-from workbench.foresight.explain.rule_verdict import Word, time_or_never
+from workbench.foresight.explain.rule_verdict import Word
 from workbench.runtime.times import time_text, with_hours
 
 MAX_TIMEOUT_MS: Final = 900_000
 """`transaction.max.timeout.ms` unless configured; the age from which `find-hanging` looks."""
-ID_EXPIRATION_MS: Final = 604_800_000
-"""`transactional.id.expiration.ms` unless configured."""
 
 _LOAD: Final = "TransactionStateManager.loadTransactionMetadata (4.2)"
 _PLACE: Final = "TransactionStateManager.partitionFor (4.2)"
@@ -116,7 +115,7 @@ class TransactionExplainer:
             return "no record and no open transaction in these directories tells of it"
         if state.state == "Ongoing":
             since = time_text(state.start_timestamp or -1)
-            end = time_text(self._timeout or -1)
+            end = time_text(state.times_out_at or -1)
             return f"is open since {since}; unless it ends, the coordinator aborts it at {end}"
         if state.state in _ENDS:
             return (
@@ -124,14 +123,6 @@ class TransactionExplainer:
                 "markers as soon as it runs"
             )
         return f"nothing is open: the state is {state.state}"
-
-    @property
-    def _timeout(self) -> int | None:
-        """When the coordinator aborts an ongoing transaction, ms."""
-        state = self._state
-        if state is None or state.state != "Ongoing" or state.start_timestamp is None:
-            return None
-        return time_or_never(state.start_timestamp + state.timeout_ms)
 
     def verdicts(self) -> Iterator[CoordinatorVerdict]:
         """Yield the rows: of the transactional id, then of each partition."""
@@ -159,7 +150,7 @@ class TransactionExplainer:
     def _place(self, name: str) -> CoordinatorVerdict:
         count = self._coordinator.partition_count
         if count is None:
-            reason = f"nothing tells how many partitions {TRANSACTIONS_TOPIC} has"
+            reason = f"the number of partitions of {TRANSACTIONS_TOPIC} is unknown"
             return CoordinatorVerdict("partition", None, "unknown", None, None, reason, _PLACE)
         wanted = f"{TRANSACTIONS_TOPIC}-{partition_for(name, count)}"
         if wanted not in {load.partition.name for load in self._coordinator.loads}:
@@ -208,7 +199,7 @@ class TransactionExplainer:
         if state is None:
             return
         if state.state == "Ongoing":
-            at, timeout = self._timeout, state.timeout_ms
+            at, timeout = state.times_out_at, state.timeout_ms
             if at is None:
                 reason = "no record says when the transaction began"
                 yield CoordinatorVerdict(
@@ -230,7 +221,7 @@ class TransactionExplainer:
             )
             yield CoordinatorVerdict("markers", None, "limits", state.state, None, reason, _MARKERS)
         elif state.phase != "dead":
-            at = time_or_never(state.last_update_timestamp + ID_EXPIRATION_MS)
+            at = state.expires_at
             over = at is not None and now is not None and at <= now
             reason = (
                 f"the id expires at {time_text(-1 if at is None else at)}: "
@@ -340,7 +331,7 @@ class TransactionExplainer:
             name = shlex.quote(state.transactional_id)
             return self._command(
                 "limits",
-                f"{_TOOL} forceTerminateTransaction --transactional-id {name} (Kafka 4.2), or a "
+                f"{_TOOL} forceTerminateTransaction --transactionalId {name} (Kafka 4.2), or a "
                 "producer with this transactional id that calls initTransactions()",
             )
         if state is not None and state.state in _ENDS:

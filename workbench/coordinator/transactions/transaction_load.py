@@ -14,11 +14,14 @@ from workbench.decoders.transaction_state import STATUS_NAMES, TYPES
 from workbench.decoders.typed_records import read_value
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
 from workbench.files.names import TopicPartition
+from workbench.files.text import INT64_MAX
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.runtime.steps import Observer, Step
 
 TRANSACTIONS_TOPIC: Final = "__transaction_state"
+ID_EXPIRATION_MS: Final = 604_800_000
+"""`transactional.id.expiration.ms` unless configured."""
 
 _STOPS: Final = (
     "The load ends here with an error in the broker's log: the broker serves what it loaded so far "
@@ -84,6 +87,23 @@ class TransactionMetadata:
         """The phase of the state: empty, open, prepared, complete or dead."""
         return _PHASES.get(self.state, "dead")
 
+    @property
+    def times_out_at(self) -> int | None:
+        """When a coordinator aborts the transaction, ms; None: none is ongoing, or unknown."""
+        if self.state != "Ongoing" or self.start_timestamp is None:
+            return None
+        return _time(self.start_timestamp + self.timeout_ms)
+
+    @property
+    def expires_at(self) -> int | None:
+        """When a coordinator removes the id unless configured otherwise, ms; None: never.
+
+        Open and prepared transactions never expire.
+        """
+        if self.phase not in {"empty", "complete"}:
+            return None
+        return _time(self.last_update_timestamp + ID_EXPIRATION_MS)
+
     def waits_for(self, where: TopicPartition) -> bool:
         """Return whether a partition still waits for a transaction marker."""
         return self.phase in {"open", "prepared"} and where in self.partitions
@@ -124,6 +144,10 @@ def metadata_of(
         offset,
         version,
     )
+
+
+def _time(moment: int) -> int | None:
+    return moment if moment <= INT64_MAX else None
 
 
 def _present(number: int) -> int | None:

@@ -90,6 +90,7 @@ def recover_directory(
     *,
     topic_configs: Mapping[str, Mapping[str, Any]] | None = None,
     everything: bool = False,
+    now: int | None = None,
     fs: FileSystem = LOCAL,
     observer: Observer | None = None,
     progress: Progress | None = None,
@@ -102,6 +103,8 @@ def recover_directory(
         topic_configs: topic → its own configuration, by Kafka's names; see `internal_topics`.
         everything: read every segment, as after a crash without a known recovery point, whatever
             the clean shutdown file and the checkpoint say.
+        now: ms since the epoch: producers that wrote nothing for `producer.id.expiration.ms` before
+            it are not in the snapshots; None takes the machine's time.
         fs: the file system that is written through.
         observer: the receiver of each step.
         progress: a callback after each partition.
@@ -116,7 +119,7 @@ def recover_directory(
     """
     path = os.path.abspath(path)
     steps = StepsByFolder()
-    clock = ManualClock(SystemClock().now())
+    clock = ManualClock(SystemClock().now() if now is None else now)
     had_clean_shutdown = fs.exists(os.path.join(path, CLEAN_SHUTDOWN))
     if everything:
         for name in (CLEAN_SHUTDOWN, RECOVERY_POINTS):

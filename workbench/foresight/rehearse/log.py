@@ -135,11 +135,12 @@ def _rehearse(
     steps: list[Step] = []
     clock = ManualClock(SystemClock().now())
     result, error = None, None
+    fs = DryFileSystem(within=[os.path.dirname(directory)])
     try:
         log = Log.open(
             directory,
             config,
-            fs=DryFileSystem(within=[os.path.dirname(directory)]),
+            fs=fs,
             clock=clock,
             scheduler=ManualScheduler(clock),
             had_clean_shutdown=is_clean,
@@ -153,7 +154,9 @@ def _rehearse(
             log.context.observer = steps.append
             result = act(log)
     except WorkbenchError as failed:
-        error = failed
+        error = failed  # its traceback keeps the log
+    finally:
+        fs.close_files()
     name = os.path.basename(directory)
     return Rehearsal(name, steps, _pictures(directory, steps), result, error)
 

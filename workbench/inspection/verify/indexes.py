@@ -67,7 +67,7 @@ class Batches:
 
 def batches_of(reading: LogReading, flagged: Flags) -> Batches:
     """Return the sound batches of a segment, without those whose offsets cannot be trusted."""
-    rows = reading.rows[reading.sound & ~flagged]
+    rows = reading.trusted(flagged)
     ascends = bool((np.diff(rows["last_offset"]) > 0).all())
     return Batches(
         first=first_offsets(rows).astype(np.int64),

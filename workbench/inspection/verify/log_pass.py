@@ -30,6 +30,16 @@ _HEADER_PROBLEMS: Final = frozenset(
     {problems.UNKNOWN_CODEC, problems.BAD_COUNT, problems.ZSTD_IN_OLD_FORMAT}
 )
 _MOST_RECORD_PROBLEMS: Final = 100  # per file; more say nothing new
+CHECKED_ROW: Final = np.dtype(
+    [
+        (name, BATCH_ROW[name])
+        for name in (
+            "position", "base_offset", "last_offset", "max_timestamp", "partition_leader_epoch",
+            "record_count", "magic", "is_transactional", "is_control",
+        )
+    ]
+)  # fmt: skip
+"""What is kept of each row of BATCH_ROW until its segment is checked: less than half."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +68,7 @@ class LogReading:
     Attributes:
         path: the file.
         base_offset: the segment's base offset.
-        rows: BATCH_ROW[n]; the base offset of a compressed magic 0 or 1 is filled in where its
+        rows: CHECKED_ROW[n]; the base offset of a compressed magic 0 or 1 is filled in where its
             messages were decoded.
         sound: bool[n]: which rows hold what was written, as far as the bytes show.
         problems: what could not be read, ascending by position.
@@ -70,7 +80,7 @@ class LogReading:
 
     path: str
     base_offset: int
-    rows: Rows = field(default_factory=lambda: np.zeros(0, BATCH_ROW))
+    rows: Rows = field(default_factory=lambda: np.zeros(0, CHECKED_ROW))
     sound: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
     problems: list[Problem] = field(default_factory=list)
     record_offsets: list[tuple[int, int]] = field(default_factory=list)
@@ -97,6 +107,11 @@ class LogReading:
     @property
     def _last_position(self) -> int:
         return int(self.rows["position"][-1]) if len(self.rows) else 0
+
+    def trusted(self, flagged: npt.NDArray[np.bool_]) -> Rows:
+        """Return the sound rows but the ``flagged`` ones, bool[n]; a view where that is all."""
+        wanted = self.sound & ~flagged
+        return self.rows if wanted.all() else self.rows[wanted]
 
     def covers(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Return bool[n]: which byte positions are in bytes that could not be read."""
@@ -128,7 +143,8 @@ def read_log(path: str, base_offset: int, *, deep: bool = True) -> LogReading:
         end, code = (_decode if deep else _walk)(source, reading, tables)
         if reading.problems and _is_tail(reading.problems[-1], reading.size, code):
             end = reading.problems.pop().position
-        reading.rows = joined_rows(tables, BATCH_ROW)
+        reading.rows = joined_rows(tables, CHECKED_ROW)
+        tables.clear()
         if end < reading.size:
             reading.tail = _tail(source, end, reading, code)
         reading.problems = list(_with_crc(source, reading.problems))
@@ -162,7 +178,7 @@ def _decode(source: FileSource, reading: LogReading, tables: list[Rows]) -> tupl
     for chunk in reader:
         if len(chunk.rows):
             _fill_base_offsets(chunk)
-            tables.append(chunk.rows)
+            tables.append(_to_check(chunk.rows))
             _check_record_offsets(chunk, reading)
         reading.problems += chunk.problems
     return reader.stop_position, reader.stop_code
@@ -171,20 +187,29 @@ def _decode(source: FileSource, reading: LogReading, tables: list[Rows]) -> tupl
 def _walk(source: FileSource, reading: LogReading, tables: list[Rows]) -> tuple[int, int]:
     """Read the headers; return where and why no further batch was found."""
     table = scan_batches(source, 0, reading.size)
-    tables.append(table.rows)
+    found = [table.rows]
     end, code = table.stop.position, table.stop.code
     if code != problems.END:  # a damaged size, perhaps, with whole batches after it
         windows = BatchWindows(source, end, reading.size, BufferPool())
-        tables += [window.rows for window in windows]
+        found += [window.rows for window in windows]
         reading.problems += windows.problems
         end, code = windows.stop_position, windows.stop_code
-    for rows in tables:
+    for rows in found:
+        tables.append(_to_check(rows))
         reading.problems += [
             Problem(int(row["problem"]), int(row["position"]), int(row["size"]), _offset_of(row))
             for row in rows[rows["problem"] != problems.OK]
         ]
     reading.problems.sort(key=lambda problem: problem.position)
     return end, code
+
+
+def _to_check(rows: Rows) -> Rows:
+    """Return BATCH_ROW[n] as CHECKED_ROW[n]."""
+    kept = np.empty(len(rows), CHECKED_ROW)
+    for name in CHECKED_ROW.names or ():
+        kept[name] = rows[name]
+    return kept
 
 
 def _is_tail(problem: Problem, size: int, code: int) -> bool:

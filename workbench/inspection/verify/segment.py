@@ -24,9 +24,8 @@ from workbench.inspection.verify.indexes import (
     verify_offset_index,
     verify_time_index,
 )
-from workbench.inspection.verify.log_pass import LogReading, read_log
+from workbench.inspection.verify.log_pass import CHECKED_ROW, LogReading, read_log
 from workbench.inspection.verify.situation import Place
-from workbench.layout.batch_row import BATCH_ROW
 
 Rows = npt.NDArray[Any]
 Starts = npt.NDArray[np.int64]
@@ -34,7 +33,7 @@ Starts = npt.NDArray[np.int64]
 Index = TypeVar("Index")
 
 NO_TIME: Final = -1
-_NO_ROWS: Final = np.zeros(0, BATCH_ROW)
+_NO_ROWS: Final = np.zeros(0, CHECKED_ROW)
 
 
 @dataclass(frozen=True)
@@ -116,12 +115,14 @@ def verify_segment(
     # Time indexes are older than magic 2.
     has_time_indexes |= bool((reading.rows["magic"] == 2).any())
     findings += _missing_indexes(segment, reading, place, has_time_indexes=has_time_indexes)
-    batches = batches_of(reading, flagged)
-    if index is not None:
-        findings += verify_offset_index(segment, index, reading, batches, place)
-    if times is not None:
-        findings += verify_time_index(segment, times, reading, batches, place)
-    rows = reading.rows[reading.sound & ~flagged]
+    if index is not None or times is not None:
+        batches = batches_of(reading, flagged)
+        if index is not None:
+            findings += verify_offset_index(segment, index, reading, batches, place)
+        if times is not None:
+            findings += verify_time_index(segment, times, reading, batches, place)
+        del batches
+    rows = reading.trusted(flagged)
     data = rows["max_timestamp"][~rows["is_control"]]
     return SegmentSummary(
         segment=segment,
@@ -206,8 +207,10 @@ def _absent(
 
 
 def _first_offset(reading: LogReading) -> int:
-    rows = reading.rows[reading.sound]
-    return int(first_offsets(rows[:1])[0]) if len(rows) else reading.base_offset
+    if not reading.sound.any():
+        return reading.base_offset
+    first = int(reading.sound.argmax())
+    return int(first_offsets(reading.rows[first : first + 1])[0])
 
 
 def _has_holes(reading: LogReading, rows: Rows) -> bool:

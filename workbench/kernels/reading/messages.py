@@ -139,7 +139,7 @@ def _decode_inner(
         stamp: (whether every message of magic 1 has the wrapper's timestamp, that timestamp).
 
     Returns:
-        The counters, a code, and where it stands; with OK, where the whole entries end.
+        The counters, a code, and its position; with OK, where the whole entries end.
     """
     use_timestamp, timestamp = stamp
     while end - at >= LENGTH_END:

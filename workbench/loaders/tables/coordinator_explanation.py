@@ -27,7 +27,7 @@ class CoordinatorExplanation:
     Attributes:
         name: the group's id, the transactional id, or a producer id as text.
         conclusion: one sentence.
-        rows: of the whole, then of each partition.
+        rows: those of the whole, then of each partition.
         subject: what it is about: "group" or "transaction".
     """
 
@@ -159,7 +159,7 @@ def _conclusion(rows: tuple[CoordinatorVerdict, ...], partitions: int) -> str:
         if row.where is None and row.verdict == "blocks":
             return f"starts over everywhere: {row.reason}"
     if not partitions:
-        return "no commit is in the log, so nothing tells where it would start"
+        return "no commit is in the log, so its start is unknown"
     over = {row.where: row for row in rows if row.where is not None and row.verdict == "blocks"}
     if not over:
         return f"resumes in {'its one partition' if partitions == 1 else f'all {partitions}'}"

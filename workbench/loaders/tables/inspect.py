@@ -294,7 +294,7 @@ class Inspect:
 
         coordinator = self._coordinator(version)
         history = RebalanceHistory(coordinator.logs.topic_names, group)
-        coordinator.observe(history, group)
+        coordinator.observe(history, group, each_commit=False)
         return table_of(schemas.REBALANCES, rebalance_rows(history.finish()))
 
     def transactions(self) -> pa.Table:

@@ -18,7 +18,7 @@ def table_of(schema: pa.Schema, rows: Iterable[Iterable[Any]]) -> pa.Table:
 
 
 def finding_table(findings: Iterable[Finding], schema: pa.Schema = schemas.FINDINGS) -> pa.Table:
-    """Return one row a finding; the schema's fields are those of `schemas.FINDINGS`."""
+    """Return one row per finding; the schema's fields are those of `schemas.FINDINGS`."""
     rows = (finding.as_dict() for finding in findings)
     return table_of(schema, ([row[name] for name in schema.names] for row in rows))
 

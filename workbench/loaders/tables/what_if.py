@@ -1,6 +1,7 @@
 """What a broker would delete and compact under another configuration, partition by partition.
 
-Retention and one cleaning of each log that is due run on a dry copy; nothing is written.
+Retention and one cleaning of each log that is due run on a dry copy; nothing is written. Committed
+offsets expire by `offsets.retention.minutes`.
 """
 
 import os
@@ -13,6 +14,7 @@ import pyarrow as pa
 from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.schedule.log_to_clean import cleaning_order
+from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.errors import WorkbenchError
 from workbench.files.names import TopicPartition
 from workbench.foresight.dry_listing import Config, open_dry, time_or_now
@@ -28,6 +30,13 @@ from workbench.loaders.tables.explain_partition import (
     dirt_of,
     policy_of,
     why_retained,
+)
+from workbench.loaders.tables.offset_fates import (
+    OffsetFate,
+    fate_sentence,
+    fate_table,
+    fates_of_offsets,
+    retention_ms_of,
 )
 from workbench.loaders.tables.rows import table_of
 from workbench.log.log import Log
@@ -108,12 +117,14 @@ class WhatIf:
         now: ms; the time that ages were measured by.
         partitions: sorted by topic and number.
         verdicts: partition → the verdicts of retention on its segments, rule by rule.
+        offsets: the fates of committed offsets, by `offsets.retention.minutes`, sorted by group.
     """
 
     config: dict[str, Any]
     now: int
     partitions: tuple[PartitionFate, ...]
     verdicts: Mapping[tuple[str, int], tuple[RuleVerdict, ...]]
+    offsets: tuple[OffsetFate, ...] = ()
 
     def __iter__(self) -> Iterator[PartitionFate]:
         return iter(self.partitions)
@@ -139,16 +150,22 @@ class WhatIf:
             schemas.WHAT_IF, ([fate.as_dict()[name] for name in names] for fate in self)
         )
 
+    def offsets_to_arrow(self) -> pa.Table:
+        """Return one row per committed offset (`schemas.OFFSET_FATES`)."""
+        return fate_table(self.offsets)
+
     @property
     def summary(self) -> str:
         """One sentence."""
         deleted = sum(fate.deleted_bytes for fate in self)
         compacted = sum(fate.compacted_bytes for fate in self)
         size = sum(fate.size for fate in self)
-        return (
+        text = (
             f"at {time_text(self.now)}: {size:,} bytes become {size - deleted - compacted:,}: "
             f"retention deletes {deleted:,}, cleaning removes {compacted:,}"
         )
+        about_offsets = fate_sentence(self.offsets)
+        return f"{text}; {about_offsets}" if about_offsets else text
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""
@@ -164,6 +181,7 @@ class WhatIf:
                 }
                 for fate in self
             ],
+            "offsets": [fate.as_dict() for fate in self.offsets],
         }
 
     def __str__(self) -> str:
@@ -187,6 +205,8 @@ def what_would_be(
 ) -> WhatIf:
     """Return what a broker would delete and compact; see `log_directory.what_if`."""
     moment = time_or_now(now)
+    given = config if isinstance(config, Mapping) else {}
+    retention_ms = retention_ms_of(given)
     folders = {
         os.path.abspath(partition.path)
         for partition in listing.partitions.values()
@@ -205,8 +225,10 @@ def what_would_be(
                 fates.append(fate)
                 verdicts[name.topic, name.partition] = tuple(rows)
     fates.sort(key=lambda fate: (fate.topic, fate.partition))
-    given = config if isinstance(config, Mapping) else {}
-    return WhatIf(dict(given), moment, tuple(fates), verdicts)
+    offsets: tuple[OffsetFate, ...] = ()
+    if topics is None or GROUPS_TOPIC in topics:
+        offsets = fates_of_offsets(listing, now=moment, retention_ms=retention_ms)
+    return WhatIf(dict(given), moment, tuple(fates), verdicts, offsets)
 
 
 def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFate:

@@ -191,7 +191,7 @@ class LogValidator:
     def _number_ready(
         self, records: MemoryRecords, batch: CheckedBatch, offset: int
     ) -> ValidationResult:
-        """Assign offsets to the one batch of an append that needs no more, as most do not."""
+        """Assign offsets to the one batch of an append, as usual; nothing else in it changes."""
         size, largest, last_offset = batch.size, batch.max_timestamp, offset + batch.last_offset
         set_offset_and_epoch(records.buffer, 0, size, offset, self._epoch)
         numbered = [AppendedBatch(2, size, offset, last_offset, largest, self._epoch)]

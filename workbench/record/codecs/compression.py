@@ -43,7 +43,7 @@ class Limits(NamedTuple):
     """What bounds a run of batches.
 
     Attributes:
-        magic: of the batches.
+        magic: the batches'.
         content: bytes that one batch may expand to.
         enough: bytes in the arena after which no further batch is begun.
     """

@@ -34,7 +34,7 @@ class Codec(NamedTuple):
         levels: None for a codec without levels.
         read_small: reads one usual batch in one call of a library, or returns None; None for a
             codec without such a way.
-        lowest_magic: of the batches that may have it.
+        lowest_magic: the lowest magic of batches that may have it.
     """
 
     decompress: Callable[[memoryview, Arena, int], None]

@@ -137,19 +137,19 @@ class TransactionStateManager:
         self._config = config
         self._clock = clock
         self._scheduler = scheduler
-        self._observer = observer
+        self.observer = observer
         self._cache: dict[int, _CacheEntry] = {}
         self._loading: set[tuple[int, int]] = set()
         self._leader_epochs: dict[int, int] = {}  # the newest of each partition
 
     def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
         """Report a step to the observer."""
-        if self._observer is not None:
-            self._observer(Step(kind, str(where), reason, numbers))
+        if self.observer is not None:
+            self.observer(Step(kind, str(where), reason, numbers))
 
     def tell_of(self, kind: str, transactional_id: str, reason: str = "", **numbers: Any) -> None:
         """Report a step about a transactional id."""
-        if self._observer is not None:
+        if self.observer is not None:
             where = self.log_partition(transactional_id)
             self.tell(kind, where, reason, transactional_id=transactional_id, **numbers)
 

@@ -142,7 +142,7 @@ class TransactionCoordinator:
     def __enter__(self) -> Self:
         self.startup()
         for number in range(self._config.num_partitions):
-            self.on_election(number, 0)
+            self.on_election(number)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -202,12 +202,13 @@ class TransactionCoordinator:
             self._scheduler.shutdown()
         self.states.clear()
 
-    def on_election(self, number: int, coordinator_epoch: int) -> None:
+    def on_election(self, number: int, coordinator_epoch: int | None = None) -> None:
         """Begin to serve a partition of `__transaction_state`; its log is created if missing.
 
         Args:
             number: the partition.
-            coordinator_epoch: its leader epoch, in the transaction markers too.
+            coordinator_epoch: its leader epoch, in the transaction markers too; None: the newest in
+                the log. A later coordinator with a lower one could not end a transaction.
 
         Raises:
             StorageError: no directory can hold the log.
@@ -215,8 +216,11 @@ class TransactionCoordinator:
         Kafka: TransactionCoordinator.onElection (4.2)
         """
         self.markers.remove_partition(number)
-        self._manager.get_or_create_log(TopicPartition(TRANSACTIONS_TOPIC, number))
-        self.states.load(number, coordinator_epoch, self._complete)
+        log = self._manager.get_or_create_log(TopicPartition(TRANSACTIONS_TOPIC, number))
+        latest = log.leader_epochs.latest
+        newest = 0 if latest is None else latest.epoch
+        epoch = newest if coordinator_epoch is None else coordinator_epoch
+        self.states.load(number, epoch, self._complete)
 
     def on_resignation(self, number: int, coordinator_epoch: int | None = None) -> None:
         """Stop serving a partition of `__transaction_state`.

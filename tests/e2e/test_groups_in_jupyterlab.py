@@ -1,0 +1,60 @@
+"""The notebook on groups and transactions in JupyterLab, driven by a real browser."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.jupyter import SHOTS, Notebook, notebook_page
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+
+GROUPS = "08_where_do_my_consumers_stand"
+
+
+@pytest.fixture(scope="module")
+def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
+    with notebook_page(tmp_path_factory, (GROUPS,)) as (page, address):
+        found = Notebook(page, address, f"{GROUPS}.ipynb")
+        found.run_all()
+        yield found
+
+
+def test_an_expiry_is_played_with_the_keys(notebook: Notebook) -> None:
+    page = notebook.page
+    player = notebook.in_sight(".klw-offsets", "An expiry")
+    expect(player.locator(".klw-records [data-look=tombstone]")).to_have_count(2)
+    player.focus()
+    page.keyboard.press("ArrowRight")
+    expect(player.locator(".klw-now h4")).to_have_text("group removed")
+    page.wait_for_timeout(300)
+    page.screenshot(path=SHOTS / "notebook-offsets.png")
+
+
+def test_the_group_and_the_explorer_follow_each_other(notebook: Notebook) -> None:
+    page = notebook.page
+    view = notebook.in_sight(".klw-coordinators", "Over time")
+    lanes = view.locator(".klw-lanes")
+    lanes.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Home")
+    notebook.until(
+        lambda: notebook.value("explorer.selected")["offset"] == 500, "the explorer did not follow"
+    )
+    assert notebook.value("explorer.selected")["partition"] == "clicks-0"
+    page.wait_for_timeout(400)
+    page.screenshot(path=SHOTS / "notebook-groups.png")
+    view.get_by_label("Group", exact=True).select_option("order-dashboard")
+    expect(view.locator(".klw-sum")).to_contain_text("lag 2,241")
+    notebook.run("explorer.selected = {'partition': 'orders-1', 'offset': 527}")
+    expect(view.locator(".klw-now h4")).to_have_text("orders-1")
+
+
+def test_the_open_transaction_is_shown(notebook: Notebook) -> None:
+    view = notebook.in_sight(".klw-coordinators", "655 transactions")
+    expect(view.locator(".klw-conclusion")).to_contain_text("'payments-eu' keeps the last stable")
+    view.get_by_role("tab", name="Open").click()
+    view.get_by_role("row", name="payments-eu").click()
+    notebook.until(lambda: notebook.value("lanes.selected")["offset"] == 4736, "nothing selected")
+    notebook.page.wait_for_timeout(400)
+    notebook.page.screenshot(path=SHOTS / "notebook-transactions.png")

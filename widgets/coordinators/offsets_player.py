@@ -1,0 +1,127 @@
+"""OffsetsPlayer: how a coordinator commits, loads and expires offsets, step by step."""
+
+import os
+from collections.abc import Iterable
+from typing import Any, Self
+
+import workbench
+from widgets._link import STATIC, link
+from widgets._player import Player
+from widgets.coordinators.offset_steps import kind_rows, logs_of, step_rows
+from widgets.view.records import Lens, Mask
+from widgets.view.steps import MOST_STEPS
+from widgets.view.text import plural
+from workbench.coordinator.era import era_of
+from workbench.coordinator.groups.group_coordinator import GroupCoordinator
+from workbench.runtime.steps import Step
+
+
+class OffsetsPlayer(Player):
+    """Step through the work of a coordinator of groups, forward and back.
+
+    A commit is checked, appended to the coordinator's log, then put into memory; a load reads the
+    log from its beginning; an expiry appends tombstones. The player shows the log's records and
+    the offsets in memory after each step.
+
+    Attributes:
+        at: the index of the step shown; -1 without steps.
+        steps: the steps to play.
+
+    Args:
+        steps: the steps that an observer of an `OffsetManager`, or of a load, received.
+        title: what the steps do.
+        about: the result, in a few words.
+        at: the first step to show; by default the first.
+        show_values: whether to show the commits' metadata, which is the consumers' own text.
+        mask: a function of "metadata" and the bytes; it returns the bytes to show.
+
+    Kafka: OffsetMetadataManager, CoordinatorRuntime (4.2); OffsetManager (0.8.2)
+    """
+
+    _esm = link("offsets_player.js")
+    _css = "\n".join(
+        (STATIC / name).read_text(encoding="utf-8")
+        for name in ("explorer.css", "player.css", "offsets.css")
+    )
+
+    def __init__(
+        self,
+        steps: Iterable[Step] = (),
+        *,
+        title: str = "What the coordinator did",
+        about: str = "",
+        at: int = 0,
+        show_values: bool = False,
+        mask: Mask | None = None,
+        **options: Any,
+    ) -> None:
+        """Show steps; see the class."""
+        self.lens = Lens(show_values=show_values or mask is not None, mask=mask)
+        super().__init__(_title=title, **options)
+        self.show(steps, about=about, at=at)
+
+    @classmethod
+    def of_load(
+        cls, logs: Any, group: str | None = None, *, version: str | None = None, **options: Any
+    ) -> Self:
+        """Return a player of the load that a broker does when it becomes the coordinator.
+
+        Args:
+            logs: the result of `workbench.open_log_directory`, or a path to open.
+            group: load only the partition that holds this group; None: all of
+                `__consumer_offsets`.
+            version: the version of the loading broker, such as "2.8"; None: as the directories say.
+            options: see the class.
+
+        Raises:
+            LogDirectoryError: the path is not a log directory.
+            ValueError: the version is not a version.
+        """
+        if isinstance(logs, str | os.PathLike):
+            logs = workbench.open_log_directory(logs)
+        era = None if version is None else era_of(version)
+        steps: list[Step] = []
+        GroupCoordinator(logs.listing, era=era).observe(steps.append, group)
+        names = [name for name in logs_of(steps) if name]
+        title = f"Load {', '.join(names) or 'nothing'}"
+        records = sum(step.numbers.get("records", 0) for step in steps if "finished" in step.kind)
+        options = {"title": title, "about": f"{plural(records, 'record')} read"} | options
+        return cls(steps, **options)
+
+    def show(self, steps: Iterable[Step], *, about: str | None = None, at: int = 0) -> None:
+        """Play other steps, or the same steps and later ones.
+
+        Args:
+            steps: the steps that replace the current ones.
+            about: the result; None keeps the current text.
+            at: the step to show.
+        """
+        told = tuple(steps)
+        self.steps = told[:MOST_STEPS]
+        self._picture = None
+        with self.hold_sync():
+            if about is not None:
+                self._about = about
+            self._played = {
+                "left_out": len(told) - len(self.steps),
+                "kinds": kind_rows(self.steps),
+                "steps": step_rows(self.steps, self.lens),
+                "logs": list(logs_of(self.steps)),
+            }
+            self.at = at
+
+    def describe(self) -> str:
+        """Return the title, the result, and the step shown, without the commit's metadata."""
+        name, *_ = super().describe().split("\n")
+        if self.step is None:
+            return name
+        parts = (f"{self.step.kind}: {self.step.where}", self.step.reason)
+        return f"{name}\n{self.at + 1}. {'; '.join(part for part in parts if part)}"
+
+    def to_png(self) -> bytes:
+        """Draw the step shown, the log and the offsets in memory. Imports matplotlib."""
+        if self._picture is None:
+            from widgets.coordinators.offsets_picture import offsets_picture
+
+            self._picture = offsets_picture(self.steps, self.at, self.title, self.about)
+        return self._picture

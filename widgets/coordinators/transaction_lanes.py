@@ -1,0 +1,198 @@
+"""TransactionLanes: which transactions a log holds, how they ended, and what is open."""
+
+import os
+from typing import Any
+
+import traitlets
+
+import workbench
+from widgets._link import STATIC, link
+from widgets._widget import KafkaWidget
+from widgets.coordinators.group_rows import UNKNOWN
+from widgets.coordinators.transaction_bars import ABORTED, OPEN, PartitionBars, bars_of
+from widgets.selection import NOTHING, from_front, to_front
+from widgets.view.text import plural
+from workbench.loaders.scan.plan import choose_partitions
+
+_STATE_TOPIC = "__transaction_state"
+
+
+class TransactionLanes(KafkaWidget):
+    """Show the transactions of a partition: a lane for each producer, a bar for each transaction.
+
+    A bar goes from the first record to the transaction marker. The last stable offset is a line:
+    consumers with ``isolation.level=read_committed`` read no further.
+
+    Attributes:
+        selected: the partition and the first record of a transaction, see
+            `LogExplorer.selected`; with ``traitlets.link((view, "selected"), (explorer,
+            "selected"))`` both follow each other. A partition with transactions is shown when it is
+            selected.
+        partition: the name of the partition shown; set it to show another.
+        window: the offsets shown, [from, to); empty: all.
+        partitions: name of a partition with transactions → its transactions.
+        transactions, open_producers: the tables of `inspect.transactions` and
+            `inspect.open_producers`.
+
+    Args:
+        logs: the result of `workbench.open_log_directory`, or a path to open.
+        topics, partitions: which partitions, as in `LogDirectory.scan`; None: all. The batch
+            headers of each are walked.
+
+    Raises:
+        LogDirectoryError: the path is not a log directory.
+        LookupError: a topic or partition does not exist.
+
+    Kafka: ProducerStateManager, TransactionsCommand (4.2)
+    """
+
+    _esm = link("transaction_lanes.js")
+    _css = "\n".join(
+        (STATIC / name).read_text(encoding="utf-8")
+        for name in ("explorer.css", "cleaner.css", "coordinators.css")
+    )
+
+    selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
+    partition = traitlets.Unicode().tag(sync=True)
+    window = traitlets.List(traitlets.Float()).tag(sync=True)
+    _directory: Any = traitlets.Dict().tag(sync=True)
+    _shown: Any = traitlets.Dict({"partition": ""}).tag(sync=True)
+
+    def __init__(
+        self, logs: Any, topics: Any = None, partitions: Any = None, **options: Any
+    ) -> None:
+        """Open a path, or take an opened directory; see the class."""
+        if isinstance(logs, str | os.PathLike):
+            logs = workbench.open_log_directory(logs)
+        self.logs = logs
+        chosen = {id(each) for each in choose_partitions(logs.listing, topics, partitions)}
+        found = {
+            key: bars_of(each)
+            for key, each in logs.listing.partitions.items()
+            if id(each) in chosen and each.kind == "log" and each.topic != _STATE_TOPIC
+        }
+        self.partitions: dict[str, PartitionBars] = {
+            key: bars for key, bars in found.items() if bars is not None
+        }
+        self.transactions = logs.inspect.transactions()
+        self.open_producers = logs.inspect.open_producers(topics, partitions)
+        self._names = {
+            row["producer_id"]: row["transactional_id"]
+            for row in self.transactions.select(["producer_id", "transactional_id"]).to_pylist()
+            if row["transactional_id"] is not None
+        }
+        wanted = options.pop("partition", None)
+        super().__init__(**options)
+        self._directory = {
+            "conclusion": self._conclusion(),
+            "partitions": [self._partition_row(key) for key in self.partitions],
+            "open": [self._open_row(row) for row in self.open_producers.to_pylist()],
+        }
+        if self.selected["partition"] in self.partitions:
+            wanted = wanted or self.selected["partition"]
+        self.partition = self._first() if wanted is None else wanted
+
+    def _first(self) -> str:
+        """Choose the partition with the most blocked offsets, then with the most transactions."""
+
+        def weight(key: str) -> tuple[int, bool, int]:
+            found = self.partitions[key]
+            blocked = found.log_end_offset - found.last_stable_offset
+            return blocked, not key.startswith("__"), len(found.bars)
+
+        return max(self.partitions, key=weight, default="")
+
+    @traitlets.validate("partition")
+    def _known(self, proposal: Any) -> str:
+        name = str(proposal["value"])
+        if name and name not in self.partitions:
+            known = ", ".join(list(self.partitions)[:8]) or "none"
+            raise LookupError(f"no transaction in {name!r} (partitions with transactions: {known})")
+        return name
+
+    @traitlets.observe("partition")
+    def _show(self, _change: Any) -> None:
+        self._picture = None
+        with self.hold_sync():
+            self.window = []
+            found = self.partitions[self.partition].sent(self._names) if self.partition else {}
+            self._shown = {"partition": self.partition, **found}
+
+    @traitlets.observe("selected")
+    def _follow(self, _change: Any) -> None:
+        """Show the selected partition, if it has transactions."""
+        if self.selected.get("partition") in self.partitions:
+            self.partition = self.selected["partition"]
+
+    @traitlets.observe("window")
+    def _forget_picture(self, _change: Any) -> None:
+        self._picture = None
+
+    def _conclusion(self) -> str:
+        """Say which transaction blocks which partition, the worst first."""
+        if not self.partitions:
+            return "no transaction in these partitions"
+        rows = self.open_producers.to_pylist()
+        if not rows:
+            count = sum(len(each.bars) for each in self.partitions.values())
+            done = plural(count, "transaction")
+            return f"no transaction is open: {done} ended in {plural(len(self.partitions), 'log')}"
+        worst = max(rows, key=lambda row: row["blocked_offsets"])
+        who = worst["transactional_id"] or f"producer {worst['producer_id']}"
+        where = f"{worst['topic']}-{worst['partition']}"
+        blocked = plural(worst["blocked_offsets"], "offset")
+        text = (
+            f"{plural(len(rows), 'open transaction')}: {who!r} keeps the last stable offset of "
+            f"{where} at {worst['last_stable_offset']:,}, {blocked} below the log end offset"
+        )
+        return f"{text}, and hangs" if worst["verdict"] == "hangs" else text
+
+    def _partition_row(self, key: str) -> dict[str, Any]:
+        found = self.partitions[key]
+        bars = found.bars
+        return {
+            "name": key,
+            "cells": [
+                key,
+                f"{len(bars):,}",
+                f"{int((bars.outcome == ABORTED).sum()):,}",
+                f"{int((bars.outcome == OPEN).sum()):,}",
+                f"{found.last_stable_offset:,}",
+                f"{found.log_end_offset - found.last_stable_offset:,}",
+            ],
+            "blocked": found.last_stable_offset < found.log_end_offset,
+        }
+
+    def _open_row(self, row: dict[str, Any]) -> dict[str, Any]:
+        since = "no timestamp" if row["first_time"] is None else f"{row['first_time']:%F %T}"
+        name = f"{row['topic']}-{row['partition']}"
+        return {
+            "partition": name if name in self.partitions else None,
+            "producer": str(row["producer_id"]),
+            "offset": str(row["first_offset"]),
+            "cells": [
+                name,
+                row["transactional_id"] or f"producer {row['producer_id']}",
+                row["state"] or UNKNOWN,
+                f"{row['first_offset']:,}",
+                since,
+                f"{row['blocked_offsets']:,}",
+                row["verdict"] or "unknown",
+                row["reason"],
+            ],
+            "verdict": row["verdict"],
+        }
+
+    def describe(self) -> str:
+        """Return the partition and what is open."""
+        return (
+            f"TransactionLanes: {self.partition or 'no partition'}: {self._directory['conclusion']}"
+        )
+
+    def to_png(self) -> bytes:
+        """Draw the lanes of the partition and what is open. Imports matplotlib."""
+        if self._picture is None:
+            from widgets.coordinators.transaction_picture import transaction_picture
+
+            self._picture = transaction_picture(self._directory, self._shown, list(self.window))
+        return self._picture

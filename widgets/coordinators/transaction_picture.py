@@ -1,0 +1,129 @@
+"""The transactions of a partition as a static picture: lanes, last stable offset, what is open.
+
+Drawn with matplotlib, which takes half a second to import: the mime bundle alone imports this.
+"""
+
+import io
+import textwrap
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from widgets.coordinators.transaction_bars import OPEN, OUTCOMES
+from widgets.pictures import DAMAGE, DIM, HAIR, INK, LINE
+from widgets.view.packing import unpack
+from widgets.view.text import plural
+
+_INCHES, _DPI = 10.0, 110
+_LANE, _ROW, _MOST_LANES, _MOST_ROWS = 0.4, 0.19, 10, 8
+_COLOURS: Final = ("#009E73", "#D55E00", "#E69F00")
+_LEFT, _WIDE = 0.16, 0.824
+_COLUMNS: Final = (
+    (0, "Partition", 0.016), (1, "Producer", 0.16), (2, "State", 0.3), (3, "First offset", 0.41),
+    (4, "Since (UTC)", 0.51), (6, "Verdict", 0.66), (7, "Why", 0.73),
+)  # fmt: skip
+
+
+def transaction_picture(
+    directory: dict[str, Any], shown: dict[str, Any], window: list[float]
+) -> bytes:
+    """Return a PNG of the contents of a `TransactionLanes`."""
+    lanes, rows = shown.get("lanes", [])[:_MOST_LANES], directory["open"][:_MOST_ROWS]
+    height = 0.85 + (_LANE * len(lanes) + 0.75 if lanes else 0) + _ROW * (len(rows) + bool(rows))
+    figure = Figure(figsize=(_INCHES, height), dpi=_DPI, facecolor="white")
+
+    def level(inches: float) -> float:
+        return 1 - inches / height
+
+    text: dict[str, Any] = {"va": "center", "size": 8.5}
+    name = shown["partition"] or "no partition"
+    figure.text(0.016, level(0.17), name, color=INK, weight="bold", va="center", size=10.5)
+    count = sum(lane["bars"]["first"]["length"] for lane in shown.get("lanes", []))
+    about = f"{plural(count, 'transaction')} of {plural(len(shown.get('lanes', [])), 'producer')}"
+    figure.text(0.984, level(0.17), about, color=DIM, ha="right", **text)
+    figure.add_artist(Line2D([0, 1], [level(0.34)] * 2, color=LINE, lw=0.8))
+    conclusion = textwrap.shorten(directory["conclusion"], 150, placeholder="…")
+    figure.text(0.016, level(0.52), conclusion[:1].upper() + conclusion[1:], color=INK, **text)
+    top = 0.75
+    if lanes:
+        top += 0.2
+        tall = _LANE * len(lanes)
+        axes = figure.add_axes((_LEFT, level(top + tall), _WIDE, tall / height))
+        _lanes(axes, lanes, shown, window)
+        for number, lane in enumerate(lanes):
+            y = level(top + _LANE * (number + 0.5))
+            label = (lane["name"] or f"producer {lane['producer']}")[-22:]
+            figure.text(0.016, y, label, color=INK, weight="bold", va="center", size=8)
+        top += tall + 0.55
+    columns: dict[str, Any] = {"va": "center", "size": 7.5}
+    for number, row in enumerate(rows):
+        for cell, title, x in _COLUMNS:
+            if not number:
+                figure.text(x, level(top), title, color=DIM, **columns)
+            hangs = title == "Verdict" and row["verdict"] == "hangs"
+            words = textwrap.shorten(row["cells"][cell], 46, placeholder="…")
+            figure.text(x, level(top + _ROW * (number + 1)), words, **columns,
+                        color=DAMAGE if hangs else INK)  # fmt: skip
+    out = io.BytesIO()
+    figure.savefig(out, format="png", metadata={"Software": None})
+    return out.getvalue()
+
+
+def _lanes(
+    axes: Axes, lanes: list[dict[str, Any]], shown: dict[str, Any], window: list[float]
+) -> None:
+    """Draw bars, markers and the last stable offset over the offsets."""
+    start, end, stable = (int(shown[name]) for name in ("log_start", "log_end", "stable"))
+    low, high = window if len(window) == 2 else (start, end + max(1, (end - start) * 0.012))
+    least = (high - low) / 900
+    found = set()
+    for number, lane in enumerate(lanes):
+        first, last, marker, outcome = (
+            unpack(lane["bars"][name]) for name in ("first", "last", "marker", "outcome")
+        )
+        ends = np.where(outcome == OPEN, end, marker + 1)
+        y = len(lanes) - 1 - number
+        for kind, colour in enumerate(_COLOURS):
+            rows = np.flatnonzero((outcome == kind) & (ends >= low) & (first <= high))
+            if not len(rows):
+                continue
+            found.add(kind)
+            wide = np.maximum(ends[rows] - first[rows], least)
+            if kind == OPEN:
+                solid = np.maximum(last[rows] + 1 - first[rows], least)
+                axes.barh(y, solid, 0.42, first[rows], color=colour, lw=0)
+                axes.barh(y, wide, 0.42, first[rows], color="none", edgecolor=colour, lw=1, ls="--")
+                continue
+            axes.barh(y, wide * 0.98, 0.42, first[rows], color=colour, lw=0)
+            clear = rows[ends[rows] - first[rows] > 10 * least]
+            axes.vlines(marker[clear] + 0.5, y - 0.21, y + 0.34, color=INK, lw=1.4)
+    if stable < end:
+        axes.axvspan(stable, end, color=_COLOURS[OPEN], alpha=0.18, lw=0)
+    axes.axvline(stable, color=INK, lw=1.4)
+    blocked = f" · {end - stable:,} blocked" if stable < end else ""
+    is_late = stable > (low + high) / 2
+    if low <= stable <= high:
+        label = f"last stable offset {stable:,}{blocked}"
+        axes.text(stable, len(lanes) - 0.46, label, size=7.5, weight="bold", color=INK,
+                  ha="right" if is_late else "left", va="bottom")  # fmt: skip
+    axes.set_xlim(low, high)
+    axes.set_ylim(-0.5, len(lanes) - 0.5)
+    axes.set_yticks([])
+    axes.xaxis.set_major_formatter(lambda value, _: f"{int(value):,}")
+    axes.tick_params(length=2, labelsize=6.5, colors=DIM, pad=1)
+    axes.spines[["top", "left", "right"]].set_visible(False)
+    axes.spines["bottom"].set_color(LINE)
+    for y in range(1, len(lanes)):
+        axes.axhline(y - 0.5, color=HAIR, lw=0.8)
+    handles: list[Any] = [
+        Patch(color=_COLOURS[kind], label=OUTCOMES[kind]) for kind in sorted(found)
+    ]
+    handles.append(Line2D([], [], color=INK, lw=1.4, label="last stable offset"))
+    below = -0.005, -0.29 / len(lanes)
+    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=below, ncols=4,
+                frameon=False, fontsize=7.5, labelcolor=DIM, handlelength=1.1,
+                handletextpad=0.4, columnspacing=1.4)  # fmt: skip
