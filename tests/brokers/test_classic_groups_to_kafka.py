@@ -142,7 +142,7 @@ def _serve_theirs(service: GroupCoordinatorService) -> None:
     beat = HeartbeatRequest("theirs", 1, member.member_id)
     group = service.runtime.read(0, lambda shard: shard.groups.groups["theirs"])  # type: ignore[attr-defined]
     assert isinstance(group, ClassicGroup)
-    assert group.subscribed_topics == {"orders"}
+    assert group.subscribed_topics == frozenset({"orders"})
     assert service.heartbeat(beat) is ErrorCode.NONE
 
 
