@@ -1,9 +1,11 @@
 """Classic groups over the engine's log: every behavior that Kafka's tests hold, by its number."""
 
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,15 +13,22 @@ import pytest
 from tests.coordinator import writing
 from tests.coordinator.group_house import GROUP, NOW, REBALANCE, SESSION, GroupHouse
 from tests.coordinator.writing import CoordinatorLog, subscription
+from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
+from workbench.coordinator.groups.classic.config import ClassicGroupConfig
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.classic.member import ClassicGroupMember
 from workbench.coordinator.groups.classic.messages import (
+    DescribedGroup,
     HeartbeatRequest,
+    JoinGroupRequest,
     JoinGroupResponse,
     MemberIdentity,
     Protocol,
+    RequestContext,
+    SyncGroupRequest,
     SyncGroupResponse,
 )
+from workbench.coordinator.groups.classic.records import as_loaded, group_of_record
 from workbench.coordinator.groups.classic.state import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -29,8 +38,16 @@ from workbench.coordinator.groups.classic.state import (
     ClassicGroupState,
 )
 from workbench.coordinator.groups.classic.steps import KINDS
+from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.runtime.error_codes import ErrorCode
-from workbench.errors import CoordinatorError, GroupStateError, InvalidTransitionError
+from workbench.errors import (
+    CoordinatorError,
+    CorruptRecordError,
+    GroupStateError,
+    InvalidTransitionError,
+    UnsupportedFormatError,
+)
+from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
 
 NONE = ErrorCode.NONE
@@ -642,6 +659,66 @@ def test_a_group_whose_members_contradict_each_other_is_not_served(tmp_path: Pat
     (why,) = [step.reason for step in house.steps if step.kind == "load failed"]
     assert why == "group g: instance id i is taken"
     house.close()
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_mutated_records_are_refused_with_a_reason(version: int) -> None:
+    """Flipped and cut bytes: a group, or an error that says what is wrong."""
+    members = [writing.member("m", "t"), writing.member("n", "t")]
+    _, value = writing.group(GROUP, version, protocol="range", leader="m", members=members)
+    assert value is not None
+    rng, clock, refused = Random(version), ManualClock(NOW), 0
+    cut = [value[:at] for at in range(len(value))]
+    flipped = [bytearray(value) for _ in range(1_000)]
+    for data in flipped:
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    for mutated in [*cut, *map(bytes, flipped)]:
+        try:
+            as_loaded(group_of_record(GROUP, mutated, clock))
+        except (CorruptRecordError, UnsupportedFormatError, GroupStateError):
+            refused += 1
+    assert len(cut) <= refused < len(cut) + len(flipped)
+
+
+def test_threads_share_a_group(tmp_path: Path) -> None:
+    """Twelve clients on threads, with the machine's clock: they join, sync, and one dies."""
+    config = ClassicGroupConfig(initial_rebalance_delay_ms=500, min_session_timeout_ms=1)
+    count = 12
+
+    def client(service: GroupCoordinatorService, number: int) -> str:
+        session = 1_500 if number == 0 else 60_000
+        offered = (Protocol("range", subscription("t")),)
+        context = RequestContext(f"c{number}", "/127.0.0.1", 4)
+        name = ""
+        while True:
+            request = JoinGroupRequest(GROUP, session, 60_000, name, None, "consumer", offered)
+            joined = service.join_group(context, request).result(30)
+            name = joined.member_id
+            if joined.error is NONE:
+                given = tuple((each.member_id, b"x") for each in joined.members)
+                request_ = SyncGroupRequest(GROUP, joined.generation_id, name, assignments=given)
+                if service.sync_group(request_).result(30).error is NONE:
+                    return name
+
+    def state(service: GroupCoordinatorService) -> DescribedGroup:
+        return service.describe_groups([GROUP])[0]
+
+    with (
+        LogManager([tmp_path]) as manager,
+        GroupCoordinatorService(
+            manager, groups=config, config=OffsetConfig(topic_num_partitions=1)
+        ) as service,
+        ThreadPoolExecutor(count) as threads,
+    ):
+        state(service)  # creates the partition
+        clients = [threads.submit(client, service, number) for number in range(count)]
+        wait(clients, 60)
+        assert len({each.result(0) for each in clients}) == count
+        deadline = time.monotonic() + 30
+        while state(service).state == "Stable" and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert state(service).state == "PreparingRebalance"  # the first client's session ended
+        assert len(state(service).members) == count - 1
 
 
 def test_an_empty_consumer_group_becomes_a_classic_one(tmp_path: Path) -> None:
