@@ -136,7 +136,7 @@ def test_what_is_not_there_is_unknown(log: CoordinatorLog) -> None:
     assert _row(_explain(log, "a"), "marker").verdict == "unknown"
     nothing = _explain(log, "nosuch")
     assert (
-        nothing.conclusion == "no record and no open transaction in these directories tells of it"
+        nothing.conclusion == "no record and no open transaction in these directories mentions it"
     )
     alone = log.root / "alone"
     alone.mkdir()

@@ -98,7 +98,7 @@ class GroupCoordinatorService(OffsetManager):
         try:
             self._operate(number, lambda _: operation())
         except CoordinatorError:
-            return  # the partition is not served, or the step "append failed" tells why
+            return  # the partition is not served, or the step "append failed" says why
 
     def _operate(
         self, number: int, operation: Callable[[GroupCoordinatorShard], CoordinatorResult[T]]

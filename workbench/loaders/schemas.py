@@ -457,7 +457,7 @@ REBALANCES: Final = pa.schema(
             ),
             nullable=False,
         ),
-        pa.field("reason", pa.string()),  # null: the log does not tell
+        pa.field("reason", pa.string()),  # null: the log does not show it
     ]
 )
 

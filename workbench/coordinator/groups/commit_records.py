@@ -147,7 +147,7 @@ def _read_quickly(data: bytes, record_offset: int) -> OffsetAndMetadata | None:
 def usual_commits(chunk: LogChunk) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int16]]:
     """Return which records of a chunk are commits of the usual kind, and the values' versions.
 
-    Those outside transactions, of which `read_commit` reads the value by two structs. Of a run of
+    Those outside transactions, for which `read_commit` reads the value by two structs. Of a run of
     them only the last of each key needs to be read.
 
     Returns:

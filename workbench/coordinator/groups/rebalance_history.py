@@ -78,10 +78,10 @@ class Rebalance:
         protocol, leader: the assignor, and the member id of the leader of a classic group.
         members: how many the group has after the event; None: unknown, as its state.
         joined, left: ids of the members that came and went, without static members that came back;
-            None: unknown, because the log does not tell all about the group before the event.
+            None: unknown, because the log does not show all of the group before the event.
         changes: the members whose assignment, target, epoch or state changed, as they are after
             the event; all of a classic group's if its record before is not in the log.
-        reason: why, as far as the log tells; None: the log does not tell.
+        reason: why, as far as the log shows; None: it does not.
     """
 
     log: str
@@ -128,7 +128,7 @@ class _Event:
 
     Attributes:
         before: the group before; None: it did not exist, or no earlier record is in the log.
-        is_known: whether the log tells all about the group before the event.
+        is_known: whether the log shows all of the group before the event.
         rank: that of the last record.
         records: the records' types and members.
         touched: the members that records name → as they were before; None: there was none.
@@ -169,7 +169,7 @@ class RebalanceHistory:
         self._group = group
         self._found: list[Rebalance] = []
         self._groups: dict[str, dict[str, Group]] = {}  # by partition of the coordinator's topic
-        self._known: set[_Key] = set()  # groups that the log tells all about
+        self._known: set[_Key] = set()  # groups that the log shows in full
         self._events: dict[_Key, _Event] = {}
         self._next: dict[str, int] = {}  # the offset up to which a log has lost no record
 
@@ -381,7 +381,7 @@ def _reason(
     moves: _Moves,
     names: Mapping[str, str],
 ) -> str | None:
-    """Return why, as far as the records tell; None: they do not."""
+    """Return why, as far as the records show; None: they do not."""
     joined, left, returned = moves
     found: list[str] = []
     if joined:

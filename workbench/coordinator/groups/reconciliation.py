@@ -51,7 +51,7 @@ def progress_of(group: ModernGroup, name: str, topic_names: Mapping[str, str]) -
 
 
 def _waits_for(group: ModernGroup, member: Member, topic_names: Mapping[str, str]) -> str:
-    """Return what of its target a member lacks, and who has that still."""
+    """Return what of its target a member lacks, and which members still have it."""
     lacking = sorted(set(member.target or ()) - set(member.assignment or ()))
     if not lacking:
         return "partitions that are not in its target any more"

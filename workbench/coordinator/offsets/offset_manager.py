@@ -460,7 +460,7 @@ class OffsetManager:
             try:
                 self._clean(number)
             except CoordinatorError:
-                continue  # the step "append failed" tells why
+                continue  # the step "append failed" says why
 
     def _clean(self, number: int) -> int:
         return self.runtime.write(number, lambda shard: shard.cleanup_group_metadata())

@@ -162,9 +162,9 @@ class OffsetMetadataManager:
         """Commit offsets of a group; a producer's, if the runtime writes them transactionally.
 
         Args:
-            group_id: the group; any group outside of which is committed exists from then on.
+            group_id: the group; a commit without a member creates it if it is missing.
             commits: the offsets.
-            committer: who commits.
+            committer: the member that commits, or none.
             retention_ms: the request's retention time; None: the broker's.
 
         Returns:

@@ -82,7 +82,7 @@ class TransactionExplainer:
 
     @property
     def state(self) -> TransactionMetadata | None:
-        """The state of the transactional id; None: no record tells of it."""
+        """The state of the transactional id; None: no record mentions it."""
         return self._state
 
     @property
@@ -92,7 +92,7 @@ class TransactionExplainer:
 
     @property
     def is_known(self) -> bool:
-        """Whether a record tells of the transactional id, or a log of the producer."""
+        """Whether a record mentions the transactional id, or a log the producer."""
         return self._state is not None or bool(self._open)
 
     @property
@@ -112,7 +112,7 @@ class TransactionExplainer:
             where = _listed([str(each.where) for each in self._open])
             return f"is open in {where}; whether it hangs is unknown: {self._open[0].reason}"
         if state is None:
-            return "no record and no open transaction in these directories tells of it"
+            return "no record and no open transaction in these directories mentions it"
         if state.state == "Ongoing":
             since = time_text(state.start_timestamp or -1)
             end = time_text(state.times_out_at or -1)

@@ -47,7 +47,7 @@ class ClassicGroup:
 
     Args:
         group_id: its name.
-        clock: tells when the state changes.
+        clock: gives the time of state changes.
         state: the first state.
 
     Attributes:

@@ -55,7 +55,7 @@ class GroupMetadataManager:
     """The groups of a partition. Not thread-safe: one operation at a time.
 
     Args:
-        clock: tells the time of changes of state.
+        clock: gives the time of state changes.
         timer: runs what is due later.
         config: limits and delays; None: Kafka's defaults.
         observer: receives a `Step` for each decision, of `steps.KINDS`.
@@ -124,7 +124,7 @@ class GroupMetadataManager:
         if error is ErrorCode.NONE:
             return
         answer = answer_to(error)
-        # A record that was not replicated in time is in the log, and so the group stays.
+        # A record that was not replicated in time is in the log, so the group is kept.
         is_forgotten = error is not ErrorCode.REQUEST_TIMED_OUT
         if is_forgotten and self.groups.get(group.group_id) is group:
             del self.groups[group.group_id]

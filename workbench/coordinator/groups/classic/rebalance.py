@@ -165,7 +165,7 @@ class Rebalances:
         return nothing_to_write()
 
     def complete_join(self, group: ClassicGroup) -> CoordinatorResult[None]:
-        """End the join phase: remove who has not joined, begin a generation and answer the joins.
+        """End the join phase: remove members that did not join, begin a generation, answer joins.
 
         Static members stay without joining. If nobody joined, the phase begins again.
 
