@@ -7,8 +7,8 @@
     logs.scan(topics=["orders"]).to_pandas()    # a DataFrame
     logs.verify()                               # what is damaged, and what a broker would do
 
-Nothing is written by any of these; `LogManager` is the engine that writes, and `OffsetManager` the
-coordinator on its logs.
+Nothing is written by any of these; `LogManager` is the engine that writes, and `OffsetManager` and
+`GroupCoordinatorService` are coordinators on its logs.
 """
 
 from importlib import import_module
@@ -32,6 +32,7 @@ from workbench.loaders.scan.scan import CorruptDataWarning, Scan
 from workbench.log_directory import LogDirectory, open_log_directory, verify, what_if
 
 if TYPE_CHECKING:
+    from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
     from workbench.coordinator.offsets.offset_manager import OffsetManager
     from workbench.log_manager.manager import LogManager
 
@@ -45,6 +46,7 @@ __all__ = [
     "CorruptFileError",
     "CorruptRecordError",
     "Finding",
+    "GroupCoordinatorService",
     "LogDirectory",
     "LogDirectoryError",
     "LogManager",
@@ -63,6 +65,7 @@ __all__ = [
 ]
 
 _LATER: Final = {
+    "GroupCoordinatorService": "workbench.coordinator.group_coordinator_service",
     "LogManager": "workbench.log_manager.manager",
     "OffsetManager": "workbench.coordinator.offsets.offset_manager",
 }

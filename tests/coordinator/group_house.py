@@ -110,6 +110,10 @@ class GroupHouse:
         """The group `GROUP`."""
         return self.shard.groups.groups[GROUP]
 
+    def state(self) -> str:
+        """Return the state of `GROUP`."""
+        return self.group.state
+
     def records(self) -> list[tuple[Any, Any]]:
         """Return keys and values of all records in the log, decoded."""
         log = self.manager.get_log(GROUPS_TOPIC, 0)
@@ -197,12 +201,14 @@ class GroupHouse:
         """Return the members of a stable group, the leader first."""
         answers = self.joined(*instances, **how)
         given = {each.member_id: each.member_id.encode() for each in answers}
-        for answer in reversed(answers):
-            waiting = self.sync(
+        waiting = [
+            self.sync(
                 answer.member_id,
                 self.group.members[answer.member_id].group_instance_id,
                 assignments=given if answer.leader == answer.member_id else {},
             )
-        assert waiting.result(0).error is ErrorCode.NONE
+            for answer in reversed(answers)
+        ]
+        assert {each.result(0).error for each in waiting} == {ErrorCode.NONE}
         assert self.group.state == "Stable"
         return answers

@@ -1,24 +1,34 @@
 """Classic groups over the engine's log: every behavior that Kafka's tests hold, by its number."""
 
+import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from tests.coordinator import writing
 from tests.coordinator.group_house import GROUP, NOW, REBALANCE, SESSION, GroupHouse
-from tests.coordinator.writing import subscription
+from tests.coordinator.writing import CoordinatorLog, subscription
+from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
+from workbench.coordinator.groups.classic.config import ClassicGroupConfig
 from workbench.coordinator.groups.classic.group import ClassicGroup
 from workbench.coordinator.groups.classic.member import ClassicGroupMember
 from workbench.coordinator.groups.classic.messages import (
+    DescribedGroup,
     HeartbeatRequest,
+    JoinGroupRequest,
     JoinGroupResponse,
     MemberIdentity,
     Protocol,
+    RequestContext,
+    SyncGroupRequest,
     SyncGroupResponse,
 )
+from workbench.coordinator.groups.classic.records import as_loaded, group_of_record
 from workbench.coordinator.groups.classic.state import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -28,8 +38,16 @@ from workbench.coordinator.groups.classic.state import (
     ClassicGroupState,
 )
 from workbench.coordinator.groups.classic.steps import KINDS
+from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.runtime.error_codes import ErrorCode
-from workbench.errors import CoordinatorError, GroupStateError, InvalidTransitionError
+from workbench.errors import (
+    CoordinatorError,
+    CorruptRecordError,
+    GroupStateError,
+    InvalidTransitionError,
+    UnsupportedFormatError,
+)
+from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
 
 NONE = ErrorCode.NONE
@@ -113,7 +131,7 @@ def test_subscribed_topics_of_a_generation() -> None:
     )
     both.transition_to(PREPARING_REBALANCE)
     both.init_next_generation()
-    assert both.subscribed_topics == {"t", "u", "v"}
+    assert both.subscribed_topics == frozenset("tuv")
     for bad in (b"", b"\0", b"\xff\xff", b"\0\0\0\0\0\1"):
         group = group_of(member("1", "a", metadata=bad))
         group.transition_to(PREPARING_REBALANCE)
@@ -228,7 +246,7 @@ def test_a_loaded_group_goes_on_where_it_was(house: GroupHouse) -> None:
     assert (after.leader_id, after.protocol_name) == (before.leader_id, before.protocol_name)
     assert list(after.members) == list(before.members)
     assert after.static_members == before.static_members
-    assert after.subscribed_topics == {"t"}
+    assert after.subscribed_topics == frozenset("t")
     for answer in answers:
         assert house.heartbeat(answer.member_id) is NONE
         got = house.sync(answer.member_id).result(0)
@@ -239,7 +257,7 @@ def test_a_loaded_group_that_is_too_large_rebalances(house: GroupHouse) -> None:
     """GC-11, GC-12: those that join last are sent away."""
     answers = house.stable(None, None, None)
     house.reopen(max_size=2)
-    assert house.group.state is PREPARING_REBALANCE
+    assert house.state() is PREPARING_REBALANCE
     waiting = [house.join(answer.member_id) for answer in answers]
     assert waiting[-1].result(0).error is ErrorCode.GROUP_MAX_SIZE_REACHED
     house.clock.advance(REBALANCE)  # a refused member does not end the join phase
@@ -312,9 +330,9 @@ def test_members_that_join_again_unchanged(house: GroupHouse) -> None:
     leader, follower = house.stable(None, None)
     answer = house.join(follower.member_id).result(0)
     assert (answer.error, answer.generation_id, answer.members) == (NONE, 1, ())
-    assert house.group.state is STABLE
+    assert house.state() is STABLE
     again = house.join(leader.member_id)
-    assert house.group.state is PREPARING_REBALANCE
+    assert house.state() is PREPARING_REBALANCE
     other = house.join(follower.member_id)
     assert (again.result(0).generation_id, other.result(0).generation_id) == (2, 2)
     assert {each.member_id for each in again.result(0).members} == set(house.group.members)
@@ -324,7 +342,7 @@ def test_a_follower_with_other_metadata_begins_a_rebalance(house: GroupHouse) ->
     """GC-16."""
     _, follower = house.stable(None, None)
     assert not house.join(follower.member_id, topics=("u",)).done()
-    assert house.group.state is PREPARING_REBALANCE
+    assert house.state() is PREPARING_REBALANCE
 
 
 def test_members_that_do_not_join_again(house: GroupHouse) -> None:
@@ -336,9 +354,9 @@ def test_members_that_do_not_join_again(house: GroupHouse) -> None:
     assert len(house.group.members) == 2
     assert "i" in house.group.static_members
     house.leave(new.result(0).member_id)
-    assert house.group.state is PREPARING_REBALANCE
+    assert house.state() is PREPARING_REBALANCE
     house.clock.advance(REBALANCE)
-    assert house.group.state is PREPARING_REBALANCE
+    assert house.state() is PREPARING_REBALANCE
     assert list(house.group.static_members) == ["i"]
 
 
@@ -471,7 +489,7 @@ def test_a_group_that_cannot_be_stored_rebalances(
     house.fail_appends(monkeypatch)
     leads = house.sync(leader.member_id, assignments={leader.member_id: b"x"})
     assert leads.result(0).error is waits.result(0).error is ErrorCode.NOT_COORDINATOR
-    assert house.group.state is PREPARING_REBALANCE
+    assert house.state() is PREPARING_REBALANCE
     assert {each.assignment for each in house.group.members.values()} == {b""}
     assert [step.kind for step in house.steps].count("append failed") == 1
 
@@ -489,9 +507,9 @@ def test_members_that_do_not_sync_are_removed(house: GroupHouse) -> None:
     leader, late = house.joined("i", "j", session=1_000_000)
     instance = house.group.members[leader.member_id].group_instance_id
     house.sync(leader.member_id, instance)
-    assert house.group.state is STABLE
+    assert house.state() is STABLE
     house.clock.advance(REBALANCE)
-    assert house.group.state is PREPARING_REBALANCE
+    assert house.state() is PREPARING_REBALANCE
     assert list(house.group.members) == [leader.member_id]
     assert late.member_id not in house.group.members
 
@@ -500,7 +518,7 @@ def test_members_that_have_synced_stay(house: GroupHouse) -> None:
     """GC-26."""
     house.stable(None, None, session=1_000_000)
     house.clock.advance(REBALANCE)
-    assert house.group.state is STABLE
+    assert house.state() is STABLE
 
 
 def test_a_leader_that_dies_before_its_sync(house: GroupHouse) -> None:
@@ -548,9 +566,9 @@ def test_a_session_ends_without_a_sign_of_life(house: GroupHouse, how: str) -> N
         codes = house.service.commit(GROUP, {"t-0": 5}, member_id=name, generation=1)
         assert codes["t-0"] is NONE
     house.clock.advance(SESSION // 2)
-    assert (house.group.state is EMPTY) == (how == "nothing")
+    assert (house.state() is EMPTY) == (how == "nothing")
     house.clock.advance(SESSION // 2)
-    assert house.group.state is EMPTY
+    assert house.state() is EMPTY
     empty = house.stored()[-1]
     assert (empty["generation"], empty["protocolType"], empty["members"]) == (2, "consumer", [])
 
@@ -569,7 +587,7 @@ def test_leaving(house: GroupHouse) -> None:
     )  # fmt: skip
     assert [each.error for each in left] == [NONE, unknown, unknown, NONE, unknown]
     assert list(house.group.members) == [dynamic[1]]
-    assert house.group.state is PREPARING_REBALANCE
+    assert house.state() is PREPARING_REBALANCE
     house.group.transition_to(DEAD)
     dead = house.service.leave_group(GROUP, [MemberIdentity(dynamic[1])])
     assert dead.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -604,7 +622,7 @@ def test_a_group_that_has_expired_is_deleted_only_when_empty(house: GroupHouse) 
     house.scheduler.shutdown()  # no session ends
     house.clock.advance(week)
     assert house.service.cleanup_group_metadata() == 1  # no member subscribes to the other topic
-    assert house.group.state is STABLE
+    assert house.state() is STABLE
     house.leave(name)
     assert house.service.cleanup_group_metadata() == 0
     house.clock.advance(week)
@@ -628,6 +646,109 @@ def test_who_waits_is_answered_when_the_partition_goes(house: GroupHouse, phase:
     beat = house.service.heartbeat(HeartbeatRequest(GROUP, 1, "m"))
     assert beat is ErrorCode.NOT_COORDINATOR
     assert [task.name for task in house.scheduler.pending if "heartbeat" in task.name] == []
+
+
+def test_a_group_whose_members_contradict_each_other_is_not_served(tmp_path: Path) -> None:
+    """As at a broker: the load fails, and nobody is served from the partition."""
+    log = CoordinatorLog(tmp_path)
+    twice = [writing.member(name, "t", groupInstanceId="i") for name in ("m", "n")]
+    log.append(writing.group(GROUP, protocol="range", leader="m", members=twice))
+    log.write()
+    house = GroupHouse(tmp_path)
+    assert house.join().result(0).error is ErrorCode.NOT_COORDINATOR
+    (why,) = [step.reason for step in house.steps if step.kind == "load failed"]
+    assert why == "group g: instance id i is taken"
+    house.close()
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_mutated_records_are_refused_with_a_reason(version: int) -> None:
+    """Flipped and cut bytes: a group, or an error that says what is wrong."""
+    members = [writing.member("m", "t"), writing.member("n", "t")]
+    _, value = writing.group(GROUP, version, protocol="range", leader="m", members=members)
+    assert value is not None
+    rng, clock, refused = Random(version), ManualClock(NOW), 0
+    cut = [value[:at] for at in range(len(value))]
+    flipped = [bytearray(value) for _ in range(1_000)]
+    for data in flipped:
+        data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    for mutated in [*cut, *map(bytes, flipped)]:
+        try:
+            as_loaded(group_of_record(GROUP, mutated, clock))
+        except (CorruptRecordError, UnsupportedFormatError, GroupStateError):
+            refused += 1
+    assert len(cut) <= refused < len(cut) + len(flipped)
+
+
+def test_threads_share_a_group(tmp_path: Path) -> None:
+    """Twelve clients on threads, with the machine's clock: they join, sync, and one dies."""
+    config = ClassicGroupConfig(initial_rebalance_delay_ms=500, min_session_timeout_ms=1)
+    count = 12
+
+    def client(service: GroupCoordinatorService, number: int) -> str:
+        session = 1_500 if number == 0 else 60_000
+        offered = (Protocol("range", subscription("t")),)
+        context = RequestContext(f"c{number}", "/127.0.0.1", 4)
+        name = ""
+        while True:
+            request = JoinGroupRequest(GROUP, session, 60_000, name, None, "consumer", offered)
+            joined = service.join_group(context, request).result(30)
+            name = joined.member_id
+            if joined.error is NONE:
+                given = tuple((each.member_id, b"x") for each in joined.members)
+                request_ = SyncGroupRequest(GROUP, joined.generation_id, name, assignments=given)
+                if service.sync_group(request_).result(30).error is NONE:
+                    return name
+
+    def state(service: GroupCoordinatorService) -> DescribedGroup:
+        return service.describe_groups([GROUP])[0]
+
+    with (
+        LogManager([tmp_path]) as manager,
+        GroupCoordinatorService(
+            manager, groups=config, config=OffsetConfig(topic_num_partitions=1)
+        ) as service,
+        ThreadPoolExecutor(count) as threads,
+    ):
+        state(service)  # creates the partition
+        clients = [threads.submit(client, service, number) for number in range(count)]
+        wait(clients, 60)
+        assert len({each.result(0) for each in clients}) == count
+        deadline = time.monotonic() + 30
+        while state(service).state == "Stable" and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert state(service).state == "PreparingRebalance"  # the first client's session ended
+        assert len(state(service).members) == count - 1
+
+
+def test_an_empty_consumer_group_becomes_a_classic_one(tmp_path: Path) -> None:
+    """Its tombstones come first; one with members takes no classic ones here."""
+    log = CoordinatorLog(tmp_path)
+    for name in (GROUP, "served"):
+        log.append(writing.record(3, {"groupId": name}, {"epoch": 4}))
+        log.append(writing.record(6, {"groupId": name}, {"assignmentEpoch": 4}))
+    key = {"groupId": "served", "memberId": "m"}
+    log.append(writing.record(5, key, {"clientId": "c", "clientHost": "/h"}))
+    log.write()
+    house = GroupHouse(tmp_path)
+    answer = house.join(version=4).result(0)
+    assert answer.error is ErrorCode.MEMBER_ID_REQUIRED
+    removed = [key for key, value in house.records() if value is None]
+    assert removed == [{"groupId": GROUP}] * len(removed)
+    assert len(removed) >= 2
+    assert house.stored()[-1]["protocolType"] == ""
+    refused = house.join(group="served").result(0)
+    assert refused.error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    house.reopen()
+    assert [each.group_id for each in house.service.list_groups()] == [GROUP]
+    house.close()
+
+
+def test_a_simple_group_takes_members(house: GroupHouse) -> None:
+    house.service.commit(GROUP, {"t-0": 5})
+    house.stable(None)
+    assert house.stored()[0]["generation"] == 1  # it exists, so no empty group is written first
+    assert house.service.fetch(GROUP, ["t-0"])["t-0"].offset == 5
 
 
 def test_every_step_is_of_a_known_kind_and_tells_why(house: GroupHouse) -> None:

@@ -1,8 +1,21 @@
 """The group coordinator over the logs of a log manager: clients join, sync, leave classic groups.
 
-    with LogManager(["data"]) as manager, GroupCoordinatorService(manager) as coordinator:
-        context = RequestContext("client-1", "/127.0.0.1", 9)
-        joined = coordinator.join_group(context, JoinGroupRequest(...))  # a future
+    from workbench.coordinator.groups.classic.messages import Protocol
+
+    client = RequestContext("client-1", "/127.0.0.1", 3)
+    request = JoinGroupRequest(
+        "billing", 45_000, 60_000, "", None, "consumer", (Protocol("range", b""),)
+    )
+    delay = ClassicGroupConfig(initial_rebalance_delay_ms=0)
+    with LogManager(["data"]) as manager:
+        with GroupCoordinatorService(manager, groups=delay) as coordinator:
+            joined = coordinator.join_group(client, request).result()
+            assert joined.leader == joined.member_id
+            assigned = SyncGroupRequest(
+                "billing", 1, joined.member_id, assignments=((joined.member_id, b"all"),)
+            )
+            assert coordinator.sync_group(assigned).result().assignment == b"all"
+            assert coordinator.describe_groups(["billing"])[0].state == "Stable"
 
 Joins and syncs answer through futures, because they wait for other members; the session and
 rebalance timeouts run on the log manager's scheduler. What it writes, a broker loads.

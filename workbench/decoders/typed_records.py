@@ -101,8 +101,13 @@ def read_key(types: dict[int, RecordType], data: Bytes) -> Key:
     return Key(type_id, known, known.key.decode(data, 0, _INT16.size)[0])
 
 
-def read_value(known: RecordType, data: Bytes) -> Value:
+def read_value(known: RecordType, data: Bytes, *, refines: bool = True) -> Value:
     """Read a value of a known type.
+
+    Args:
+        known: the type.
+        data: the value.
+        refines: whether fields of bytes are decoded, too (`RecordType.refine`).
 
     Raises:
         CorruptRecordError: the bytes do not fit.
@@ -110,7 +115,7 @@ def read_value(known: RecordType, data: Bytes) -> Value:
     """
     version = _leading_number(data, "a value begins with its version")
     fields, _ = known.value.decode(data, version, _INT16.size)
-    if known.refine is not None:
+    if refines and known.refine is not None:
         known.refine(fields)
     return Value(version, fields)
 

@@ -77,7 +77,11 @@ class CoordinatorShard(Protocol):
         ...
 
     def on_loaded(self) -> None:
-        """Receive that the partition is loaded and will be served."""
+        """Receive that the partition is loaded and will be served.
+
+        Raises:
+            WorkbenchError: the records contradict each other, so the load fails.
+        """
         ...
 
     def on_unloaded(self) -> None:
@@ -221,14 +225,14 @@ class CoordinatorRuntime(Generic[S]):
         try:
             for chunk in read_log(log, end):
                 context.shard.replay_chunk(chunk)
+            with context.lock:
+                if context.state is PartitionState.LOADING:
+                    context.shard.on_loaded()
+                    context.state = PartitionState.ACTIVE
         except (WorkbenchError, OSError) as error:
             context.failure, context.state = str(error), PartitionState.FAILED
             self._tell("load failed", where, str(error))
             return
-        with context.lock:
-            if context.state is PartitionState.LOADING:
-                context.shard.on_loaded()
-                context.state = PartitionState.ACTIVE
         self._tell("partition loaded", where, f"records up to offset {end} are replayed")
 
     def unload(self, partition: int, leader_epoch: int | None = None) -> bool:

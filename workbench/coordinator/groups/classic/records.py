@@ -3,7 +3,6 @@
 Kafka: GroupCoordinatorRecordHelpers, GroupMetadataManager.replay (4.2)
 """
 
-import struct
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -16,12 +15,12 @@ from workbench.coordinator.groups.groups import ClassicGroup as LoadedGroup
 from workbench.coordinator.groups.groups import Served
 from workbench.coordinator.runtime.records import CoordinatorRecord, encode_record
 from workbench.decoders.consumer_offsets import TYPES
+from workbench.decoders.typed_records import read_value
 from workbench.runtime.clock import Clock
 
 VALUE_VERSION: Final = 3
 """The version that Kafka 2.3 to 4.2 writes."""
 
-_NUMBER: Final = struct.Struct(">h")
 _UNKNOWN: Final = -1
 _TYPE: Final = TYPES[GROUP_METADATA]
 
@@ -105,21 +104,20 @@ def group_of_record(group_id: str, value: bytes, clock: Clock) -> ClassicGroup:
         UnsupportedFormatError: the value's version is unknown.
         GroupStateError: two members have one instance id.
     """
-    (version,) = _NUMBER.unpack_from(value)
-    fields, _ = _TYPE.value.decode(value, version, _NUMBER.size)
+    fields = read_value(_TYPE, value, refines=False).fields
     group = ClassicGroup(group_id, clock, STABLE if fields["members"] else EMPTY)
-    stamp = fields["currentStateTimestamp"]
+    stamp = fields.get("currentStateTimestamp", _UNKNOWN)
     group.state_timestamp = None if stamp == _UNKNOWN else stamp
     group.generation_id = fields["generation"]
     group.protocol_type = fields["protocolType"] or None
     group.protocol_name = fields["protocol"]
     group.leader_id = fields["leader"]
     for member in fields["members"]:
-        rebalance, session = member["rebalanceTimeout"], member["sessionTimeout"]
+        rebalance, session = member.get("rebalanceTimeout", _UNKNOWN), member["sessionTimeout"]
         group.add(
             ClassicGroupMember(
                 member["memberId"],
-                member["groupInstanceId"],
+                member.get("groupInstanceId"),
                 member["clientId"],
                 member["clientHost"],
                 session if rebalance == _UNKNOWN else rebalance,
