@@ -233,13 +233,11 @@ lanes = TransactionLanes(logs)
 lanes
 
 # %% [markdown]
-# A closer look at its end:
+# A closer look at the end of the log:
 
 # %%
-if lanes.partition:
-    end = logs[lanes.partition].log_end_offset
-    lanes.window = [max(0.0, end - 120.0), end + 4.0]
-lanes
+end = logs[lanes.partition].log_end_offset if lanes.partition else 0
+TransactionLanes(logs, window=[max(0, end - 120), end + 4])
 
 # %% [markdown]
 # Will the transaction end by itself? Its coordinator aborts it when it has been open longer than

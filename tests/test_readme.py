@@ -21,7 +21,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 def test_the_code_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
     monkeypatch.chdir(tmp_path)
-    assert len(BLOCKS) == 3
+    assert len(BLOCKS) == 4
     for block in BLOCKS:
         exec(compile(block, "README.md", "exec"), {})  # noqa: S102 - the README is ours
     assert (tmp_path / "new.parquet").stat().st_size > 0
@@ -39,11 +39,15 @@ def test_verify_finds_nothing_in_the_log_that_the_readme_makes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (block,) = [block for block in BLOCKS if "wb.LogManager(" in block]
+    (block, commit) = [block for block in BLOCKS if "wb.LogManager(" in block]
     exec(compile(block, "README.md", "exec"), {})  # noqa: S102 - the README is ours
     assert workbench.verify("logs", info=True) == []
     assert run("verify", "logs").out.startswith("nothing wrong\nchecked 1 partition, 1 segment, ")
     assert run("predict", "logs", "--json").json["partitions"][0]["verdict"] == "loads"
+    exec(compile(commit, "README.md", "exec"), {})  # noqa: S102 - the README is ours
+    assert workbench.verify("logs", info=True) == []
+    [row] = run("offsets", "logs", "--json").json
+    assert (row["group"], row["offset"], row["served"]) == ("billing", 42, True)
 
 
 COMMANDS = sorted(set(re.findall(r"`(?:\.venv/bin/)?kafka-workbench ([^`]+)`", README)))

@@ -91,7 +91,6 @@ def what_if(
     Raises:
         ConfigError: a configuration's name or value is wrong.
         LogDirectoryError: a path does not exist, or is a file.
-        OSError: `__consumer_offsets` cannot be read.
 
     Kafka: LogManager.cleanupLogs, LogCleaner.CleanerThread.cleanFilthiestLog (4.2)
     """

@@ -112,7 +112,7 @@ def test_an_ongoing_transaction_and_the_command_that_ends_it(broker: Broker) -> 
 @pytest.mark.broker
 @pytest.mark.slow
 def test_a_coordinator_aborts_what_is_over_its_time(broker: Broker) -> None:
-    """TC-15, as the rule `timeout` says: the transaction began long ago."""
+    """As the rule `timeout` says: the transaction began long ago."""
     broker.settings["transaction.abort.timed.out.transaction.cleanup.interval.ms"] = "100"
     broker.start()
     deadline = time.monotonic() + 60

@@ -267,13 +267,13 @@ def test_keys_step_through_a_commit_a_load_and_an_expiry(
     expect(rows).to_have_count(1)
     expect(rows.first).to_contain_text("42")
     expect(page.locator(".klw-stages [aria-current=true]")).to_have_text("Memory")
-    expect(page.locator(".klw-records [data-look=written]")).to_have_count(1)
+    expect(page.locator(".klw-records [data-record=written]")).to_have_count(1)
     page.get_by_role("button", name="partition unloaded").click()
     expect(rows).to_have_count(0)
-    expect(page.locator(".klw-records [data-look=unread]")).to_have_count(5)
+    expect(page.locator(".klw-records [data-record=unread]")).to_have_count(5)
     page.get_by_role("button", name="group removed").click()
     until(page, lambda: kinds[player.at] == "group removed")
-    expect(page.locator(".klw-records [data-look=tombstone]")).to_have_count(3)
+    expect(page.locator(".klw-records [data-record=tombstone]")).to_have_count(3)
     expect(rows).to_have_count(0)
 
 

@@ -88,6 +88,20 @@ def test_what_the_lag_rests_on_is_told(log: CoordinatorLog) -> None:
     assert found[7] == (None, None, "the record is a tombstone")
 
 
+def test_a_log_that_cannot_be_read_is_unknown(log: CoordinatorLog) -> None:
+    for number in range(2):
+        _segment(log.root / f"foo-{number}", 0, TIME, attributes=LOG_APPEND)
+    log.append(_at(1, TIME, 0), _at(1, TIME, 1))
+    logs = workbench.open_log_directory(log.write())
+    path = Path(logs["foo-0"].segments[0].path)
+    path.unlink()
+    path.mkdir()
+    first, second = logs.inspect.commits().to_pylist()
+    assert first["lag"] is None
+    assert first["lag_reason"].startswith("the log cannot be read: ")
+    assert second["lag"] == 1
+
+
 def test_a_commit_without_a_time(log: CoordinatorLog) -> None:
     """The record's timestamp counts; without that nothing is known."""
     _segment(log.root / "foo-0", 0, TIME, TIME + 10)

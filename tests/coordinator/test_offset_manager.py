@@ -1,6 +1,7 @@
 """The offset manager: commits, fetches, transactions, expiry and deletions, by Kafka's rules."""
 
 import struct
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -685,12 +686,79 @@ def test_it_obeys_the_configuration_of_the_broker(tmp_path: Path) -> None:
         assert offsets.partition_for("a") == 97 % 7
         log = manager.get_log(GROUPS_TOPIC, 97 % 7)
         assert log is not None
-        assert (log.config.segment_bytes, log.config.cleanup_policy) == (
-            5000,
-            frozenset({"compact"}),
-        )
+        assert log.config.segment_bytes == 5000
+        assert log.config.cleanup_policy == frozenset({"compact"})
         [row] = log.read(0).records.batches().rows
         assert row["codec"] == 3
         clock.advance(120_000)
         assert offsets.cleanup_group_metadata() == 1
     manager.shutdown()
+
+
+def test_retention_does_not_delete_offsets_of_an_existing_directory(broker: Broker) -> None:
+    """The topic is compacted also where the log manager knows no configuration of it."""
+    broker.commit()
+    broker.clock.advance(2 * WEEK)
+    broker.reopen()
+    log = broker.manager.get_log(GROUPS_TOPIC, 0)
+    assert log is not None
+    log.roll()
+    broker.manager.delete_old_segments()
+    assert log.log_start_offset == 0
+    assert broker.offset() == 5
+
+
+def test_threads_commit_while_the_partition_comes_and_goes(broker: Broker) -> None:
+    """Requests are answered, or told that the coordinator loads or has gone; nothing is lost."""
+    broker.commit()
+    broker.steps.clear()
+    acknowledged: dict[str, int] = {}
+    refused: set[ErrorCode] = set()
+
+    def commit_many(name: str) -> None:
+        for number in range(150):
+            try:
+                broker.offsets.commit(name, {"t-0": number})
+                acknowledged[name] = number
+            except CoordinatorError as error:
+                refused.add(ErrorCode(error.code))
+
+    names = [f"g{number}" for number in range(3)]
+    threads = [threading.Thread(target=commit_many, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        broker.offsets.unload(0)
+        broker.offsets.load(0)
+    for thread in threads:
+        thread.join()
+    assert refused <= {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR}
+    broker.reopen()
+    assert {name: broker.offset(group=name) for name in acknowledged} == acknowledged
+
+
+def test_a_load_tells_what_each_record_does(broker: Broker) -> None:
+    """Record, superseded, tombstone, pending, committed, ignored: each with its reason."""
+    broker.commit()
+    broker.commit()
+    broker.transact(1, 6, where="t-1")
+    broker.offsets.delete_offsets("g", ["t-0"])
+    broker.end(1, is_commit=True)
+    broker.end(1, is_commit=False)
+    broker.steps.clear()
+    broker.reopen()
+    told = [(step.kind, step.reason) for step in broker.steps]
+    assert told[:1] == [("partition unloaded", "")]
+    assert told[1:] == [
+        ("partition loading", "from offset 0 up to offset 6"),
+        ("offset loaded", "the commit is the first for this partition"),
+        ("offset loaded", "the commit replaces the one at offset 0"),
+        ("offset pending", "the transaction of producer 1 is open"),
+        ("offset removed", "a tombstone removes the commit at offset 1"),
+        ("transaction committed", "commits in force: 1, dropped: 0"),
+        ("pending offset loaded", "the transaction committed"),
+        ("record ignored", "a transaction marker: producer 1 has no pending commit"),
+        ("load finished", ""),
+        ("partition loaded", "records up to offset 6 are replayed"),
+    ]
+    assert set(broker.kinds()) <= set(KINDS)

@@ -54,7 +54,7 @@ def _row(story: TransactionExplanation, rule: str) -> Any:
 
 
 def test_an_ongoing_transaction(log: CoordinatorLog) -> None:
-    """TC-15: the coordinator aborts it when its own timeout is over."""
+    """The coordinator aborts it when its own timeout is over."""
     log.append(transaction("a", producerId=42, **ONGOING))
     _write_open(log.root, 42)
     story = _explain(log, "a")
@@ -88,7 +88,7 @@ def test_a_transaction_that_is_over_its_time(log: CoordinatorLog) -> None:
 
 
 def test_a_prepared_transaction(log: CoordinatorLog) -> None:
-    """TC-20: a load sends the markers again; what has its marker is open no more."""
+    """A load sends the markers again; what has its marker is open no more."""
     log.append(transaction("a", producerId=42, **PREPARED))
     _write_open(log.root, 7)
     story = _explain(log, "a")
@@ -99,7 +99,6 @@ def test_a_prepared_transaction(log: CoordinatorLog) -> None:
 
 
 def test_a_completed_transaction_and_its_expiry(log: CoordinatorLog) -> None:
-    """TC-24."""
     log.append(transaction("a", **COMPLETE))
     story = _explain(log, "a")
     assert story.conclusion == "nothing is open: the state is CompleteCommit"

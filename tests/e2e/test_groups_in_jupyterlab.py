@@ -23,7 +23,7 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
 def test_an_expiry_is_played_with_the_keys(notebook: Notebook) -> None:
     page = notebook.page
     player = notebook.in_sight(".klw-offsets", "An expiry")
-    expect(player.locator(".klw-records [data-look=tombstone]")).to_have_count(2)
+    expect(player.locator(".klw-records [data-record=tombstone]")).to_have_count(2)
     player.focus()
     page.keyboard.press("ArrowRight")
     expect(player.locator(".klw-now h4")).to_have_text("group removed")

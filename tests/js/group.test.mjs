@@ -22,16 +22,18 @@ test("after a tombstone nothing is committed and no lag is known", () => {
   assert.equal(orders.lag(22), null);
 });
 
-test("a lag is unknown where the log end offset is, and where it is below the commit: another clock", () => {
-  assert.equal(lane({ offset: [40, 8, 3] }).lag(15), null);
+test("a lag is unknown where the log end offset is, or the log never had the commit; it is never below zero", () => {
   assert.equal(lane({ ends: [[], []] }).lag(15), null);
+  assert.equal(lane({ ends: [[0, 25], [-1, 12]] }).lag(15), null);
+  assert.equal(lane({ offset: [13, 8, 3] }).lag(15), null, "beyond the log end offset, 12");
+  assert.equal(lane({ offset: [10, 8, 3] }).lag(15), 0, "the timestamps say 6");
 });
 
-test("the lag in words tells a commit beyond the end from another clock", () => {
+test("the lag in words tells what is beyond the end from what is unknown", () => {
   assert.equal(lane().lagText(15), "lag 1");
   assert.equal(lane().lagText(5), "nothing committed");
   assert.equal(lane({ offset: [40, 8, 3] }).lagText(15), "beyond the end");
-  assert.equal(lane({ offset: [10, 8, 3] }).lagText(15), "lag unknown");
+  assert.equal(lane({ ends: [[], []] }).lagText(15), "lag unknown");
 });
 
 test("commits without effect are within the range, too", () => {

@@ -12,7 +12,6 @@ import workbench as wb
 from tests.coordinator.writing import TIME, CoordinatorLog, Pair, commit
 from tests.naive import Record, batch
 from widgets import GroupView, LogExplorer
-from widgets.coordinators import group_lines
 from widgets.coordinators.group_lines import (
     ABORTED,
     BACK,
@@ -21,7 +20,6 @@ from widgets.coordinators.group_lines import (
     PENDING,
     TOMBSTONE,
     TRANSACTIONAL,
-    end_line,
 )
 from widgets.view.packing import unpack
 
@@ -105,7 +103,7 @@ def test_every_commit_has_its_time_offset_and_kind(eventful: Path) -> None:
 def test_the_log_end_offset_moves_with_the_records_timestamps(eventful: Path) -> None:
     view = GroupView(eventful, "dash")
     ends = lane(view, "orders-0")["ends"]
-    assert (unpack(ends["time"]) - TIME).tolist() == [0, 100, 200, 300]
+    assert (unpack(ends["time"]) - TIME).tolist() == [50, 100, 200, 300]
     assert unpack(ends["offset"]).tolist() == [10, 20, 30, 40]
 
 
@@ -123,17 +121,32 @@ def test_the_lines_end_where_the_coordinator_stands(group: str) -> None:
         assert end - line.offsets[line.is_effective][-1] == row["lag"]
 
 
-def test_the_time_index_gives_the_same_end_line_with_fewer_points(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    partition = wb.open_log_directory(SHOP)["clicks-0"]
-    whole = end_line(partition)
-    monkeypatch.setattr(group_lines, "MOST_WALKED", 0)
-    sparse = end_line(partition)
-    assert 0 < len(sparse.times) < len(whole.times)
-    after = np.searchsorted(whole.times, sparse.times, side="right") - 1
-    assert np.all(sparse.offsets <= whole.offsets[after])
-    assert np.all(sparse.offsets[1:] > whole.offsets[after[:-1]] - 5000)
+@pytest.mark.parametrize("group", ["suggestions", "payment-service"])
+def test_the_line_agrees_with_the_lag_of_each_commit(group: str) -> None:
+    view = GroupView(SHOP, group)
+    commits = wb.open_log_directory(SHOP).inspect.commits(group).to_pylist()
+    compared = 0
+    for row in commits:
+        time, name = row["commit_time"], f"{row['topic']}-{row['partition']}"
+        if row["lag"] is None or time is None or row["time"] != time:
+            continue
+        ends = lane(view, name)["ends"]
+        at = np.searchsorted(unpack(ends["time"]), time.timestamp() * 1000, side="right") - 1
+        assert max(unpack(ends["offset"])[at], row["offset"]) == row["log_end_offset"]
+        compared += 1
+    assert compared
+
+
+def test_a_log_end_offset_that_is_not_known_is_not_guessed(tmp_path: Path) -> None:
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    later = batch([Record(90, TIME + 500, b"k", b"v")])  # what was there before is deleted
+    (folder / f"{90:020}.log").write_bytes(later)
+    log = TimedLog(tmp_path)
+    log.at(50, commit("dash", "orders", 0, 91))
+    ends = lane(GroupView(log.write(), "dash"), "orders-0")["ends"]
+    assert (unpack(ends["time"]) - TIME).tolist() == [50, 500]
+    assert unpack(ends["offset"]).tolist() == [-1, 91]
 
 
 def test_many_commits_are_thinned_and_a_window_gets_its_own(tmp_path: Path) -> None:
@@ -220,6 +233,7 @@ def test_a_saved_notebook_keeps_a_picture_and_the_story(eventful: Path) -> None:
     before = view.to_png()
     view.window = [TIME + 60.0, TIME + 200.0]
     assert view.to_png() != before
+    assert GroupView(eventful, "dash", window=[TIME + 60, TIME + 200]).to_png() == view.to_png()
 
 
 def test_a_directory_without_groups_is_shown_as_such(tmp_path: Path) -> None:

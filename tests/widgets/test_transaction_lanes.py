@@ -184,6 +184,7 @@ def test_a_saved_notebook_keeps_a_picture_and_what_is_open() -> None:
     before = view.to_png()
     view.window = [4700.0, 4739.0]
     assert view.to_png() != before
+    assert TransactionLanes(SHOP, window=[4700, 4739]).to_png() == view.to_png()
 
 
 def test_a_directory_without_transactions_is_shown_as_such(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """A group's commits as lines over time: what it committed, beside the log end offset.
 
-A line of commits has a point per record; the log end offset has one per batch or, in a large
-partition, per entry of the time index. Both are thinned to what a screen can show of a window.
+The log end offset is looked up at the times of commits, and at times between them. Both lines are
+thinned to what a screen can show of a window.
 """
 
+import copy
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
@@ -11,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from widgets.view.packing import pack
+from workbench.coordinator.commit_lag import end_offsets
 from workbench.inspection.partition import Partition
-from workbench.inspection.segment import Segment
 
 Integers = npt.NDArray[np.int64]
 
@@ -25,8 +26,8 @@ KIND_NAMES: Final = (
 
 MOST_POINTS: Final = 1500
 """Points of one line that are sent for a window of time."""
-MOST_WALKED: Final = 256 << 20
-"""Bytes: of a larger partition, the log end offset comes from the time index alone."""
+MOST_LOOKUPS: Final = 20_000
+"""Times of commits at which the log end offset is looked up; half as many are between them."""
 
 _WITHOUT: Final = {"pending": PENDING, "aborted": ABORTED, "overtaken": OVERTAKEN}
 _NO_OFFSET: Final = -1
@@ -84,11 +85,15 @@ class EndLine(NamedTuple):
 
     Attributes:
         times: int64[n], ms, ascending.
-        offsets: int64[n], the log end offset from that time on.
+        offsets: int64[n], the log end offset from that time on; -1: unknown.
+        latest: the latest timestamp of the last segment, ms; None without one.
+        reason: why the last of them is unknown, or what it was taken from.
     """
 
     times: Integers
     offsets: Integers
+    latest: int | None
+    reason: str
 
     def packed(self, window: tuple[int, int] | None) -> dict[str, Any]:
         """Return the columns of a window of time as they are sent, thinned."""
@@ -169,43 +174,38 @@ def _with_falls(line: CommitLine) -> CommitLine:
     return line._replace(kinds=kinds)
 
 
-def end_line(partition: Partition) -> EndLine:
-    """Return the log end offset over time; without points if no record has a timestamp.
+NO_LOG: Final = EndLine(np.zeros(0, np.int64), np.zeros(0, np.int64), None, "")
+"""The line of a partition that is not in the directories."""
 
-    The timestamps are those in the batches: the producers' clocks, unless the topic has
-    `message.timestamp.type=LogAppendTime`.
+
+def latest_timestamp(partition: Partition) -> int | None:
+    """Return the largest timestamp in the last segment with records, ms; None without one."""
+    for segment in reversed(partition.segments):
+        try:
+            stamps = copy.copy(segment).batches.rows["max_timestamp"]
+        except OSError:
+            return None
+        if len(stamps):
+            return int(stamps.max()) if stamps.max() >= 0 else None
+    return None
+
+
+def end_line(partition: Partition, commits: Integers, span: tuple[int, int]) -> EndLine:
+    """Look up the log end offset at the times of commits, and between them.
+
+    Args:
+        partition: the log.
+        commits: times of the commits, ms, ascending.
+        span: the time that is shown, [first, last].
     """
-    walks = partition.size <= MOST_WALKED
-    times, offsets = [], []
-    for segment in partition.segments:
-        found = _of_batches(segment) if walks else _of_index(segment)
-        times.append(found[0])
-        offsets.append(found[1])
-    all_times = np.concatenate(times) if times else np.zeros(0, np.int64)
-    all_offsets = np.concatenate(offsets) if offsets else np.zeros(0, np.int64)
-    known = all_times >= 0
-    if not known.any():
-        return EndLine(np.zeros(0, np.int64), np.zeros(0, np.int64))
-    latest = np.maximum.accumulate(all_times[known])
-    ends = np.maximum.accumulate(all_offsets[known])
-    last = np.append(np.flatnonzero(np.diff(latest)), len(latest) - 1)
-    return EndLine(latest[last], ends[last])
-
-
-def _of_batches(segment: Segment) -> tuple[Integers, Integers]:
+    step = len(commits) // MOST_LOOKUPS + 1
+    between = np.linspace(span[0], span[1], MOST_LOOKUPS // 2).astype(np.int64)
+    times = np.union1d(commits[::step], between)
     try:
-        rows = segment.batches.rows
-    except OSError:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    rows = rows[rows["problem"] == 0]
-    return rows["max_timestamp"].astype(np.int64), rows["last_offset"].astype(np.int64) + 1
-
-
-def _of_index(segment: Segment) -> tuple[Integers, Integers]:
-    index = segment.time_index
-    if index is None:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    return (
-        np.asarray(index.timestamps, np.int64),
-        np.asarray(index.offsets, np.int64) + 1,
-    )
+        ends = end_offsets(partition, times)
+    except OSError as error:
+        return EndLine(times[:0], times[:0], None, str(error))
+    offsets = np.array([_NO_OFFSET if e.offset is None else e.offset for e in ends], np.int64)
+    moves = np.append(True, np.diff(offsets) != 0)
+    reason = ends[-1].reason
+    return EndLine(times[moves], offsets[moves], latest_timestamp(partition), reason)

@@ -79,7 +79,7 @@ def _lane(axes: Axes, lane: dict[str, Any], view: list[float], *, is_last: bool)
     counts = ~np.isin(commits["kind"], (PENDING, ABORTED, OVERTAKEN))
     values = np.where(commits["kind"] == TOMBSTONE, np.nan, commits["offset"])[counts]
     committed = _at(times, commits["time"][counts], values)
-    end = _at(times, ends["time"], ends["offset"].astype(float))
+    end = _at(times, ends["time"], np.where(ends["offset"] < 0, np.nan, ends["offset"]))
     x = times - view[0]
     axes.fill_between(x, committed, end, where=end >= committed, color=ACCENT, alpha=0.17, lw=0)
     axes.plot(x, end, color=DIM, lw=0.9)

@@ -3,20 +3,33 @@
 import os
 from typing import Any
 
-import numpy as np
 import pyarrow.compute as pc
 import traitlets
 
 import workbench
 from widgets._link import STATIC, link
 from widgets._widget import KafkaWidget
-from widgets.coordinators.group_lines import CommitLine, EndLine, commit_lines, end_line
+from widgets.coordinators.group_lines import (
+    NO_LOG,
+    CommitLine,
+    EndLine,
+    commit_lines,
+    end_line,
+    latest_timestamp,
+)
 from widgets.coordinators.group_rows import partition_rows, rebalance_rows, summary, why_rows
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.records import Lens, Mask
 from widgets.view.text import time_text
-from workbench.inspection.partition import Partition
-from workbench.loaders.tables.coordinator_explanation import GroupExplanation
+from workbench.coordinator.era import era_of
+from workbench.coordinator.groups.commit_history import CommitHistory
+from workbench.coordinator.groups.group_coordinator import GroupCoordinator
+from workbench.coordinator.groups.rebalance_history import RebalanceHistory
+from workbench.loaders import schemas
+from workbench.loaders.tables import coordinator_rows
+from workbench.loaders.tables.coordinator_explanation import GroupExplanation, explained
+from workbench.loaders.tables.rows import table_of
+from workbench.runtime.steps import Step
 
 MOST_LANES = 40
 """Partitions that have a lane: those with the largest lag. The table has all."""
@@ -89,7 +102,10 @@ class GroupView(KafkaWidget):
         self.logs = logs
         self.now = now
         self.lens = Lens(show_values=show_values or mask is not None, mask=mask)
-        self._when = {"version": version, "now": now, "retention_ms": retention_ms}
+        era = None if version is None else era_of(version)
+        self._coordinator = GroupCoordinator(
+            logs.listing, era=era, now=now, retention_ms=retention_ms
+        )
         self._logs_by_name = {
             f"{each.topic}-{each.partition}": (key, each)
             for key, each in logs.listing.partitions.items()
@@ -97,19 +113,21 @@ class GroupView(KafkaWidget):
         }
         self._ends: dict[str, EndLine] = {}
         self.lines: dict[str, CommitLine] = {}
-        self._table = logs.inspect.groups(version=version)
-        self._all_offsets = logs.inspect.group_offsets(**self._when)
+        self._table = table_of(schemas.GROUPS, coordinator_rows.group_rows(self._coordinator))
+        offsets = coordinator_rows.offset_rows(self._coordinator.offsets())
+        self._all_offsets = table_of(schemas.GROUP_OFFSETS, offsets)
         self.groups: list[str] = sorted(
             {*self._table["group"].to_pylist(), *self._all_offsets["group"].to_pylist()}
         )
-        wanted = options.pop("group", None) if group is None else group
+        window = options.pop("window", [])
         super().__init__(**options)
         self._groups = self.groups
-        wanted = self._first() if wanted is None else wanted
+        wanted = self._first() if group is None else group
         if wanted:
             self.group = wanted
         else:
             self._read("")
+        self.window = window
 
     def _first(self) -> str:
         counts = self._all_offsets["group"].to_pylist()
@@ -119,10 +137,22 @@ class GroupView(KafkaWidget):
     def _known(self, proposal: Any) -> str:
         name = str(proposal["value"])
         # A group that only tombstones and replaced commits name has no row, but a story.
-        if name not in self.groups and name and not len(self.logs.inspect.commits(name, lag=False)):
+        if name not in self.groups and name and not self._observed(name)[0].commits:
             known = ", ".join(self.groups[:8]) or "none"
             raise LookupError(f"no record of group {name!r} (groups in these directories: {known})")
         return name
+
+    def _observed(self, name: str) -> tuple[CommitHistory, RebalanceHistory]:
+        """Load the group's partition again, with its commits and rebalances one by one."""
+        history = CommitHistory(name)
+        rebalances = RebalanceHistory(self._coordinator.logs.topic_names, name)
+
+        def both(step: Step) -> None:
+            history(step)
+            rebalances(step)
+
+        self._coordinator.observe(both, name)
+        return history, rebalances
 
     @traitlets.observe("group")
     def _follow(self, _change: Any) -> None:
@@ -130,10 +160,13 @@ class GroupView(KafkaWidget):
 
     def _read(self, name: str) -> None:
         """Read the group and send everything about it."""
-        self.commits = self.logs.inspect.commits(name, version=self._when["version"], lag=False)
-        self.rebalances = self.logs.inspect.rebalances(name, version=self._when["version"])
+        history, rebalances = self._observed(name)
+        self.commits = table_of(schemas.COMMITS, coordinator_rows.commit_rows(history.commits))
+        self.rebalances = table_of(
+            schemas.REBALANCES, coordinator_rows.rebalance_rows(rebalances.finish())
+        )
         self.offsets = self._all_offsets.filter(pc.equal(self._all_offsets["group"], name))
-        self.explanation: GroupExplanation = self.logs.explain_group(name, **self._when)
+        self.explanation: GroupExplanation = explained(self._coordinator, name, history)
         self.lines = {f"{topic}-{n}": line for (topic, n), line in commit_lines(self.commits)}
         rows = partition_rows(_plain_rows(self.offsets), self.lens)
         marks = [row for row in rebalance_rows(_plain_rows(self.rebalances)) if row["time"]]
@@ -142,6 +175,8 @@ class GroupView(KafkaWidget):
         lag = sum(lags, 0) if lags else None
         self._lane_names = self._chosen_lanes()
         self._picture = None
+        span = self._span([mark["time"] for mark in marks])
+        self._read_ends(span)
         with self.hold_sync():
             self.window = []
             self._lanes = self._sent_lanes(None)
@@ -151,7 +186,7 @@ class GroupView(KafkaWidget):
                 "conclusion": self.explanation.conclusion if name else NO_GROUPS,
                 "rows": rows,
                 "why": why_rows(self.explanation),
-                "span": self._span([mark["time"] for mark in marks]),
+                "span": span,
                 "marks": marks,
                 "lanes_with_notes": sum(bool(lane["note"]) for lane in self._lanes["lanes"]),
                 "left_out": len(self.lines) - len(self._lane_names),
@@ -178,7 +213,7 @@ class GroupView(KafkaWidget):
 
     def _lane(self, name: str, line: CommitLine, window: tuple[int, int] | None) -> dict[str, Any]:
         key, partition = self._logs_by_name.get(name, (None, None))
-        ends = self._end_line(name, partition)
+        ends = self._ends[name]
         return {
             "name": name,
             "partition": key,
@@ -189,21 +224,25 @@ class GroupView(KafkaWidget):
             "note": _clock_note(line, ends),
         }
 
-    def _end_line(self, name: str, partition: Partition | None) -> EndLine:
-        if name not in self._ends:
-            nothing = np.zeros(0, np.int64)
-            self._ends[name] = (
-                EndLine(nothing, nothing) if partition is None else end_line(partition)
-            )
-        return self._ends[name]
+    def _read_ends(self, span: list[int]) -> None:
+        """Look up how far the logs of the lanes went."""
+        self._ends = {}
+        for name in self._lane_names:
+            _, partition = self._logs_by_name.get(name, (None, None))
+            found = NO_LOG
+            if partition is not None and span:
+                found = end_line(partition, self.lines[name].times, (span[0], span[1]))
+            self._ends[name] = found
 
     def _span(self, marks: list[int]) -> list[int]:
         """The time that the lanes span: from the first event to the last event or record."""
         events = [int(time) for line in self.lines.values() for time in line.times[[0, -1]]] + marks
         if not events:
             return []
-        ends = [self._ends[name].times[-1:].tolist() for name in self._lane_names]
-        latest = [time for times in ends for time in times]
+        known = [
+            self._logs_by_name[each][1] for each in self._lane_names if each in self._logs_by_name
+        ]
+        latest = [time for time in map(latest_timestamp, known) if time is not None]
         return [min(events), max([min(events) + 1, *latest, *events])]
 
     def describe(self) -> str:
@@ -222,15 +261,15 @@ class GroupView(KafkaWidget):
 
 
 def _clock_note(line: CommitLine, ends: EndLine) -> str:
-    """Say why a log end offset does not move beside the commits: the clocks differ."""
-    if not len(line.times):
+    """Say why a log end offset is unknown, or does not move beside the commits."""
+    if not len(line.times) or not len(ends.offsets):
         return ""
-    if not len(ends.times):
-        return "No record of this log has a timestamp: the log end offset over time is unknown."
-    if ends.times[-1] < line.times[0]:
+    if ends.offsets.max() < 0:
+        return f"The log end offset over time is unknown: {ends.reason}."
+    if ends.latest is not None and ends.latest < line.times[0]:
         return (
             "By their timestamps, all records of this log were there before the first commit: "
-            f"the latest has {time_text(int(ends.times[-1]))[:19]}."
+            f"the latest has {time_text(ends.latest)[:19]}."
         )
     return ""
 

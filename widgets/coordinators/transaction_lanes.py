@@ -81,7 +81,7 @@ class TransactionLanes(KafkaWidget):
             for row in self.transactions.select(["producer_id", "transactional_id"]).to_pylist()
             if row["transactional_id"] is not None
         }
-        wanted = options.pop("partition", None)
+        wanted, window = options.pop("partition", None), options.pop("window", [])
         super().__init__(**options)
         self._directory = {
             "conclusion": self._conclusion(),
@@ -91,6 +91,7 @@ class TransactionLanes(KafkaWidget):
         if self.selected["partition"] in self.partitions:
             wanted = wanted or self.selected["partition"]
         self.partition = self._first() if wanted is None else wanted
+        self.window = window
 
     def _first(self) -> str:
         """Choose the partition with the most blocked offsets, then with the most transactions."""

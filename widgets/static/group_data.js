@@ -37,21 +37,22 @@ export class GroupLane {
   }
   logEnd(time) {
     const row = floorIndex(this.endTime, time);
-    return row < 0 ? null : this.endOffset[row];
+    return row < 0 || this.endOffset[row] < 0 ? null : this.endOffset[row];
   }
-  // Records between the two; null where one is unknown, or where the log's timestamps are of another clock than the commits'.
+  // Records between the two; null where one is unknown. A log whose timestamps are late had at least what the group had read.
   lag(time) {
     const committed = this.committed(time), end = this.logEnd(time);
-    return committed === null || end === null || end < committed ? null : end - committed;
+    return committed === null || end === null || this.isBeyond(committed) ? null : Math.max(0, end - committed);
   }
   newest(time) { return this.commitAt(time); }
   position(i) { return this.time[i]; }
+  isBeyond(committed) { return this.end !== null && committed > Number(this.end); }
   // The lag at a time in words.
   lagText(time) {
     const lag = this.lag(time), committed = this.committed(time);
     if (lag !== null) return `lag ${count(Math.round(lag))}`;
     if (committed === null) return "nothing committed";
-    return this.end !== null && committed > Number(this.end) ? "beyond the end" : "lag unknown";
+    return this.isBeyond(committed) ? "beyond the end" : "lag unknown";
   }
   // The commit nearest to a time, of any kind.
   nearest(time) {

@@ -48,12 +48,12 @@ function offsetViews({ root, pick, signal, stats, data, at, steps }) {
     if (current < 0) current = records.findLastIndex(([, look]) => look !== "unread");
     const first = Math.max(0, Math.min(records.length - room, Math.max(0, current - Math.floor(room * 0.6)))), cells = records.slice(first, first + room);
     strip.replaceChildren(...cells.map(([offset, look]) => {
-      const cell = h("button", { type: "button", class: "klw-record", tabindex: -1, "data-look": look, "data-now": String(touched.has(offset)), title: `Offset ${count(offset)}: ${LOOKS[look][0]}`, onclick: () => go(offset) }, h("b", {}, LOOKS[look][1]), h("small", {}, count(offset)));
+      const cell = h("button", { type: "button", class: "klw-record", tabindex: -1, "data-record": look, "data-now": String(touched.has(offset)), title: `Offset ${count(offset)}: ${LOOKS[look][0]}`, onclick: () => go(offset) }, h("b", {}, LOOKS[look][1]), h("small", {}, count(offset)));
       return cell;
     }));
     if (!records.length) strip.append(h("span", { class: "klw-norecords" }, "The log has no records yet."));
     const present = new Set(records.map(([, look]) => look));
-    legend.replaceChildren(...Object.entries(LOOKS).filter(([look]) => present.has(look)).map(([look, [text, glyph]]) => h("span", {}, h("i", { class: "klw-record", "data-look": look }, glyph), text)));
+    legend.replaceChildren(...Object.entries(LOOKS).filter(([look]) => present.has(look)).map(([look, [text, glyph]]) => h("span", {}, h("i", { class: "klw-record", "data-record": look }, glyph), text)));
     about.textContent = records.length ? `${plural(records.length, "record")}${first > 0 || first + room < records.length ? `, ${count(cells.length)} shown` : ""}` : "";
   }
   const resized = new ResizeObserver(() => { if (shown) showStrip(at()); });

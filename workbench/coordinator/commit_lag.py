@@ -64,22 +64,30 @@ class EndOffset(NamedTuple):
 
 
 def lags_of(commits: Sequence[Commit], logs: LogPositions) -> list[CommitLag]:
-    """Return the lag of each commit at its time, in their order.
-
-    Raises:
-        OSError: a file cannot be read.
-    """
+    """Return the lag of each commit at its time, in their order."""
     found = [CommitLag(None, None, NO_COMMIT)] * len(commits)
     by_log: dict[TopicPartition, list[int]] = {}
     for at, commit in enumerate(commits):
         if commit.committed is not None:
             by_log.setdefault(commit.where, []).append(at)
     for where, places in by_log.items():
-        times = np.array([_time_of(commits[at]) for at in places], np.int64)
-        ends = _ends_of(where, times, logs)
-        for at, time, end in zip(places, times.tolist(), ends, strict=True):
-            found[at] = _lag(commits[at], time, end, logs)
+        mine = [commits[at] for at in places]
+        try:
+            lags = _lags_in(where, mine, logs)
+        except OSError as error:
+            lags = [CommitLag(None, None, f"the log cannot be read: {error}")] * len(mine)
+        for at, lag in zip(places, lags, strict=True):
+            found[at] = lag
     return found
+
+
+def _lags_in(where: TopicPartition, commits: list[Commit], logs: LogPositions) -> list[CommitLag]:
+    times = np.array([_time_of(commit) for commit in commits], np.int64)
+    ends = _ends_of(where, times, logs)
+    return [
+        _lag(commit, time, end, logs)
+        for commit, time, end in zip(commits, times.tolist(), ends, strict=True)
+    ]
 
 
 def _time_of(commit: Commit) -> int:

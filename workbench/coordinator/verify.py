@@ -9,6 +9,10 @@ from typing import Final
 
 from workbench.coordinator.groups.group_coordinator import GroupCoordinator
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
+from workbench.coordinator.transactions.decided_ends import (
+    markers_without_decision,
+    prepared_without_markers,
+)
 from workbench.coordinator.transactions.transaction_coordinator import (
     HANGS,
     OpenProducer,
@@ -25,6 +29,8 @@ _OWN_KINDS: Final = frozenset(
         "transaction-record",
         "transaction-partition",
         "hanging-transaction",
+        "prepared-transaction",
+        "unprepared-marker",
     }
 )
 
@@ -62,7 +68,9 @@ def _verify_transactions(listing: Listing, topics: Collection[str] | None) -> li
         if partition.kind == "log" and (topics is None or partition.topic in topics)
     ]
     opened = coordinator.open_producers(chosen)
-    return found + [_hanging(each) for each in opened if each.verdict == HANGS]
+    found += [_hanging(each) for each in opened if each.verdict == HANGS]
+    found += prepared_without_markers(coordinator, opened)
+    return found + markers_without_decision(coordinator, chosen)
 
 
 def _hanging(each: OpenProducer) -> Finding:

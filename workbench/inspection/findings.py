@@ -95,6 +95,8 @@ KINDS: Final[dict[str, str]] = {
     "group-record": "a record of __consumer_offsets that a broker cannot load",
     "group-partition": "a group in another partition than its name's hash selects",
     "hanging-transaction": "an open transaction that its coordinator does not know",
+    "prepared-transaction": "a transaction whose end is decided and not told to every partition",
+    "unprepared-marker": "a transaction marker that its coordinator never decided about",
     "transaction-record": "a record of __transaction_state that a broker cannot load",
     "transaction-partition": "a transactional id in another partition than its hash selects",
     "unreadable": "a file or folder that the operating system refuses to read",

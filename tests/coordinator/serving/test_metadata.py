@@ -1,6 +1,7 @@
 """The transitions of a transactional id, its records, and the order of Scala's collections."""
 
 import struct
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -163,7 +164,7 @@ def test_markers_are_noted_only_of_a_prepared_end() -> None:
         _state(ONGOING).remove_partition(ORDERS)
 
 
-def _transit(state: TransactionState, **changes: object) -> TxnTransitMetadata:
+def _transit(state: TransactionState, **changes: Any) -> TxnTransitMetadata:
     partitions = frozenset() if state is EMPTY else frozenset({ORDERS, PAYMENTS})
     return TxnTransitMetadata(
         7, 6, 8, 5, 4, 60_000, state, partitions, NOW, NOW + 1, TV_0

@@ -11,7 +11,7 @@ from workbench.coordinator.transactions.transaction_coordinator import Transacti
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
 from workbench.loaders.tables.coordinator_explanation import explained_transaction
 
-NOT_DONE_OR_HANGS = 1
+NOT_THERE_OR_HANGS = 1
 
 _TIMES = frozenset({"transactionStartTimeMs", "lastUpdateTimestamp", "timesOutAt", "expiresAt"})
 
@@ -65,7 +65,7 @@ def command(*, name: str, paths: tuple[str, ...], now: int | None, as_json: bool
         click.echo()
         print_table(["partition", "rule", "verdict", "why"], story.cells())
     is_fine = explainer.is_known and not explainer.hangs
-    return code if is_fine else NOT_DONE_OR_HANGS
+    return code if is_fine else NOT_THERE_OR_HANGS
 
 
 def _text(value: Any) -> Any:

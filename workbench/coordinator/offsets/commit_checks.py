@@ -115,7 +115,12 @@ def _uses_classic_protocol(member: ModernMember) -> bool:
 
 
 def _check_epoch(member: ModernMember, epoch: int, *, is_transactional: bool = False) -> None:
-    """Kafka: ConsumerGroup.validateMemberEpoch (4.2)."""
+    """Check a member's epoch.
+
+    Of a streams group, Kafka also takes an older epoch for partitions that the member had then.
+
+    Kafka: ConsumerGroup.validateMemberEpoch (4.2)
+    """
     if epoch == member.epoch:
         return
     is_old = is_transactional or _uses_classic_protocol(member)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, Self, TypeVar
 
+from workbench.config.internal_topics import INTERNAL_TOPICS
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.commit_checks import NO_GENERATION, Committer
@@ -59,7 +60,8 @@ class Answers(dict[TopicPartition, T]):
 class OffsetManager:
     """Committed offsets of all groups, in the logs of `__consumer_offsets`. Threads may share it.
 
-    Use it in a ``with`` statement, or call `startup` and `shutdown`.
+    Use it in a ``with`` statement, or call `startup` and `shutdown`. An answer does not wait for
+    other replicas: the log manager's log is taken to be the only one.
 
     Args:
         manager: the started log manager.
@@ -137,6 +139,7 @@ class OffsetManager:
         numbers = sorted(
             where.partition for where in self._manager.logs if where.topic == GROUPS_TOPIC
         )
+        self._configure_topic()
         self._is_started = True
         for number in numbers:
             self.runtime.load(number)
@@ -147,6 +150,20 @@ class OffsetManager:
             interval = self.config.retention_check_interval_ms
             self._task = self._manager.scheduler.schedule(
                 "group-metadata-expiration", self._clean_up, interval, interval
+            )
+
+    def _configure_topic(self) -> None:
+        """Configure the topic as a broker creates it, unless the log manager has its configuration.
+
+        With that of other topics, retention would delete the offsets.
+
+        Kafka: GroupCoordinatorService.groupMetadataTopicConfigs (4.2)
+        """
+        if not self._manager.has_config(GROUPS_TOPIC):
+            segment_bytes = self.config.topic_segment_bytes
+            own = {"compression.type": "producer", "segment.bytes": segment_bytes}
+            self._manager.update_topic_config(
+                GROUPS_TOPIC, {**INTERNAL_TOPICS[GROUPS_TOPIC], **own}
             )
 
     def shutdown(self) -> None:
@@ -198,22 +215,10 @@ class OffsetManager:
         return number
 
     def _create(self, number: int) -> None:
-        """Create a partition that has no log; its configuration is the topic's.
-
-        Kafka: GroupCoordinatorService.groupMetadataTopicConfigs (4.2)
-        """
+        """Create a partition that has no log."""
         where = TopicPartition(GROUPS_TOPIC, number)
         if self._manager.get_log(where) is not None:
             return  # it was unloaded: another broker leads it
-        if not self._manager.has_config(GROUPS_TOPIC):
-            self._manager.update_topic_config(
-                GROUPS_TOPIC,
-                {
-                    "cleanup.policy": "compact",
-                    "compression.type": "producer",
-                    "segment.bytes": self.config.topic_segment_bytes,
-                },
-            )
         self._manager.get_or_create_log(where)
         self.runtime.load(number)
 

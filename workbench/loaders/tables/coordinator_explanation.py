@@ -122,14 +122,22 @@ def explain_group(
     return explained(coordinator, group)
 
 
-def explained(coordinator: GroupCoordinator, group: str) -> GroupExplanation:
+def explained(
+    coordinator: GroupCoordinator, group: str, history: CommitHistory | None = None
+) -> GroupExplanation:
     """Return the explanation of one of the loaded groups.
+
+    Args:
+        coordinator: the loaded groups.
+        group: the group's id.
+        history: the group's commits, if they were observed already; None: loads once more.
 
     Raises:
         OSError: a file cannot be read.
     """
-    history = CommitHistory(group)
-    coordinator.observe(history, group)
+    if history is None:
+        history = CommitHistory(group)
+        coordinator.observe(history, group)
     explainer = GroupExplainer(coordinator, history, group)
     rows = tuple(explainer.verdicts())
     return GroupExplanation(group, _conclusion(rows, len(explainer.partitions)), rows)

@@ -6,6 +6,7 @@ offsets expire by `offsets.retention.minutes`.
 
 import os
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -227,7 +228,8 @@ def what_would_be(
     fates.sort(key=lambda fate: (fate.topic, fate.partition))
     offsets: tuple[OffsetFate, ...] = ()
     if topics is None or GROUPS_TOPIC in topics:
-        offsets = fates_of_offsets(listing, now=moment, retention_ms=retention_ms)
+        with suppress(OSError):  # then the fate of its log has the problem
+            offsets = fates_of_offsets(listing, now=moment, retention_ms=retention_ms)
     return WhatIf(dict(given), moment, tuple(fates), verdicts, offsets)
 
 

@@ -9,6 +9,7 @@ KafkaApis.handleWriteTxnMarkersRequest (4.2)
 """
 
 from collections.abc import Callable
+from threading import RLock
 from typing import Final, NamedTuple, Protocol
 
 from workbench.config.internal_topics import OFFSETS_TOPIC
@@ -192,6 +193,7 @@ class TransactionMarkers:
         self._is_unknown = is_unknown
         self._scheduler = scheduler
         self._pending: dict[str, _Pending] = {}
+        self._sending = RLock()
 
     @property
     def pending(self) -> list[str]:
@@ -225,6 +227,13 @@ class TransactionMarkers:
             for name in [n for n in self._pending if self._states.partition_for(n) == number]:
                 del self._pending[name]
 
+    def send_all(self) -> None:
+        """Try now to end every transaction that waits for it."""
+        with self._states.lock:
+            waiting = list(self._pending.values())
+        for pending in waiting:
+            self._send(pending)
+
     def _later(self, pending: _Pending, delay_ms: int) -> None:
         name = f"TxnMarkerSender-{pending.transactional_id}"
         self._scheduler.schedule(name, lambda: self._send(pending), delay_ms)
@@ -248,20 +257,21 @@ class TransactionMarkers:
 
         Kafka: TransactionMarkerRequestCompletionHandler.onComplete (4.2)
         """
-        goes_on = True
-        for where in sorted(pending.metadata.partitions):
+        with self._sending:
+            goes_on = True
+            for where in sorted(pending.metadata.partitions):
+                if not self._is_current(pending):
+                    return
+                goes_on &= self._send_one(pending, where)
             if not self._is_current(pending):
                 return
-            goes_on &= self._send_one(pending, where)
-        if not self._is_current(pending):
-            return
-        if not goes_on:
-            with self._states.lock:
-                self._pending.pop(pending.transactional_id, None)
-            return
-        self._skip_unknown(pending)
-        if pending.metadata.partitions or not self._write_completion(pending):
-            self._later(pending, RETRY_BACKOFF_MS)
+            if not goes_on:
+                with self._states.lock:
+                    self._pending.pop(pending.transactional_id, None)
+                return
+            self._skip_unknown(pending)
+            if pending.metadata.partitions or not self._write_completion(pending):
+                self._later(pending, RETRY_BACKOFF_MS)
 
     def _send_one(self, pending: _Pending, where: TopicPartition) -> bool:
         """Write one marker; return False if a newer epoch is known, so that this is in vain."""

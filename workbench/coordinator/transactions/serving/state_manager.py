@@ -120,6 +120,7 @@ class TransactionStateManager:
 
     Attributes:
         lock: guards every state. Not held while records are appended.
+        partitions: the number of partitions of `__transaction_state`.
 
     Kafka: TransactionStateManager (4.2)
     """
@@ -133,6 +134,7 @@ class TransactionStateManager:
         observer: Observer | None = None,
     ) -> None:
         self.lock = RLock()
+        self.partitions = config.num_partitions
         self._get_log = get_log
         self._config = config
         self._clock = clock
@@ -158,7 +160,7 @@ class TransactionStateManager:
 
         Kafka: TransactionStateManager.partitionFor (4.2)
         """
-        return partition_for(transactional_id, self._config.num_partitions)
+        return partition_for(transactional_id, self.partitions)
 
     def log_partition(self, transactional_id: str) -> TopicPartition:
         """Return the partition that holds a transactional id."""
@@ -238,6 +240,10 @@ class TransactionStateManager:
                 number: (entry.coordinator_epoch, tuple(entry.metadata.values()))
                 for number, entry in self._cache.items()
             }
+
+    def is_owned(self, number: int) -> bool:
+        """Return whether a partition is served."""
+        return number in self._cache
 
     def list(
         self,
@@ -366,15 +372,23 @@ class TransactionStateManager:
     # Loading and unloading
 
     def load(
-        self, number: int, coordinator_epoch: int, complete: Callable[[EpochAndMetadata], None]
+        self,
+        number: int,
+        coordinator_epoch: int,
+        complete: Callable[[EpochAndMetadata], None],
+        *,
+        waits: bool = False,
     ) -> None:
-        """Begin to load a partition that is led from now on; until then it answers so.
+        """Begin to load a partition that is led from now on.
+
+        Requests about it are refused with COORDINATOR_LOAD_IN_PROGRESS until it is loaded.
 
         Args:
             number: the partition of `__transaction_state`.
             coordinator_epoch: its leader epoch.
             complete: called after the load for each transactional id whose end is prepared, without
                 the lock.
+            waits: load now, and not by a task of the scheduler.
 
         Kafka: TransactionStateManager.loadTransactionsForTxnTopicPartition (4.2)
         """
@@ -385,7 +399,11 @@ class TransactionStateManager:
         def run() -> None:
             self._load_now(number, coordinator_epoch, complete)
 
-        self._scheduler.schedule(f"load-txns-for-partition-{TRANSACTIONS_TOPIC}-{number}", run)
+        if waits:
+            run()
+            return
+        name = f"load-txns-for-partition-{TRANSACTIONS_TOPIC}-{number}"
+        self._scheduler.schedule(name, run)
 
     def _load_now(
         self, number: int, coordinator_epoch: int, complete: Callable[[EpochAndMetadata], None]

@@ -9,10 +9,15 @@ Kafka: TransactionCoordinator (4.2)
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from enum import Enum
+from threading import Lock
 from typing import Final, NamedTuple, Self
 
 from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from workbench.coordinator.partitioning import DEFAULT_PARTITIONS, partition_for
+from workbench.coordinator.partitioning import (
+    DEFAULT_PARTITIONS,
+    partition_count,
+    partition_for,
+)
 from workbench.coordinator.runtime.error_codes import ErrorCode, code_of
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.markers import (
@@ -44,8 +49,8 @@ from workbench.coordinator.transactions.serving.transaction_metadata import (
 from workbench.errors import CoordinatorError, InvalidTransitionError
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
-from workbench.runtime.clock import Clock, SystemClock
-from workbench.runtime.scheduler import Scheduler, Task, ThreadScheduler
+from workbench.runtime.clock import Clock
+from workbench.runtime.scheduler import Scheduler, Task
 from workbench.runtime.steps import Observer
 
 DEFAULT_TIMEOUT_MS: Final = 60_000
@@ -81,24 +86,37 @@ class DescribedTransaction(NamedTuple):
 class TransactionCoordinator:
     """Serves transactional producers from the logs of a log manager. Threads may share it.
 
-        from workbench import LogManager
+        from workbench.log_manager.manager import LogManager
+        from workbench.record.memory_records import MemoryRecords
 
-        with LogManager(["logs"]) as manager, TransactionCoordinator(manager) as coordinator:
-            producer = coordinator.init_producer_id("payments")
+        with LogManager(["data"]) as manager, TransactionCoordinator(manager) as coordinator:
+            log = manager.get_or_create_log("orders", 0)
+            producer, epoch, _ = coordinator.init_producer_id("payments")
+            coordinator.add_partitions_to_transaction(
+                "payments", producer, epoch, [log.topic_partition]
+            )
+            log.append_as_leader(
+                MemoryRecords.of(
+                    (b"key", b"value"), timestamp=manager.clock.now(), producer_id=producer,
+                    producer_epoch=epoch, base_sequence=0, is_transactional=True,
+                )
+            )
+            coordinator.end_transaction("payments", producer, epoch, commit=True)
 
-    The producer then adds the partitions it writes to, appends transactional batches with
-    `Log.append_as_leader`, and ends the transaction; the coordinator writes the markers.
+    A read_committed reader gets the records when the transaction markers are written, shortly after
+    the answer; leaving the ``with`` statement waits for them.
 
     Args:
-        manager: has the logs of `__transaction_state`, which it creates, and of the partitions that
-            producers write to.
+        manager: the started log manager, with the logs that producers write to.
         config: the configuration; None takes the defaults.
-        clock: the time; None takes the machine's.
-        scheduler: runs loads, transaction markers, timeouts and expiry; None makes one with a
-            thread. One that is given is not shut down.
+        clock: the time; None takes the manager's.
+        scheduler: runs loads, transaction markers, timeouts and expiry; None takes the manager's.
         request_block: gives blocks of producer ids; None continues after the largest producer id in
             the logs of the manager.
-        offsets: the group coordinator, which completes transactional offset commits.
+        offsets: completes transactional offset commits: an `OffsetManager` of the same manager.
+        creates_topic: whether a partition of `__transaction_state` without a log is created when
+            an id of it is initialized, as a broker creates the topic. Otherwise such ids get
+            NOT_COORDINATOR.
         observer: receives each step, of `steps.KINDS`.
 
     Attributes:
@@ -118,13 +136,15 @@ class TransactionCoordinator:
         scheduler: Scheduler | None = None,
         request_block: RequestBlock | None = None,
         offsets: CompletesOffsets | None = None,
+        creates_topic: bool = True,
         observer: Observer | None = None,
     ) -> None:
         self._manager = manager
         self._config = config or TransactionConfig()
-        self._clock = clock or SystemClock()
-        self._owns_scheduler = scheduler is None
-        self._scheduler = scheduler or ThreadScheduler(1, "transaction-log-manager-")
+        self._clock = clock or manager.clock
+        self._scheduler = scheduler or manager.scheduler
+        self._creates_topic = creates_topic
+        self._creating = Lock()
         self.states = TransactionStateManager(
             manager.get_log, self._config, self._clock, self._scheduler, observer
         )
@@ -141,11 +161,11 @@ class TransactionCoordinator:
 
     def __enter__(self) -> Self:
         self.startup()
-        for number in range(self._config.num_partitions):
-            self.on_election(number)
+        self.lead_all()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.markers.send_all()
         self.shutdown()
 
     def _first_request(self, deliver: Callable[..., None]) -> None:
@@ -198,9 +218,25 @@ class TransactionCoordinator:
         self._is_active = False
         for task in self._tasks:
             task.cancel()
-        if self._owns_scheduler:
-            self._scheduler.shutdown()
         self.states.clear()
+
+    def lead_all(self) -> None:
+        """Serve every partition of `__transaction_state` that has a log; wait for the loads.
+
+        With the default of `transaction.state.log.num.partitions`, the topic has as many partitions
+        as most of its transactional ids fit.
+        """
+        numbers = [
+            where.partition for where in self._manager.logs if where.topic == TRANSACTIONS_TOPIC
+        ]
+        for number in sorted(numbers):
+            self._elect(number, None, waits=True)
+        if self._config.num_partitions == DEFAULT_PARTITIONS:
+            names = {
+                number: [each.transactional_id for each in states]
+                for number, (_, states) in self.states.owned.items()
+            }
+            self.states.partitions = partition_count(names, numbers) or DEFAULT_PARTITIONS
 
     def on_election(self, number: int, coordinator_epoch: int | None = None) -> None:
         """Begin to serve a partition of `__transaction_state`; its log is created if missing.
@@ -215,12 +251,15 @@ class TransactionCoordinator:
 
         Kafka: TransactionCoordinator.onElection (4.2)
         """
+        self._elect(number, coordinator_epoch, waits=False)
+
+    def _elect(self, number: int, coordinator_epoch: int | None, *, waits: bool) -> None:
         self.markers.remove_partition(number)
         log = self._manager.get_or_create_log(TopicPartition(TRANSACTIONS_TOPIC, number))
         latest = log.leader_epochs.latest
         newest = 0 if latest is None else latest.epoch
         epoch = newest if coordinator_epoch is None else coordinator_epoch
-        self.states.load(number, epoch, self._complete)
+        self.states.load(number, epoch, self._complete, waits=waits)
 
     def on_resignation(self, number: int, coordinator_epoch: int | None = None) -> None:
         """Stop serving a partition of `__transaction_state`.
@@ -318,6 +357,11 @@ class TransactionCoordinator:
             )
 
     def _get_or_create(self, transactional_id: str, timeout_ms: int) -> EpochAndMetadata:
+        where = self.states.log_partition(transactional_id)
+        if self._creates_topic and not self.states.is_owned(where.partition):
+            with self._creating:  # a thread that comes later waits until it is served
+                if self._is_unknown(where):
+                    self._elect(where.partition, None, waits=True)
         found = self.states.get(transactional_id)
         if found is not None:
             return found
@@ -439,6 +483,20 @@ class TransactionCoordinator:
             where: ErrorCode.NONE if where in known else ErrorCode.TRANSACTION_ABORTABLE
             for where in asked
         }
+
+    def require_partition(
+        self, transactional_id: str, producer_id: int, producer_epoch: int, where: TopicPartition
+    ) -> None:
+        """Let a partition's leader append a producer's first transactional batch, or refuse it.
+
+        Raises:
+            CoordinatorError: the partition is not in the transaction: see
+                `verify_partitions_in_transaction`.
+        """
+        asked = transactional_id, producer_id, producer_epoch
+        (error,) = self.verify_partitions_in_transaction(*asked, [where]).values()
+        if error is not ErrorCode.NONE:
+            raise error.error(f"{where} is not in the transaction of {transactional_id!r}")
 
     # EndTxn
 
