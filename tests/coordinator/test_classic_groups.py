@@ -744,6 +744,12 @@ def test_an_empty_consumer_group_becomes_a_classic_one(tmp_path: Path) -> None:
     house.close()
 
 
+def test_a_group_exists_once_a_member_came(house: GroupHouse) -> None:
+    assert house.service.group_not_exists(GROUP)
+    house.join()
+    assert not house.service.group_not_exists(GROUP)
+
+
 def test_a_simple_group_takes_members(house: GroupHouse) -> None:
     house.service.commit(GROUP, {"t-0": 5})
     house.stable(None)
