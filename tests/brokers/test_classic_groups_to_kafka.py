@@ -4,12 +4,14 @@ import re
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from kafka import KafkaProducer
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from tests.coordinator.writing import subscription
 from tests.kafka_broker import Broker, parse_version, run_java
@@ -164,6 +166,32 @@ def test_members_and_assignments_are_the_same_at_a_broker(house: House) -> None:
     members = house.describe("--members", "--verbose")
     found = [(words[0], words[1].split("-")[0], *_partitions(words)) for words in sorted(members)]
     assert found == [("stable", "i", "0"), ("stable", "two", "1")], members
+
+
+@pytest.mark.broker
+def test_a_static_member_comes_back_to_its_assignment(house: House) -> None:
+    """A client with the instance id of our member gets its partition, without a rebalance."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=house.broker.bootstrap,
+        group_id="stable",
+        group_instance_id="i",
+        partition_assignment_strategy=[RangePartitionAssignor],
+        session_timeout_ms=SESSION,
+        request_timeout_ms=SESSION + 1_000,
+        connections_max_idle_ms=SESSION + 2_000,
+        max_poll_interval_ms=SESSION,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+    )
+    consumer.subscribe(["orders"])
+    deadline = time.monotonic() + 30
+    while not consumer.assignment() and time.monotonic() < deadline:
+        consumer.poll(timeout_ms=200)
+    assigned = consumer.assignment()
+    consumer.close(autocommit=False)
+    assert {(each.topic, each.partition) for each in assigned} == {("orders", 0)}
+    members = house.describe("--members", "--verbose")
+    assert len(members) == 2
 
 
 def _partitions(words: list[str]) -> list[str]:
