@@ -501,7 +501,7 @@ class OffsetManager:
         number = self.partition_for(group_id)
         if self.runtime.state_of(number) is not PartitionState.ACTIVE:
             return False
-        group = self.runtime.read(number, lambda shard: shard.state.groups.get(group_id))
+        group = self.runtime.read(number, lambda shard: shard.group(group_id))
         return group is None or group.state == "Dead"
 
 
