@@ -73,6 +73,7 @@ WORDS = {
     "PATH": SHOP / "orders-0",
     "PATTERN": "O-48212",
     "NAME": "order-dashboard",
+    "ID": "payments-eu",
     "MS": "1767225600000",
     "NAME=VALUE": "retention.ms=0",
 }

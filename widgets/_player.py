@@ -8,10 +8,10 @@ import traitlets
 import workbench
 from widgets._link import STATIC
 from widgets._widget import KafkaWidget
-from widgets.view.text import plural
 from workbench.errors import LogDirectoryError
 from workbench.loaders.partition import Partition
 from workbench.runtime.steps import Step
+from workbench.runtime.words import plural
 
 Place = Partition | str | os.PathLike[str]
 """A partition: as `workbench.open_log_directory` lists it, or the path of its directory."""

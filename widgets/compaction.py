@@ -17,13 +17,14 @@ from widgets.view.compaction_records import (
 from widgets.view.key_names import KeyNames
 from widgets.view.records import Lens, Mask
 from widgets.view.steps import MOST_STEPS
-from widgets.view.text import plural, size_text
+from widgets.view.text import size_text
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.decisions import Reason
 from workbench.foresight.dry_listing import open_dry, round_times
 from workbench.foresight.rehearse.cleaning import CleaningRehearsal, Detail, rehearse_cleaning
 from workbench.loaders.partition import Config
 from workbench.loaders.tables.explain_partition import load_one
+from workbench.runtime.words import plural
 
 MOST_ROWS = 1000
 """The front end gets no rows if it asks for more than this."""

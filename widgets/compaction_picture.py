@@ -17,10 +17,10 @@ from widgets.pictures import DAMAGE, DIM, HAIR, INK, LINE
 from widgets.view.compaction import Layout, Touched, round_of
 from widgets.view.compaction_states import CompactionStates
 from widgets.view.key_names import KeyNames
-from widgets.view.text import plural
 from workbench.cleaner.decisions import Verdict
 from workbench.foresight.rehearse.cleaning import CleaningRehearsal
 from workbench.runtime.steps import Step
+from workbench.runtime.words import plural
 
 _NOW, _KEPT, _MAPPED, _CONTROL, _CELL = "#E69F00", "#009E73", "#0072B2", "#333b45", "#d5dae0"
 _REGIONS: Final = {"clean": _KEPT, "dirty": _NOW}

@@ -21,11 +21,12 @@ from widgets.view.findings import finding_rows
 from widgets.view.packing import pack
 from widgets.view.records import Lens, Mask
 from widgets.view.segments import strip_columns
-from widgets.view.text import plural, size_text
+from widgets.view.text import size_text
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing, Root
 from workbench.runtime.times import milliseconds
+from workbench.runtime.words import plural
 
 Answer = tuple[dict[str, Any], list[bytes]]
 """An answer to the front end: a JSON object and buffers."""

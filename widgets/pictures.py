@@ -18,7 +18,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from widgets.view.packing import unpack
-from widgets.view.text import plural, size_text, time_text
+from widgets.view.text import size_text, time_text
+from workbench.runtime.words import plural
 
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#B8A800", "#8C6BB1", "#888888")
 CODECS = ("uncompressed", "gzip", "snappy", "lz4", "zstd")

@@ -20,7 +20,7 @@ from widgets.view.steps import (
     segment_columns,
     step_rows,
 )
-from widgets.view.text import plural, time_text
+from widgets.view.text import time_text
 from workbench.config.log_config import LogConfig
 from workbench.foresight.rehearse.log import (
     Rehearsal,
@@ -31,6 +31,7 @@ from workbench.foresight.rehearse.log import (
 from workbench.inspection.segment import Segment
 from workbench.loaders.partition import Partition
 from workbench.runtime.steps import Step
+from workbench.runtime.words import plural
 
 Segments = Place | Iterable[Segment | SegmentPicture] | Mapping[int, SegmentPicture] | None
 """Where a player finds the segments that the steps name."""

@@ -18,8 +18,9 @@ from matplotlib.path import Path
 from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE
 from widgets.view.player_states import PlayerStates
 from widgets.view.steps import Scene, Touch
-from widgets.view.text import plural, size_text
+from widgets.view.text import size_text
 from workbench.runtime.steps import Step
+from workbench.runtime.words import plural
 
 _NOW, _FOUND, _VALID, _PASSED, _BATCH = "#E69F00", "#009E73", "#3b8ec4", "#8b949e", "#dfe3e8"
 _FILLS: Final = {

@@ -12,12 +12,13 @@ from widgets.view.findings import finding_rows
 from widgets.view.packing import unpack
 from widgets.view.records import MOST_SHOWN, Lens, readable
 from widgets.view.segments import batch_columns, first_rows, index_columns, positions_of
-from widgets.view.text import plural, size_text, time_text
+from widgets.view.text import size_text, time_text
 from widgets.view.tree import tree_nodes
 from workbench.inspection.bytes.batch_bytes import read_batch
 from workbench.inspection.bytes.fields import explain_batch
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
+from workbench.runtime.words import plural
 
 Golden = Callable[[str], Case]
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from widgets.view.records import Lens
-from widgets.view.text import plural, time_text
+from widgets.view.text import time_text
 from workbench.loaders.tables.coordinator_explanation import GroupExplanation
+from workbench.runtime.words import plural
 
 UNKNOWN: Final = "–"
 

@@ -16,8 +16,8 @@ from matplotlib.patches import FancyBboxPatch
 from widgets.coordinators.offset_states import OffsetStates
 from widgets.coordinators.offset_steps import Effect, kind_rows
 from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text
-from widgets.view.text import plural
 from workbench.runtime.steps import Step
+from workbench.runtime.words import plural
 
 _INCHES, _DPI = 10.0, 110
 _CELLS, _MOST_ROWS, _ROW = 22, 10, 0.19

@@ -13,10 +13,10 @@ from widgets.coordinators.offset_steps import Effect, kind_rows, logs_of, step_r
 from widgets.selection import NOTHING
 from widgets.view.records import Lens, Mask
 from widgets.view.steps import MOST_STEPS
-from widgets.view.text import plural
 from workbench.coordinator.era import era_of
 from workbench.coordinator.groups.group_coordinator import GroupCoordinator
 from workbench.runtime.steps import Step
+from workbench.runtime.words import plural
 
 
 class OffsetsPlayer(Player):

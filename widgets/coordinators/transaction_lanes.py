@@ -11,8 +11,8 @@ from widgets._widget import KafkaWidget
 from widgets.coordinators.group_rows import UNKNOWN
 from widgets.coordinators.transaction_bars import ABORTED, OPEN, PartitionBars, bars_of
 from widgets.selection import NOTHING, from_front, to_front
-from widgets.view.text import plural
 from workbench.loaders.scan.plan import choose_partitions
+from workbench.runtime.words import plural
 
 _STATE_TOPIC = "__transaction_state"
 

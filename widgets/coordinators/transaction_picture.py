@@ -16,7 +16,7 @@ from matplotlib.patches import Patch
 from widgets.coordinators.transaction_bars import OPEN, OUTCOMES
 from widgets.pictures import DAMAGE, DIM, HAIR, INK, LINE, plain_text
 from widgets.view.packing import unpack
-from widgets.view.text import plural
+from workbench.runtime.words import plural
 
 _INCHES, _DPI = 10.0, 110
 _LANE, _ROW, _MOST_LANES, _MOST_ROWS = 0.4, 0.19, 10, 8

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from widgets.view.packing import pack
-from widgets.view.text import plural, size_text, time_text
+from widgets.view.text import size_text, time_text
 from workbench.inspection.partition import Partition
+from workbench.runtime.words import plural
 
 Int64Array = npt.NDArray[np.int64]
 

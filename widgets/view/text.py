@@ -15,11 +15,6 @@ def size_text(size: float) -> str:
     return f"{text} {_UNITS[unit]}"
 
 
-def plural(count: int, one: str, many: str | None = None) -> str:
-    """Return the count with the right word: ``1 batch``, ``2 batches``."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
 def time_text(ms: int | None) -> str:
     """Return epoch ms as a UTC time; the number itself if it is outside the calendar."""
     if ms is None or ms == -1:

@@ -195,9 +195,3 @@ def time_of(milliseconds: int | None) -> str | None:
     if not 0 <= milliseconds <= LONGEST_TIME:
         return f"{milliseconds} ms"
     return time_text(milliseconds)
-
-
-def plural(count: int, word: str) -> str:
-    """Return ``1 batch``, ``2 batches``."""
-    ending = "" if count == 1 else "es" if word.endswith(("ch", "x", "s")) else "s"
-    return f"{count:,} {word}{ending}"

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cli.command import Selection
-from workbench.cli.output import note, plural
+from workbench.cli.output import note
 from workbench.cli.progress import progress
 from workbench.errors import LogDirectoryError
 from workbench.file_system.source import FileSource
@@ -20,6 +20,7 @@ from workbench.loaders.scan.segment_chunks import WantedRecords, read_wanted
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import RecordColumns
 from workbench.record.reading.reader import ALL_COLUMNS
+from workbench.runtime.words import plural
 
 _LOOK: Final = 1 << 20  # bytes to check for a preallocated segment
 

@@ -14,10 +14,11 @@ from workbench.cli.changing import (
 )
 from workbench.cli.command import Command, as_json
 from workbench.cli.explain_options import chosen_times, takes_rounds
-from workbench.cli.output import Size, plural, print_json, print_table, say
+from workbench.cli.output import Size, print_json, print_table, say
 from workbench.cli.settings import settings_for, takes_settings
 from workbench.foresight.copies.compacting import Compaction, compact_directory
 from workbench.loaders.scan.plan import choose_partitions
+from workbench.runtime.words import plural
 
 
 @click.command("compact", cls=Command, short_help="Compact logs, in a copy.")

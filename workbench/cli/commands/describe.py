@@ -10,7 +10,6 @@ from workbench.cli.output import (
     Size,
     cell,
     console,
-    plural,
     print_json,
     print_table,
     rich_text,
@@ -18,6 +17,7 @@ from workbench.cli.output import (
 )
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
+from workbench.runtime.words import plural
 
 _SHOWN: Final = 40  # rows of a table by default
 _TIMES: Final = frozenset({"first_timestamp", "largest_timestamp", "max_timestamp", "modified"})

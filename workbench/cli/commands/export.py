@@ -16,7 +16,7 @@ from typing import IO, Any, Final
 import click
 
 from workbench.cli.command import Command, Selection, chooses_records, select_records
-from workbench.cli.output import is_terminal, note, plural, print_json, safe, size_text
+from workbench.cli.output import is_terminal, note, print_json, safe, size_text
 from workbench.cli.progress import progress
 from workbench.cli.reading import Reading
 from workbench.cli.show import json_lines
@@ -25,6 +25,7 @@ from workbench.layout.rows import runs_of
 from workbench.loaders.scan.column_engines import write_parquet
 from workbench.loaders.scan.plan import input_paths
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
+from workbench.runtime.words import plural
 
 FORMATS: Final = ("parquet", "csv", "jsonl")
 _SUFFIXES: Final = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}

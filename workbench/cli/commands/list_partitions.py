@@ -10,7 +10,6 @@ from workbench.cli.output import (
     Size,
     is_terminal,
     note,
-    plural,
     print_json,
     print_table,
     say,
@@ -21,6 +20,7 @@ from workbench.inspection.listing import Root
 from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import findings_of_unread, unreadable
+from workbench.runtime.words import plural
 
 SORTS: Final = ("name", "size", "segments", "offsets", "modified")
 

@@ -6,9 +6,10 @@ import click
 
 from workbench.cli.changing import loading
 from workbench.cli.command import Command, as_json, open_logs, read_time
-from workbench.cli.output import cell, console, plural, print_json, print_table, rich_text
+from workbench.cli.output import cell, console, print_json, print_table, rich_text
 from workbench.cli.settings import settings_for, takes_settings
 from workbench.foresight.startup.prediction import PartitionStart, StartupPrediction
+from workbench.runtime.words import plural
 
 _LOADS: Final = 0
 _CHANGES: Final = 1

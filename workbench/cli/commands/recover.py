@@ -13,10 +13,11 @@ from workbench.cli.changing import (
     takes_target,
 )
 from workbench.cli.command import Command, as_json, read_time
-from workbench.cli.output import cell, console, note, plural, print_json, rich_text
+from workbench.cli.output import cell, console, note, print_json, rich_text
 from workbench.cli.settings import settings_for, takes_settings
 from workbench.foresight.copies.copying import LeftOut
 from workbench.foresight.copies.repair import Recovery, recover_directory
+from workbench.runtime.words import plural
 
 
 @click.command("recover", cls=Command, short_help="Recover a log directory, into a copy.")

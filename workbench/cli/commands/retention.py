@@ -14,12 +14,13 @@ from workbench.cli.changing import (
     takes_target,
 )
 from workbench.cli.command import Command, as_json, read_time
-from workbench.cli.output import Size, plural, print_json, print_table, say, time_of
+from workbench.cli.output import Size, print_json, print_table, say, time_of
 from workbench.cli.settings import settings_for, takes_settings
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL
 from workbench.foresight.copies.copying import LeftOut
 from workbench.foresight.copies.repair import Retention, retain
+from workbench.runtime.words import plural
 
 
 @click.command("retention", cls=Command, short_help="Delete old segments, in a copy.")

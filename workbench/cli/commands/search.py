@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cli.command import Command, chooses_records, select_records
-from workbench.cli.output import is_terminal, note, plural, safe
+from workbench.cli.output import is_terminal, note, safe
 from workbench.cli.reading import Part, Reading
 from workbench.cli.show import json_lines, text_lines
 from workbench.cli.show.text_lines import Look
 from workbench.cli.show.value_text import AUTO, FORMATS
 from workbench.layout.rows import runs_of
 from workbench.record.columns import BinaryColumn, HeaderColumn
+from workbench.runtime.words import plural
 
 Mask = npt.NDArray[np.bool_]
 

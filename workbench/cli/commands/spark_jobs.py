@@ -11,9 +11,10 @@ import click
 
 from workbench.cli.command import Command, as_json, read_time
 from workbench.cli.commands.verify import CODES
-from workbench.cli.output import note, plural, print_json, print_table, say, time_of
+from workbench.cli.output import note, print_json, print_table, say, time_of
 from workbench.errors import MissingDependencyError
 from workbench.inspection.listing import require_logs
+from workbench.runtime.words import plural
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

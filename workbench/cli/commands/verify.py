@@ -6,12 +6,13 @@ from typing import Any, Final
 import click
 
 from workbench.cli.command import Command, as_json, open_logs, pick_partitions
-from workbench.cli.output import cell, console, plural, print_json, rich_text, safe
+from workbench.cli.output import cell, console, print_json, rich_text, safe
 from workbench.cli.progress import progress
 from workbench.coordinator.verify import verify_coordinators
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify.verify import verify_partitions
+from workbench.runtime.words import plural
 
 CODES: Final = {"info": 0, "warning": 1, "error": 2}
 """Exit code by the worst severity."""

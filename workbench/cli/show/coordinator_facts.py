@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 from workbench.cli.command import open_logs, read_time
-from workbench.cli.output import note, plural
+from workbench.cli.output import note
 from workbench.config.changed_defaults import CHANGED_DEFAULTS
 from workbench.coordinator.era import Era, era_of
 from workbench.coordinator.groups.group_coordinator import (
@@ -22,6 +22,7 @@ from workbench.coordinator.groups.rebalance_history import Rebalance
 from workbench.coordinator.transactions.transaction_coordinator import OpenProducer
 from workbench.coordinator.transactions.transaction_load import TransactionMetadata
 from workbench.inspection.findings import Finding
+from workbench.runtime.words import plural
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

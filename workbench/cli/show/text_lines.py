@@ -11,13 +11,14 @@ from typing import Any, Final
 
 import click
 
-from workbench.cli.output import plural, safe, size_text, time_of
+from workbench.cli.output import safe, size_text, time_of
 from workbench.cli.show.json_lines import control_fields
 from workbench.cli.show.value_text import AUTO, key_text, plain_text, size_of, value_text
 from workbench.inspection.transactions import ABORTED, FATE_NAMES, OPEN
 from workbench.layout import problems
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.record.columns import RecordColumns
+from workbench.runtime.words import plural
 
 _LONGEST: Final = 300  # characters of a key or value, unless they are wanted whole
 

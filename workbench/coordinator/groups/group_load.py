@@ -38,6 +38,7 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.layout.rows import runs_of
 from workbench.runtime.steps import Observer, Step
+from workbench.runtime.words import plural
 
 GROUPS_TOPIC: Final = "__consumer_offsets"
 
@@ -324,7 +325,9 @@ class GroupReplay:
             return
         group = ClassicGroup.of_record(name, fields, record.offset, record.timestamp)
         self.load.groups[name] = group
-        reason = f"{group.state}, generation {group.generation}, {len(group.members)} members"
+        reason = (
+            f"{group.state}, generation {group.generation}, {plural(len(group.members), 'member')}"
+        )
         self.step("group loaded", reason, **about, value=group)
 
     def _apply_modern(self, record: LogRecord, key: Key, fields: dict[str, Any] | None) -> None:

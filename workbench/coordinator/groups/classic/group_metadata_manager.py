@@ -47,6 +47,7 @@ from workbench.coordinator.runtime.error_codes import ErrorCode, answer_to
 from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.runtime.clock import Clock
 from workbench.runtime.steps import Observer
+from workbench.runtime.words import plural
 
 _NOT_FOUND_IS_AN_ERROR = 6  # since this version of DescribeGroups
 
@@ -357,7 +358,7 @@ class GroupMetadataManager:
                 self._step("group removed", group_id, "a tombstone removes the group")
             return
         group = self.groups[group_id] = group_of_record(group_id, value, self._clock)
-        self._step("group loaded", group, f"{len(group.members)} members")
+        self._step("group loaded", group, plural(len(group.members), "member"))
 
     def on_loaded(self) -> None:
         """Begin the sessions of all members; a group above the largest size rebalances.

@@ -31,6 +31,7 @@ from workbench.coordinator.groups.classic.timer import CoordinatorTimer
 from workbench.coordinator.runtime.error_codes import ErrorCode, answer_to
 from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.errors import GroupStateError
+from workbench.runtime.words import plural
 
 
 def heartbeat_key(group_id: str, member_id: str) -> str:
@@ -195,7 +196,9 @@ class Rebalances:
         return nothing_to_write()
 
     def _begin_generation(self, group: ClassicGroup) -> None:
-        reason = f"{group.protocol_name} has the most votes of {len(group.members)} members"
+        reason = (
+            f"{group.protocol_name} has the most votes of {plural(len(group.members), 'member')}"
+        )
         self._step(
             "generation formed",
             group,
@@ -244,7 +247,7 @@ class Rebalances:
         late = sorted(group.pending_sync_members)
         for member_id in late:
             self._drop(group, member_id, "the member did not sync within the rebalance timeout")
-        return self.prepare(group, f"{len(late)} members did not sync in time")
+        return self.prepare(group, f"{plural(len(late), 'member')} did not sync in time")
 
     def store_assignments(
         self, group: ClassicGroup, member_id: str, assignments: dict[str, bytes]
