@@ -7,8 +7,8 @@
     logs.scan(topics=["orders"]).to_pandas()    # a DataFrame
     logs.verify()                               # what is damaged, and what a broker would do
 
-Nothing is written by any of these; `LogManager` is the engine that writes, and `OffsetManager` and
-`GroupCoordinatorService` are coordinators on its logs.
+Nothing is written by any of these; `LogManager` is the engine that writes, and `OffsetManager`,
+`GroupCoordinatorService` and `TransactionCoordinator` are coordinators on its logs.
 """
 
 from importlib import import_module
@@ -34,6 +34,9 @@ from workbench.log_directory import LogDirectory, open_log_directory, verify, wh
 if TYPE_CHECKING:
     from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
     from workbench.coordinator.offsets.offset_manager import OffsetManager
+    from workbench.coordinator.transactions.serving.transaction_coordinator import (
+        TransactionCoordinator,
+    )
     from workbench.log_manager.manager import LogManager
 
 try:
@@ -56,6 +59,7 @@ __all__ = [
     "Partition",
     "Scan",
     "Segment",
+    "TransactionCoordinator",
     "UnsupportedFormatError",
     "WorkbenchError",
     "open_log_directory",
@@ -68,6 +72,9 @@ _LATER: Final = {
     "GroupCoordinatorService": "workbench.coordinator.group_coordinator_service",
     "LogManager": "workbench.log_manager.manager",
     "OffsetManager": "workbench.coordinator.offsets.offset_manager",
+    "TransactionCoordinator": (
+        "workbench.coordinator.transactions.serving.transaction_coordinator"
+    ),
 }
 """Names of the engine that writes, and their modules: imported at the first use."""
 

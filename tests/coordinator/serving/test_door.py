@@ -83,7 +83,7 @@ def test_offsets_count_once_the_transaction_commits(tmp_path: Path, *, commit: b
         coordinator = TransactionCoordinator(manager, offsets=offsets)
         with offsets, coordinator:
             producer, epoch, _ = coordinator.init_producer_id("tx")
-            pair = {"producer_id": producer, "producer_epoch": epoch}
+            pair: Any = {"producer_id": producer, "producer_epoch": epoch}
             with pytest.raises(CoordinatorError, match="TRANSACTION_ABORTABLE"):
                 offsets.commit_transactional("g", {"orders-0": 5}, transactional_id="tx", **pair)
             answer = coordinator.add_offsets_to_transaction("tx", producer, epoch, "g")

@@ -250,3 +250,25 @@ def test_a_stopped_coordinator_is_followed_by_one_that_knows_everything(tmp_path
     assert after.state().last_producer_epoch == -1  # never stored
     assert after.init("new").producer_id == 9000
     assert after.init().producer_epoch == 2
+
+
+@pytest.mark.parametrize("observes", [True, False])
+def test_a_damaged_batch_ends_the_load_after_what_precedes_it(
+    tmp_path: Path, *, observes: bool
+) -> None:
+    """TC-21: in the middle of what is read at once; a wrong CRC alone is not noticed."""
+    house = House(tmp_path)
+    for number in range(9):
+        house.init(f"id-{number}")
+    log = house.log(STATE)
+    rows = log.read(0, 1 << 20).records.batches().rows
+    path = Path(log.active_segment.log.path)
+    data = bytearray(path.read_bytes())
+    data[int(rows["position"][2]) + 17] ^= 1  # the CRC
+    data[int(rows["position"][6]) + 61] = 0x7F  # the length of the record
+    path.write_bytes(data)
+    if not observes:
+        house.coordinator.states.observer = None
+    house.coordinator.on_election(0, 1)
+    found = {name for name, *_ in house.coordinator.list_transactions().transactions}
+    assert found == {f"id-{number}" for number in range(6)}

@@ -4,11 +4,17 @@ Kafka: TransactionStateManager.loadTransactionMetadata (4.2)
 """
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from workbench.coordinator.log_records import LogRecord, Marker, key_of, read_log_chunks
+from workbench.coordinator.log_records import (
+    LogChunk,
+    LogRecord,
+    Marker,
+    key_of,
+    read_log_chunks,
+)
 from workbench.decoders.decoder import problem_of
 from workbench.decoders.transaction_state import STATUS_NAMES, TYPES
 from workbench.decoders.typed_records import read_value
@@ -192,7 +198,8 @@ def load_transaction_partition(
             observer(Step(kind, partition.name, reason, numbers))
 
     step("load started")
-    for record in _records(partition, load.findings, every=observer is not None):
+    chunks = read_log_chunks(partition, load.findings)
+    for record in newest_records(chunks, every=observer is not None):
         load.end_offset = max(load.end_offset, record.offset + 1)
         if not isinstance(record, LogRecord):
             step("record ignored", "a transaction marker", at=record.offset)
@@ -215,11 +222,9 @@ def load_transaction_partition(
     return load
 
 
-def _records(
-    partition: Partition, findings: list[Finding], *, every: bool
-) -> Iterator[LogRecord | Marker]:
+def newest_records(chunks: Iterable[LogChunk], *, every: bool) -> Iterator[LogRecord | Marker]:
     """Yield the records; unless ``every`` is wanted, of a run of sound ones each key's last."""
-    for chunk in read_log_chunks(partition, findings):
+    for chunk in chunks:
         run: dict[bytes | None, LogRecord | Marker] = {}
         for record in chunk.records():
             if not every and isinstance(record, LogRecord) and _is_usual(record):

@@ -14,9 +14,10 @@ from threading import RLock
 from typing import Any, Final, NamedTuple
 
 from workbench.config.internal_topics import TRANSACTIONS_TOPIC
-from workbench.coordinator.log_records import NO_PRODUCER, LogRecord
+from workbench.coordinator.log_records import NO_PRODUCER, LogChunk, LogRecord
 from workbench.coordinator.partitioning import partition_for
 from workbench.coordinator.runtime.error_codes import ErrorCode, code_of
+from workbench.coordinator.runtime.log_loading import read_log
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.states import TransactionState
 from workbench.coordinator.transactions.serving.transaction_log import (
@@ -30,7 +31,7 @@ from workbench.coordinator.transactions.serving.transaction_metadata import (
     TxnTransitMetadata,
 )
 from workbench.coordinator.transactions.transaction_load import TransactionMetadata as Loaded
-from workbench.coordinator.transactions.transaction_load import apply_record
+from workbench.coordinator.transactions.transaction_load import apply_record, newest_records
 from workbench.decoders.decoder import problem_of
 from workbench.errors import (
     CoordinatorError,
@@ -445,18 +446,41 @@ class TransactionStateManager:
         return {name: metadata_of(state) for name, state in states.items()}
 
     def _records(self, log: Log, coordinator_epoch: int) -> Iterator[LogRecord]:
-        number = log.topic_partition.partition
-        offset = log.log_start_offset
-        while offset < log.log_end_offset and (number, coordinator_epoch) in self._loading:
+        """Yield the records while the partition is to be loaded; all that precede damage count."""
+        number, next_offset = log.topic_partition.partition, log.log_start_offset
+
+        def chunks() -> Iterator[LogChunk]:
+            nonlocal next_offset
+            for chunk in read_log(log):
+                if (number, coordinator_epoch) not in self._loading:
+                    return
+                yield chunk
+                next_offset = int(chunk.columns.offsets[-1]) + 1
+
+        try:
+            for record in newest_records(chunks(), every=self.observer is not None):
+                if isinstance(record, LogRecord):
+                    yield record
+        except CorruptRecordError:
+            yield from self._one_by_one(log, next_offset)
+
+    def _one_by_one(self, log: Log, offset: int) -> Iterator[LogRecord]:
+        """Yield the records of one batch after the other.
+
+        Raises:
+            CorruptRecordError: a batch cannot be read.
+        """
+        while offset < log.log_end_offset:
             batches = log.read(offset, self._config.load_buffer_size, "log_end").records
-            if not batches.size:
-                return
             rows = batches.batches().rows
-            for at in range(len(rows)):  # one at a time: what precedes a damaged batch counts
+            if not len(rows):
+                return
+            for at in range(len(rows)):
                 for record in records_in(batches.buffer, rows[at : at + 1]):
-                    yield LogRecord(
-                        record.offset, record.timestamp, record.key, record.value, NO_PRODUCER
-                    )
+                    if record.offset >= offset:
+                        yield LogRecord(
+                            record.offset, record.timestamp, record.key, record.value, NO_PRODUCER
+                        )
             offset = int(rows["last_offset"][-1]) + 1
 
     def unload(self, number: int, coordinator_epoch: int | None = None) -> None:
