@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from widgets.pictures import DAMAGE, DIM, HAIR, INK, LINE
+from widgets.pictures import DAMAGE, DIM, HAIR, INK, LINE, plain_text
 from widgets.view.compaction import Layout, Touched, round_of
 from widgets.view.compaction_states import CompactionStates
 from widgets.view.key_names import KeyNames
@@ -53,6 +53,7 @@ class Played(Protocol):
         """The step that is shown; None where there is none."""
 
 
+@plain_text()
 def compaction_picture(player: Played) -> bytes:
     """Return a PNG of a player: its title, the round with the step in it, and the step's words."""
     figure = Figure(figsize=(_INCHES, _HEIGHT), dpi=_DPI, facecolor="white")

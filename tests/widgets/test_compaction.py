@@ -250,3 +250,14 @@ def test_what_cannot_be_played_is_refused(tmp_path: Path, folder: Path) -> None:
         player.set_trait("at", "first")
     player.at = 10_000
     assert player.at == len(player.steps) - 1
+
+
+def test_any_key_can_be_drawn(tmp_path: Path) -> None:
+    times, formula = [NOW], b"$\\frac$"
+    player = CompactionPlayer(
+        prices(tmp_path), CONFIG, now=times, everything=True, mask=lambda *_: formula
+    )
+    kinds = [step.kind for step in player.steps]
+    for kind in ("key mapped", "record dropped"):
+        player.at = kinds.index(kind)
+        assert player.to_png().startswith(b"\x89PNG")
