@@ -4,10 +4,14 @@ Drawn with matplotlib, which takes half a second to import: the mime bundle alon
 """
 
 import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -23,6 +27,14 @@ CONTROL, DAMAGE, INK, DIM, LINE, HAIR, ACCENT = (
 )  # fmt: skip
 _BINS = 1200
 _WIDTH, _HEIGHT, _DPI = 10.0, 3.7, 120
+
+
+@contextmanager
+def plain_text() -> Iterator[None]:
+    """Draw names as they are: no formula between ``$``, no warning for a sign without a glyph."""
+    with rc_context({"text.parse_math": False}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        yield
 
 
 def explorer_picture(

@@ -4,12 +4,14 @@ import re
 import struct
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from kafka import KafkaProducer
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from tests.coordinator.writing import subscription
 from tests.kafka_broker import Broker, parse_version, run_java
@@ -35,6 +37,7 @@ from workbench.runtime.scheduler import ManualScheduler
 VERSIONS = ("4.2.0", "2.8.2")
 SESSION = 1_800_000  # ms: the members stay although nobody sends heartbeats
 NAMES = ("one", "two")
+GROUPS = ("stable", "emptied", "deleted")
 
 
 class House:
@@ -57,13 +60,14 @@ class House:
             member.kill()
         self.broker.stop()
 
-    def describe(self, group: str, *options: str) -> list[list[str]]:
-        """Return the words of each line about a group that kafka-consumer-groups prints."""
+    def describe(self, *options: str) -> list[list[str]]:
+        """Return the words of each line about our groups that kafka-consumer-groups prints."""
         is_java = parse_version(self.version) >= (4, 0)
         tool = "org.apache.kafka.tools.consumer.group" if is_java else "kafka.admin"
-        command = ["--bootstrap-server", self.broker.bootstrap, "--describe", "--group", group]
+        command = ["--bootstrap-server", self.broker.bootstrap, "--describe", "--all-groups"]
         done = run_java(self.version, f"{tool}.ConsumerGroupCommand", *command, *options)
-        return [line.split() for line in done.stdout.splitlines() if line.startswith(group)]
+        lines = [line.split() for line in done.stdout.splitlines()]
+        return [words for words in lines if words and words[0] in GROUPS]
 
 
 class Members:
@@ -121,7 +125,7 @@ def house(
     ):
         _serve_theirs(service)
         members = Members(service, clock)
-        for group in ("stable", "emptied", "deleted"):
+        for group in GROUPS:
             members.stable(group)
         for group in ("emptied", "deleted"):
             (described,) = service.describe_groups([group])
@@ -139,35 +143,57 @@ def _serve_theirs(service: GroupCoordinatorService) -> None:
     (theirs,) = service.describe_groups(["theirs"])
     assert (theirs.state, theirs.protocol_type) == ("Stable", "consumer")
     (member,) = theirs.members
-    beat = HeartbeatRequest("theirs", 1, member.member_id)
     group = service.runtime.read(0, lambda shard: shard.groups.groups["theirs"])  # type: ignore[attr-defined]
     assert isinstance(group, ClassicGroup)
     assert group.subscribed_topics == frozenset({"orders"})
+    beat = HeartbeatRequest("theirs", group.generation_id, member.member_id)
     assert service.heartbeat(beat) is ErrorCode.NONE
 
 
 @pytest.mark.broker
-def test_a_stable_group_is_stable_at_a_broker(house: House) -> None:
-    """State, assignor, members and assignments are those that our coordinator gave."""
-    (state,) = house.describe("stable", "--state")
-    assert {"range", "Stable", "2"} <= set(state)
-    members = house.describe("stable", "--members", "--verbose")
-    found = [(words[1].split("-")[0], *_partitions(words)) for words in sorted(members)]
-    assert found == [("i", "0"), ("two", "1")], members
+def test_states_are_the_same_at_a_broker(house: House) -> None:
+    """A stable group, one that its members left, and none that was deleted."""
+    states = {words[0]: set(words[1:]) for words in house.describe("--state")}
+    assert {"range", "Stable", "2"} <= states["stable"]
+    assert {"Empty", "0"} <= states["emptied"]
+    assert "deleted" not in states
+    log = house.broker.log.read_text(errors="replace")
+    assert re.findall(r"(?i)(?:error|failed).*__consumer_offsets.*", log) == []
+
+
+@pytest.mark.broker
+def test_members_and_assignments_are_the_same_at_a_broker(house: House) -> None:
+    members = house.describe("--members", "--verbose")
+    found = [(words[0], words[1].split("-")[0], *_partitions(words)) for words in sorted(members)]
+    assert found == [("stable", "i", "0"), ("stable", "two", "1")], members
+
+
+@pytest.mark.broker
+def test_a_static_member_comes_back_to_its_assignment(house: House) -> None:
+    """A client with the instance id of our member gets its partition, without a rebalance."""
+    consumer = KafkaConsumer(
+        bootstrap_servers=house.broker.bootstrap,
+        group_id="stable",
+        group_instance_id="i",
+        partition_assignment_strategy=[RangePartitionAssignor],
+        session_timeout_ms=SESSION,
+        request_timeout_ms=SESSION + 1_000,
+        connections_max_idle_ms=SESSION + 2_000,
+        max_poll_interval_ms=SESSION,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+    )
+    consumer.subscribe(["orders"])
+    deadline = time.monotonic() + 30
+    while not consumer.assignment() and time.monotonic() < deadline:
+        consumer.poll(timeout_ms=200)
+    assigned = consumer.assignment()
+    consumer.close(autocommit=False)
+    assert {(each.topic, each.partition) for each in assigned} == {("orders", 0)}
+    members = house.describe("--members", "--verbose")
+    assert len(members) == 2
 
 
 def _partitions(words: list[str]) -> list[str]:
     """Return the assigned partitions; 4.2 prints orders:0 twice, 2.8 orders(0)."""
     return sorted(set(re.findall(r"orders[:(](\d)", " ".join(words))))
-
-
-@pytest.mark.broker
-def test_an_emptied_group_is_empty_and_a_deleted_one_gone_at_a_broker(house: House) -> None:
-    (state,) = house.describe("emptied", "--state")
-    assert {"Empty", "0"} <= set(state)
-    assert (
-        house.describe("deleted", "--state") == []
-        or "Dead" in house.describe("deleted", "--state")[0]
-    )
-    log = house.broker.log.read_text(errors="replace")
-    assert re.findall(r"(?i)(?:error|failed).*__consumer_offsets.*", log) == []

@@ -85,11 +85,12 @@ def house(
     with made.broker:
         made.fill()
     era = Era.KIP_848 if parse_version(made.version) >= (4, 0) else Era.CLASSIC
-    config = OffsetConfig(topic_num_partitions=1)
+    config = OffsetConfig(topic_num_partitions=50 if era is Era.KIP_848 else 1)
     with (
         LogManager([made.broker.data]) as manager,
         OffsetManager(manager, config=config, era=era, creates_topic=False) as offsets,
     ):
+        assert offsets.partitions == 1  # in KRaft, the cluster's metadata says so
         theirs = offsets.fetch("theirs")["orders-0"]
         assert (theirs.offset, theirs.metadata) == (3, "by a client")
         _commit_everything(offsets)

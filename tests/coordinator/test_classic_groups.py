@@ -38,6 +38,9 @@ from workbench.coordinator.groups.classic.state import (
     ClassicGroupState,
 )
 from workbench.coordinator.groups.classic.steps import KINDS
+from workbench.coordinator.groups.group_coordinator import GroupCoordinator
+from workbench.coordinator.groups.group_load import GROUPS_TOPIC
+from workbench.coordinator.groups.groups import ClassicGroup as LoadedGroup
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.errors import (
@@ -47,6 +50,7 @@ from workbench.errors import (
     InvalidTransitionError,
     UnsupportedFormatError,
 )
+from workbench.inspection.listing import list_log_directories
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
 
@@ -742,6 +746,30 @@ def test_an_empty_consumer_group_becomes_a_classic_one(tmp_path: Path) -> None:
     house.reopen()
     assert [each.group_id for each in house.service.list_groups()] == [GROUP]
     house.close()
+
+
+def test_a_reader_sees_the_groups_that_were_stored(make: Make, tmp_path: Path) -> None:
+    """Replaying a log that was written gives what was served, but for rebalances under way."""
+    house = make()
+    house.stable(None, "i")
+    house.join(group="other", version=4)
+    served = {name: as_loaded(group) for name, group in house.shard.groups.groups.items()}
+    house.manager.get_log(GROUPS_TOPIC, 0).flush()  # type: ignore[union-attr]
+    reader = GroupCoordinator(list_log_directories(tmp_path))
+    loaded = {name: found.group for name, found in reader.groups.items()}
+    assert loaded.keys() == served.keys() == {GROUP, "other"}
+    for name, group in loaded.items():
+        assert isinstance(group, LoadedGroup)
+        assert (group.state, group.generation) == (served[name].state, served[name].generation)
+        assert (group.leader, group.protocol) == (served[name].leader, served[name].protocol)
+        assert group.members == served[name].members
+        assert group.kind == served[name].kind
+
+
+def test_a_group_exists_once_a_member_came(house: GroupHouse) -> None:
+    assert house.service.group_not_exists(GROUP)
+    house.join()
+    assert not house.service.group_not_exists(GROUP)
 
 
 def test_a_simple_group_takes_members(house: GroupHouse) -> None:

@@ -1,5 +1,6 @@
 """The offset manager: commits, fetches, transactions, expiry and deletions, by Kafka's rules."""
 
+import shutil
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ from tests.coordinator.writing import group as group_record
 from tests.coordinator.writing import member, record
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.commit_records import commit_key, commit_value, read_commit
+from workbench.coordinator.groups.group_coordinator import GroupCoordinator
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
 from workbench.coordinator.offsets.offset_config import OffsetConfig
@@ -28,12 +30,14 @@ from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.decoders.consumer_offsets import decode_key, decode_value
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
+from workbench.inspection.listing import list_log_directories
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Step
 
 NOW = 1_700_000_000_000
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 HOUR = 3_600_000
 WEEK = 7 * 24 * HOUR
 NONE = ErrorCode.NONE
@@ -762,3 +766,22 @@ def test_a_load_tells_what_each_record_does(broker: Broker) -> None:
         ("partition loaded", "records up to offset 6 are replayed"),
     ]
     assert set(broker.kinds()) <= set(KINDS)
+
+
+def test_a_real_directory_is_served_as_it_is_read_without_a_log_manager(tmp_path: Path) -> None:
+    """The cluster's metadata gives the number of partitions; groups and offsets are the same."""
+    root = tmp_path / "shop"
+    shutil.copytree(SHOP, root)
+    read = GroupCoordinator(list_log_directories(SHOP))
+    with LogManager([root]) as manager:
+        offsets = OffsetManager(manager, creates_topic=False)
+        offsets.startup(with_tasks=False)
+        assert offsets.partitions == read.partition_count
+        groups = {loaded.group.group_id for loaded in read.served_groups()}
+        assert groups
+        for name in groups:
+            served = {each.where: each for each in read.offsets(name) if each.unserved is None}
+            found = offsets.fetch(name)
+            assert {where: value.offset for where, value in found.items()} == {
+                where: each.committed.offset for where, each in served.items()
+            }

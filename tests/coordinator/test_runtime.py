@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from workbench import errors
 from workbench.coordinator.log_records import LogChunk, LogRecord, Marker
 from workbench.coordinator.runtime.coordinator_runtime import CoordinatorRuntime, PartitionState
-from workbench.coordinator.runtime.error_codes import ErrorCode
+from workbench.coordinator.runtime.error_codes import (
+    ErrorCode,
+    answer_of_old_to_commit,
+    answer_to,
+)
+from workbench.coordinator.runtime.error_codes import code_of as error_code_of
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
 from workbench.errors import CoordinatorError, CorruptRecordError
 from workbench.files.names import TopicPartition
@@ -234,3 +240,50 @@ def test_records_of_others_make_it_load_again(life: Life) -> None:
     assert life.values() == {b"foreign": b"1", b"a": b"1"}
     life.runtime.write(0, lambda _: put((b"b", b"2")))
     assert len(life.values()) == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "new", "old"),
+    [
+        (3, 15, 15),
+        (19, 15, 15),
+        (20, 20, 15),
+        (6, 16, 16),
+        (56, 16, 16),
+        (7, 15, 7),
+        (10, -1, 28),
+        (18, -1, 28),
+        (4, -1, 28),
+        (13, 14, 14),
+        (2, 2, 2),
+        (47, 47, 47),
+        (48, 48, 48),
+    ],
+)
+def test_answers_to_a_commit_whose_append_failed(error: int, new: int, old: int) -> None:
+    """GO-26: by the coordinator of KIP-848, and by those before 4.0."""
+    assert answer_to(ErrorCode(error)) == new
+    assert answer_of_old_to_commit(ErrorCode(error)) == old
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.StorageError("/data", "offline"), 56),
+        (errors.RecordTooLargeError("large"), 10),
+        (errors.RecordBatchTooLargeError("large"), 18),
+        (errors.InvalidTimestampError("early"), 32),
+        (errors.InvalidRecordError("no key"), 87),
+        (errors.OutOfOrderSequenceError("gap"), 45),
+        (errors.InvalidProducerEpochError("old"), 47),
+        (errors.InvalidTransactionStateError("open"), 48),
+        (errors.CoordinatorFencedError("old"), 52),
+        (errors.CorruptRecordError(None, None, "crc"), 2),
+        (errors.UnsupportedForMessageFormatError("magic"), 43),
+        (errors.AppendError("other"), -1),
+        (ErrorCode.NETWORK_EXCEPTION.error(), 13),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
+)
+def test_each_error_of_the_log_has_kafkas_code(error: errors.WorkbenchError, code: int) -> None:
+    assert error_code_of(error) == code

@@ -236,6 +236,20 @@ def test_a_saved_notebook_keeps_a_picture_and_the_story(eventful: Path) -> None:
     assert GroupView(eventful, "dash", window=[TIME + 60, TIME + 200]).to_png() == view.to_png()
 
 
+@pytest.mark.filterwarnings("error")
+def test_any_name_time_and_offset_can_be_drawn(tmp_path: Path) -> None:
+    log = TimedLog(tmp_path)
+    name = "$\\frac$ グループ\n\x00"
+    far = (1 << 62) - TIME
+    log.at(0, commit(name, "orders", 0, (1 << 63) - 1))
+    for number in range(2 * MOST_POINTS):
+        log.at(far + number, commit(name, "orders", 0, number))
+    view = GroupView(log.write(), name)
+    assert view.group == name
+    assert len(lane(view, "orders-0")["time"]) < 2 * MOST_POINTS
+    assert view.to_png().startswith(b"\x89PNG")
+
+
 def test_a_directory_without_groups_is_shown_as_such(tmp_path: Path) -> None:
     write_data(tmp_path, "orders-0", [0])
     view = GroupView(tmp_path)

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import traitlets
 
 import workbench as wb
 from tests.widgets.coordinated import Coordinated
-from widgets import OffsetsPlayer
+from widgets import LogExplorer, OffsetsPlayer
 from widgets._link import STATIC
 from widgets.coordinators.offset_states import OffsetStates
 from widgets.coordinators.offset_steps import ROLES
@@ -177,6 +178,22 @@ def test_a_load_of_a_directory_is_played() -> None:
     }
     last = OffsetStates(player.steps, len(player.steps) - 1)
     assert {tuple(each)[:4] for each in last.entries} == wanted
+
+
+def test_it_follows_the_explorer_and_the_explorer_it() -> None:
+    logs = wb.open_log_directory(SHOP)
+    player = OffsetsPlayer.of_load(logs, "order-dashboard")
+    explorer = LogExplorer(logs, selected={"partition": "customers-0"})
+    traitlets.link((player, "selected"), (explorer, "selected"))
+    player.at = 5
+    record = player.steps[5].numbers["at"]
+    assert explorer.selected["partition"] == "__consumer_offsets-2"
+    assert explorer.selected["offset"] == record
+    explorer.selected = {"partition": "__consumer_offsets-2", "offset": 20}
+    assert player.steps[player.at].numbers["at"] == 20
+    at = player.at
+    explorer.selected = {"partition": "orders-0", "offset": 3}
+    assert player.at == at
 
 
 def test_metadata_stays_in_the_kernel_unless_values_are_shown(coordinated: Coordinated) -> None:

@@ -8,7 +8,7 @@ import pytest
 import traitlets
 
 import workbench as wb
-from tests.coordinator.writing import CoordinatorLog, commit
+from tests.coordinator.writing import CoordinatorLog, commit, transaction
 from tests.golden.cases import Case
 from widgets import LogExplorer, TransactionLanes
 from widgets.coordinators import transaction_bars
@@ -185,6 +185,19 @@ def test_a_saved_notebook_keeps_a_picture_and_what_is_open() -> None:
     view.window = [4700.0, 4739.0]
     assert view.to_png() != before
     assert TransactionLanes(SHOP, window=[4700, 4739]).to_png() == view.to_png()
+
+
+@pytest.mark.filterwarnings("error")
+def test_any_transactional_id_can_be_drawn(tmp_path: Path) -> None:
+    log = CoordinatorLog(tmp_path, "orders")
+    log.append(commit("g", "t", 0, 1), producer=5)
+    log.write()
+    state = CoordinatorLog(tmp_path, "__transaction_state")
+    state.append(transaction("$\\frac$ グループ", producerId=5))
+    state.write()
+    view = TransactionLanes(tmp_path)
+    assert "グループ" in view.describe()
+    assert view.to_png().startswith(b"\x89PNG")
 
 
 def test_a_directory_without_transactions_is_shown_as_such(tmp_path: Path) -> None:

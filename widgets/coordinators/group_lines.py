@@ -116,7 +116,7 @@ def _within(times: Integers, window: tuple[int, int] | None) -> tuple[int, int]:
 def _last_of_buckets(times: Integers, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
     """Return the first row, and the last one of each of `MOST_POINTS` buckets of time."""
     start, span = int(times[rows[0]]), max(1, int(times[rows[-1]] - times[rows[0]]))
-    bucket = (times[rows] - start) * (MOST_POINTS - 1) // span
+    bucket = ((times[rows] - start) / span * (MOST_POINTS - 1)).astype(np.int64)
     return np.union1d(rows[:1], rows[np.append(np.flatnonzero(np.diff(bucket)), len(rows) - 1)])
 
 

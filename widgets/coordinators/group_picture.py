@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from widgets.coordinators.group_lines import ABORTED, BACK, OVERTAKEN, PENDING, TOMBSTONE
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE
+from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text
 from widgets.view.packing import unpack
 from widgets.view.text import time_text
 
@@ -27,6 +27,7 @@ _COLUMNS: Final = (
 _MARK: Final = "#8C5A00"
 
 
+@plain_text()
 def group_picture(story: dict[str, Any], lanes: list[dict[str, Any]], window: list[float]) -> bytes:
     """Return a PNG of the contents of a `GroupView`."""
     shown, rows = lanes[:_MOST_LANES], story["rows"][:_MOST_ROWS]

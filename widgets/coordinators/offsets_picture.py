@@ -15,7 +15,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from widgets.coordinators.offset_states import OffsetStates
 from widgets.coordinators.offset_steps import Effect, kind_rows
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE
+from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text
 from widgets.view.text import plural
 from workbench.runtime.steps import Step
 
@@ -32,6 +32,7 @@ _LOOKS: Final = {
 _DASHED: Final = frozenset({"unread", "written", "pending"})
 
 
+@plain_text()
 def offsets_picture(steps: Sequence[Step], at: int, title: str, about: str) -> bytes:
     """Return a PNG of a step of an `OffsetsPlayer`."""
     states = OffsetStates(steps, at)

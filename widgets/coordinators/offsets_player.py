@@ -4,10 +4,13 @@ import os
 from collections.abc import Iterable
 from typing import Any, Self
 
+import traitlets
+
 import workbench
 from widgets._link import STATIC, link
 from widgets._player import Player
-from widgets.coordinators.offset_steps import kind_rows, logs_of, step_rows
+from widgets.coordinators.offset_steps import Effect, kind_rows, logs_of, step_rows
+from widgets.selection import NOTHING
 from widgets.view.records import Lens, Mask
 from widgets.view.steps import MOST_STEPS
 from widgets.view.text import plural
@@ -26,6 +29,9 @@ class OffsetsPlayer(Player):
     Attributes:
         at: the index of the step shown; -1 without steps.
         steps: the steps to play.
+        selected: the record of the coordinator's log that the step concerns, see
+            `LogExplorer.selected`; with ``traitlets.link((player, "selected"), (explorer,
+            "selected"))`` both follow each other. A record that is selected shows its first step.
 
     Args:
         steps: the steps that an observer of an `OffsetManager`, or of a load, received.
@@ -44,6 +50,8 @@ class OffsetsPlayer(Player):
         for name in ("explorer.css", "player.css", "offsets.css")
     )
 
+    selected: Any = traitlets.Dict(NOTHING)
+
     def __init__(
         self,
         steps: Iterable[Step] = (),
@@ -56,6 +64,7 @@ class OffsetsPlayer(Player):
         **options: Any,
     ) -> None:
         """Show steps; see the class."""
+        self._effects: list[Effect] = []
         self.lens = Lens(show_values=show_values or mask is not None, mask=mask)
         super().__init__(_title=title, **options)
         self.show(steps, about=about, at=at)
@@ -98,6 +107,7 @@ class OffsetsPlayer(Player):
         """
         told = tuple(steps)
         self.steps = told[:MOST_STEPS]
+        self._effects = [Effect(step) for step in self.steps]
         self._picture = None
         with self.hold_sync():
             if about is not None:
@@ -109,6 +119,26 @@ class OffsetsPlayer(Player):
                 "logs": list(logs_of(self.steps)),
             }
             self.at = at
+        self._select(None)
+
+    @traitlets.observe("at")
+    def _select(self, _change: Any) -> None:
+        """Select the record that the step concerns."""
+        effect = self._effects[self.at] if self.steps else None
+        if effect is not None and effect.at >= 0 and not self._concerns(effect):
+            self.selected = NOTHING | {"partition": effect.log, "offset": effect.at}
+
+    @traitlets.observe("selected")
+    def _follow(self, _change: Any) -> None:
+        """Show the first step about the selected record, unless the step shown is about it."""
+        if self.steps and not self._concerns(self._effects[self.at]):
+            found = (n for n, effect in enumerate(self._effects) if self._concerns(effect))
+            self.at = next(found, self.at)
+
+    def _concerns(self, effect: Effect) -> bool:
+        offset = self.selected.get("offset")
+        is_here = effect.log == self.selected.get("partition") and effect.at >= 0
+        return is_here and offset is not None and effect.at <= offset < effect.at + effect.count
 
     def describe(self) -> str:
         """Return the title, the result, and the step shown, without the commit's metadata."""

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from widgets.coordinators.transaction_bars import OPEN, OUTCOMES
-from widgets.pictures import DAMAGE, DIM, HAIR, INK, LINE
+from widgets.pictures import DAMAGE, DIM, HAIR, INK, LINE, plain_text
 from widgets.view.packing import unpack
 from widgets.view.text import plural
 
@@ -28,6 +28,7 @@ _COLUMNS: Final = (
 )  # fmt: skip
 
 
+@plain_text()
 def transaction_picture(
     directory: dict[str, Any], shown: dict[str, Any], window: list[float]
 ) -> bytes:

@@ -7,7 +7,7 @@ Kafka: GroupCoordinatorShard (4.2)
 
 from collections.abc import Iterable
 from concurrent.futures import Future
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from workbench.coordinator.groups.classic.timer import CoordinatorTimer
 from workbench.coordinator.groups.commit_records import int16_at
 from workbench.coordinator.groups.group_records import GROUP_METADATA
 from workbench.coordinator.groups.groups import ClassicGroup as LoadedGroup
-from workbench.coordinator.groups.groups import ModernGroup
+from workbench.coordinator.groups.groups import Group, ModernGroup
 from workbench.coordinator.log_records import LogChunk, LogRecord, Marker, key_of
 from workbench.coordinator.offsets.commit_checks import Committer
 from workbench.coordinator.offsets.group_tombstones import group_tombstones
@@ -34,7 +34,6 @@ from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_metadata_manager import (
     Codes,
     Commits,
-    FetchedOffset,
     OffsetMetadataManager,
 )
 from workbench.coordinator.runtime.error_codes import ErrorCode
@@ -151,8 +150,7 @@ class GroupCoordinatorShard(OffsetMetadataManager):
                 complete(waiting, JoinGroupResponse(error=error))
                 return CoordinatorResult([], None)
             return self._join_instead(group, context, request, waiting)
-        if group is not None and group_id not in self.groups.groups:
-            self.groups.get_or_create(group_id)  # a simple group
+        self._adopt(group_id)
         return self.groups.join(context, request, waiting)
 
     def _join_instead(
@@ -182,31 +180,26 @@ class GroupCoordinatorShard(OffsetMetadataManager):
 
     def describe_group(self, group_id: str, request_version: int) -> DescribedGroup:
         """Return what an admin client sees of a group; see `GroupMetadataManager`."""
-        if isinstance(self.state.groups.get(group_id), LoadedGroup):
-            self.groups.get_or_create(group_id)  # a simple group is an empty one
+        self._adopt(group_id)
         return self.groups.describe_group(group_id, request_version)
 
     def list_groups(self, states: Iterable[str]) -> list[ListedGroup]:
         """Return the classic groups; see `GroupMetadataManager`."""
-        for group_id, group in self.state.groups.items():
-            if isinstance(group, LoadedGroup):
-                self.groups.get_or_create(group_id)
+        for group_id in self.state.groups:
+            self._adopt(group_id)
         return self.groups.list_groups(states)
 
-    def show_groups(self) -> None:
-        """Let offsets be checked against the groups as they are now."""
-        known = self.state.groups
-        for group_id, group in list(known.items()):
-            is_gone = group_id not in self.groups.groups
-            if is_gone and isinstance(group, LoadedGroup) and group.served is not None:
-                del known[group_id]
-        for group_id, live in self.groups.groups.items():
-            known[group_id] = as_loaded(live)
+    def _adopt(self, group_id: str) -> None:
+        """Serve a simple group, which only commits name, as an empty group."""
+        if isinstance(self.state.groups.get(group_id), LoadedGroup):
+            self.groups.get_or_create(group_id)
 
-    def _show(self, group_id: str) -> None:
+    def group(self, group_id: str) -> Group | None:
+        """Return a group as it is now; None: there is none."""
         live = self.groups.groups.get(group_id)
         if live is not None:
             self.state.groups[group_id] = as_loaded(live)
+        return super().group(group_id)
 
     # offsets
 
@@ -218,39 +211,13 @@ class GroupCoordinatorShard(OffsetMetadataManager):
         retention_ms: int | None = None,
     ) -> CoordinatorResult[Codes]:
         """Commit offsets; a member's plain commit also extends its session."""
-        self._show(group_id)
         result = super().commit_offset(group_id, commits, committer, retention_ms)
         if not committer.is_transactional:
             self.groups.extend_session(group_id, committer.member_id)
         return result
 
-    def fetch_offsets(
-        self, group_id: str, partitions: Iterable[TopicPartition], **options: Any
-    ) -> dict[TopicPartition, FetchedOffset]:
-        """Return committed offsets; see `OffsetMetadataManager`."""
-        self._show(group_id)
-        return super().fetch_offsets(group_id, partitions, **options)
-
-    def fetch_all_offsets(
-        self, group_id: str, **options: Any
-    ) -> dict[TopicPartition, FetchedOffset]:
-        """Return all committed offsets; see `OffsetMetadataManager`."""
-        self._show(group_id)
-        return super().fetch_all_offsets(group_id, **options)
-
-    def delete_offsets(
-        self, group_id: str, partitions: Iterable[TopicPartition]
-    ) -> CoordinatorResult[Codes]:
-        """Delete offsets of topics that no member subscribes to now."""
-        self._show(group_id)
-        return super().delete_offsets(group_id, partitions)
-
-    def delete_groups(self, group_ids: Iterable[str]) -> CoordinatorResult[dict[str, ErrorCode]]:
-        """Delete groups that are empty now, with their offsets."""
-        self.show_groups()
-        return super().delete_groups(group_ids)
-
     def cleanup_group_metadata(self) -> CoordinatorResult[int]:
         """Delete offsets that have expired, and empty groups without offsets."""
-        self.show_groups()
+        for group_id in self.groups.groups:
+            self.group(group_id)
         return super().cleanup_group_metadata()

@@ -10,6 +10,7 @@ Kafka: GroupCoordinatorService (4.2); OffsetManager (0.8.2), GroupMetadataManage
 GroupCoordinator (0.9 to 3.9)
 """
 
+import os
 import struct
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -39,6 +40,8 @@ from workbench.coordinator.runtime.error_codes import (
 from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
+from workbench.inspection.listing import list_log_directories
+from workbench.inspection.stored_configs import METADATA_LOG, read_stored_cluster
 from workbench.log_manager.manager import LogManager
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.runtime.scheduler import Task
@@ -128,8 +131,8 @@ class OffsetManager:
     def startup(self, *, with_tasks: bool = True) -> None:
         """Load every partition of `__consumer_offsets` that has a log, and schedule the expiry.
 
-        With the default of `offsets.topic.num.partitions`, the topic has as many partitions as
-        most of its groups fit.
+        The topic has as many partitions as `__cluster_metadata` in the same directories says, or
+        `offsets.topic.num.partitions`; with the default of that, as many as most groups fit.
 
         Args:
             with_tasks: False leaves `cleanup_group_metadata` to the caller.
@@ -143,7 +146,10 @@ class OffsetManager:
         self._is_started = True
         for number in numbers:
             self.runtime.load(number)
-        if self.partitions == DEFAULT_PARTITIONS:
+        stored = self._stored_partition_count()
+        if stored is not None:
+            self.partitions = stored
+        elif self.partitions == DEFAULT_PARTITIONS:
             names = self.runtime.read_all(lambda shard: list(shard.state.groups))
             self.partitions = partition_count(names, numbers) or DEFAULT_PARTITIONS
         if with_tasks:
@@ -151,6 +157,17 @@ class OffsetManager:
             self._task = self._manager.scheduler.schedule(
                 "group-metadata-expiration", self._clean_up, interval, interval
             )
+
+    def _stored_partition_count(self) -> int | None:
+        """Return the topic's number of partitions in the cluster's metadata; None without it."""
+        for directory in self._manager.live_directories:
+            path = os.path.join(directory, METADATA_LOG)
+            if not os.path.isdir(path):
+                continue
+            metadata = list_log_directories(path).partitions.get(METADATA_LOG)
+            if metadata is not None:
+                return read_stored_cluster(metadata).partition_counts.get(GROUPS_TOPIC)
+        return None
 
     def _configure_topic(self) -> None:
         """Configure the topic as a broker creates it, unless the log manager has its configuration.
@@ -484,7 +501,7 @@ class OffsetManager:
         number = self.partition_for(group_id)
         if self.runtime.state_of(number) is not PartitionState.ACTIVE:
             return False
-        group = self.runtime.read(number, lambda shard: shard.state.groups.get(group_id))
+        group = self.runtime.read(number, lambda shard: shard.group(group_id))
         return group is None or group.state == "Dead"
 
 

@@ -150,6 +150,10 @@ class OffsetMetadataManager:
         """Forget everything."""
         self.state = GroupState(self.state.name, self.state.path, self._era)
 
+    def group(self, group_id: str) -> Group | None:
+        """Return a group as it is now; None: there is none."""
+        return self.state.groups.get(group_id)
+
     # Commit
 
     def commit_offset(
@@ -203,7 +207,7 @@ class OffsetMetadataManager:
 
     def _check_commit(self, group_id: str, committer: Committer) -> None:
         """Kafka: OffsetMetadataManager.validateOffsetCommit (4.2)."""
-        group = self.state.groups.get(group_id)
+        group = self.group(group_id)
         if group is not None:
             check_commit(group, committer)
         elif committer.generation >= 0:
@@ -215,7 +219,7 @@ class OffsetMetadataManager:
             raise ErrorCode.ILLEGAL_GENERATION.error(f"group {group_id!r} does not exist")
 
     def _why_accepted(self, group_id: str, committer: Committer) -> str:
-        group = self.state.groups.get(group_id)
+        group = self.group(group_id)
         if group is None:
             return "the group is new: it only commits, so it is a simple group"
         if committer.generation < 0:
@@ -317,7 +321,7 @@ class OffsetMetadataManager:
 
     def _fetchable(self, group_id: str, member_id: str | None, member_epoch: int) -> Offsets | None:
         """Return the offsets of a group; None if there is no such group."""
-        group = self.state.groups.get(group_id)
+        group = self.group(group_id)
         if group is None:
             return None
         try:
@@ -344,7 +348,7 @@ class OffsetMetadataManager:
 
         Kafka: OffsetMetadataManager.deleteOffsets (4.2)
         """
-        group = self.state.groups.get(group_id)
+        group = self.group(group_id)
         if group is None:
             raise not_found(group_id)
         check_offset_delete(group)
@@ -370,7 +374,7 @@ class OffsetMetadataManager:
         records: list[CoordinatorRecord] = []
         codes: dict[str, ErrorCode] = {}
         for name in group_ids:
-            group = self.state.groups.get(name)
+            group = self.group(name)
             try:
                 if group is None:
                     raise not_found(name)
