@@ -7,9 +7,9 @@ from tests.coordinator.serving.house import UnreliableManager
 from workbench.coordinator.runtime.error_codes import code_of
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.producer_ids import Deliver, ProducerIdsBlock
+from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.states import TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
-    ProducerIdAndEpoch,
     TransactionCoordinator,
 )
 from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata

@@ -8,9 +8,9 @@ from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.markers import CompletesOffsets
 from workbench.coordinator.transactions.serving.producer_ids import RequestBlock, blocks_from
+from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
-    ProducerIdAndEpoch,
     TransactionCoordinator,
 )
 from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata

@@ -10,8 +10,8 @@ from tests.coordinator.serving.house import read_committed
 from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.config import TransactionConfig
+from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
-    ProducerIdAndEpoch,
     TransactionCoordinator,
 )
 from workbench.errors import CoordinatorError

@@ -6,8 +6,8 @@ import pytest
 
 from tests.coordinator.serving.house import NOW, ORDERS, PAYMENTS, House
 from workbench.coordinator.runtime.error_codes import ErrorCode
+from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.states import TransactionState
-from workbench.coordinator.transactions.serving.transaction_coordinator import ProducerIdAndEpoch
 from workbench.files.names import TopicPartition
 
 STRANGER = ProducerIdAndEpoch(9, 0)

@@ -7,8 +7,8 @@ import pytest
 from tests.coordinator.serving.house import House
 from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.producer_ids import Deliver
+from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.states import TransactionState
-from workbench.coordinator.transactions.serving.transaction_coordinator import ProducerIdAndEpoch
 
 
 def _error(house: House, name: str = "tx", **options: object) -> ErrorCode:

@@ -6,8 +6,8 @@ import pytest
 
 from tests.coordinator.serving.house import ORDERS, PAYMENTS, House, kinds
 from workbench.coordinator.runtime.error_codes import ErrorCode
+from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.steps import KINDS
-from workbench.coordinator.transactions.serving.transaction_coordinator import ProducerIdAndEpoch
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.transactions import read_transactions
 

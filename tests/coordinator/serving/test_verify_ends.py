@@ -1,4 +1,4 @@
-"""What `verify` finds of ends that were decided and not told, and told and not decided."""
+"""What `verify` finds: decided ends without transaction markers, and the reverse."""
 
 import shutil
 from pathlib import Path

@@ -1,10 +1,10 @@
-"""Ends of transactions that only the coordinator, or only a partition, knows.
+"""Find ends of transactions that only the coordinator, or only a partition, knows.
 
-An end is decided by a Prepare record of the coordinator, then told by transaction markers. A crash
-between them leaves a decision without markers, which the next coordinator writes. The reverse is a
-loss: `__transaction_state` has lost the decision that a marker tells. It shows where the decision
-bumped the producer epoch: with transaction version 2 always, before it when a producer was fenced
-or its transaction timed out.
+A Prepare record of the coordinator decides an end; then each partition gets a transaction marker. A
+crash between them leaves a decision without markers, which the next coordinator writes. The reverse
+is a loss: `__transaction_state` has lost the decision that a marker proves. It shows only where the
+decision bumped the producer epoch: in transaction version 2 always, in earlier versions if the
+producer was fenced or the transaction timed out.
 
 Kafka: TransactionStateManager.loadTransactionsForTxnTopicPartition (4.2)
 """
@@ -74,7 +74,7 @@ def _prepared(
 def markers_without_decision(
     coordinator: TransactionCoordinator, partitions: Iterable[Partition]
 ) -> list[Finding]:
-    """Return a finding for each partition and producer whose marker nobody decided.
+    """Return a finding for each partition and producer with a marker without a decision.
 
     Walks the batch headers of the logs.
 

@@ -8,7 +8,6 @@ Kafka: TransactionCoordinator (4.2)
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from enum import Enum
 from threading import Lock
 from typing import Final, NamedTuple, Self
 
@@ -31,6 +30,20 @@ from workbench.coordinator.transactions.serving.producer_ids import (
     blocks_from,
     first_block_after,
 )
+from workbench.coordinator.transactions.serving.request_checks import (
+    EndTxn,
+    ProducerIdAndEpoch,
+    Retry,
+    check_not_pending,
+    check_producer,
+    concurrent,
+    fenced,
+    has_valid_epoch,
+    invalid_state,
+    is_valid_producer,
+    other_producer,
+    retry_of,
+)
 from workbench.coordinator.transactions.serving.state_manager import (
     EpochAndMetadata,
     ListedTransactions,
@@ -38,13 +51,11 @@ from workbench.coordinator.transactions.serving.state_manager import (
 )
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_metadata import (
-    LARGEST_EPOCH,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     NO_TIMEOUT_MS,
     TransactionMetadata,
     TxnTransitMetadata,
-    is_epoch_exhausted,
 )
 from workbench.errors import CoordinatorError, InvalidTransitionError
 from workbench.files.names import TopicPartition
@@ -55,20 +66,6 @@ from workbench.runtime.steps import Observer
 
 DEFAULT_TIMEOUT_MS: Final = 60_000
 """`transaction.timeout.ms` of a producer that sets none."""
-
-
-class ProducerIdAndEpoch(NamedTuple):
-    """A producer, as a request or an answer names it.
-
-    Attributes:
-        producer_id: -1 in an answer with an error.
-        producer_epoch: -1 in an answer with an error.
-        error: the answer; NONE in a request.
-    """
-
-    producer_id: int
-    producer_epoch: int
-    error: ErrorCode = ErrorCode.NONE
 
 
 class DescribedTransaction(NamedTuple):
@@ -324,10 +321,10 @@ class TransactionCoordinator:
             ended = self._fence(transactional_id, transit)
             if ended.error is not ErrorCode.NONE:
                 return ended
-            fenced = ErrorCode.CONCURRENT_TRANSACTIONS.error(
+            answer = ErrorCode.CONCURRENT_TRANSACTIONS.error(
                 "the open transaction is being aborted"
             )
-            return self._refuse(transactional_id, "InitProducerId", fenced)
+            return self._refuse(transactional_id, "InitProducerId", answer)
         error = self.states.append_transaction_to_log(
             transactional_id, found.coordinator_epoch, transit
         )
@@ -373,14 +370,14 @@ class TransactionCoordinator:
         self, metadata: TransactionMetadata, timeout_ms: int, expected: ProducerIdAndEpoch | None
     ) -> TxnTransitMetadata:
         """Kafka: TransactionCoordinator.prepareInitProducerIdTransit (4.2)."""
-        _check_not_pending(metadata)
-        if expected is not None and not _is_valid_producer(metadata, expected):
+        check_not_pending(metadata)
+        if expected is not None and not is_valid_producer(metadata, expected):
             raise ErrorCode.PRODUCER_FENCED.error(
                 f"the producer has producer id {expected.producer_id}, the transactional id has "
                 f"{metadata.producer_id} and before that {metadata.previous_producer_id}",
             )
         if metadata.state.is_prepared:
-            raise _concurrent(metadata)
+            raise concurrent(metadata)
         if metadata.state is TransactionState.ONGOING:
             return metadata.prepare_fence_producer_epoch()
         epoch = None if expected is None else expected.producer_epoch
@@ -416,10 +413,10 @@ class TransactionCoordinator:
             name, found = self._find(transactional_id)
             metadata = found.metadata
             with self.states.lock:
-                _check_not_pending(metadata)
-                _check_producer(metadata, producer_id, producer_epoch)
+                check_not_pending(metadata)
+                check_producer(metadata, producer_id, producer_epoch)
                 if metadata.state.is_prepared:
-                    raise _concurrent(metadata)
+                    raise concurrent(metadata)
                 if metadata.state is TransactionState.ONGOING and added <= metadata.partitions:
                     reason = "the transaction has these partitions"
                     self.states.tell_of("request repeated", name, reason)
@@ -473,9 +470,9 @@ class TransactionCoordinator:
             _, found = self._find(transactional_id)
             metadata = found.metadata
             with self.states.lock:
-                _check_producer(metadata, producer_id, producer_epoch)
+                check_producer(metadata, producer_id, producer_epoch)
                 if metadata.state.is_prepared:
-                    raise _concurrent(metadata)
+                    raise concurrent(metadata)
                 known = metadata.partitions
         except CoordinatorError as refused:
             return dict.fromkeys(asked, code_of(refused))
@@ -516,10 +513,10 @@ class TransactionCoordinator:
 
         Kafka: TransactionCoordinator.handleEndTransaction (4.2)
         """
-        request = _EndTxn(producer_id, producer_epoch, commit, client_version)
+        request = EndTxn(producer_id, producer_epoch, commit, client_version)
         return self._end(transactional_id, request)
 
-    def _end(self, transactional_id: str | None, request: "_EndTxn") -> ProducerIdAndEpoch:
+    def _end(self, transactional_id: str | None, request: "EndTxn") -> ProducerIdAndEpoch:
         try:
             name, found = self._find(transactional_id)
             metadata = found.metadata
@@ -549,7 +546,7 @@ class TransactionCoordinator:
         return ProducerIdAndEpoch(complete.producer_id, complete.producer_epoch)
 
     def _decide_end(
-        self, metadata: TransactionMetadata, request: "_EndTxn"
+        self, metadata: TransactionMetadata, request: "EndTxn"
     ) -> "tuple[TxnTransitMetadata, bool] | ProducerIdAndEpoch":
         """Return the prepared end and whether it fences the producer, or the answer to a retry.
 
@@ -557,14 +554,14 @@ class TransactionCoordinator:
         """
         epoch = request.producer_epoch
         if metadata.producer_id != request.producer_id:
-            raise _other_producer(metadata, request.producer_id)
+            raise other_producer(metadata, request.producer_id)
         if (request.is_from_client and epoch != metadata.producer_epoch) or (
             epoch < metadata.producer_epoch
         ):
-            raise _fenced(metadata, epoch)
+            raise fenced(metadata, epoch)
         is_fence = metadata.pending_state is TransactionState.PREPARE_EPOCH_FENCE
         if not is_fence:
-            _check_not_pending(metadata)
+            check_not_pending(metadata)
         if metadata.state is TransactionState.ONGOING:
             is_fence = is_fence and not request.commit
             if is_fence:
@@ -578,11 +575,11 @@ class TransactionCoordinator:
         if metadata.state is request.completed:
             return ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
         if metadata.state is request.prepared:
-            raise _concurrent(metadata)
-        raise _invalid_state(metadata, request)
+            raise concurrent(metadata)
+        raise invalid_state(metadata, request)
 
     def _decide_end_2(
-        self, metadata: TransactionMetadata, request: "_EndTxn"
+        self, metadata: TransactionMetadata, request: "EndTxn"
     ) -> "tuple[TxnTransitMetadata, bool] | ProducerIdAndEpoch":
         """Do what `_decide_end` does, for transaction version 2.
 
@@ -593,24 +590,24 @@ class TransactionCoordinator:
         state = metadata.state
         is_fence = metadata.pending_state is TransactionState.PREPARE_EPOCH_FENCE
         if not is_fence:
-            _check_not_pending(metadata)
-        retry = _Retry.NONE if is_fence else _retry_of(metadata, request)
-        if metadata.producer_id != request.producer_id and retry is not _Retry.OF_ROTATION:
-            raise _other_producer(metadata, request.producer_id)
-        if not _has_valid_epoch(metadata, request, retry, is_fence=is_fence):
-            raise _fenced(metadata, request.producer_epoch)
+            check_not_pending(metadata)
+        retry = Retry.NONE if is_fence else retry_of(metadata, request)
+        if metadata.producer_id != request.producer_id and retry is not Retry.OF_ROTATION:
+            raise other_producer(metadata, request.producer_id)
+        if not has_valid_epoch(metadata, request, retry, is_fence=is_fence):
+            raise fenced(metadata, request.producer_epoch)
         if state is TransactionState.ONGOING:
             return self._prepare_end_2(metadata, request, is_fence=is_fence), is_fence
         if state is request.prepared:
-            raise _concurrent(metadata)
-        if state is request.completed and retry is not _Retry.NONE:
+            raise concurrent(metadata)
+        if state is request.completed and retry is not Retry.NONE:
             return ProducerIdAndEpoch(metadata.producer_id, metadata.producer_epoch)
-        if request.commit or state.is_prepared or retry is not _Retry.NONE:
-            raise _invalid_state(metadata, request)
+        if request.commit or state.is_prepared or retry is not Retry.NONE:
+            raise invalid_state(metadata, request)
         return self._prepare_end_2(metadata, request, is_fence=is_fence), is_fence
 
     def _prepare_end_2(
-        self, metadata: TransactionMetadata, request: "_EndTxn", *, is_fence: bool
+        self, metadata: TransactionMetadata, request: "EndTxn", *, is_fence: bool
     ) -> TxnTransitMetadata:
         next_producer_id = NO_PRODUCER_ID
         if not is_fence and metadata.is_epoch_exhausted:
@@ -636,7 +633,7 @@ class TransactionCoordinator:
 
     def _fence(self, transactional_id: str, transit: TxnTransitMetadata) -> ProducerIdAndEpoch:
         """Abort a transaction with the epoch that fences its producer."""
-        request = _EndTxn(
+        request = EndTxn(
             transit.producer_id,
             transit.producer_epoch,
             commit=False,
@@ -732,108 +729,3 @@ class TransactionCoordinator:
             producer_id=transit.producer_id, producer_epoch=transit.producer_epoch,
             partitions=len(transit.partitions),
         )  # fmt: skip
-
-
-class _EndTxn(NamedTuple):
-    """A request to end a transaction."""
-
-    producer_id: int
-    producer_epoch: int
-    commit: bool
-    version: TransactionVersion
-    is_from_client: bool = True
-
-    @property
-    def prepared(self) -> TransactionState:
-        """The state that decides the end."""
-        commits = self.commit
-        return TransactionState.PREPARE_COMMIT if commits else TransactionState.PREPARE_ABORT
-
-    @property
-    def completed(self) -> TransactionState:
-        """The state after all markers."""
-        commits = self.commit
-        return TransactionState.COMPLETE_COMMIT if commits else TransactionState.COMPLETE_ABORT
-
-
-class _Retry(Enum):
-    """Which request a client sends again that was served, of transaction version 2."""
-
-    NONE = "none"
-    OF_BUMP = "its end gave the next epoch"
-    OF_ROTATION = "its end gave a new producer id"
-
-
-def _retry_of(metadata: TransactionMetadata, request: _EndTxn) -> _Retry:
-    epoch = request.producer_epoch
-    if metadata.producer_epoch == epoch + 1:
-        return _Retry.OF_BUMP
-    is_rotated = metadata.previous_producer_id == request.producer_id
-    if is_rotated and epoch == LARGEST_EPOCH - 1 and metadata.producer_epoch == 0:
-        return _Retry.OF_ROTATION
-    return _Retry.NONE
-
-
-def _has_valid_epoch(
-    metadata: TransactionMetadata, request: _EndTxn, retry: _Retry, *, is_fence: bool
-) -> bool:
-    """Return whether an end of version 2 has the current epoch, or may be a retry."""
-    is_current = request.producer_epoch == metadata.producer_epoch
-    if is_fence:
-        is_newer = request.producer_epoch > metadata.producer_epoch
-        return is_current or (is_newer and not request.is_from_client)
-    if metadata.state.is_prepared:
-        return retry is _Retry.OF_BUMP
-    if metadata.state is TransactionState.ONGOING or metadata.state is TransactionState.EMPTY:
-        return is_current
-    return is_current or retry is not _Retry.NONE
-
-
-def _is_valid_producer(metadata: TransactionMetadata, expected: ProducerIdAndEpoch) -> bool:
-    """Return whether a producer that names itself may initialize; its epoch is checked later."""
-    return (
-        metadata.producer_epoch == NO_PRODUCER_EPOCH
-        or expected.producer_id == metadata.producer_id
-        or (
-            expected.producer_id == metadata.previous_producer_id
-            and is_epoch_exhausted(expected.producer_epoch)
-        )
-    )
-
-
-def _check_not_pending(metadata: TransactionMetadata) -> None:
-    if metadata.is_pending:
-        raise ErrorCode.CONCURRENT_TRANSACTIONS.error(
-            f"the state is about to be {metadata.pending_state}"
-        )
-
-
-def _check_producer(metadata: TransactionMetadata, producer_id: int, epoch: int) -> None:
-    if metadata.producer_id != producer_id:
-        raise _other_producer(metadata, producer_id)
-    if metadata.producer_epoch != epoch:
-        raise _fenced(metadata, epoch)
-
-
-def _other_producer(metadata: TransactionMetadata, producer_id: int) -> CoordinatorError:
-    return ErrorCode.INVALID_PRODUCER_ID_MAPPING.error(
-        f"the producer has producer id {producer_id}, the transactional id has "
-        f"{metadata.producer_id}",
-    )
-
-
-def _fenced(metadata: TransactionMetadata, epoch: int) -> CoordinatorError:
-    return ErrorCode.PRODUCER_FENCED.error(
-        f"the producer has epoch {epoch}, the transactional id has epoch "
-        f"{metadata.producer_epoch} in state {metadata.state}",
-    )
-
-
-def _concurrent(metadata: TransactionMetadata) -> CoordinatorError:
-    reason = f"the transaction is being ended: {metadata.state}"
-    return ErrorCode.CONCURRENT_TRANSACTIONS.error(reason)
-
-
-def _invalid_state(metadata: TransactionMetadata, request: _EndTxn) -> CoordinatorError:
-    end = "commit" if request.commit else "abort"
-    return ErrorCode.INVALID_TXN_STATE.error(f"a {end} is not possible in {metadata.state}")
