@@ -10,7 +10,7 @@ import pytest
 from tests.coordinator.serving.house import House
 from tests.kafka_broker import Broker, compile_java, parse_version, run_java
 from workbench.coordinator.transactions.serving.producer_ids import blocks_from
-from workbench.coordinator.transactions.transaction_coordinator import TransactionCoordinator
+from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.coordinator.transactions.transaction_load import TransactionMetadata
 from workbench.files.names import TopicPartition
 from workbench.inspection.listing import list_log_directories
@@ -75,7 +75,7 @@ class Shared:
 
     def states(self) -> dict[str, TransactionMetadata]:
         """Return the states in the files of the stopped broker."""
-        return TransactionCoordinator(list_log_directories(self.broker.data)).transactions
+        return StoredTransactions(list_log_directories(self.broker.data)).transactions
 
 
 @pytest.fixture(scope="module", params=VERSIONS)

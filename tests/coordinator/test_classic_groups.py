@@ -38,9 +38,9 @@ from workbench.coordinator.groups.classic.state import (
     ClassicGroupState,
 )
 from workbench.coordinator.groups.classic.steps import KINDS
-from workbench.coordinator.groups.group_coordinator import GroupCoordinator
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.groups import ClassicGroup as LoadedGroup
+from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.errors import (
@@ -755,7 +755,7 @@ def test_a_reader_sees_the_groups_that_were_stored(make: Make, tmp_path: Path) -
     house.join(group="other", version=4)
     served = {name: as_loaded(group) for name, group in house.shard.groups.groups.items()}
     house.manager.get_log(GROUPS_TOPIC, 0).flush()  # type: ignore[union-attr]
-    reader = GroupCoordinator(list_log_directories(tmp_path))
+    reader = StoredGroups(list_log_directories(tmp_path))
     loaded = {name: found.group for name, found in reader.groups.items()}
     assert loaded.keys() == served.keys() == {GROUP, "other"}
     for name, group in loaded.items():

@@ -8,7 +8,7 @@ import pytest
 from tests.coordinator.writing import TIME, CoordinatorLog, commit, group, member, record
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups import expiry
-from workbench.coordinator.groups.group_coordinator import CommittedOffset
+from workbench.coordinator.groups.stored_groups import CommittedOffset
 
 DAY = 86_400_000
 NEW = [Era.CLASSIC, Era.KIP_848]

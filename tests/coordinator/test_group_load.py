@@ -19,9 +19,9 @@ from tests.coordinator.writing import (
 )
 from tests.naive import batch
 from workbench.coordinator.era import Era
-from workbench.coordinator.groups.group_coordinator import GroupCoordinator
 from workbench.coordinator.groups.group_load import load_group_partition
 from workbench.coordinator.groups.groups import ClassicGroup, ModernGroup
+from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.load_steps import KINDS
 from workbench.inspection.listing import list_log_directories
 from workbench.runtime.steps import Step
@@ -527,14 +527,14 @@ def test_up_to_2_0_a_load_ends_at_the_checkpointed_high_watermark(
     root = log.write()
     path = root / "replication-offset-checkpoint"
     path.write_text("0\n1\n__consumer_offsets 0 1\n")
-    coordinator = GroupCoordinator(list_log_directories(root), era=era)
+    coordinator = StoredGroups(list_log_directories(root), era=era)
     [found] = coordinator.offsets("g")
     assert found.committed.offset == expected
     steps: list[Step] = []
     coordinator.observe(steps.append)
     assert ("up to offset 1" in steps[0].reason) == (era is Era.BEFORE_2_1)
     path.write_text("0\n0\n")  # the log end offset is assumed
-    [found] = GroupCoordinator(list_log_directories(root), era=era).offsets("g")
+    [found] = StoredGroups(list_log_directories(root), era=era).offsets("g")
     assert found.committed.offset == 2
 
 

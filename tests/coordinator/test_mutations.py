@@ -18,10 +18,10 @@ from workbench.cli.show.coordinator_facts import group_facts, offset_facts, tran
 from workbench.coordinator.commit_lag import lags_of
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.commit_history import CommitHistory
-from workbench.coordinator.groups.group_coordinator import GroupCoordinator
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
+from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.log_records import LogRecord, read_log_records
-from workbench.coordinator.transactions.transaction_coordinator import TransactionCoordinator
+from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.inspection.listing import list_log_directories
 from workbench.loaders import schemas
 from workbench.loaders.tables.coordinator_explanation import explain_transaction, explained
@@ -99,7 +99,7 @@ def test_changed_group_records_never_stop_a_load(
     log.marker(5, commit=data.draw(st.booleans()))
     history = CommitHistory(data.draw(st.sampled_from([None, "g-txn", "g-simple", "g-new"])))
     listing = list_log_directories(log.write())
-    coordinator = GroupCoordinator(listing, era=era)
+    coordinator = StoredGroups(listing, era=era)
     coordinator.observe(history)
     rebalances = RebalanceHistory(coordinator.logs.topic_names)
     coordinator.observe(rebalances)
@@ -133,7 +133,7 @@ def test_changed_transaction_records_never_stop_a_load(tmp_path: Path, data: st.
     log = CoordinatorLog(tmp_path, "__transaction_state")
     log.append(*data.draw(mutated(pairs)))
     listing = list_log_directories(log.write())
-    coordinator = TransactionCoordinator(listing)
+    coordinator = StoredTransactions(listing)
     table_of(schemas.TRANSACTIONS, transaction_rows(coordinator))
     names: list[str | int] = [*coordinator.transactions, 3, "nosuch"]
     for name in names:

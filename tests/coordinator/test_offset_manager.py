@@ -14,9 +14,9 @@ from tests.coordinator.writing import group as group_record
 from tests.coordinator.writing import member, record
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.commit_records import commit_key, commit_value, read_commit
-from workbench.coordinator.groups.group_coordinator import GroupCoordinator
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
+from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import (
@@ -772,7 +772,7 @@ def test_a_real_directory_is_served_as_it_is_read_without_a_log_manager(tmp_path
     """The cluster's metadata gives the number of partitions; groups and offsets are the same."""
     root = tmp_path / "shop"
     shutil.copytree(SHOP, root)
-    read = GroupCoordinator(list_log_directories(SHOP))
+    read = StoredGroups(list_log_directories(SHOP))
     with LogManager([root]) as manager:
         offsets = OffsetManager(manager, creates_topic=False)
         offsets.startup(with_tasks=False)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.coordinator.writing import TIME, CoordinatorLog, Pair, record, transaction
 from tests.naive import Record, batch
 from workbench.coordinator.log_records import LogRecord
-from workbench.coordinator.transactions.transaction_coordinator import (
+from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     WAITS,
-    TransactionCoordinator,
+    StoredTransactions,
 )
 from workbench.coordinator.transactions.transaction_load import (
     _is_usual,
@@ -102,7 +102,7 @@ def _open(root: Path, producer: int, partition: int = 0) -> None:
 
 
 def _judge(root: Path) -> list[tuple[str | None, str | None, int]]:
-    coordinator = TransactionCoordinator(list_log_directories(root))
+    coordinator = StoredTransactions(list_log_directories(root))
     return [
         (each.transactional_id, each.verdict, each.blocked) for each in coordinator.open_producers()
     ]
@@ -152,7 +152,7 @@ def test_an_id_in_a_wrong_partition_is_a_finding(tmp_path: Path) -> None:
     right.append(transaction("b"), transaction("d"), transaction("f"))  # even hashes
     wrong.append(transaction("a"), transaction("c"), transaction("h", producerId=9))
     right.write()
-    coordinator = TransactionCoordinator(list_log_directories(wrong.write()))
+    coordinator = StoredTransactions(list_log_directories(wrong.write()))
     (finding,) = coordinator.findings()
     assert (finding.kind, finding.offset) == ("transaction-partition", 2)
     assert "'h'" in finding.found

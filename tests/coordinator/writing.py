@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.naive import Record, batch
 from workbench.coordinator.era import Era
-from workbench.coordinator.groups.group_coordinator import GroupCoordinator
 from workbench.coordinator.groups.group_load import GroupLoad, load_group_partition
+from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.transactions.transaction_load import (
     TransactionLoad,
     load_transaction_partition,
@@ -141,9 +141,9 @@ class CoordinatorLog:
         """Write the log and load it as `__transaction_state`."""
         return load_transaction_partition(list_log_directories(self.write()).partitions[self.name])
 
-    def coordinator(self, **options: Any) -> GroupCoordinator:
+    def coordinator(self, **options: Any) -> StoredGroups:
         """Write the log and load its directory."""
-        return GroupCoordinator(list_log_directories(self.write()), **options)
+        return StoredGroups(list_log_directories(self.write()), **options)
 
 
 def _transactional(producer: int) -> dict[str, int]:

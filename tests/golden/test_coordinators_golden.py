@@ -17,11 +17,11 @@ import workbench
 from tests.cli.program import run
 from tests.golden.cases import CASES, Case, names
 from workbench.coordinator.era import Era
-from workbench.coordinator.groups.group_coordinator import GroupCoordinator
-from workbench.coordinator.transactions.transaction_coordinator import (
+from workbench.coordinator.groups.stored_groups import StoredGroups
+from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     WAITS,
-    TransactionCoordinator,
+    StoredTransactions,
 )
 from workbench.inspection.listing import list_log_directories
 
@@ -31,8 +31,8 @@ Golden = Callable[[str], Case]
 LATER_COMMITS = re.compile("g-many-.*")
 
 
-def _coordinator(directory: Path) -> GroupCoordinator:
-    return GroupCoordinator(list_log_directories(directory))
+def _coordinator(directory: Path) -> StoredGroups:
+    return StoredGroups(list_log_directories(directory))
 
 
 def _answers(case: Case) -> dict[str, dict[str, Any]]:
@@ -230,7 +230,7 @@ def test_transactions_are_those_that_an_admin_client_was_told(name: str, golden:
 def test_what_hangs_is_known_to_the_coordinator(name: str, golden: Golden) -> None:
     """The producers that were killed left transactions open: their markers will come."""
     case = golden(name)
-    coordinator = TransactionCoordinator(list_log_directories(case.directory("data")))
+    coordinator = StoredTransactions(list_log_directories(case.directory("data")))
     opened = coordinator.open_producers()
     assert {each.transactional_id for each in opened} == {"tx-hang-1", "tx-hang-2"}
     assert {each.verdict for each in opened} == {WAITS}
@@ -246,15 +246,14 @@ def test_a_transaction_hangs_that_no_transactional_id_lists(golden: Golden, tmp_
     case = golden("4.2.0-txn")
     left_out = shutil.ignore_patterns("__transaction_state*")
     shutil.copytree(case.directory("data"), tmp_path, ignore=left_out, dirs_exist_ok=True)
-    (opened, *_) = TransactionCoordinator(list_log_directories(tmp_path)).open_producers()
+    (opened, *_) = StoredTransactions(list_log_directories(tmp_path)).open_producers()
     assert (opened.verdict, opened.transactional_id) == (None, None)
     assert "__transaction_state" in opened.reason
     # The same partitions in the state before the transactions began.
     for folder in case.directory("before-restart").glob("__transaction_state-*"):
         shutil.copytree(folder, tmp_path / folder.name)
     verdicts = {
-        each.verdict
-        for each in TransactionCoordinator(list_log_directories(tmp_path)).open_producers()
+        each.verdict for each in StoredTransactions(list_log_directories(tmp_path)).open_producers()
     }
     assert verdicts == {HANGS}
     outcome = run("transactions", tmp_path, "--open")
@@ -268,9 +267,9 @@ def test_every_directory_loads_as_its_broker_loaded_it(case: str, golden: Golden
     opened = golden(case)
     for label in opened.labels:
         listing = list_log_directories(opened.directory(label))
-        groups = GroupCoordinator(listing)
+        groups = StoredGroups(listing)
         assert groups.findings() == []
-        assert TransactionCoordinator(listing).findings() == []
+        assert StoredTransactions(listing).findings() == []
         if groups.groups and opened.version.startswith(("2.8", "2.3")):
             assert groups.era is Era.CLASSIC
 

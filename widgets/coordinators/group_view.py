@@ -23,8 +23,8 @@ from widgets.view.records import Lens, Mask
 from widgets.view.text import time_text
 from workbench.coordinator.era import era_of
 from workbench.coordinator.groups.commit_history import CommitHistory
-from workbench.coordinator.groups.group_coordinator import GroupCoordinator
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
+from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.loaders import schemas
 from workbench.loaders.tables import coordinator_rows
 from workbench.loaders.tables.coordinator_explanation import GroupExplanation, explained
@@ -103,9 +103,7 @@ class GroupView(KafkaWidget):
         self.now = now
         self.lens = Lens(show_values=show_values or mask is not None, mask=mask)
         era = None if version is None else era_of(version)
-        self._coordinator = GroupCoordinator(
-            logs.listing, era=era, now=now, retention_ms=retention_ms
-        )
+        self._coordinator = StoredGroups(logs.listing, era=era, now=now, retention_ms=retention_ms)
         self._logs_by_name = {
             f"{each.topic}-{each.partition}": (key, each)
             for key, each in logs.listing.partitions.items()

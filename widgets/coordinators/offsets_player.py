@@ -14,7 +14,7 @@ from widgets.selection import NOTHING
 from widgets.view.records import Lens, Mask
 from widgets.view.steps import MOST_STEPS
 from workbench.coordinator.era import era_of
-from workbench.coordinator.groups.group_coordinator import GroupCoordinator
+from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.runtime.steps import Step
 from workbench.runtime.words import plural
 
@@ -90,7 +90,7 @@ class OffsetsPlayer(Player):
             logs = workbench.open_log_directory(logs)
         era = None if version is None else era_of(version)
         steps: list[Step] = []
-        GroupCoordinator(logs.listing, era=era).observe(steps.append, group)
+        StoredGroups(logs.listing, era=era).observe(steps.append, group)
         names = [name for name in logs_of(steps) if name]
         title = f"Load {', '.join(names) or 'nothing'}"
         records = sum(step.numbers.get("records", 0) for step in steps if "finished" in step.kind)

@@ -7,16 +7,16 @@ from collections.abc import Collection
 from contextlib import suppress
 from typing import Final
 
-from workbench.coordinator.groups.group_coordinator import GroupCoordinator
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
+from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.transactions.decided_ends import (
     markers_without_decision,
     prepared_without_markers,
 )
-from workbench.coordinator.transactions.transaction_coordinator import (
+from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     OpenProducer,
-    TransactionCoordinator,
+    StoredTransactions,
 )
 from workbench.coordinator.transactions.transaction_load import TRANSACTIONS_TOPIC
 from workbench.inspection.findings import Finding
@@ -50,14 +50,14 @@ def verify_coordinators(
     found: list[Finding] = []
     with suppress(OSError):  # `inspection.verify.verify` reports files that cannot be read
         if topics is None or GROUPS_TOPIC in topics:
-            found += GroupCoordinator(listing).findings()
+            found += StoredGroups(listing).findings()
     with suppress(OSError):
         found += _verify_transactions(listing, topics)
     return [finding for finding in found if finding.kind in _OWN_KINDS]
 
 
 def _verify_transactions(listing: Listing, topics: Collection[str] | None) -> list[Finding]:
-    coordinator = TransactionCoordinator(listing)
+    coordinator = StoredTransactions(listing)
     if not coordinator.loads:  # the set of known transactions is unknown
         return []
     is_wanted = topics is None or TRANSACTIONS_TOPIC in topics

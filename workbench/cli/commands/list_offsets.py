@@ -8,7 +8,7 @@ from workbench.cli.command import Command, as_json
 from workbench.cli.output import print_json, print_table, time_of
 from workbench.cli.show.coordinator_facts import load_groups, loads_groups, offset_facts, report
 from workbench.coordinator.era import Era
-from workbench.coordinator.groups.group_coordinator import CommittedOffset
+from workbench.coordinator.groups.stored_groups import CommittedOffset
 
 
 @click.command("offsets", cls=Command, short_help="List committed offsets and their lag.")

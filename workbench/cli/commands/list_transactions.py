@@ -5,7 +5,7 @@ import click
 from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.output import note, print_json, print_table, time_of
 from workbench.cli.show.coordinator_facts import open_facts, report, transaction_facts
-from workbench.coordinator.transactions.transaction_coordinator import HANGS, TransactionCoordinator
+from workbench.coordinator.transactions.stored_transactions import HANGS, StoredTransactions
 
 
 @click.command("transactions", cls=Command, short_help="List transactional ids; find what hangs.")
@@ -31,7 +31,7 @@ def command(*, paths: tuple[str, ...], is_open: bool, as_json: bool) -> int:
     producerId, producerEpoch, firstOffset, lastOffset, lastTimestamp, transactionalId, state,
     verdict (waits, hangs, or null: unknown), reason, lastStableOffset and blockedOffsets.
     """
-    coordinator = TransactionCoordinator(open_logs(paths).listing)
+    coordinator = StoredTransactions(open_logs(paths).listing)
     if not coordinator.loads:
         note("the directories have no partition of __transaction_state")
     code = report(coordinator.findings())
@@ -59,7 +59,7 @@ def command(*, paths: tuple[str, ...], is_open: bool, as_json: bool) -> int:
     return code
 
 
-def _list_open(coordinator: TransactionCoordinator, *, as_json: bool) -> int:
+def _list_open(coordinator: StoredTransactions, *, as_json: bool) -> int:
     found = [open_facts(each) for each in coordinator.open_producers()]
     if as_json:
         print_json(found)

@@ -7,7 +7,7 @@ import click
 from workbench.cli.command import Command, as_json, open_logs, read_time
 from workbench.cli.output import note, print_json, print_table, time_of
 from workbench.cli.show.coordinator_facts import open_facts, report, transaction_facts
-from workbench.coordinator.transactions.transaction_coordinator import TransactionCoordinator
+from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
 from workbench.loaders.tables.coordinator_explanation import explained_transaction
 
@@ -39,7 +39,7 @@ def command(*, name: str, paths: tuple[str, ...], now: int | None, as_json: bool
     conclusion, and rules: a list of objects with rule, where (partition, or null: all), verdict
     (allows, blocks, limits, unknown), value, threshold, reason, kafka and due.
     """
-    coordinator = TransactionCoordinator(open_logs(paths).listing)
+    coordinator = StoredTransactions(open_logs(paths).listing)
     if not coordinator.loads:
         note("the directories have no partition of __transaction_state")
     explainer = TransactionExplainer(coordinator, name, now)

@@ -12,14 +12,14 @@ from workbench.cli.command import open_logs, read_time
 from workbench.cli.output import note
 from workbench.config.changed_defaults import CHANGED_DEFAULTS
 from workbench.coordinator.era import Era, era_of
-from workbench.coordinator.groups.group_coordinator import (
-    CommittedOffset,
-    GroupCoordinator,
-    LoadedGroup,
-)
 from workbench.coordinator.groups.members import Member, members_of
 from workbench.coordinator.groups.rebalance_history import Rebalance
-from workbench.coordinator.transactions.transaction_coordinator import OpenProducer
+from workbench.coordinator.groups.stored_groups import (
+    CommittedOffset,
+    LoadedGroup,
+    StoredGroups,
+)
+from workbench.coordinator.transactions.stored_transactions import OpenProducer
 from workbench.coordinator.transactions.transaction_load import TransactionMetadata
 from workbench.inspection.findings import Finding
 from workbench.runtime.words import plural
@@ -65,7 +65,7 @@ def loads_groups(function: Function) -> Function:
 
 def load_groups(
     paths: tuple[str, ...], era: Era | None, now: int | None, retention_minutes: int | None
-) -> GroupCoordinator:
+) -> StoredGroups:
     """Load the groups of what the arguments name.
 
     Raises:
@@ -73,7 +73,7 @@ def load_groups(
         OSError: a file cannot be read.
     """
     minutes = retention_minutes
-    coordinator = GroupCoordinator(
+    coordinator = StoredGroups(
         open_logs(paths).listing,
         era=era,
         now=now,
@@ -92,7 +92,7 @@ def report(findings: list[Finding]) -> int:
     return UNREADABLE if findings else 0
 
 
-def group_facts(loaded: LoadedGroup, coordinator: GroupCoordinator) -> dict[str, Any]:
+def group_facts(loaded: LoadedGroup, coordinator: StoredGroups) -> dict[str, Any]:
     """Return a group as an object."""
     group, load, unserved = loaded
     offsets = load.table.offsets.get(group.group_id, {})

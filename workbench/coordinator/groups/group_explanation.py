@@ -18,10 +18,10 @@ from workbench.coordinator.groups.commit_history import (
     CommitHistory,
 )
 from workbench.coordinator.groups.expiry import expiry_of
-from workbench.coordinator.groups.group_coordinator import CommittedOffset, GroupCoordinator
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.groups import ClassicGroup, ModernGroup
 from workbench.coordinator.groups.reconciliation import progress_of
+from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
 from workbench.coordinator.partitioning import partition_for
 from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.files.names import TopicPartition
@@ -50,7 +50,7 @@ class GroupExplainer:
         group: its id.
     """
 
-    def __init__(self, coordinator: GroupCoordinator, history: CommitHistory, group: str) -> None:
+    def __init__(self, coordinator: StoredGroups, history: CommitHistory, group: str) -> None:
         self._coordinator = coordinator
         self._history = history
         self._group = group

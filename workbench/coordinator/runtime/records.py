@@ -39,6 +39,14 @@ class CoordinatorResult(NamedTuple, Generic[T]):
     on_append: Callable[[ErrorCode], None] | None = None
 
 
+def nothing_to_write() -> CoordinatorResult[None]:
+    """Return the result of an operation without records and answer.
+
+    Kafka: GroupMetadataManager.EMPTY_RESULT (4.2)
+    """
+    return CoordinatorResult([], None)
+
+
 def encode_record(
     known: RecordType,
     type_id: int,

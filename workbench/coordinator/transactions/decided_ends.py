@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from workbench.coordinator.transactions.transaction_coordinator import (
+from workbench.coordinator.transactions.stored_transactions import (
     WAITS,
     OpenProducer,
-    TransactionCoordinator,
+    StoredTransactions,
 )
 from workbench.coordinator.transactions.transaction_load import (
     TRANSACTIONS_TOPIC,
@@ -32,7 +32,7 @@ _SHOWN: Final = 5  # partitions that a finding names
 
 
 def prepared_without_markers(
-    coordinator: TransactionCoordinator, opened: Iterable[OpenProducer]
+    coordinator: StoredTransactions, opened: Iterable[OpenProducer]
 ) -> list[Finding]:
     """Return a finding for each decided end that partitions with open data have no marker of.
 
@@ -72,7 +72,7 @@ def _prepared(
 
 
 def markers_without_decision(
-    coordinator: TransactionCoordinator, partitions: Iterable[Partition]
+    coordinator: StoredTransactions, partitions: Iterable[Partition]
 ) -> list[Finding]:
     """Return a finding for each partition and producer with a marker without a decision.
 

@@ -13,10 +13,10 @@ from typing import Final
 from workbench.coordinator.era import era_of_cluster
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, load_group_partition
 from workbench.coordinator.partitioning import partition_for
-from workbench.coordinator.transactions.transaction_coordinator import (
+from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     OpenProducer,
-    TransactionCoordinator,
+    StoredTransactions,
 )
 from workbench.coordinator.transactions.transaction_load import (
     ID_EXPIRATION_MS,
@@ -61,7 +61,7 @@ class TransactionExplainer:
     """
 
     def __init__(
-        self, coordinator: TransactionCoordinator, transaction: str | int, now: int | None = None
+        self, coordinator: StoredTransactions, transaction: str | int, now: int | None = None
     ) -> None:
         self.name = str(transaction)
         self._coordinator = coordinator

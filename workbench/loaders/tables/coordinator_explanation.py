@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from workbench.coordinator.era import era_of
 from workbench.coordinator.groups.commit_history import CommitHistory
-from workbench.coordinator.groups.group_coordinator import GroupCoordinator
 from workbench.coordinator.groups.group_explanation import GroupExplainer
-from workbench.coordinator.transactions.transaction_coordinator import TransactionCoordinator
+from workbench.coordinator.groups.stored_groups import StoredGroups
+from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
 from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.inspection.html import Cell, table_html
@@ -118,12 +118,12 @@ def explain_group(
 ) -> GroupExplanation:
     """Return why a group resumes or starts over; see `LogDirectory.explain_group`."""
     era = None if version is None else era_of(version)
-    coordinator = GroupCoordinator(listing, era=era, now=now, retention_ms=retention_ms)
+    coordinator = StoredGroups(listing, era=era, now=now, retention_ms=retention_ms)
     return explained(coordinator, group)
 
 
 def explained(
-    coordinator: GroupCoordinator, group: str, history: CommitHistory | None = None
+    coordinator: StoredGroups, group: str, history: CommitHistory | None = None
 ) -> GroupExplanation:
     """Return the explanation of one of the loaded groups.
 
@@ -147,7 +147,7 @@ def explain_transaction(
     listing: Listing, transaction: str | int, *, now: int | None = None
 ) -> TransactionExplanation:
     """Return what a transaction blocks and what ends it; see `LogDirectory.explain_transaction`."""
-    explainer = TransactionExplainer(TransactionCoordinator(listing), transaction, now)
+    explainer = TransactionExplainer(StoredTransactions(listing), transaction, now)
     return explained_transaction(explainer)
 
 

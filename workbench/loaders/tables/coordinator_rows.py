@@ -7,20 +7,20 @@ from typing import Any, Final
 
 from workbench.coordinator.commit_lag import CommitLag
 from workbench.coordinator.groups.commit_history import Commit
-from workbench.coordinator.groups.group_coordinator import CommittedOffset, GroupCoordinator
 from workbench.coordinator.groups.members import Member, members_of
 from workbench.coordinator.groups.rebalance_history import Rebalance
-from workbench.coordinator.transactions.transaction_coordinator import (
+from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
+from workbench.coordinator.transactions.stored_transactions import (
     WAITS,
     OpenProducer,
-    TransactionCoordinator,
+    StoredTransactions,
 )
 from workbench.loaders import schemas
 
 Rows = Iterator[tuple[Any, ...]]
 
 
-def group_rows(coordinator: GroupCoordinator) -> Rows:
+def group_rows(coordinator: StoredGroups) -> Rows:
     """Yield rows of `schemas.GROUPS`."""
     for name, (group, load, unserved) in coordinator.groups.items():
         offsets = load.table.offsets.get(name, {})
@@ -45,7 +45,7 @@ def group_rows(coordinator: GroupCoordinator) -> Rows:
         )
 
 
-def member_rows(coordinator: GroupCoordinator) -> Rows:
+def member_rows(coordinator: StoredGroups) -> Rows:
     """Yield rows of `schemas.GROUP_MEMBERS`."""
     for name, (group, _, _) in coordinator.groups.items():
         for member in members_of(group, coordinator.logs.topic_names):
@@ -120,7 +120,7 @@ def _progress(member: Member) -> dict[str, Any]:
     return {name: getattr(member, name) for name in names}
 
 
-def transaction_rows(coordinator: TransactionCoordinator) -> Rows:
+def transaction_rows(coordinator: StoredTransactions) -> Rows:
     """Yield rows of `schemas.TRANSACTIONS`: of every id, then of transactions that no id waits for.
 
     Walks the batch headers of every log.

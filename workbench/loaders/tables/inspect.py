@@ -27,7 +27,7 @@ from workbench.loaders.tables.rows import finding_table, table_of
 from workbench.loaders.tables.segment_tables import warn_left_out
 
 if TYPE_CHECKING:  # what coordinators keep is imported when it is asked for
-    from workbench.coordinator.groups.group_coordinator import GroupCoordinator
+    from workbench.coordinator.groups.stored_groups import StoredGroups
 
 Topics = Iterable[str] | str | None
 Partitions = Iterable[int | str] | int | str | None
@@ -303,32 +303,30 @@ class Inspect:
         Transactions that are open in a log, and that no transactional id waits for, follow with a
         null id. Loads `__transaction_state` and walks the batch headers of every log.
         """
-        from workbench.coordinator.transactions.transaction_coordinator import (
-            TransactionCoordinator,
+        from workbench.coordinator.transactions.stored_transactions import (
+            StoredTransactions,
         )
         from workbench.loaders.tables.coordinator_rows import transaction_rows
 
-        return table_of(
-            schemas.TRANSACTIONS, transaction_rows(TransactionCoordinator(self._listing))
-        )
+        return table_of(schemas.TRANSACTIONS, transaction_rows(StoredTransactions(self._listing)))
 
     def open_producers(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per transaction open in a log (`schemas.OPEN_PRODUCERS`): does it hang?"""
-        from workbench.coordinator.transactions.transaction_coordinator import (
-            TransactionCoordinator,
+        from workbench.coordinator.transactions.stored_transactions import (
+            StoredTransactions,
         )
         from workbench.loaders.tables.coordinator_rows import open_producer_rows
 
         chosen = choose_partitions(self._listing, topics, partitions)
-        opened = TransactionCoordinator(self._listing).open_producers(chosen)
+        opened = StoredTransactions(self._listing).open_producers(chosen)
         return table_of(schemas.OPEN_PRODUCERS, open_producer_rows(opened))
 
-    def _coordinator(self, version: str | None, **options: Any) -> "GroupCoordinator":
+    def _coordinator(self, version: str | None, **options: Any) -> "StoredGroups":
         from workbench.coordinator.era import era_of
-        from workbench.coordinator.groups.group_coordinator import GroupCoordinator
+        from workbench.coordinator.groups.stored_groups import StoredGroups
 
         era = None if version is None else era_of(version)
-        return GroupCoordinator(self._listing, era=era, **options)
+        return StoredGroups(self._listing, era=era, **options)
 
     def disk_usage(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return the use of the bytes on the disk (`schemas.DISK_USAGE`), down to keys and values.

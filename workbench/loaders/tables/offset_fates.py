@@ -13,7 +13,7 @@ from workbench.config.definitions import Definition
 from workbench.config.log_config import check
 from workbench.config.values import at_least
 from workbench.coordinator.era import Era
-from workbench.coordinator.groups.group_coordinator import CommittedOffset, GroupCoordinator
+from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
 from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
 from workbench.loaders.tables.rows import table_of
@@ -89,18 +89,18 @@ def fates_of_offsets(
     Raises:
         OSError: a file cannot be read.
     """
-    coordinator = GroupCoordinator(listing, now=now, retention_ms=retention_ms)
+    coordinator = StoredGroups(listing, now=now, retention_ms=retention_ms)
     served = [each for each in coordinator.offsets() if _is_served(each, coordinator)]
     emptied = _emptied(served, coordinator)
     return tuple(_fate(each, coordinator, emptied) for each in served)
 
 
-def _is_served(each: CommittedOffset, coordinator: GroupCoordinator) -> bool:
+def _is_served(each: CommittedOffset, coordinator: StoredGroups) -> bool:
     """Return whether a broker that has just loaded returns the offset."""
     return each.expiry is not None and (each.unserved is None or _is_gone(each, coordinator))
 
 
-def _is_gone(each: CommittedOffset, coordinator: GroupCoordinator) -> bool:
+def _is_gone(each: CommittedOffset, coordinator: StoredGroups) -> bool:
     expiry, now = each.expiry, coordinator.now
     loaded = coordinator.groups.get(each.group)
     if expiry is None or now is None or loaded is None or loaded.unserved is not None:
@@ -108,7 +108,7 @@ def _is_gone(each: CommittedOffset, coordinator: GroupCoordinator) -> bool:
     return expiry.is_over(now, coordinator.era)
 
 
-def _emptied(offsets: list[CommittedOffset], coordinator: GroupCoordinator) -> set[str]:
+def _emptied(offsets: list[CommittedOffset], coordinator: StoredGroups) -> set[str]:
     """Return the groups that the clean-up removes: no member, and no offset is left."""
     gone = {each.group for each in offsets}
     gone -= {each.group for each in offsets if not _is_gone(each, coordinator)}
@@ -120,7 +120,7 @@ def _emptied(offsets: list[CommittedOffset], coordinator: GroupCoordinator) -> s
     return found
 
 
-def _fate(each: CommittedOffset, coordinator: GroupCoordinator, emptied: set[str]) -> OffsetFate:
+def _fate(each: CommittedOffset, coordinator: StoredGroups, emptied: set[str]) -> OffsetFate:
     assert each.expiry is not None
     at, rule = each.expiry
     is_gone = _is_gone(each, coordinator)

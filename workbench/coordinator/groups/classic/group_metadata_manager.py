@@ -33,7 +33,6 @@ from workbench.coordinator.groups.classic.records import (
     empty_group_metadata_record,
     group_of_record,
 )
-from workbench.coordinator.groups.classic.results import nothing_to_write
 from workbench.coordinator.groups.classic.state import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -44,7 +43,7 @@ from workbench.coordinator.groups.classic.state import (
 from workbench.coordinator.groups.classic.steps import Steps
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer
 from workbench.coordinator.runtime.error_codes import ErrorCode, answer_to
-from workbench.coordinator.runtime.records import CoordinatorResult
+from workbench.coordinator.runtime.records import CoordinatorResult, nothing_to_write
 from workbench.runtime.clock import Clock
 from workbench.runtime.steps import Observer
 from workbench.runtime.words import plural

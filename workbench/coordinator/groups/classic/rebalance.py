@@ -18,7 +18,6 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupResponse,
 )
 from workbench.coordinator.groups.classic.records import group_metadata_record
-from workbench.coordinator.groups.classic.results import nothing_to_write
 from workbench.coordinator.groups.classic.state import (
     COMPLETING_REBALANCE,
     DEAD,
@@ -29,7 +28,7 @@ from workbench.coordinator.groups.classic.state import (
 from workbench.coordinator.groups.classic.steps import Steps
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer
 from workbench.coordinator.runtime.error_codes import ErrorCode, answer_to
-from workbench.coordinator.runtime.records import CoordinatorResult
+from workbench.coordinator.runtime.records import CoordinatorResult, nothing_to_write
 from workbench.errors import GroupStateError
 from workbench.runtime.words import plural
 

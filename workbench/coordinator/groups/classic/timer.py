@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from workbench.coordinator.groups.classic.results import nothing_to_write
-from workbench.coordinator.runtime.records import CoordinatorResult
+from workbench.coordinator.runtime.records import CoordinatorResult, nothing_to_write
 from workbench.runtime.scheduler import Scheduler, Task
 
 Operation = Callable[[], CoordinatorResult[Any]]

@@ -60,7 +60,7 @@ class CommittedOffset:
     unserved: str | None
 
 
-class GroupCoordinator:
+class StoredGroups:
     """Load the groups of a listing.
 
     Args:

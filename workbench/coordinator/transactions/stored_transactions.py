@@ -61,7 +61,7 @@ class OpenProducer:
     blocked: int
 
 
-class TransactionCoordinator:
+class StoredTransactions:
     """Load the transactional ids of a listing.
 
     Args:
