@@ -2,6 +2,6 @@
 
 Partitions of `__consumer_offsets` and `__transaction_state` are loaded as a broker loads them when
 it becomes their leader, and the loaded state answers: from directories, without writing
-(`groups.group_coordinator`, `transactions.transaction_coordinator`), or on the logs of a log
+(`groups.stored_groups`, `transactions.stored_transactions`), or on the logs of a log
 manager, which requests change (`offsets`, `group_coordinator_service`, `transactions.serving`).
 """
