@@ -151,7 +151,7 @@ COORDINATORS: Final[dict[str, str]] = {
     "TC-33": "blocks of producer ids",
 }
 
-_SERVING: Final = "serving groups and transactions: nothing here does yet"
+_SERVING: Final = "groups of KIP-848 are read and explained; classic ones are served"
 
 NOT_OF_COORDINATORS: Final[dict[str, str]] = dict.fromkeys(
     [
