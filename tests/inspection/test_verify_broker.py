@@ -53,5 +53,5 @@ def test_bytes_that_a_broker_leaves_behind_the_last_batch_bury_the_next_one(tmp_
     reading = read_log(str(log), 0)
     assert log.read_bytes().startswith(whole + bytes(11))
     # A rescue gets there; a reader that follows the sizes does not.
-    assert [problem.position for problem in reading.problems] == [len(whole)]
-    assert reading.rows["base_offset"].tolist() == [0, 1]
+    assert [shown.problem.position for shown in reading.left_out] == [len(whole)]
+    assert (reading.batch_count, reading.next_offset) == (2, 2)

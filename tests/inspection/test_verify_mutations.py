@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests import corrupt
@@ -22,17 +23,12 @@ from workbench.files.indexes.transaction_index import TransactionIndex
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.partition_metadata import PartitionMetadata
-from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
-from workbench.inspection.segment import Segment
-from workbench.inspection.verify.batches import verify_batches, verify_offsets
-from workbench.inspection.verify.indexes import (
-    batches_of,
-    verify_offset_index,
-    verify_time_index,
-)
-from workbench.inspection.verify.log_pass import LogReading, read_log
+from workbench.inspection.verify.batches import verify_log
+from workbench.inspection.verify.indexes import OffsetIndexCheck, TimeIndexCheck
+from workbench.inspection.verify.log_pass import read_log
 from workbench.inspection.verify.situation import PartitionSituation, Place
+from workbench.inspection.verify.trusted import TrustedBatches
 from workbench.inspection.verify.verify import verify
 from workbench.record.reading.batch_table import scan_batches
 from workbench.record.reading.reader import ALL_COLUMNS, RecordReader
@@ -62,19 +58,23 @@ def place_of(path: Path, base_offset: int = BASE) -> Place:
 
 def of_log(path: Path, base_offset: int = BASE) -> list[Finding]:
     """Return what is said of a log alone."""
-    place = place_of(path, base_offset)
-    reading = read_log(str(path), base_offset)
-    return [*verify_batches(reading, place), *verify_offsets(reading, place)[0]]
+    return verify_log(place_of(path, base_offset), deep=True)[0]
 
 
 def log_of(directory: Path) -> Path:
     return directory / TOPIC / f"{BASE:020d}.log"
 
 
-def header_bytes(reading: LogReading) -> set[int]:
+def rows_of(path: Path) -> Any:
+    """Return BATCH_ROW[n], the batches of a sound log."""
+    with FileSource(str(path)) as source:
+        return scan_batches(source).rows
+
+
+def header_bytes(path: Path) -> set[int]:
     return {
         position
-        for start in reading.rows["position"][:2].tolist()
+        for start in rows_of(path)["position"][:2].tolist()
         for position in range(start, start + HEADER)
     }
 
@@ -83,7 +83,7 @@ def test_every_flipped_byte_of_a_log_is_found(directory: Path) -> None:
     """Every bit of two headers and a bit of every other byte; those outside the CRC, too."""
     path = log_of(directory)
     whole = path.read_bytes()
-    headers = header_bytes(read_log(str(path), BASE))
+    headers = header_bytes(path)
     for position in range(len(whole)):
         for bit in range(8) if position in headers else [position % 8]:
             path.write_bytes(corrupt.flip(whole, position, bit))
@@ -95,7 +95,7 @@ def test_every_flipped_byte_of_a_log_is_found(directory: Path) -> None:
 def test_every_cut_of_a_log_is_found(directory: Path) -> None:
     path = log_of(directory)
     whole = path.read_bytes()
-    starts = {0, *read_log(str(path), BASE).rows["position"].tolist()}
+    starts = {0, *rows_of(path)["position"].tolist()}
     for size in range(len(whole)):
         path.write_bytes(whole[:size])
         if size in starts:  # the log itself is sound: the checkpoints know better
@@ -121,34 +121,28 @@ def test_every_flipped_bit_of_an_offset_index_is_found_or_leads_to_the_same_batc
     directory: Path,
 ) -> None:
     log, path = log_of(directory), log_of(directory).with_suffix(".index")
-    reading = read_log(str(log), BASE)
-    batches = batches_of(reading, ~reading.sound)
-    segment = Segment(
-        BASE,
-        {"log": FileEntry(log.name, str(log)), "index": FileEntry(path.name, str(path))},
-        is_active=True,
-    )
+    rows = rows_of(log)
     whole = path.read_bytes()
     harmless = 0
     for position, data in corrupt.every_flip(whole):
         index = OffsetIndex.decode(data, BASE, strict=False)
-        if list(verify_offset_index(segment, index, reading, batches, place_of(log))):
+        check = OffsetIndexCheck(index)
+        reading = read_log(str(log), BASE, checks=[check])
+        if list(check.findings(str(path), reading, place_of(log), is_complete=True)):
             continue
         harmless += 1
-        assert looked_up(index, reading) == looked_up(OffsetIndex.decode(whole, BASE), reading), (
-            position
-        )
+        assert looked_up(index, rows) == looked_up(OffsetIndex.decode(whole, BASE), rows), position
     assert harmless < len(whole)
 
 
-def looked_up(index: OffsetIndex, reading: LogReading) -> list[int]:
+def looked_up(index: OffsetIndex, rows: Any) -> list[int]:
     """Return the position of the batch that a broker finds for each offset of the segment."""
     found = []
-    for offset in range(BASE, reading.next_offset):
+    for offset in range(BASE, int(rows["last_offset"][-1]) + 1):
         entries = [entry for entry in index if entry.offset <= offset]
         start = entries[-1].position if entries else 0
-        rows = reading.rows[reading.rows["position"] >= start]
-        found.append(int(rows["position"][rows["last_offset"] >= offset][0]))
+        behind = rows[rows["position"] >= start]
+        found.append(int(behind["position"][behind["last_offset"] >= offset][0]))
     return found
 
 
@@ -156,15 +150,8 @@ def test_every_flipped_bit_of_a_time_index_is_found_or_leads_to_the_same_batches
     directory: Path,
 ) -> None:
     log, path = log_of(directory), log_of(directory).with_suffix(".timeindex")
-    reading = read_log(str(log), BASE)
-    batches = batches_of(reading, ~reading.sound)
-    segment = Segment(
-        BASE,
-        {"log": FileEntry(log.name, str(log)), "timeindex": FileEntry(path.name, str(path))},
-        is_active=True,
-    )
     whole = path.read_bytes()
-    rows = reading.rows
+    rows = rows_of(log)
 
     def batch_of(offset: int) -> int:
         return int(rows["position"][rows["last_offset"] >= offset][0])
@@ -172,7 +159,9 @@ def test_every_flipped_bit_of_a_time_index_is_found_or_leads_to_the_same_batches
     sound = TimeIndex.decode(whole, BASE)
     for position, data in corrupt.every_flip(whole):
         index = TimeIndex.decode(data, BASE, strict=False)
-        if list(verify_time_index(segment, index, reading, batches, place_of(log))):
+        check, trusted = TimeIndexCheck(index), TrustedBatches(BASE, np.zeros(0, np.int64))
+        _, reading, _ = verify_log(place_of(log), deep=True, checks=[check], trusted=trusted.add)
+        if list(check.findings(str(path), reading, place_of(log), trusted, is_complete=True)):
             continue
         assert index.timestamps.tolist() == sound.timestamps.tolist(), position
         assert [batch_of(o) for o in index.offsets] == [batch_of(o) for o in sound.offsets]
@@ -198,8 +187,7 @@ def test_every_flipped_byte_of_a_transaction_index_is_found_or_hides_the_same_re
     directory: Path,
 ) -> None:
     log, path = log_of(directory), log_of(directory).with_suffix(".txnindex")
-    with FileSource(str(log)) as source:
-        rows = scan_batches(source).rows
+    rows = rows_of(log)
     whole = path.read_bytes()
     sound = TransactionIndex.decode(whole, BASE)
     for position in range(len(whole)):

@@ -177,6 +177,12 @@ _OF_PROBLEM: Final = {
     problems.TOO_LARGE: ("batch-too-large", _TOO_LARGE),
     problems.CUT_WRAPPER: ("record", _CUT),
 }
+_OF_OTHERS: Final = ("record", _UNSEEN)
+
+
+def kind_of(problem: Problem) -> str:
+    """Return the kind of `finding_of` a problem."""
+    return _OF_PROBLEM.get(problem.code, _OF_OTHERS)[0]
 
 
 def finding_of(problem: Problem, path: str, broker: str | None = None) -> Finding:
@@ -187,7 +193,7 @@ def finding_of(problem: Problem, path: str, broker: str | None = None) -> Findin
         path: the `.log` file.
         broker: what a broker would do; None for what it does in general.
     """
-    kind, in_general = _OF_PROBLEM.get(problem.code, ("record", _UNSEEN))
+    kind, in_general = _OF_PROBLEM.get(problem.code, _OF_OTHERS)
     words = problems.WORDS[problem.code]
     return Finding(
         kind=kind,

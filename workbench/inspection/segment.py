@@ -21,7 +21,7 @@ from workbench.inspection.entries import FileEntry
 from workbench.inspection.html import table_html
 from workbench.layout import problems
 from workbench.record.buffers import BufferPool
-from workbench.record.reading.batch_table import BatchTable, scan_batches
+from workbench.record.reading.batch_table import BatchTable, scan_batches, walk_batches
 from workbench.record.reading.reader import ALL_COLUMNS, Chunk, Problem, RecordReader, Select
 from workbench.record.reading.resync import batch_at
 
@@ -77,6 +77,15 @@ class Segment:
             if self._table is None or self._table[0] != version:
                 self._table = (version, scan_batches(source))
         return self._table[1]
+
+    def batch_parts(self) -> Iterator[BatchTable]:
+        """Walk the batch headers in tables of some thousand rows, none of which is kept.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        with FileSource(self.path) as source:
+            yield from walk_batches(source)
 
     @property
     def offset_index(self) -> OffsetIndex | None:

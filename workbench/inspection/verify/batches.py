@@ -5,30 +5,68 @@ A gap between batches is not a finding: compaction leaves gaps, and so do aborte
 Kafka: LogSegment.recover, LogLoader.recoverLog, FileLogInputStream (4.2)
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.inspection.findings import Finding, Severity, finding_of
-from workbench.inspection.verify.log_pass import HEADER_SIZE, LogReading, Tail
+from workbench.inspection.verify.log_pass import (
+    HEADER_SIZE,
+    MOST_OF_A_KIND,
+    Check,
+    LeftOut,
+    LogPart,
+    LogReading,
+    Tail,
+    first_offsets,
+    read_log,
+)
 from workbench.inspection.verify.situation import Place
 from workbench.layout import problems
-from workbench.record.reading.reader import Problem
+from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.rows import joined_rows
 
 Flags = npt.NDArray[np.bool_]
+Offsets = npt.NDArray[np.int64]
+Rows = npt.NDArray[Any]
 
-MOST_OF_A_KIND: Final = (
-    100  # findings of one kind per file; the last one says how many more there are
-)
 _MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 _SMALLEST_SIZE: Final = 14  # below it a broker throws CorruptRecordException
 _FAIL: Final = "consumers fail at this batch and get no further"
 _RECOVERY_SEES: Final = frozenset({
     problems.BAD_SIZE, problems.SHORT_BATCH, problems.CRC_MISMATCH, problems.UNKNOWN_CODEC,
 })  # fmt: skip
+
+
+def verify_log(
+    place: Place,
+    *,
+    deep: bool,
+    checks: Sequence[Check] = (),
+    trusted: Callable[[Rows], None] | None = None,
+    order_place: Place | None = None,
+) -> tuple[list[Finding], LogReading, "OffsetCheck"]:
+    """Read a `.log` file and check its batches.
+
+    Args:
+        place: the segment's position in its log.
+        deep: check CRCs and decode every record.
+        checks: others that are given each part of the file.
+        trusted: see `OffsetCheck`.
+        order_place: for the range of offsets, if not ``place``.
+
+    Returns:
+        What is wrong, what the pass found, and what the offsets say.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    order = OffsetCheck(order_place or place, trusted)
+    reading = read_log(place.path, place.base_offset, deep=deep, checks=(*checks, order))
+    return [*verify_batches(reading, place), *order.findings()], reading, order
 
 
 def verify_batches(reading: LogReading, place: Place) -> Iterator[Finding]:
@@ -38,7 +76,10 @@ def verify_batches(reading: LogReading, place: Place) -> Iterator[Finding]:
         reading: the pass over the `.log` file.
         place: the segment's position in its log.
     """
-    yield from _unreadable(reading, place)
+    for left_out in reading.left_out:
+        finding = finding_of(left_out.problem, place.path, _consequence(left_out, place))
+        more = f" (the last of its kind to be shown; {left_out.later} more problems follow)"
+        yield replace(finding, found=finding.found + more * bool(left_out.later))
     for position, offset in reading.record_offsets[:MOST_OF_A_KIND]:
         wanted = "offsets that ascend within the batch's range"
         why = place.stays("consumers get these offsets")
@@ -49,26 +90,13 @@ def verify_batches(reading: LogReading, place: Place) -> Iterator[Finding]:
         yield _tail(reading.tail, place, reading.next_offset)
 
 
-def _unreadable(reading: LogReading, place: Place) -> Iterator[Finding]:
-    counts: dict[str, int] = {}
-    for problem in reading.problems:
-        finding = finding_of(problem, place.path, _consequence(problem, reading, place))
-        counts[finding.kind] = counts.get(finding.kind, 0) + 1
-        if counts[finding.kind] < MOST_OF_A_KIND:
-            yield finding
-        elif counts[finding.kind] == MOST_OF_A_KIND:
-            rest = sum(1 for other in reading.problems if other.position > problem.position)
-            more = f" (the last of its kind to be shown; {rest} more problems follow)"
-            yield replace(finding, found=finding.found + more * bool(rest))
-
-
-def _consequence(problem: Problem, reading: LogReading, place: Place) -> str:
+def _consequence(left_out: LeftOut, place: Place) -> str:
     """Return what a broker does about a batch that cannot be read."""
+    problem = left_out.problem
     if problem.code == problems.UNKNOWN_MAGIC:
-        row = reading.rows[reading.rows["position"] == problem.position]
-        if len(row) and int(row[0]["magic"]) > 2:
+        if left_out.magic > 2:
             return place.stays("the CRC does not cover the magic, and consumers stop at this batch")
-        return place.cut(_FAIL, _offset_before(reading, problem.position))
+        return place.cut(_FAIL, left_out.end_offset)
     is_too_small = problem.code == problems.BAD_SIZE and problem.expected.startswith("at least")
     if is_too_small and place.is_last and place.stop == "clean":
         return (
@@ -79,14 +107,8 @@ def _consequence(problem: Problem, reading: LogReading, place: Place) -> str:
     if problem.code == problems.CUT_WRAPPER:
         return place.stays("consumers read the messages before it, and are not told of this one")
     if problem.code in _RECOVERY_SEES:
-        return place.cut(_FAIL, _offset_before(reading, problem.position))
+        return place.cut(_FAIL, left_out.end_offset)
     return place.stays("the CRC is valid, and consumers fail when they decompress the batch")
-
-
-def _offset_before(reading: LogReading, position: int) -> int:
-    """Return the log end offset if the log were truncated at ``position``."""
-    before = np.flatnonzero(reading.sound & (reading.rows["position"] < position))
-    return int(reading.rows["last_offset"][before[-1]]) + 1 if len(before) else reading.base_offset
 
 
 def _tail(tail: Tail, place: Place, next_offset: int) -> Finding:
@@ -148,43 +170,183 @@ def _tail_consequence(
     )
 
 
-def verify_offsets(reading: LogReading, place: Place) -> tuple[list[Finding], Flags]:
-    """Check that the sound batches of a segment ascend and are within its range.
+class OffsetCheck:
+    """Checks that the sound batches of a segment ascend and are within its range.
 
-    Returns:
-        The findings, and bool[n]: which rows of the reading have offsets that cannot be trusted.
+    A `Check` of the pass. It passes the batches on whose offsets can be trusted.
+
+    Args:
+        place: the segment's position in its log.
+        trusted: called with BATCH_ROW[m], batches whose offsets can be trusted: in file order, but
+            for up to three at the end, which come alone.
+
+    Attributes:
+        has_flagged: after `findings`: whether any sound batch's offsets cannot be trusted.
     """
-    flagged = np.zeros(len(reading.rows), np.bool_)
-    findings: list[Finding] = []
-    at = np.flatnonzero(reading.sound)
-    if not len(at):
-        return findings, flagged
-    first, last = first_offsets(reading.rows[at]), reading.rows["last_offset"][at]
-    for boundary, culprit in out_of_place(first, last, place.base_offset - 1):
-        flagged[at[culprit]] = True
-        before = int(last[boundary if culprit > boundary else culprit - 1]) if culprit else -1
-        if len(findings) < MOST_OF_A_KIND:
-            findings.append(_order_finding(reading.rows[at[culprit]], before, place))
-    good = ~flagged[at]
-    findings += _range_findings(at[good], first[good], last[good], reading, place, flagged)
-    return findings, flagged
+
+    def __init__(self, place: Place, trusted: Callable[[Rows], None] | None = None) -> None:
+        self._place = place
+        self._trusted = trusted
+        self._order: list[Finding] = []
+        self._rows = np.zeros(0, BATCH_ROW)  # not decided yet
+        self._is_start = True  # nothing comes before them
+        self._before = place.base_offset - 1  # the last offset before them
+        self._is_first_blamed = False
+        self._out_of_range = [_OutOfRange(each) for each in _range_rules(place)]
+        self.has_flagged = False
+
+    def add(self, part: LogPart) -> None:
+        """Take the next part of the file."""
+        sound = part.rows if part.sound.all() else part.rows[part.sound]
+        if len(sound):
+            self._rows = joined_rows([self._rows, sound], BATCH_ROW)
+            self._decide(is_end=False)
+
+    def findings(self) -> list[Finding]:
+        """Return what is wrong, once every part was added."""
+        self._decide(is_end=True)
+        found = list(self._order)
+        for each in self._out_of_range:
+            found += each.findings(self._place)
+            # One batch far from the others is wrong by itself; of more, the name may be wrong.
+            self.has_flagged |= each.count == 1
+        firsts = {
+            int(row["position"]): each.rows for each in self._out_of_range for row in each.rows
+        }
+        alone = {int(each.rows["position"][0]) for each in self._out_of_range if each.count == 1}
+        for position in sorted(firsts.keys() - alone):
+            if self._trusted is not None:
+                self._trusted(firsts[position])
+        return found
+
+    def _decide(self, *, is_end: bool) -> None:
+        """Find the batches out of place; the last two need to know what comes after them."""
+        rows = self._rows
+        count = len(rows) if is_end else len(rows) - 2
+        if count <= 0:
+            return
+        first, last = first_offsets(rows), rows["last_offset"]
+        flagged = np.zeros(len(rows), np.bool_)
+        flagged[0] = self._is_first_blamed
+        blamed = 0 if self._is_first_blamed else -1
+        for boundary, culprit in out_of_place(first, last, self._before, blamed):
+            if boundary >= count:
+                break
+            flagged[culprit] = self.has_flagged = True
+            if len(self._order) < MOST_OF_A_KIND:
+                if culprit == 0:
+                    before = -1 if self._is_start else self._before
+                else:
+                    before = int(last[boundary if culprit > boundary else culprit - 1])
+                self._order.append(_order_finding(rows[culprit], before, self._place))
+        good = ~flagged[:count]
+        self._pass_on(rows[:count] if good.all() else rows[:count][good])
+        self._before, self._is_start = int(last[count - 1]), False
+        self._is_first_blamed = count < len(rows) and bool(flagged[count])
+        self._rows = rows[count:].copy()
+
+    def _pass_on(self, rows: Rows) -> None:
+        """Look for batches out of range, and pass on the others and what lies between."""
+        held: set[int] = set()
+        first = first_offsets(rows)
+        for each in self._out_of_range:
+            at = each.add(rows, first)
+            held |= {at} - {-1}
+        if self._trusted is None:
+            return
+        start = 0
+        for at in [*sorted(held), len(rows)]:
+            if at > start:
+                self._trusted(rows[start:at])
+            start = at + 1
 
 
-def first_offsets(rows: Any) -> npt.NDArray[np.int64]:
-    """Return int64[n]: base offsets; the last offset where the header does not have the base."""
-    base: npt.NDArray[np.int64] = rows["base_offset"]
-    untold = (base == -1) & (rows["magic"] < 2)
-    return np.where(untold, rows["last_offset"], base)
+class _RangeRule(NamedTuple):
+    """A rule that offsets must obey; ``breaks`` gets their first and last ones, int64[n] each."""
+
+    kind: str
+    severity: Severity
+    breaks: Callable[[Offsets, Offsets], Flags]
+    wanted: str
+    broker: str
+
+
+class _OutOfRange:
+    """The batches of one segment that break one rule: the first one, and how many there are.
+
+    Attributes:
+        rows: BATCH_ROW[0 or 1], the first one.
+        count: of all.
+    """
+
+    def __init__(self, rule: _RangeRule) -> None:
+        self._rule = rule
+        self.rows = np.zeros(0, BATCH_ROW)
+        self.count = 0
+
+    def add(self, rows: Rows, first: Offsets) -> int:
+        """Take more batches, BATCH_ROW[n]; return where the first one is that breaks the rule.
+
+        Returns:
+            -1 when none does, or an earlier one did.
+        """
+        wrong = self._rule.breaks(first, rows["last_offset"])
+        count = int(np.count_nonzero(wrong))
+        is_first = bool(count) and not self.count
+        self.count += count
+        if not is_first:
+            return -1
+        at = int(wrong.argmax())
+        self.rows = rows[at : at + 1].copy()
+        return at
+
+    def findings(self, place: Place) -> Iterator[Finding]:
+        """Yield the finding, if any batch breaks the rule."""
+        for row in self.rows:
+            kind, severity, _, wanted, broker = self._rule
+            offset = int(first_offsets(self.rows)[0])
+            more = f", and {self.count - 1} more batches" if self.count > 1 else ""
+            found = f"a batch with offsets {offset} to {row['last_offset']}{more}"
+            position = int(row["position"])
+            yield Finding(kind, severity, place.path, position, offset, found, wanted, broker)
+
+
+def _range_rules(place: Place) -> tuple[_RangeRule, ...]:
+    """Return what offsets below, above and too far above a segment's base break."""
+    base, end = place.base_offset, place.next_base
+
+    def is_above(last: Offsets) -> Flags:
+        return np.zeros(len(last), np.bool_) if end is None else last >= end
+
+    return (
+        _RangeRule(
+            "offset-range", "error", lambda first, _: first < base,
+            f"offsets from {base}, the segment's base offset",
+            place.stays("the segment is loaded as it is; lookups below its base offset miss it"),
+        ),
+        _RangeRule(
+            "offset-range", "error", lambda _, last: is_above(last),
+            f"offsets below {end}, the base of the next segment",
+            place.stays("readers continue with the next segment when they reach its base offset"),
+        ),
+        _RangeRule(
+            "offset-overflow", "warning",
+            lambda _, last: (last - base > _MAX_RELATIVE_OFFSET) & ~is_above(last),
+            f"offsets up to {base + _MAX_RELATIVE_OFFSET}, which an index entry can hold",
+            "Since 2.1 a broker splits the segment when it loads the log.",
+        ),
+    )  # fmt: skip
 
 
 def out_of_place(
-    first: npt.NDArray[np.int64], last: npt.NDArray[np.int64], lowest: int
+    first: Offsets, last: Offsets, lowest: int, blamed: int = -1
 ) -> list[tuple[int, int]]:
     """Return where batches overlap the next ones, and which of the two is out of place.
 
     Args:
         first, last: int64[n], the batches' offsets.
         lowest: the last offset before the batches.
+        blamed: a batch that is known to be out of place; -1 none.
 
     Returns:
         Pairs (boundary, culprit), ascending: the batch ``boundary`` and the one after it overlap,
@@ -192,14 +354,13 @@ def out_of_place(
     """
     found: list[tuple[int, int]] = []
     for boundary in np.flatnonzero(first[1:] <= last[:-1]).tolist():
-        if not found or found[-1][1] != boundary:
-            found.append((boundary, _culprit(first, last, boundary, lowest)))
+        if blamed != boundary:
+            blamed = _culprit(first, last, boundary, lowest)
+            found.append((boundary, blamed))
     return found
 
 
-def _culprit(
-    first: npt.NDArray[np.int64], last: npt.NDArray[np.int64], boundary: int, lowest: int
-) -> int:
+def _culprit(first: Offsets, last: Offsets, boundary: int, lowest: int) -> int:
     """Return which of two batches that overlap is out of place: ``boundary`` or the next one.
 
     That is the batch without which the others ascend; if both are, the one with a gap on its other
@@ -227,44 +388,3 @@ def _order_finding(row: Any, before: int, place: Place) -> Finding:
         "offset-order", "error", place.path, int(row["position"]), lower,
         f"a batch with offsets {lower} to {upper}", wanted, why,
     )  # fmt: skip
-
-
-def _range_findings(
-    at: npt.NDArray[np.int64],
-    first: npt.NDArray[np.int64],
-    last: npt.NDArray[np.int64],
-    reading: LogReading,
-    place: Place,
-    flagged: Flags,
-) -> Iterator[Finding]:
-    """Yield one finding each for offsets below, above and too far above the segment's base."""
-    base, end = place.base_offset, place.next_base
-    above = np.zeros(len(at), np.bool_) if end is None else last >= end
-    checks: tuple[tuple[str, Severity, Flags, str, str], ...] = (
-        (
-            "offset-range", "error", first < base,
-            f"offsets from {base}, the segment's base offset",
-            place.stays("the segment is loaded as it is; lookups below its base offset miss it"),
-        ),
-        (
-            "offset-range", "error", above, f"offsets below {end}, the base of the next segment",
-            place.stays("readers continue with the next segment when they reach its base offset"),
-        ),
-        (
-            "offset-overflow", "warning", (last - base > _MAX_RELATIVE_OFFSET) & ~above,
-            f"offsets up to {base + _MAX_RELATIVE_OFFSET}, which an index entry can hold",
-            "Since 2.1 a broker splits the segment when it loads the log.",
-        ),
-    )  # fmt: skip
-    for kind, severity, wrong, wanted, broker in checks:
-        if not wrong.any():
-            continue
-        slots = np.flatnonzero(wrong)
-        row = reading.rows[at[slots[0]]]
-        more = f", and {len(slots) - 1} more batches" if len(slots) > 1 else ""
-        found = f"a batch with offsets {first[slots[0]]} to {last[slots[0]]}{more}"
-        if len(slots) == 1:
-            flagged[at[slots]] = True
-        position = int(row["position"])
-        offset = int(first[slots[0]])
-        yield Finding(kind, severity, place.path, position, offset, found, wanted, broker)

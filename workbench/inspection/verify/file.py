@@ -20,8 +20,7 @@ from workbench.files.producer_snapshot import ProducerSnapshot
 from workbench.files.quorum_state import QuorumState
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
-from workbench.inspection.verify.batches import verify_batches, verify_offsets
-from workbench.inspection.verify.log_pass import read_log
+from workbench.inspection.verify.batches import verify_log
 from workbench.inspection.verify.situation import Place, Situation
 
 _UNKNOWN: Final = "What a broker would do depends on the files beside it; only this one was opened."
@@ -63,9 +62,7 @@ def verify_single_file(
         later = _later_bases(partition.path, segment.base_offset) if is_running else []
         next_base = min(later, default=None)
         place = Place(segment.path, segment.base_offset, next_base, len(later), here)
-        reading = read_log(segment.path, segment.base_offset, deep=deep)
-        yield from verify_batches(reading, place)
-        yield from verify_offsets(reading, place)[0]
+        yield from verify_log(place, deep=deep)[0]
     entry = partition.file(name)
     parsed = names.parse_file_name(name)
     if entry is None or partition.segments:

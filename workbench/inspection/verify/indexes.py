@@ -11,8 +11,7 @@ Kafka: OffsetIndex, TimeIndex, LogSegment.append, LogSegment.sanityCheck (4.2)
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +20,15 @@ from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.files.indexes.time_index import TimeIndex
 from workbench.files.reading import Problem
 from workbench.inspection.findings import Finding, Severity
-from workbench.inspection.segment import Segment
-from workbench.inspection.verify.batches import first_offsets
-from workbench.inspection.verify.log_pass import LogReading
+from workbench.inspection.verify.log_pass import LogPart, LogReading, first_offsets
 from workbench.inspection.verify.situation import Place
+from workbench.inspection.verify.trusted import TrustedBatches
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+Rows = npt.NDArray[Any]
+
+_NEVER: Final = 2**62  # above every position in a file
 
 _OF_PROBLEM: Final = {
     "unfinished entry": "size",
@@ -43,41 +44,229 @@ _SIZE: Final = (
 )
 
 
-@dataclass(frozen=True)
-class Batches:
-    """The batches of a segment that an index can be compared with, ascending.
+class OffsetIndexCheck:
+    """Compares the entries of an offset index with the batches of its segment.
 
-    Attributes:
-        first, last: int64[n], offsets.
-        positions: int64[n].
-        counts: int64[n], records; -1 unknown.
-        timestamps: int64[n], ms, the largest of each batch; -1 none.
-        magic: int64[n].
-        is_complete: whether these are all there are: nothing unreadable between them.
+    A `Check` of the pass. It keeps 6 bytes per entry, and nothing of the batches.
     """
 
-    first: Numbers
-    last: Numbers
-    positions: Numbers
-    counts: Numbers
-    timestamps: Numbers
-    magic: Numbers
-    is_complete: bool
+    def __init__(self, index: OffsetIndex) -> None:
+        self._index = index
+        self._is_compared = bool(len(index)) and index.ascends and not _has_bad_entries(index)
+        size = len(index) if self._is_compared else 0
+        self._is_batch = np.zeros(size, np.bool_)  # a batch starts at the entry's position
+        self._fits = np.zeros(size, np.bool_)  # the first batch to reach the offset is as it should
+        self._lost = np.zeros(size + 1, np.int32)  # sums up to the problems that hold the position
+        self._reached = 0  # entries whose offsets were reached
+
+    def add(self, part: LogPart) -> None:
+        """Take the next part of the file."""
+        if not self._is_compared:
+            return
+        if part.problems:
+            start = np.array([problem.position for problem in part.problems], np.int64)
+            size = np.array([max(problem.size, 1) for problem in part.problems], np.int64)
+            np.add.at(self._lost, np.searchsorted(self._index.positions, start), 1)
+            np.add.at(self._lost, np.searchsorted(self._index.positions, start + size), -1)
+        if len(part.rows):
+            positions = np.ascontiguousarray(part.rows["position"])
+            self._compare_positions(positions)
+            self._compare_offsets(part.rows, positions)
+
+    def _compare_positions(self, positions: Numbers) -> None:
+        entries = self._index.positions
+        low, high = np.searchsorted(entries, [positions[0], positions[-1] + 1])
+        wanted = entries[low:high]
+        self._is_batch[low:high] = positions[np.searchsorted(positions, wanted)] == wanted
+
+    def _compare_offsets(self, rows: Rows, positions: Numbers) -> None:
+        """Note for which entries the first batch to reach their offset is the one they name.
+
+        That is the batch at the entry's position, or a later one before the next entry's, if it
+        was appended with it. Only of use if the batches ascend.
+        """
+        index, last = self._index, np.ascontiguousarray(rows["last_offset"])
+        low = self._reached
+        high = max(low, int(np.searchsorted(index.offsets, last[-1], "right")))
+        if low == high:
+            return
+        offsets, wanted = index.offsets[low:high], index.positions[low:high]
+        following = np.append(index.positions[low + 1 : high + 1], _NEVER)[: high - low]
+        at = np.minimum(np.searchsorted(last, offsets), len(last) - 1)
+        first, reached = first_offsets(rows[at]), positions[at]
+        cleaned = (rows["record_count"][at] < last[at] - first + 1) | (rows["magic"][at] < 2)
+        is_there = reached == wanted
+        exact = (offsets == last[at]) | ((offsets == first) & is_there) | cleaned
+        self._fits[low:high] = (is_there | ((reached > wanted) & (reached < following))) & exact
+        self._reached = high
+
+    def findings(
+        self, path: str, reading: LogReading, place: Place, *, is_complete: bool
+    ) -> Iterator[Finding]:
+        """Yield what is wrong with the index, once every part was added.
+
+        Args:
+            path: the index.
+            reading: what the pass over the log found.
+            place: the segment's position in its log.
+            is_complete: whether nothing unreadable is between the batches, and they ascend.
+        """
+        index = self._index
+        severity: Severity = "warning" if place.is_rebuilt else "error"
+        yield from _of_problems("index", index.problems, path, severity, place.index(_ASTRAY))
+        if index.slack and (not place.is_last or place.stop == "clean"):
+            yield _zeros("index", index.slack, len(index) * 8, path, place)
+        if not self._is_compared:
+            return
+        end = reading.size if reading.tail is None else reading.tail.position
+        behind = index.positions >= end
+        yield from _behind_end("index", behind, index, path, place)
+        known = ~behind & (np.cumsum(self._lost[:-1]) == 0) & (index.offsets < 2**62)
+        # Otherwise the entry may point to a batch that is missing.
+        misfits = known & self._is_batch & ~self._fits & is_complete
+        for wrong, wanted in (
+            (known & ~self._is_batch, "the position of a batch"),
+            (misfits, "the last offset of the batch there, or its first (up to Kafka 1.1)"),
+        ):
+            slots = np.flatnonzero(wrong)
+            if len(slots):
+                slot = int(slots[0])
+                more = f" (and {len(slots) - 1} more)" if len(slots) > 1 else ""
+                offset, position = index[slot]
+                yield _finding(
+                    "index-entry", severity, path, f"offset {offset} at position {position}{more}",
+                    wanted, place.index(_ASTRAY), position=slot * 8, offset=offset,
+                )  # fmt: skip
 
 
-def batches_of(reading: LogReading, flagged: Flags) -> Batches:
-    """Return the sound batches of a segment, without those whose offsets cannot be trusted."""
-    rows = reading.trusted(flagged)
-    ascends = bool((np.diff(rows["last_offset"]) > 0).all())
-    return Batches(
-        first=first_offsets(rows).astype(np.int64),
-        last=rows["last_offset"].astype(np.int64),
-        positions=rows["position"].astype(np.int64),
-        counts=rows["record_count"].astype(np.int64),
-        timestamps=rows["max_timestamp"].astype(np.int64),
-        magic=rows["magic"].astype(np.int64),
-        is_complete=ascends and not reading.problems and not bool(flagged.any()),
-    )
+class TimeIndexCheck:
+    """Compares the entries of a time index with the batches of its segment.
+
+    A `Check` of the pass. It keeps nothing per entry and nothing of the batches.
+    """
+
+    def __init__(self, index: TimeIndex) -> None:
+        self._index = index
+        self._is_compared = index.ascends and not _has_bad_entries(index)
+        self._reached = 0  # entries whose offsets were reached
+        self._wrong: _WrongTime | None = None
+        self._wrong_count = 0
+        self._last: _Last | None = None
+        self._largest: int | None = None  # of the batches so far
+
+    def add(self, part: LogPart) -> None:
+        """Take the next part of the file."""
+        rows, index = part.rows, self._index
+        if not self._is_compared or not len(index) or not len(rows):
+            return
+        times = np.ascontiguousarray(rows["max_timestamp"])
+        last = np.ascontiguousarray(rows["last_offset"])
+        largest = np.maximum.accumulate(times)
+        before = np.empty(len(rows), np.int64)
+        before[0], before[1:] = -1, largest[:-1]
+        if self._largest is not None:
+            before[0] = self._largest
+            np.maximum(before, self._largest, out=before)
+        low = self._reached
+        high = max(low, int(np.searchsorted(index.offsets, last[-1], "right")))
+        if high > low:
+            at = np.minimum(np.searchsorted(last, index.offsets[low:high]), len(last) - 1)
+            self._compare(low, times[at], before[at], rows["magic"][at])
+            self._reached = high
+        self._last = _Last(int(times[-1]), int(before[-1]), int(rows["magic"][-1]))
+        so_far = int(largest[-1])
+        self._largest = so_far if self._largest is None else max(so_far, self._largest)
+
+    def _compare(self, low: int, times: Numbers, before: Numbers, magic: Numbers) -> None:
+        """Compare the entries from ``low`` with the batches of their offsets."""
+        wanted = self._index.timestamps[low : low + len(times)]
+        # A leader that converted newer messages to magic 0 kept their timestamps in the index
+        # (0.10).
+        fits = ((times == wanted) & (before < wanted)) | (magic == 0)
+        slots = np.flatnonzero(~fits)
+        self._wrong_count += len(slots)
+        if len(slots) and self._wrong is None:
+            slot = int(slots[0])
+            self._wrong = _WrongTime(low + slot, int(times[slot]), int(before[slot]))
+
+    def findings(
+        self,
+        path: str,
+        reading: LogReading,
+        place: Place,
+        trusted: TrustedBatches,
+        *,
+        is_complete: bool,
+    ) -> Iterator[Finding]:
+        """Yield what is wrong with the index, once every part was added.
+
+        Args:
+            path: the index.
+            reading: what the pass over the log found.
+            place: the segment's position in its log.
+            trusted: what is known of the batches that can be trusted.
+            is_complete: whether nothing unreadable is between the batches, and they ascend.
+        """
+        index = self._index
+        yield from _of_problems("time-index", index.problems, path, "warning", place.index(_LATE))
+        if index.slack and (not place.is_last or place.stop == "clean"):
+            yield _zeros("time-index", index.slack, len(index) * 12, path, place)
+        if not self._is_compared:
+            return
+        if len(index):
+            yield from self._entries(path, reading, place, is_complete=is_complete)
+        if all(problem.kind != "too large" for problem in index.problems):
+            yield from _time_end(index, trusted, path, place)
+
+    def _entries(
+        self, path: str, reading: LogReading, place: Place, *, is_complete: bool
+    ) -> Iterator[Finding]:
+        index = self._index
+        behind = np.zeros(len(index), np.bool_)
+        if reading.is_end_sure:
+            behind = index.offsets >= max(reading.next_offset, place.base_offset + 1)
+            if not reading.batch_count:
+                behind[:] = True
+        yield from _behind_end("time-index", behind, index, path, place)
+        if not is_complete or self._last is None:
+            return
+        left = int(np.count_nonzero(~behind)) - self._reached
+        if left > 0:  # above the last batch's offset, but not above the base offset
+            self._compare(self._reached, *(np.full(left, value) for value in self._last))
+        if self._wrong is None:
+            return
+        slot, time, before = self._wrong
+        more = f" (and {self._wrong_count - 1} more)" if self._wrong_count > 1 else ""
+        timestamp, offset = index[slot]
+        found = f"{timestamp} ms at offset {offset}{more}"
+        wanted = (
+            f"the first batch with the largest timestamp so far; the batch of offset {offset} has "
+            f"{time} ms, earlier ones up to {before} ms"
+        )
+        yield _finding(
+            "time-index-entry", "warning", path, found, wanted, place.index(_LATE),
+            position=slot * 12, offset=offset,
+        )  # fmt: skip
+
+
+class _Last(NamedTuple):
+    """The last batch: its timestamp, the largest one before it, ms, and its magic."""
+
+    time: int
+    before: int
+    magic: int
+
+
+class _WrongTime(NamedTuple):
+    """An entry that does not fit, the timestamp of its batch and the largest one before it, ms."""
+
+    slot: int
+    time: int
+    before: int
+
+
+def _has_bad_entries(index: OffsetIndex | TimeIndex) -> bool:
+    return any(_OF_PROBLEM.get(problem.kind) == "entry" for problem in index.problems)
 
 
 def _finding(
@@ -92,61 +281,6 @@ def _finding(
     offset: int | None = None,
 ) -> Finding:
     return Finding(kind, severity, path, position, offset, found, expected, broker)
-
-
-def verify_offset_index(
-    segment: Segment, index: OffsetIndex, reading: LogReading, batches: Batches, place: Place
-) -> Iterator[Finding]:
-    """Yield what is wrong with an offset index."""
-    path = segment.files["index"].path
-    severity: Severity = "warning" if place.is_rebuilt else "error"
-    seen: set[str] = set()
-    yield from _of_problems("index", index.problems, path, severity, place.index(_ASTRAY), seen)
-    if index.slack and (not place.is_last or place.stop == "clean"):
-        yield _zeros("index", index.slack, len(index) * 8, path, place)
-    if not len(index) or not index.ascends or "index-entry" in seen:
-        return
-    entries = np.searchsorted(batches.positions, index.positions)
-    end = reading.size if reading.tail is None else reading.tail.position
-    behind = index.positions >= end
-    yield from _behind_end("index", behind, index, path, place)
-    known = ~behind & ~reading.covers(index.positions) & (index.offsets < 2**62)
-    at = np.minimum(entries, max(len(batches.positions) - 1, 0))
-    starts = np.zeros(len(index), np.bool_)
-    if len(batches.positions):
-        starts = batches.positions[at] == index.positions
-    flagged_positions = reading.rows["position"]
-    elsewhere = known & ~starts & ~np.isin(index.positions, flagged_positions)
-    wrong_offset = known & starts & ~_offsets_fit(index, at, batches)
-    for wrong, wanted in (
-        (elsewhere, "the position of a batch"),
-        (wrong_offset, "the last offset of the batch there, or its first (up to Kafka 1.1)"),
-    ):
-        slots = np.flatnonzero(wrong)
-        if len(slots):
-            slot = int(slots[0])
-            more = f" (and {len(slots) - 1} more)" if len(slots) > 1 else ""
-            offset, position = index[slot]
-            yield _finding(
-                "index-entry", severity, path, f"offset {offset} at position {position}{more}",
-                wanted, place.index(_ASTRAY), position=slot * 8, offset=offset,
-            )  # fmt: skip
-
-
-def _offsets_fit(index: OffsetIndex, at: Numbers, batches: Batches) -> Flags:
-    """Return bool[n]: whether an entry's offset suits the batch ``at`` its position."""
-    if not len(batches.positions) or not batches.is_complete:
-        return np.ones(len(index), np.bool_)  # the entry may point to a batch that is missing
-    offsets = index.offsets
-    before = np.where(at > 0, batches.last[at - 1], index.base_offset - 1)
-    until = np.append(at[1:] - 1, len(batches.last) - 1)  # row of the last batch of the append
-    row = np.minimum(np.searchsorted(batches.last, offsets), len(batches.last) - 1)
-    span = batches.last[row] - batches.first[row] + 1
-    cleaned = (batches.counts[row] < span) | (batches.magic[row] < 2)
-    exact = (offsets == batches.last[row]) | (offsets == batches.first[at]) | cleaned
-    inside = (offsets > before) & (offsets <= batches.last[np.maximum(until, at)])
-    fits: Flags = inside & exact
-    return fits
 
 
 def _behind_end(
@@ -185,9 +319,9 @@ def _of_problems(
     path: str,
     severity: Severity,
     broker: str,
-    seen: set[str],
 ) -> Iterator[Finding]:
     """Yield the problems that an index's reader found, the first of each kind."""
+    seen: set[str] = set()
     for problem in problems:
         if problem.kind == "too large":
             yield index_too_large(path, problem)
@@ -225,67 +359,15 @@ def _zeros(prefix: str, slack: int, position: int, path: str, place: Place) -> F
     return _finding(f"{prefix}-zeros", "warning", path, found, wanted, broker, position=position)
 
 
-def verify_time_index(
-    segment: Segment, index: TimeIndex, reading: LogReading, batches: Batches, place: Place
+def _time_end(
+    index: TimeIndex, trusted: TrustedBatches, path: str, place: Place
 ) -> Iterator[Finding]:
-    """Yield what is wrong with a time index."""
-    path = segment.files["timeindex"].path
-    seen: set[str] = set()
-    yield from _of_problems("time-index", index.problems, path, "warning", place.index(_LATE), seen)
-    if index.slack and (not place.is_last or place.stop == "clean"):
-        yield _zeros("time-index", index.slack, len(index) * 12, path, place)
-    if index.ascends and "time-index-entry" not in seen:
-        yield from _time_entries(index, reading, batches, path, place)
-        if all(problem.kind != "too large" for problem in index.problems):
-            yield from _time_end(index, batches, path, place)
-
-
-def _time_entries(
-    index: TimeIndex, reading: LogReading, batches: Batches, path: str, place: Place
-) -> Iterator[Finding]:
-    if not len(index):
-        return
-    if reading.is_end_sure:
-        behind = index.offsets >= max(reading.next_offset, place.base_offset + 1)
-        if not len(reading.rows):
-            behind[:] = True
-    else:
-        behind = np.zeros(len(index), np.bool_)
-    yield from _behind_end("time-index", behind, index, path, place)
-    if not batches.is_complete or not len(batches.last):
-        return
-    row = np.minimum(np.searchsorted(batches.last, index.offsets), len(batches.last) - 1)
-    largest = np.maximum.accumulate(batches.timestamps)
-    before = np.where(row > 0, largest[row - 1], -1)
-    fits = (batches.timestamps[row] == index.timestamps) & (before < index.timestamps)
-    # A leader that converted newer messages to magic 0 kept their timestamps in the index (0.10).
-    fits |= batches.magic[row] == 0
-    slots = np.flatnonzero(~fits & ~behind)
-    if not len(slots):
-        return
-    slot = int(slots[0])
-    more = f" (and {len(slots) - 1} more)" if len(slots) > 1 else ""
-    timestamp, offset = index[slot]
-    at = int(row[slot])
-    found = f"{timestamp} ms at offset {offset}{more}"
-    wanted = (
-        f"the first batch with the largest timestamp so far; the batch of offset {offset} has "
-        f"{batches.timestamps[at]} ms, earlier ones up to {before[slot]} ms"
-    )
-    yield _finding(
-        "time-index-entry", "warning", path, found, wanted, place.index(_LATE),
-        position=slot * 12, offset=offset,
-    )  # fmt: skip
-
-
-def _time_end(index: TimeIndex, batches: Batches, path: str, place: Place) -> Iterator[Finding]:
     """Check that a rolled or closed segment's time index ends with its largest timestamp."""
-    timed = batches.magic > 0
-    if (place.is_last and place.stop != "clean") or not timed.any():
+    if (place.is_last and place.stop != "clean") or trusted.largest_time is None:
         return
-    largest = int(batches.timestamps[timed].max())
+    largest = trusted.largest_time
     # Segments of before 0.10.1 got an empty time index when a later version loaded them.
-    upgraded = not len(index) and bool((batches.magic < 2).all())
+    upgraded = not len(index) and not trusted.has_magic_2
     if largest < 0 or index.last_entry.timestamp >= largest or upgraded:
         return
     last = f"{index.last_entry.timestamp} ms" if len(index) else "no entry"

@@ -3,21 +3,22 @@
 Kafka: FileLogInputStream, LogSegment.recover (4.2)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.file_system.source import FileSource
+from workbench.inspection.findings import kind_of
 from workbench.layout import problems
 from workbench.layout.batch_header import LENGTH_END, MAGIC_AT
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.layout.rows import joined_rows
 from workbench.record.buffers import BufferPool
-from workbench.record.reading.batch_table import BatchTable, scan_batches
+from workbench.record.reading.batch_table import ROWS_AT_ONCE, BatchTable, walk_batches
 from workbench.record.reading.batch_validity import entry_crc
 from workbench.record.reading.reader import Chunk, Problem, RecordReader
 from workbench.record.reading.windows import BatchWindows
@@ -30,16 +31,9 @@ _HEADER_PROBLEMS: Final = frozenset(
     {problems.UNKNOWN_CODEC, problems.BAD_COUNT, problems.ZSTD_IN_OLD_FORMAT}
 )
 _MOST_RECORD_PROBLEMS: Final = 100  # per file; more say nothing new
-CHECKED_ROW: Final = np.dtype(
-    [
-        (name, BATCH_ROW[name])
-        for name in (
-            "position", "base_offset", "last_offset", "max_timestamp", "partition_leader_epoch",
-            "record_count", "magic", "is_transactional", "is_control",
-        )
-    ]
-)  # fmt: skip
-"""What is kept of each row of BATCH_ROW until its segment is checked: less than half."""
+MOST_OF_A_KIND: Final = (
+    100  # findings of one kind per file; the last one says how many more there are
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,95 +55,113 @@ class Tail:
     is_torn: bool
 
 
+class LogPart(NamedTuple):
+    """Some batches of a `.log` file, and what could not be read there.
+
+    Attributes:
+        rows: BATCH_ROW[m], in file order, right after those of the part before; the base offset of
+            a compressed magic 0 or 1 is filled in where its messages were decoded.
+        sound: bool[m]: which rows hold what was written, as far as the bytes show.
+        problems: what could not be read; some may be about the rows of a later part.
+    """
+
+    rows: Rows
+    sound: npt.NDArray[np.bool_]
+    problems: list[Problem]
+
+
+class Check(Protocol):
+    """What goes with the pass over a file: it keeps what it needs of each part."""
+
+    def add(self, part: LogPart) -> None:
+        """Take the next part of the file."""
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """A problem that is shown.
+
+    Attributes:
+        problem: what could not be read.
+        end_offset: the log end offset if the log were truncated there.
+        magic: of the batch there, by its header; -1 unknown.
+        later: for the last one of its kind to be shown: how many problems come after it.
+    """
+
+    problem: Problem
+    end_offset: int
+    magic: int = -1
+    later: int = 0
+
+
 @dataclass(slots=True)
 class LogReading:
-    """What one pass over a `.log` file found.
+    """What one pass over a `.log` file found. It does not grow with the file.
 
     Attributes:
         path: the file.
         base_offset: the segment's base offset.
-        rows: CHECKED_ROW[n]; the base offset of a compressed magic 0 or 1 is filled in where its
-            messages were decoded.
-        sound: bool[n]: which rows hold what was written, as far as the bytes show.
-        problems: what could not be read, ascending by position.
+        left_out: the first problems of each kind of finding, as they were found.
+        problem_count: of all problems.
         record_offsets: positions and base offsets of batches whose records' offsets do not fit.
         tail: bytes after the last batch; None when the file ends with it.
         size: the file's size in bytes.
         is_deep: whether CRCs and records were read.
+        batch_count: how many batches there are, sound or not.
+        first_offset: the first sound batch's first offset; the base offset without any.
+        next_offset: the offset after the last batch, from its header; the base offset without any.
+        ascends: whether each batch's last offset is above the one before.
+        has_magic_2: whether any batch has magic 2.
+        is_end_sure: whether `next_offset` can be trusted.
     """
 
     path: str
     base_offset: int
-    rows: Rows = field(default_factory=lambda: np.zeros(0, CHECKED_ROW))
-    sound: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
-    problems: list[Problem] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    problem_count: int = 0
     record_offsets: list[tuple[int, int]] = field(default_factory=list)
     tail: Tail | None = None
     size: int = 0
     is_deep: bool = True
-
-    @property
-    def next_offset(self) -> int:
-        """The offset after the last batch, from its header; the base offset without any."""
-        return int(self.rows["last_offset"][-1]) + 1 if len(self.rows) else self.base_offset
+    batch_count: int = 0
+    first_offset: int = 0
+    next_offset: int = 0
+    ascends: bool = True
+    has_magic_2: bool = False
+    is_end_sure: bool = True
 
     @property
     def is_whole(self) -> bool:
         """Whether every byte belongs to a sound batch."""
-        return not self.problems and self.tail is None
-
-    @property
-    def is_end_sure(self) -> bool:
-        """Whether `next_offset` can be trusted."""
-        lost = bool(self.problems) and self.problems[-1].position >= self._last_position
-        return not lost and (not len(self.rows) or bool(self.sound[-1]))
-
-    @property
-    def _last_position(self) -> int:
-        return int(self.rows["position"][-1]) if len(self.rows) else 0
-
-    def trusted(self, flagged: npt.NDArray[np.bool_]) -> Rows:
-        """Return the sound rows but the ``flagged`` ones, bool[n]; a view where that is all."""
-        wanted = self.sound & ~flagged
-        return self.rows if wanted.all() else self.rows[wanted]
-
-    def covers(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Return bool[n]: which byte positions are in bytes that could not be read."""
-        inside = np.zeros(len(positions), np.bool_)
-        for problem in self.problems:
-            inside |= (positions >= problem.position) & (
-                positions < problem.position + max(problem.size, 1)
-            )
-        return inside
+        return not self.problem_count and self.tail is None
 
 
-def read_log(path: str, base_offset: int, *, deep: bool = True) -> LogReading:
+def read_log(
+    path: str, base_offset: int, *, deep: bool = True, checks: Sequence[Check] = ()
+) -> LogReading:
     """Read a whole `.log` file.
 
     Args:
         path: the file.
         base_offset: the segment's base offset.
         deep: check CRCs and decode every record; otherwise walk over the headers alone.
+        checks: what is given each part of the file.
 
     Raises:
         OSError: the file cannot be read.
     """
-    reading = LogReading(path, base_offset, is_deep=deep)
-    tables: list[Rows] = []
+    reading = LogReading(
+        path, base_offset, is_deep=deep, first_offset=base_offset, next_offset=base_offset
+    )
     with FileSource(path) as source:
         reading.size = source.size
         if not reading.size:
             return reading
-        end, code = (_decode if deep else _walk)(source, reading, tables)
-        if reading.problems and _is_tail(reading.problems[-1], reading.size, code):
-            end = reading.problems.pop().position
-        reading.rows = joined_rows(tables, CHECKED_ROW)
-        tables.clear()
+        parts = _Parts(source, reading, checks)
+        end, code = (_decode if deep else _walk)(source, reading, parts)
+        end = parts.finish(end, code)
         if end < reading.size:
-            reading.tail = _tail(source, end, reading, code)
-        reading.problems = list(_with_crc(source, reading.problems))
-    bad = np.array([problem.position for problem in reading.problems], np.int64)
-    reading.sound = ~np.isin(reading.rows["position"], bad)
+            reading.tail = _tail(source, end, code, reading)
     return reading
 
 
@@ -165,64 +177,197 @@ def read_tail(path: str, base_offset: int, table: BatchTable) -> Tail | None:
         OSError: the file cannot be read.
     """
     position, code = table.stop.position, table.stop.code
+    next_offset = int(table.rows["last_offset"][-1]) + 1 if len(table) else base_offset
     with FileSource(path) as source:
-        if position >= source.size:
+        reading = LogReading(path, base_offset, size=source.size, next_offset=next_offset)
+        if position >= reading.size:
             return None
-        reading = LogReading(path, base_offset, table.rows, size=source.size)
-        return _tail(source, position, reading, code)
+        return _tail(source, position, code, reading)
 
 
-def _decode(source: FileSource, reading: LogReading, tables: list[Rows]) -> tuple[int, int]:
+class _Parts:
+    """Gathers rows and problems to parts of some thousand rows, and gives them to the checks."""
+
+    def __init__(self, source: FileSource, reading: LogReading, checks: Sequence[Check]) -> None:
+        self._source = source
+        self._reading = reading
+        self._checks = checks
+        self._tables: list[Rows] = []
+        self._problems: list[Problem] = []
+        self._waiting = 0  # rows of the tables
+        self._ahead = np.zeros(0, np.int64)  # positions of problems after the last row given
+        self._counts: dict[str, int] = {}
+        self._last_shown: list[LeftOut] = []
+        self._undated: list[LeftOut] = []  # their rows are yet to come
+        self._end_offset = reading.base_offset  # after the last sound row given
+        self._last_position = 0  # of the last row
+        self._is_last_sound = True
+        self._has_sound = False
+        self._last_problem = -1  # its position
+
+    def add(self, rows: Rows, found: Sequence[Problem]) -> None:
+        """Take batches, and what could not be read at or after them, or shortly before."""
+        self._problems += found
+        if len(rows):
+            self._tables.append(rows)
+            self._waiting += len(rows)
+        if self._waiting + len(self._problems) >= ROWS_AT_ONCE:
+            given, self._problems = self._problems, []
+            if given and _reaches_end(given[-1], self._reading.size):
+                self._problems.append(given.pop())  # perhaps the tail
+            self._give(given)
+
+    def finish(self, end: int, code: int) -> int:
+        """Give what is left; return where the batches end.
+
+        Args:
+            end: where no further batch was found.
+            code: why.
+        """
+        reading, found = self._reading, self._problems
+        if found and _is_tail(found[-1], reading.size, code):
+            end = found.pop().position
+        self._give(found)
+        lost = reading.problem_count > 0 and self._last_problem >= self._last_position
+        reading.is_end_sure = not lost and self._is_last_sound
+        return end
+
+    def _give(self, found: list[Problem]) -> None:
+        rows = joined_rows(self._tables, BATCH_ROW)
+        self._tables, self._waiting = [], 0
+        positions = rows["position"]
+        before = self._ahead
+        bad = np.array([problem.position for problem in found], np.int64)
+        self._ahead = np.append(before, bad)
+        sound = np.ones(len(rows), np.bool_)
+        if len(self._ahead):
+            sound = ~np.isin(positions, self._ahead)
+            found = list(_with_crc(self._source, found))
+            self._note(found, before)
+            self._date(rows, sound)
+            self._last_problem = found[-1].position if found else self._last_problem
+        if len(rows):
+            self._count(rows, sound)
+            self._ahead = self._ahead[self._ahead > self._last_position]
+        part = LogPart(rows, sound, found)
+        for check in self._checks:
+            check.add(part)
+
+    def _note(self, found: list[Problem], before: npt.NDArray[np.int64]) -> None:
+        """Keep the first problems of each kind, and count those after the last one kept."""
+        self._reading.problem_count += len(found)
+        for index, problem in enumerate(found):
+            for shown in self._last_shown:
+                shown.later += problem.position > shown.problem.position
+            kind = kind_of(problem)
+            count = self._counts[kind] = self._counts.get(kind, 0) + 1
+            if count > MOST_OF_A_KIND:
+                continue
+            left_out = LeftOut(problem, self._end_offset)
+            self._reading.left_out.append(left_out)
+            self._undated.append(left_out)
+            if count == MOST_OF_A_KIND:
+                earlier = [*before.tolist(), *(other.position for other in found[:index])]
+                left_out.later = sum(position > problem.position for position in earlier)
+                self._last_shown.append(left_out)
+
+    def _date(self, rows: Rows, sound: npt.NDArray[np.bool_]) -> None:
+        """Fill in what the rows say about the problems that are kept."""
+        positions, still = rows["position"], []
+        at_sound = np.flatnonzero(sound)
+        for left_out in self._undated:
+            position = left_out.problem.position
+            row = int(np.searchsorted(positions, position))
+            if row < len(rows) and positions[row] == position:
+                left_out.magic = int(rows["magic"][row])
+            earlier = int(np.searchsorted(at_sound, row)) - 1
+            left_out.end_offset = (
+                int(rows["last_offset"][at_sound[earlier]]) + 1
+                if earlier >= 0
+                else self._end_offset
+            )
+            if row == len(rows):
+                still.append(left_out)
+        self._undated = still
+
+    def _count(self, rows: Rows, sound: npt.NDArray[np.bool_]) -> None:
+        """Bring up to date what is known of the whole file."""
+        reading, last = self._reading, rows["last_offset"]
+        at = np.flatnonzero(sound)
+        if len(at):
+            if not self._has_sound:
+                self._has_sound = True
+                reading.first_offset = int(first_offsets(rows[at[:1]])[0])
+            self._end_offset = int(last[at[-1]]) + 1
+        if reading.ascends:
+            joins = not reading.batch_count or int(last[0]) >= reading.next_offset
+            reading.ascends = joins and bool((last[1:] > last[:-1]).all())
+        reading.batch_count += len(rows)
+        reading.next_offset = int(last[-1]) + 1
+        reading.has_magic_2 |= bool((rows["magic"] == 2).any())
+        self._last_position = int(rows["position"][-1])
+        self._is_last_sound = bool(sound[-1])
+
+
+def _decode(source: FileSource, reading: LogReading, parts: _Parts) -> tuple[int, int]:
     """Read every record; return where and why no further batch was found."""
     reader = RecordReader(source, 0, reading.size, options=0)
     for chunk in reader:
         if len(chunk.rows):
             _fill_base_offsets(chunk)
-            tables.append(_to_check(chunk.rows))
             _check_record_offsets(chunk, reading)
-        reading.problems += chunk.problems
+        parts.add(chunk.rows, chunk.problems)
     return reader.stop_position, reader.stop_code
 
 
-def _walk(source: FileSource, reading: LogReading, tables: list[Rows]) -> tuple[int, int]:
+def _walk(source: FileSource, reading: LogReading, parts: _Parts) -> tuple[int, int]:
     """Read the headers; return where and why no further batch was found."""
-    table = scan_batches(source, 0, reading.size)
-    found = [table.rows]
-    end, code = table.stop.position, table.stop.code
-    if code != problems.END:  # a damaged size, perhaps, with whole batches after it
-        windows = BatchWindows(source, end, reading.size, BufferPool())
-        found += [window.rows for window in windows]
-        reading.problems += windows.problems
-        end, code = windows.stop_position, windows.stop_code
-    for rows in found:
-        tables.append(_to_check(rows))
-        reading.problems += [
-            Problem(int(row["problem"]), int(row["position"]), int(row["size"]), _offset_of(row))
-            for row in rows[rows["problem"] != problems.OK]
-        ]
-    reading.problems.sort(key=lambda problem: problem.position)
-    return end, code
+    end, code = 0, problems.END
+    for table in walk_batches(source, reading.size):
+        parts.add(table.rows, _of_headers(table.rows))
+        end, code = table.stop.position, table.stop.code
+    if code == problems.END:
+        return end, code
+    # A damaged size, perhaps, with whole batches after it.
+    windows = BatchWindows(source, end, reading.size, BufferPool())
+    for window in windows:
+        found = [*windows.problems, *_of_headers(window.rows)]
+        windows.problems = []
+        parts.add(window.rows, sorted(found, key=lambda problem: problem.position))
+    parts.add(np.zeros(0, BATCH_ROW), windows.problems)
+    return windows.stop_position, windows.stop_code
 
 
-def _to_check(rows: Rows) -> Rows:
-    """Return BATCH_ROW[n] as CHECKED_ROW[n]."""
-    kept = np.empty(len(rows), CHECKED_ROW)
-    for name in CHECKED_ROW.names or ():
-        kept[name] = rows[name]
-    return kept
+def _of_headers(rows: Rows) -> list[Problem]:
+    """Return what the headers of batches say is wrong with them, BATCH_ROW[m]."""
+    return [
+        Problem(int(row["problem"]), int(row["position"]), int(row["size"]), _offset_of(row))
+        for row in rows[rows["problem"] != problems.OK]
+    ]
+
+
+def first_offsets(rows: Rows) -> npt.NDArray[np.int64]:
+    """Return int64[n]: base offsets; the last offset where the header does not have the base."""
+    base: npt.NDArray[np.int64] = rows["base_offset"]
+    untold = (base == -1) & (rows["magic"] < 2)
+    return np.where(untold, rows["last_offset"], base)
 
 
 def _is_tail(problem: Problem, size: int, code: int) -> bool:
     """Return whether the last problem is that no batch follows before the file's end."""
-    reaches = problem.position + problem.size == size
-    return code == problems.BAD_SIZE and problem.code == problems.BAD_SIZE and reaches
+    return code == problems.BAD_SIZE and _reaches_end(problem, size)
+
+
+def _reaches_end(problem: Problem, size: int) -> bool:
+    """Return whether no batch was found from there to the file's end."""
+    return problem.code == problems.BAD_SIZE and problem.position + problem.size == size
 
 
 def _offset_of(row: Any) -> int:
     return int(row["base_offset"])
 
 
-def _tail(source: FileSource, position: int, reading: LogReading, code: int) -> Tail:
+def _tail(source: FileSource, position: int, code: int, reading: LogReading) -> Tail:
     size, next_offset = reading.size, reading.next_offset
     left = size - position
     head = source.read(position, HEADER_SIZE).tobytes()

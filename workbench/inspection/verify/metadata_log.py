@@ -14,8 +14,7 @@ from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import unreadable
-from workbench.inspection.verify.batches import verify_batches, verify_offsets
-from workbench.inspection.verify.log_pass import read_log
+from workbench.inspection.verify.batches import verify_log
 from workbench.inspection.verify.situation import METADATA_TOPIC, Place, Situation
 
 
@@ -57,10 +56,10 @@ def verify_metadata_snapshot(entry: FileEntry, *, deep: bool) -> Iterator[Findin
     """Yield what is wrong with the batches of a `.checkpoint` file."""
     place = Place(entry.path, 0, None, 0, Situation().of(names.TopicPartition(METADATA_TOPIC, 0)))
     try:
-        reading = read_log(entry.path, 0, deep=deep)
+        found = verify_log(place, deep=deep)[0]
     except OSError as error:
         yield from unreadable(entry.path, error)
         return
     broker = "A controller that reads this snapshot stops with an error."
-    for finding in (*verify_batches(reading, place), *verify_offsets(reading, place)[0]):
+    for finding in found:
         yield replace(finding, severity="error", broker=broker)

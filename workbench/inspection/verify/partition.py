@@ -5,7 +5,7 @@ Kafka: LogLoader.load, UnifiedLog (4.2)
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,10 +16,9 @@ from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import unread_kinds, unreadable
-from workbench.inspection.verify.batches import verify_batches, verify_offsets
+from workbench.inspection.verify.batches import verify_log
 from workbench.inspection.verify.epochs import verify_epochs
 from workbench.inspection.verify.leftovers import swap_ranges, swaps, verify_leftovers
-from workbench.inspection.verify.log_pass import read_log
 from workbench.inspection.verify.metadata_log import verify_metadata_log
 from workbench.inspection.verify.segment import SegmentSummary, collect, verify_segment
 from workbench.inspection.verify.situation import (
@@ -161,13 +160,12 @@ def _missing_offsets(partition: Partition, logs: Sequence[SegmentSummary]) -> It
 def _swapped(partition: Partition, here: PartitionSituation, *, deep: bool) -> Iterator[Finding]:
     """Check the batches of the `.log.swap` files that a broker would rename to segments."""
     for base_offset, entry in swap_ranges(partition):
+        place = Place(entry.path, base_offset, base_offset, 0, here)
         try:
-            reading = read_log(entry.path, base_offset, deep=deep)
+            found, _, _ = verify_log(place, deep=deep, order_place=replace(place, next_base=None))
         except OSError as error:
-            yield from unreadable(entry.path, error)
-            continue
-        yield from verify_batches(reading, Place(entry.path, base_offset, base_offset, 0, here))
-        yield from verify_offsets(reading, Place(entry.path, base_offset, None, 0, here))[0]
+            found = unreadable(entry.path, error)
+        yield from found
 
 
 def _metadata(partition: Partition, era: Era) -> Iterator[Finding]:

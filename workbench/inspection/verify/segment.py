@@ -18,22 +18,17 @@ from workbench.files.names import FileKind
 from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import unreadable
-from workbench.inspection.verify.batches import first_offsets, verify_batches, verify_offsets
-from workbench.inspection.verify.indexes import (
-    batches_of,
-    verify_offset_index,
-    verify_time_index,
-)
-from workbench.inspection.verify.log_pass import CHECKED_ROW, LogReading, read_log
+from workbench.inspection.verify.batches import verify_log
+from workbench.inspection.verify.indexes import OffsetIndexCheck, TimeIndexCheck
+from workbench.inspection.verify.log_pass import LogReading
 from workbench.inspection.verify.situation import Place
+from workbench.inspection.verify.trusted import EPOCH_ROW, NO_TIME, Starts, TrustedBatches
 
 Rows = npt.NDArray[Any]
-Starts = npt.NDArray[np.int64]
 
 Index = TypeVar("Index")
 
-NO_TIME: Final = -1
-_NO_ROWS: Final = np.zeros(0, CHECKED_ROW)
+_NO_ROWS: Final = np.zeros(0, EPOCH_ROW)
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,7 @@ class SegmentSummary:
         has_holes: whether offsets are missing within it, as compaction leaves it.
         is_transactional: whether it has batches or markers of transactions.
         latest_time: ms, the largest timestamp of a data batch; -1 without any.
-        epochs: sound rows with a leader epoch: the first and last, and where it changes or should.
+        epochs: EPOCH_ROW[n], the first and last batch, and where the epoch changes or should.
     """
 
     segment: Segment
@@ -100,8 +95,12 @@ def verify_segment(
     index = _read(segment, "index", lambda: segment.offset_index, findings)
     times = _read(segment, "timeindex", lambda: segment.time_index, findings)
     transactions = _read(segment, "txnindex", lambda: segment.transaction_index, findings)
+    of_offsets = None if index is None else OffsetIndexCheck(index)
+    of_times = None if times is None else TimeIndexCheck(times)
+    trusted = TrustedBatches(segment.base_offset, epoch_starts)
+    checks = [check for check in (of_offsets, of_times) if check is not None]
     try:
-        reading = read_log(segment.path, segment.base_offset, deep=deep)
+        found, reading, order = verify_log(place, deep=deep, checks=checks, trusted=trusted.add)
     except OSError as error:
         findings += unreadable(segment.path, error)
         return None
@@ -109,37 +108,35 @@ def verify_segment(
         # There may be very many, and there is nothing to compare.
         findings += _missing_indexes(segment, reading, place, has_time_indexes=has_time_indexes)
         return _empty(segment, place, transactions)
-    findings += verify_batches(reading, place)
-    of_offsets, flagged = verify_offsets(reading, place)
-    findings += of_offsets
+    findings += found
     # Time indexes are older than magic 2.
-    has_time_indexes |= bool((reading.rows["magic"] == 2).any())
+    has_time_indexes |= reading.has_magic_2
     findings += _missing_indexes(segment, reading, place, has_time_indexes=has_time_indexes)
-    if index is not None or times is not None:
-        batches = batches_of(reading, flagged)
-        if index is not None:
-            findings += verify_offset_index(segment, index, reading, batches, place)
-        if times is not None:
-            findings += verify_time_index(segment, times, reading, batches, place)
-        del batches
-    rows = reading.trusted(flagged)
-    data = rows["max_timestamp"][~rows["is_control"]]
+    is_complete = reading.ascends and not reading.problem_count and not order.has_flagged
+    if of_offsets is not None:
+        path = segment.files["index"].path
+        findings += of_offsets.findings(path, reading, place, is_complete=is_complete)
+    if of_times is not None:
+        path = segment.files["timeindex"].path
+        findings += of_times.findings(path, reading, place, trusted, is_complete=is_complete)
     return SegmentSummary(
         segment=segment,
         place=place,
         transaction_index=transactions,
         size=reading.size,
-        has_batches=bool(len(reading.rows)),
+        has_batches=bool(reading.batch_count),
         has_index_entries=bool(index),
-        first_offset=_first_offset(reading),
+        first_offset=reading.first_offset,
         next_offset=reading.next_offset,
         is_end_sure=reading.is_end_sure,
         is_whole=reading.is_whole,
         has_tail=reading.tail is not None,
-        has_holes=_has_holes(reading, rows),
-        is_transactional=bool(rows["is_transactional"].any()),
-        latest_time=int(data.max(initial=NO_TIME)),
-        epochs=_epochs(rows, epoch_starts),
+        has_holes=trusted.has_holes(
+            is_all=reading.is_whole and trusted.count == reading.batch_count
+        ),
+        is_transactional=trusted.is_transactional,
+        latest_time=trusted.latest_time,
+        epochs=trusted.epochs(),
     )
 
 
@@ -179,7 +176,7 @@ def _missing_indexes(
     segment: Segment, reading: LogReading, place: Place, *, has_time_indexes: bool
 ) -> Iterator[Finding]:
     """Yield a finding for each index that a broker would have written and that is missing."""
-    if place.is_last and not len(reading.rows):
+    if place.is_last and not reading.batch_count:
         return  # a broker creates them at the next append
     there = segment.files.keys() | place.swaps | place.unread
     if "index" not in there:
@@ -204,39 +201,6 @@ def _absent(
     kind: str, severity: Severity, path: str, found: str, wanted: str, broker: str
 ) -> Finding:
     return Finding(kind, severity, path, None, None, found, wanted, broker)
-
-
-def _first_offset(reading: LogReading) -> int:
-    if not reading.sound.any():
-        return reading.base_offset
-    first = int(reading.sound.argmax())
-    return int(first_offsets(reading.rows[first : first + 1])[0])
-
-
-def _has_holes(reading: LogReading, rows: Rows) -> bool:
-    """Return whether offsets are missing between or within the sound batches."""
-    if not len(rows):
-        return False
-    first, last = first_offsets(rows), rows["last_offset"]
-    told = (rows["record_count"] >= 0) & (rows["base_offset"] >= 0)
-    if (told & (rows["record_count"] < last - first + 1)).any():
-        return True
-    if not reading.is_whole or len(rows) < len(reading.rows) or not told.all():
-        return False
-    return bool(first[0] > reading.base_offset or (first[1:] > last[:-1] + 1).any())
-
-
-def _epochs(rows: Rows, starts: Starts) -> Rows:
-    rows = rows[(rows["magic"] == 2) & (rows["partition_leader_epoch"] != -1)]
-    if not len(rows):
-        return rows.copy()
-    epochs = rows["partition_leader_epoch"]
-    wanted = np.zeros(len(rows), np.bool_)
-    wanted[[0, -1]] = True
-    wanted[1:] |= epochs[1:] != epochs[:-1]
-    at = np.searchsorted(rows["base_offset"], starts)
-    wanted[at[at < len(rows)]] = True
-    return rows[wanted]
 
 
 def collect(step: Iterable[Finding], findings: list[Finding]) -> None:

@@ -30,12 +30,12 @@ def warn_left_out(path: str, why: object) -> None:
 
 
 def _read(
-    found: Found, read: Callable[[Segment], T | None]
+    found: Found, read: Callable[[Partition, Segment], T | None]
 ) -> Iterator[tuple[Partition, Segment, T]]:
     """Yield segments with what is read of each; unreadable ones are left out with a warning."""
     for partition, segment in found:
         try:
-            value = read(segment)
+            value = read(partition, segment)
         except OSError as error:
             warn_left_out(segment.path, error)
             continue
@@ -105,13 +105,17 @@ def segments(found: Found) -> pa.Table:
 
 def batches(found: Found) -> pa.Table:
     """Return one row per batch (`schemas.BATCHES`), from the headers alone."""
+
+    def parts(p: Partition, s: Segment) -> list[list[pa.Array]]:
+        return [
+            batch_columns(table.rows, p.topic, p.partition, s.base_offset)
+            for table in s.batch_parts()
+            if len(table)
+        ]
+
     return _join(
         schemas.BATCHES,
-        (
-            batch_columns(table.rows, p.topic, p.partition, s.base_offset)
-            for p, s, table in _read(found, lambda segment: segment.batches)
-            if len(table.rows)
-        ),
+        (part for _, _, found_parts in _read(found, parts) for part in found_parts),
     )
 
 
@@ -139,7 +143,7 @@ def offset_index(found: Found) -> pa.Table:
         schemas.OFFSET_INDEX,
         (
             (p, s, [index.offsets, index.offsets - s.base_offset, index.positions])
-            for p, s, index in _read(found, lambda segment: segment.offset_index)
+            for p, s, index in _read(found, lambda _, segment: segment.offset_index)
         ),
     )
 
@@ -150,7 +154,7 @@ def time_index(found: Found) -> pa.Table:
         schemas.TIME_INDEX,
         (
             (p, s, [index.timestamps, index.offsets, index.offsets - s.base_offset])
-            for p, s, index in _read(found, lambda segment: segment.time_index)
+            for p, s, index in _read(found, lambda _, segment: segment.time_index)
         ),
     )
 
@@ -169,7 +173,7 @@ def aborted_transactions(found: Found) -> pa.Table:
                 entry.last_offset,
                 entry.last_stable_offset,
             )
-            for p, s, index in _read(found, lambda segment: segment.transaction_index)
+            for p, s, index in _read(found, lambda _, segment: segment.transaction_index)
             for entry in index
         ),
     )

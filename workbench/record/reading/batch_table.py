@@ -6,6 +6,7 @@ compressed message of magic 0 or 1 are unknown.
 Kafka: FileLogInputStream, DefaultRecordBatch, AbstractLegacyRecordBatch (4.2)
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +22,8 @@ from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.layout.rows import with_more_rows
 
 _WINDOW: Final = 1 << 18  # bytes read at a time if batches are small
+ROWS_AT_ONCE: Final = 1 << 14
+"""Rows that a walk over any number of batches holds at a time: 1.5 MiB."""
 _FIRST_ROWS: Final = 1024
 _MOST_FIRST_ROWS: Final = (
     1 << 18
@@ -174,6 +177,27 @@ def _scan_in_windows(
         position = reached
 
 
+def _fill_rows(
+    source: FileSource,
+    position: int,
+    file_end: int,
+    window: npt.NDArray[np.uint8],
+    rows: npt.NDArray[Any],
+) -> tuple[int, int, int]:
+    """Fill ``rows`` with the batches from ``position``.
+
+    Returns (rows filled, position reached, code); ROWS_FULL means that there is more.
+    """
+    if dispatch.HAS_PREAD and source.descriptor >= 0:
+        got = dispatch.scan_file(source.descriptor, position, file_end, window, rows)
+    else:
+        got = _scan_in_windows(source, position, file_end, rows)
+    count, position, code = (int(number) for number in got)
+    if code == problems.MORE_DATA:  # the file is shorter now than it was
+        code = problems.UNFINISHED
+    return count, position, code
+
+
 def scan_batches(source: FileSource, start: int = 0, stop: int | None = None) -> BatchTable:
     """Walk over the batch headers of [start, stop); ``start`` must be where a batch starts.
 
@@ -192,17 +216,28 @@ def scan_batches(source: FileSource, start: int = 0, stop: int | None = None) ->
     window = np.empty(_WINDOW, np.uint8)
     count, position = 0, start
     while True:
-        if dispatch.HAS_PREAD and source.descriptor >= 0:
-            got = dispatch.scan_file(source.descriptor, position, file_end, window, rows[count:])
-        else:
-            got = _scan_in_windows(source, position, file_end, rows[count:])
-        done, position, code = (int(number) for number in got)
+        done, position, code = _fill_rows(source, position, file_end, window, rows[count:])
         count += done
-        if code == problems.MORE_DATA:  # the file is shorter now than it was
-            code = problems.UNFINISHED
         if code != problems.ROWS_FULL:
             break
         rows = with_more_rows(rows[:count], max(count, _FIRST_ROWS))
     if 2 * count < len(rows):  # a table is kept; what it does not need is not
         rows = with_more_rows(rows[:count], 0)
     return BatchTable(rows[:count], ScanStop(code, position))
+
+
+def walk_batches(source: FileSource, stop: int | None = None) -> Iterator[BatchTable]:
+    """Do what `scan_batches` does in tables of some thousand rows; the last one has the `stop`.
+
+    The others stop at ROWS_FULL. What is held does not grow with the file.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    file_end = source.size if stop is None else stop
+    window = np.empty(_WINDOW, np.uint8)
+    position, code = 0, problems.ROWS_FULL
+    while code == problems.ROWS_FULL:
+        rows = np.zeros(min(ROWS_AT_ONCE, (file_end - position) // SMALLEST_ENTRY + 1), BATCH_ROW)
+        count, position, code = _fill_rows(source, position, file_end, window, rows)
+        yield BatchTable(rows[:count], ScanStop(code, position))
