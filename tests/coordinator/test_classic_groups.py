@@ -790,3 +790,15 @@ def test_every_step_is_of_a_known_kind_and_tells_why(house: GroupHouse) -> None:
         step.kind for step in told
     }
     assert all(step.reason for step in told)
+
+
+def test_it_obeys_the_configuration_of_the_broker(tmp_path: Path) -> None:
+    config = {
+        "group.min.session.timeout.ms": 10,
+        "group.max.session.timeout.ms": 20,
+        "group.initial.rebalance.delay.ms": 0,
+        "group.max.size": 5,
+    }
+    with LogManager([tmp_path], config) as manager:
+        found = GroupCoordinatorService(manager)._groups  # noqa: SLF001
+    assert found == ClassicGroupConfig(10, 20, 0, 5)

@@ -146,6 +146,50 @@ BROKER_DEFINITIONS: Final[tuple[Definition, ...]] = (
         "offsets.topic.compression.codec", "int", 0, between(0, 4),
         "Codec of the batches of __consumer_offsets: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd.",
     ),
+    Definition(
+        "group.min.session.timeout.ms", "int", 6 * _SECOND, ANY,
+        "Shortest session timeout that a member of a classic group may ask for.",
+    ),
+    Definition(
+        "group.max.session.timeout.ms", "int", 30 * MINUTE, ANY,
+        "Longest session timeout that a member of a classic group may ask for.",
+    ),
+    Definition(
+        "group.initial.rebalance.delay.ms", "int", 3 * _SECOND, ANY,
+        "Time for which the first rebalance of an empty classic group waits for more members.",
+    ),
+    Definition(
+        "group.max.size", "int", (1 << 31) - 1, at_least(1),
+        "Largest number of members of a classic group.",
+    ),
+    Definition(
+        "transactional.id.expiration.ms", "int", 7 * DAY, at_least(1),
+        "Time after which a transactional id without a transaction expires.",
+    ),
+    Definition(
+        "transaction.state.log.num.partitions", "int", 50, at_least(1),
+        "Number of partitions of __transaction_state when it is created.",
+    ),
+    Definition(
+        "transaction.state.log.segment.bytes", "int", 100 * MIB, at_least(1),
+        "Size of the segments of __transaction_state when it is created.",
+    ),
+    Definition(
+        "transaction.state.log.load.buffer.size", "int", 5 * MIB, at_least(1),
+        "Bytes that are read at a time when a partition of __transaction_state is loaded.",
+    ),
+    Definition(
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms", "int", 10 * _SECOND,
+        at_least(1), "Time between two checks for transactions that are over their time.",
+    ),
+    Definition(
+        "transaction.remove.expired.transaction.cleanup.interval.ms", "int", 60 * MINUTE,
+        at_least(1), "Time between two checks for transactional ids that have expired.",
+    ),
+    Definition(
+        "transaction.two.phase.commit.enable", "boolean", default=False, rule=ANY,
+        doc="Whether transactions of a two-phase commit may take longer than any timeout.",
+    ),
 )  # fmt: skip
 
 _DEFINITIONS: Final[dict[str, Definition]] = {one.name: one for one in BROKER_DEFINITIONS}
@@ -195,6 +239,17 @@ class BrokerConfig:
     offsets_topic_num_partitions: int
     offsets_topic_segment_bytes: int
     offsets_topic_compression_codec: int
+    group_min_session_timeout_ms: int
+    group_max_session_timeout_ms: int
+    group_initial_rebalance_delay_ms: int
+    group_max_size: int
+    transactional_id_expiration_ms: int
+    transaction_state_log_num_partitions: int
+    transaction_state_log_segment_bytes: int
+    transaction_state_log_load_buffer_size: int
+    transaction_abort_timed_out_transaction_cleanup_interval_ms: int
+    transaction_remove_expired_transaction_cleanup_interval_ms: int
+    transaction_two_phase_commit_enable: bool
     topic: LogConfig
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 

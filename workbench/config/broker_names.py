@@ -29,18 +29,16 @@ _NAMES: Final = """
     group.consumer.min.heartbeat.interval.ms group.consumer.min.session.timeout.ms
     group.consumer.regex.refresh.interval.ms group.consumer.session.timeout.ms
     group.coordinator.append.linger.ms group.coordinator.rebalance.protocols
-    group.coordinator.threads group.initial.rebalance.delay.ms group.max.session.timeout.ms
-    group.max.size group.min.session.timeout.ms group.share.assignors
-    group.share.delivery.count.limit group.share.enable group.share.heartbeat.interval.ms
-    group.share.initialize.retry.interval.ms group.share.max.heartbeat.interval.ms
-    group.share.max.record.lock.duration.ms group.share.max.session.timeout.ms
-    group.share.max.share.sessions group.share.max.size group.share.min.heartbeat.interval.ms
-    group.share.min.record.lock.duration.ms group.share.min.session.timeout.ms
-    group.share.partition.max.record.locks group.share.persister.class.name
-    group.share.record.lock.duration.ms group.share.session.timeout.ms
-    group.streams.heartbeat.interval.ms group.streams.initial.rebalance.delay.ms
-    group.streams.max.heartbeat.interval.ms group.streams.max.session.timeout.ms
-    group.streams.max.size group.streams.max.standby.replicas
+    group.coordinator.threads group.share.assignors group.share.delivery.count.limit
+    group.share.enable group.share.heartbeat.interval.ms group.share.initialize.retry.interval.ms
+    group.share.max.heartbeat.interval.ms group.share.max.record.lock.duration.ms
+    group.share.max.session.timeout.ms group.share.max.share.sessions group.share.max.size
+    group.share.min.heartbeat.interval.ms group.share.min.record.lock.duration.ms
+    group.share.min.session.timeout.ms group.share.partition.max.record.locks
+    group.share.persister.class.name group.share.record.lock.duration.ms
+    group.share.session.timeout.ms group.streams.heartbeat.interval.ms
+    group.streams.initial.rebalance.delay.ms group.streams.max.heartbeat.interval.ms
+    group.streams.max.session.timeout.ms group.streams.max.size group.streams.max.standby.replicas
     group.streams.min.heartbeat.interval.ms group.streams.min.session.timeout.ms
     group.streams.num.standby.replicas group.streams.session.timeout.ms
     initial.broker.registration.timeout.ms inter.broker.listener.name
@@ -55,11 +53,10 @@ _NAMES: Final = """
     metadata.log.segment.bytes metadata.log.segment.ms metadata.max.idle.interval.ms
     metadata.max.retention.bytes metadata.max.retention.ms metric.reporters metrics.num.samples
     metrics.recording.level metrics.sample.window.ms node.id num.io.threads num.network.threads
-    num.partitions num.replica.alter.log.dirs.threads num.replica.fetchers
-    offsets.commit.timeout.ms offsets.load.buffer.size offsets.topic.replication.factor
-    principal.builder.class
-    process.roles producer.purgatory.purge.interval.requests queued.max.request.bytes
-    queued.max.requests quota.window.num quota.window.size.seconds remote.fetch.max.wait.ms
+    num.partitions num.replica.alter.log.dirs.threads num.replica.fetchers offsets.commit.timeout.ms
+    offsets.load.buffer.size offsets.topic.replication.factor principal.builder.class process.roles
+    producer.purgatory.purge.interval.requests queued.max.request.bytes queued.max.requests
+    quota.window.num quota.window.size.seconds remote.fetch.max.wait.ms
     remote.list.offsets.request.timeout.ms remote.log.index.file.cache.total.size.bytes
     remote.log.manager.copier.thread.pool.size remote.log.manager.copy.max.bytes.per.second
     remote.log.manager.copy.quota.window.num remote.log.manager.copy.quota.window.size.seconds
@@ -116,12 +113,8 @@ _NAMES: Final = """
     ssl.keystore.type ssl.principal.mapping.rules ssl.protocol ssl.provider
     ssl.secure.random.implementation ssl.trustmanager.algorithm ssl.truststore.certificates
     ssl.truststore.location ssl.truststore.password ssl.truststore.type telemetry.max.bytes
-    transaction.abort.timed.out.transaction.cleanup.interval.ms
-    transaction.remove.expired.transaction.cleanup.interval.ms
-    transaction.state.log.load.buffer.size transaction.state.log.min.isr
-    transaction.state.log.num.partitions transaction.state.log.replication.factor
-    transaction.state.log.segment.bytes transaction.two.phase.commit.enable
-    transactional.id.expiration.ms unclean.leader.election.interval.ms unstable.api.versions.enable
+    transaction.state.log.min.isr transaction.state.log.replication.factor
+    unclean.leader.election.interval.ms unstable.api.versions.enable
     unstable.feature.versions.enable
 """
 

@@ -69,7 +69,7 @@ class GroupCoordinatorService(OffsetManager):
 
     Args:
         manager: the started log manager.
-        groups: limits and delays of groups; None: Kafka's defaults.
+        groups: limits and delays of groups; None: what the manager's configuration says.
         config: limits and retention of offsets.
         observer: receives each step, of `groups.classic.steps.KINDS` and `offsets.steps.KINDS`.
         make_uuid: makes the random part of member ids.
@@ -86,7 +86,7 @@ class GroupCoordinatorService(OffsetManager):
         make_uuid: Callable[[], str] = new_uuid,
         **options: Any,
     ) -> None:
-        self._groups = ClassicGroupConfig() if groups is None else groups
+        self._groups = ClassicGroupConfig.of(manager.config) if groups is None else groups
         self._make_uuid = make_uuid
         self._local = _Operating()
         super().__init__(manager, config=config, era=Era.KIP_848, observer=observer, **options)

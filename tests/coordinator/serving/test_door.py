@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.coordinator.serving.house import read_committed
+from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.config import TransactionConfig
@@ -18,8 +19,11 @@ from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
 from workbench.record.memory_records import MemoryRecords
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
 
 ORDERS = TopicPartition("orders", 0)
+NOW = 1_800_000_000_000
 
 
 def _commit(
@@ -62,6 +66,33 @@ def test_the_number_of_partitions_is_that_of_the_ids(tmp_path: Path) -> None:
     with LogManager([tmp_path]) as manager, TransactionCoordinator(manager) as coordinator:
         for name in names:
             assert coordinator.init_producer_id(name).producer_id == first[name].producer_id
+
+
+def test_it_obeys_the_configuration_of_the_broker(tmp_path: Path) -> None:
+    config = {
+        "transaction.max.timeout.ms": 5000,
+        "transaction.state.log.num.partitions": 3,
+        "transaction.state.log.segment.bytes": 5000,
+        "transactional.id.expiration.ms": 60_000,
+        "transaction.abort.timed.out.transaction.cleanup.interval.ms": 7000,
+        "transaction.remove.expired.transaction.cleanup.interval.ms": 8000,
+    }
+    clock = ManualClock(NOW)
+    scheduler = ManualScheduler(clock)
+    manager = LogManager([tmp_path], config, clock=clock, scheduler=scheduler)
+    manager.startup(with_tasks=False)
+    with TransactionCoordinator(manager) as coordinator:
+        refused = coordinator.init_producer_id("a", 5001).error
+        assert refused is ErrorCode.INVALID_TRANSACTION_TIMEOUT
+        assert coordinator.init_producer_id("a", 5000).error is ErrorCode.NONE
+        log = manager.get_log(TopicPartition(TRANSACTIONS_TOPIC, 97 % 3))
+        assert log is not None
+        assert log.config.segment_bytes == 5000
+        clock.advance(59_000)
+        assert coordinator.describe_transactions("a").metadata is not None
+        clock.advance(8001)
+        assert coordinator.describe_transactions("a").metadata is None
+    manager.shutdown()
 
 
 def test_without_a_log_nobody_coordinates(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ Kafka: GroupCoordinatorConfig (4.2)
 """
 
 from dataclasses import dataclass
+from typing import Self
 
+from workbench.config.broker_config import BrokerConfig
 from workbench.coordinator.groups.classic.messages import JoinGroupRequest
 from workbench.coordinator.runtime.error_codes import ErrorCode
 
@@ -27,6 +29,16 @@ class ClassicGroupConfig:
     initial_rebalance_delay_ms: int = 3_000
     max_size: int = (1 << 31) - 1
     new_member_join_timeout_ms: int = 300_000
+
+    @classmethod
+    def of(cls, config: BrokerConfig) -> Self:
+        """Return what a broker's configuration says."""
+        return cls(
+            config.group_min_session_timeout_ms,
+            config.group_max_session_timeout_ms,
+            config.group_initial_rebalance_delay_ms,
+            config.group_max_size,
+        )
 
     def error_in(self, request: JoinGroupRequest) -> ErrorCode:
         """Return why a join is refused before its group is looked at; `NONE`: it is not.

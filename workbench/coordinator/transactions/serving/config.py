@@ -4,8 +4,9 @@ Kafka: TransactionConfig, TransactionStateManagerConfig, TransactionLogConfig (4
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
+from workbench.config.broker_config import BrokerConfig
 from workbench.coordinator.partitioning import DEFAULT_PARTITIONS
 from workbench.coordinator.transactions.serving.states import TransactionVersion
 
@@ -41,6 +42,22 @@ class TransactionConfig:
     expiration_interval_ms: int = _HOUR
     two_phase_commit_enable: bool = False
     transaction_version: TransactionVersion = TransactionVersion.TV_2
+
+    @classmethod
+    def of(cls, config: BrokerConfig) -> Self:
+        """Return what a broker's configuration says."""
+        return cls(
+            transactional_id_expiration_ms=config.transactional_id_expiration_ms,
+            transaction_max_timeout_ms=config.transaction_max_timeout_ms,
+            num_partitions=config.transaction_state_log_num_partitions,
+            segment_bytes=config.transaction_state_log_segment_bytes,
+            load_buffer_size=config.transaction_state_log_load_buffer_size,
+            abort_interval_ms=config.transaction_abort_timed_out_transaction_cleanup_interval_ms,
+            expiration_interval_ms=(
+                config.transaction_remove_expired_transaction_cleanup_interval_ms
+            ),
+            two_phase_commit_enable=config.transaction_two_phase_commit_enable,
+        )
 
     @property
     def topic_config(self) -> dict[str, Any]:

@@ -105,7 +105,7 @@ class TransactionCoordinator:
 
     Args:
         manager: the started log manager, with the logs that producers write to.
-        config: the configuration; None takes the defaults.
+        config: the configuration; None: what the manager's configuration says.
         clock: the time; None takes the manager's.
         scheduler: runs loads, transaction markers, timeouts and expiry; None takes the manager's.
         request_block: gives blocks of producer ids; None continues after the largest producer id in
@@ -137,7 +137,7 @@ class TransactionCoordinator:
         observer: Observer | None = None,
     ) -> None:
         self._manager = manager
-        self._config = config or TransactionConfig()
+        self._config = TransactionConfig.of(manager.config) if config is None else config
         self._clock = clock or manager.clock
         self._scheduler = scheduler or manager.scheduler
         self._creates_topic = creates_topic
