@@ -31,7 +31,7 @@ CUTS: Named = list(mutations.cuts())
 TOGETHER = {"names": NAMES, "fields": FIELDS[::11], "cuts": CUTS[::9]}
 """Mutations in one directory, a sample: explaining loads all partitions for each."""
 
-MAY_STOP = {"scan raise"}  # calls that are asked to stop at the first damage
+MAY_STOP = {"scan raise", "scan raise without CRC"}  # asked to stop at the first damage
 QUICK = [call for call in COMMANDS if " --to " not in call.name]
 
 

@@ -30,7 +30,10 @@ def test_a_job_prints_a_table_or_json_and_its_code_tells(tmp_path: Path) -> None
 
     failed = run("spark", "compaction-savings", *chosen)
     assert failed.code == 3
-    assert failed.err.endswith("at byte 768: the CRC does not match: CRC ebc1fd13 stored\n")
+    assert failed.err.endswith(
+        "at byte 768: the CRC does not match: CRC ebc1fd13 stored (expected 2ab1da8b computed); "
+        "onCorrupt=skip leaves it out\n"
+    )
 
 
 def test_times_are_texts() -> None:
