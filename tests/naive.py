@@ -190,7 +190,9 @@ def _read_batch(base_offset: int, entry: bytes) -> Iterator[Record]:
         timestamp = base_timestamp + source.varint()
         offset = base_offset + source.varint()
         key, value = source.sized(), source.sized()
-        headers = tuple((source.sized() or b"", source.sized()) for _ in range(source.varint()))
+        count = source.varint()
+        assert count >= 0
+        headers = tuple((source.sized() or b"", source.sized()) for _ in range(count))
         assert source.at == end
         yield Record(offset, max_timestamp if attributes & 8 else timestamp, key, value, headers)
     assert source.at == len(source.data)

@@ -17,6 +17,7 @@ from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories, require_logs
 from workbench.loaders.partition import Partition
 from workbench.loaders.scan.arrow import utf8
+from workbench.loaders.scan.column_engines import new_connection
 from workbench.loaders.scan.scan import Scan, ScanOptions
 from workbench.loaders.tables.inspect import Inspect, chosen_findings
 
@@ -166,7 +167,7 @@ class LogDirectory(Mapping[str, Partition]):
             scan = copy.copy(every)
             scan.partitions = [p for p in every.partitions if p.topic == topic]
             connection = scan.to_duckdb(utf8(topic).decode(), connection)
-        return connection
+        return new_connection() if connection is None else connection
 
     def verify(
         self,

@@ -102,6 +102,12 @@ def test_every_topic_is_a_view_of_duckdb(logs: workbench.LogDirectory) -> None:
     assert [name for (name,) in own.sql("show tables").fetchall()] == ["orders"]
 
 
+def test_a_directory_without_topics_gives_a_connection_without_views(tmp_path: Path) -> None:
+    connection = workbench.open_log_directory(tmp_path).to_duckdb()
+    assert connection.sql("show tables").fetchall() == []
+    connection.close()
+
+
 def test_row_groups_of_parquet_are_as_large_as_asked(tmp_path: Path) -> None:
     folder = tmp_path / "logs" / "many-0"
     folder.mkdir(parents=True)

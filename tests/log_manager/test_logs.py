@@ -53,6 +53,23 @@ def test_a_new_topic_has_an_id_of_its_own_that_its_partitions_share(tmp_path: Pa
         assert {manager.get_or_create_log("orders-7").topic_id} == orders
 
 
+def test_a_log_whose_creation_a_crash_interrupted_gets_its_id_before_its_first_record(
+    tmp_path: Path,
+) -> None:
+    with Managed(tmp_path).manager as manager:
+        topic_id = manager.get_or_create_log("orders-1").topic_id
+        manager.get_or_create_log("orders-0")
+        manager.get_or_create_log("users-0").append([(b"key", b"value")])
+    for name in ("orders-0", "users-0"):
+        (tmp_path / name / "partition.metadata").unlink()
+    with Managed(tmp_path).manager as manager:
+        manager.get_or_create_log("orders-0").append([(b"key", b"value")])
+        assert manager.logs[ORDERS].topic_id == topic_id
+        assert manager.get_or_create_log("users-0").topic_id is None  # as its broker wrote it
+        assert manager.get_or_create_log("users-0", topic_id=TOPIC_ID).topic_id == TOPIC_ID
+    assert verify(tmp_path) == []
+
+
 def test_with_zookeeper_a_new_topic_has_no_id_but_that_of_its_partitions(tmp_path: Path) -> None:
     (tmp_path / "meta.properties").write_text("version=0\nbroker.id=1\ncluster.id=c\n")
     with Managed(tmp_path).manager as manager:

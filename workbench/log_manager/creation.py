@@ -55,7 +55,11 @@ class LogCreation:
                         f"offline, and may hold {topic_partition}: it is not created again",
                     )
                 log = self._create(topic_partition, is_future, topic_id, directory_id)
-        if topic_id is not None and log.topic_id is not None and topic_id != log.topic_id:
+        if topic_id is None and log.topic_id is None and log.log_end_offset == 0:
+            topic_id = self._topic_id(topic_partition.topic)  # a crash interrupted its creation
+        if topic_id is not None and log.topic_id is None:
+            log.assign_topic_id(topic_id)
+        elif topic_id is not None and topic_id != log.topic_id:
             raise InconsistentTopicIdError(
                 f"{log.directory}: the topic id is wrong "
                 f"(found {log.topic_id}, expected {topic_id})"

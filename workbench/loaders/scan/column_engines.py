@@ -58,13 +58,22 @@ def register_view(stream: Any, name: str, connection: Any = None) -> Any:
     Raises:
         MissingDependencyError: duckdb is not installed.
     """
+    connection = new_connection() if connection is None else connection
+    connection.register(name, stream)
+    return connection
+
+
+def new_connection() -> Any:
+    """Return a `duckdb` connection to a new database in memory.
+
+    Raises:
+        MissingDependencyError: duckdb is not installed.
+    """
     try:
         import duckdb
     except ImportError as error:
         raise MissingDependencyError("duckdb", "pip install duckdb") from error
-    connection = duckdb.connect() if connection is None else connection
-    connection.register(name, stream)
-    return connection
+    return duckdb.connect()
 
 
 def write_parquet(
