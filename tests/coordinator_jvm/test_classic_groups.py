@@ -84,7 +84,7 @@ def test_every_request_comes_to_the_same(seed: int, kafka: Kafka, told: Counter[
         for words in (text.split(" ") for text in ours):
             if words[0] == "group":
                 told[words[2]] += 1
-            elif words[0] == "answer":  # a join's error is behind the member id
+            elif words[0] == "answer":  # a join's error follows the member id
                 told[words[3 if len(words) > LONGEST_SYNC else 2]] += 1
 
 

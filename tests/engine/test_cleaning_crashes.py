@@ -15,7 +15,7 @@ from tests.engine.file_systems import FailingFileSystem, RecordingFileSystem
 from workbench.errors import StorageError
 
 BY_CHANCE = 80  # states that are left to chance
-GOES_ON = 20  # after each of so many states the cleaning is done again
+GOES_ON = 20  # from every state of this distance, the cleaning is done again
 ERRORS: tuple[int | Literal["short"], ...] = (errno.EIO, errno.ENOSPC, "short")
 PARTS = 2
 

@@ -18,7 +18,7 @@ from workbench.runtime.clock import ManualClock
 
 
 class Controller:
-    """Keeps the requests, and answers when it is told to."""
+    """Keeps the requests, and answers when a test says so."""
 
     def __init__(self) -> None:
         self.waiting: list[Deliver] = []
