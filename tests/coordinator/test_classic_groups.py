@@ -42,7 +42,6 @@ from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.groups import ClassicGroup as LoadedGroup
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.errors import (
     CoordinatorError,
     CorruptRecordError,
@@ -53,6 +52,7 @@ from workbench.errors import (
 from workbench.inspection.listing import list_log_directories
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
+from workbench.runtime.error_codes import ErrorCode
 
 NONE = ErrorCode.NONE
 Make = Callable[..., GroupHouse]

@@ -36,12 +36,12 @@ from workbench.coordinator.offsets.offset_metadata_manager import (
     Commits,
     OffsetMetadataManager,
 )
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.decoders.consumer_offsets import TYPES
 from workbench.errors import CorruptRecordError
 from workbench.files.names import TopicPartition
 from workbench.runtime.clock import Clock
+from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Observer
 
 _SMALLEST_KEY: Final = 2  # bytes: the type

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.serving.house import ORDERS, PAYMENTS, House, kinds
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.steps import KINDS
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.transactions import read_transactions
+from workbench.runtime.error_codes import ErrorCode
 
 ANSWERED = ProducerIdAndEpoch(-1, -1)
 

@@ -28,11 +28,11 @@ from workbench.coordinator.offsets.commit_checks import (
 )
 from workbench.coordinator.offsets.group_tombstones import group_tombstones
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
 from workbench.errors import CoordinatorError, CorruptRecordError
 from workbench.files.names import TopicPartition
 from workbench.runtime.clock import Clock
+from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Observer, Step
 
 NO_OFFSET: Final = -1

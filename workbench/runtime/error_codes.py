@@ -1,6 +1,6 @@
-"""Kafka's error codes that coordinators answer, and what an error of an append becomes.
+"""Kafka's error codes that are answered to requests, and the one of each error of the engine.
 
-Kafka: Errors, CoordinatorOperationExceptionHelper (4.2)
+Kafka: Errors (4.2)
 """
 
 from enum import IntEnum
@@ -123,45 +123,3 @@ def code_of(error: WorkbenchError) -> ErrorCode:
             return code
     assert isinstance(error, AppendError), error
     return ErrorCode.UNKNOWN_SERVER_ERROR
-
-
-_TRANSLATED: Final = {
-    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
-}
-
-
-def answer_to(error: ErrorCode) -> ErrorCode:
-    """Return what a coordinator answers when an append failed with an error.
-
-    Kafka: CoordinatorOperationExceptionHelper.handleOperationException (4.2)
-    """
-    return _TRANSLATED.get(error, error)
-
-
-_TRANSLATED_BY_OLD: Final = {
-    ErrorCode.NETWORK_EXCEPTION: ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
-    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
-    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
-}
-
-
-def answer_of_old_to_commit(error: ErrorCode) -> ErrorCode:
-    """Return what the coordinators before 4.0 answer when the append of a commit failed.
-
-    Kafka: GroupMetadataManager.maybeConvertOffsetCommitError (2.8)
-    """
-    return _TRANSLATED_BY_OLD.get(error, error)
