@@ -312,6 +312,10 @@ class GroupStateError(WorkbenchError, RuntimeError):
     """A group must not do this in its state; Kafka throws IllegalStateException."""
 
 
+class ReplicationError(WorkbenchError, ValueError):
+    """A simulated cluster cannot do that: there is no such broker, or it does not run."""
+
+
 class ConfigError(WorkbenchError, ValueError):
     """An unknown configuration name, or a value that is not allowed.
 
