@@ -372,6 +372,7 @@ class ReplicaFetcher:
             fetch_offset=to.offset,
             state=FetchState.FETCHING if is_done else FetchState.TRUNCATING,
             last_fetched_epoch=log.leader_epochs.latest_epoch if on_fetch else None,
+            lag=None,
         )
 
     def _truncate_to_high_watermark(self, name: TopicPartition, state: PartitionFetchState) -> None:

@@ -122,7 +122,10 @@ class LightLog:
         return self.high_watermark
 
     def append_as_leader(
-        self, records: Any, leader_epoch: int = 0, origin: Any = None
+        self,
+        records: Any,
+        leader_epoch: int = 0,
+        origin: Any = None,  # noqa: ARG002  # one kind of record
     ) -> LightAppend:
         """Append values."""
         first = self.log_end_offset
