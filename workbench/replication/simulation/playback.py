@@ -286,8 +286,8 @@ def answer_text(sent: Produced) -> str:
 
 
 def remote_text(leader: Replica) -> str:
-    """Return a leader's remote LEOs: `1: 0, 2: –`."""
-    return ", ".join(f"{id_}: {end if end >= 0 else '–'}" for id_, end in leader.remote)
+    """Return a leader's remote LEOs: `1: 0, 2: ?`."""
+    return ", ".join(f"{id_}: {end if end >= 0 else '?'}" for id_, end in leader.remote)
 
 
 def step_text(step: Step) -> str:
