@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.errors import ReplicationError
-from workbench.replication.simulation.events import KINDS, Event, event_of
+from workbench.replication.simulation.events import KINDS, Bounds, Event, event_of
 from workbench.replication.simulation.playback import Playback, play
 from workbench.replication.simulation.scenarios import SCENARIOS
 from workbench.runtime.error_codes import ErrorCode
@@ -182,7 +182,7 @@ def test_events_are_written_as_they_are_read() -> None:
 
 
 def test_a_schedule_that_was_found_is_played_on_real_logs() -> None:
-    found = wb.find_schedule("divergence", rules="1.1")
+    found = wb.find_schedule("divergence", rules="1.1", bounds=Bounds(crashes=0))
     played = play(found)
     assert kinds(played) >= {"divergence"}
     assert len(played.moments) == len(found.events or ())

@@ -12,6 +12,7 @@ import workbench as wb
 from widgets import ReplicationPlayer
 from widgets._link import STATIC
 from workbench.errors import ConfigError, ReplicationError
+from workbench.replication.simulation.events import Bounds
 from workbench.replication.simulation.scenarios import SCENARIOS
 
 ROUNDS = ["fetch 1", "produce secret", "answer 1", "fetch 1", "expire 1", "answer 1"]
@@ -73,9 +74,11 @@ def test_other_rules_play_the_same_events_again() -> None:
     player.set_state({"rules": "4.2"})
     assert (player.at, player.about) == (8, "rules of 4.2: all promises kept")
     assert player.played.rules == "4.2"
-    player.set_state({"rules": "newest"})
-    assert "'newest' is no version" in player.get_state("_error")["_error"]
+    with pytest.raises(ConfigError, match="'newest' is no version"):
+        player.rules = "newest"
     assert player.rules == "4.2"
+    player.set_state({"rules": "older"})
+    assert "'older' is no version" in player.get_state("_error")["_error"]
 
 
 def test_values_stay_in_the_kernel_unless_they_are_shown() -> None:
@@ -91,7 +94,7 @@ def test_values_stay_in_the_kernel_unless_they_are_shown() -> None:
 
 def test_it_plays_scenarios_schedules_and_events() -> None:
     assert len(ReplicationPlayer("G-0").steps) == 6
-    found = wb.find_schedule("divergence", rules="1.1")
+    found = wb.find_schedule("divergence", rules="1.1", bounds=Bounds(crashes=0))
     player = ReplicationPlayer(found)
     assert player.about == f"rules of 1.1: {len(player.played.violations)} promises broken"
     assert "divergence" in {each.kind for each in player.played.violations}
@@ -113,9 +116,10 @@ def test_bad_input_is_told() -> None:
         ReplicationPlayer("G-0", speed=3)
 
 
-def test_too_many_events_are_left_out_of_the_page() -> None:
-    player = ReplicationPlayer(["produce m0"] * 1005, brokers=1, storage="light")
-    assert len(player.steps) == 1000
+def test_too_many_events_are_left_out_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("widgets.replication.replication_player.MOST_MOMENTS", 60)
+    player = ReplicationPlayer(["produce m0"] * 65, brokers=1, storage="light")
+    assert len(player.steps) == 60
     state = player.get_state("_played")["_played"]
     assert state["left_out"] == 5
     assert len(state["steps"][-1][9]["replicas"][0]["records"]) == 48
