@@ -18,8 +18,8 @@ from workbench.replication.simulation.playback import CLIENT, Moment, Playback
 from workbench.replication.simulation.snapshots import Replica, Snapshot
 from workbench.runtime.error_codes import ErrorCode
 
-_INCHES, _DPI = 10.0, 110
-_LANE, _ROW, _MOST_ROWS, _MOST_LINES = 0.92, 0.19, 14, 4
+_INCHES, _DPI = 10.0, 92
+_LANE, _ROW, _MOST_ROWS, _MOST_LINES = 0.92, 0.19, 9, 4
 _GREEN, _AMBER = "#009E73", "#E69F00"
 _LEFT, _RIGHT = 0.13, 0.64
 _MOST_CELL = 0.055
@@ -53,7 +53,9 @@ class _Canvas:
     def png(self) -> bytes:
         """Return the picture."""
         out = io.BytesIO()
-        self.figure.savefig(out, format="png", metadata={"Software": None})
+        self.figure.savefig(
+            out, format="png", metadata={"Software": None}, pil_kwargs={"optimize": True}
+        )
         return out.getvalue()
 
 

@@ -149,7 +149,11 @@ class ReplicationPlayer(Player):
             return name
         moment = self.played.moments[self.at]
         row = self.played.rows()[self.at]
-        numbers = ", ".join(f"{key} {value}" for key, value in row.items() if key != "event")
+        numbers = ", ".join(
+            f"{name} = {'none' if value is None else value}"
+            for name, value in row.items()
+            if name not in {"step", "event"}
+        )
         return f"{name}\n{self.at + 1}. {moment.event}: {moment.outcome}\n{numbers}"
 
     def to_png(self) -> bytes:
