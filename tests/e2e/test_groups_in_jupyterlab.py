@@ -66,7 +66,7 @@ def test_a_lost_record_is_kept_under_other_rules(notebook: Notebook) -> None:
     address = page.url.partition("/doc/")[0]
     replication = Notebook(page, address, f"{REPLICATION}.ipynb")
     replication.run_all()
-    player = replication.in_sight(".klw-replication", "8 of 13")
+    player = replication.in_sight(".klw-replication", "G-1 A restart")
     expect(player.locator(".klw-broken")).to_contain_text("in-sync replica 1 has [m0]")
     player.focus()
     page.keyboard.press("End")
