@@ -87,9 +87,9 @@ pd.DataFrame(rows)
 # That is why its answer says 1. An answer at once has the high watermark from *before* the
 # request: see below, where a second record comes in between.
 #
-# The same in the player, with the fetch that waits for the record. Step with the arrow keys. Below
-# the lanes are the reason for each step and the table, which grows; the last arrow of a lane is a
-# message, and a square is a request that waits in the leader's purgatory.
+# The same in the player, where the fetch waits for the record. Step with the arrow keys. Arrows
+# between the lanes are messages, dashed while they travel; a square is a request that waits in the
+# leader's purgatory. Below are the reason for each step, and the table, which grows.
 
 # %%
 ReplicationPlayer("G-0", at=3)
@@ -190,8 +190,8 @@ ReplicationPlayer("G-4b", at=13)
 compare("G-8", "3.6", "3.9", "4.2")
 
 # %% [markdown]
-# `ReplicationPlayer("G-8", rules="4.2")` shows how. All scenarios, each for `ReplicationPlayer(name)`
-# or `wb.scenarios.play(name)`:
+# `ReplicationPlayer("G-8", rules="4.2")` shows how. All scenarios, each for
+# `ReplicationPlayer(name)` or `wb.scenarios.play(name)`:
 
 # %%
 pd.DataFrame(

@@ -118,12 +118,14 @@ def test_g6_only_the_record_with_one_acknowledgment_is_lost() -> None:
     }  # fmt: skip
 
 
-def test_g7_without_unclean_elections_nothing_is_lost() -> None:
-    for rules, isr, elr in [("3.9", (0,), ()), ("4.2", (), (0,))]:
-        played = wb.scenarios.play("G-7", rules=rules, unclean_leader_election=False)
-        waits = played.moments[5]
-        assert (waits.after.leader, waits.after.isr, waits.after.elr) == (-1, isr, elr)
-        assert played.moments[6].outcome == "there is no leader"
+@pytest.mark.parametrize(("rules", "isr", "elr"), [("3.9", (0,), ()), ("4.2", (), (0,))])
+def test_g7_without_unclean_elections_nothing_is_lost(
+    rules: str, isr: tuple[int, ...], elr: tuple[int, ...]
+) -> None:
+    played = wb.scenarios.play("G-7", rules=rules, unclean_leader_election=False)
+    waits = played.moments[5].after
+    assert (waits.leader, waits.isr, waits.elr) == (-1, isr, elr)
+    assert played.moments[6].outcome == "there is no leader"
     assert (logs(played), kinds(played)) == (["m0 m1", "m0 m1"], set())
 
 

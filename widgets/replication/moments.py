@@ -89,13 +89,17 @@ def step_rows(moments: Sequence[Moment], steps: Sequence[Step]) -> list[list[Any
 
 def numbers_of(moment: Moment) -> list[list[str]]:
     """Return what happened in a moment: names and texts."""
-    rows = [["outcome", moment.outcome]]
-    told: dict[tuple[str, str], int] = {}
+    rows = [["messages", moment.messages]] if moment.moves else []
+    if not moment.moves and not moment.steps:
+        rows.append(["outcome", moment.outcome])
+    reported: dict[tuple[str, str], int] = {}
     for step in moment.steps:
         who, _, what = step_text(step).partition(": ")
         text = f"{what}: {step.reason}" if step.reason else what
-        told[who, text] = told.get((who, text), 0) + 1
-    rows += [[who, text if n == 1 else f"{text} ({n} times)"] for (who, text), n in told.items()]
+        reported[who, text] = reported.get((who, text), 0) + 1
+    rows += [
+        [who, text if n == 1 else f"{text} ({n} times)"] for (who, text), n in reported.items()
+    ]
     if moment.after.time_ms:
         rows.append(["time", f"{moment.after.time_ms:,} ms"])
     return rows

@@ -23,7 +23,6 @@ export class ReplicationData extends StepRows {
   // What the lists show is the event, such as "fetch 1"; the chips keep the kinds of events.
   kind(i) { return this.steps[i][EVENT]; }
   state(i) { return i < 0 ? this.start : this.steps[i][STATE]; }
-  outcome(i) { return this.numbers(i)[0][1]; }
   epochNumber(epoch) { return this.epochs.indexOf(epoch); }
   // The replica that the controller has made the leader, if it knows that; otherwise null.
   leader(i) {
@@ -44,10 +43,9 @@ export class ReplicationData extends StepRows {
     for (let k = 0; k < i; k++) for (const [kind] of this.state(k).broken) known.add(kind);
     return i < 0 ? [] : this.state(i).broken.filter(([kind]) => !known.has(kind));
   }
-  // The columns of the table that grows: [name, width] and for each step the cells.
+  // The columns of the table that grows, and its cells after step i.
   columns() {
-    const [...ids] = this.brokers;
-    return [...ids.flatMap((id) => [`LEO ${id}`, `HW ${id}`]), "remote LEO"];
+    return [...this.brokers.flatMap((id) => [`LEO ${id}`, `HW ${id}`]), "remote LEO"];
   }
   cells(i) {
     const { replicas } = this.state(i), leader = this.leader(i);

@@ -4,7 +4,7 @@ import { isRunning } from "./replication_data.js";
 import { PALETTE } from "./theme.js";
 
 const SVG_NAME = "http://www.w3.org/2000/svg";
-const LANE = { client: 52, tall: 118, cell: 30, top: 30, least: 15, most: 58, words: 170, message: 230 };
+const LANE = { client: 64, send: 26, tall: 118, cell: 30, top: 30, least: 15, most: 58, words: 170, message: 230 };
 const MOST_CHIPS = 14;
 
 function svg(tag, attributes, ...children) {
@@ -22,10 +22,10 @@ export function paintReplication(box, data, i) {
   const right = Math.min(width - least, Math.round(left + slots * cell + LANE.words)), room = width - right;
   const geometry = { width, left, right, room, cell, isNarrow, x: (offset) => left + (Math.max(state.first, offset) - state.first) * cell };
   const tall = LANE.client + data.brokers.length * LANE.tall;
-  const middle = (broker) => (broker < 0 ? LANE.client / 2 : LANE.client + data.brokers.indexOf(broker) * LANE.tall + LANE.top + LANE.cell / 2);
+  const middle = (broker) => (broker < 0 ? LANE.send : LANE.client + data.brokers.indexOf(broker) * LANE.tall + LANE.top + LANE.cell / 2);
   const picture = svg("svg", { width, height: tall, "aria-hidden": "true" });
   const labels = [];
-  picture.append(clientLane(geometry));
+  picture.append(axisOf(state, slots, geometry));
   labels.push(clientChips(state, geometry));
   state.replicas.forEach((replica, k) => {
     const top = LANE.client + k * LANE.tall;
@@ -44,8 +44,19 @@ export function paintReplication(box, data, i) {
   box.setAttribute("aria-label", data.inWords(i));
 }
 
-function clientLane({ left, right }) {
-  return svg("line", { class: "klw-axis", x1: left, x2: right - 14, y1: LANE.client - 1, y2: LANE.client - 1 });
+// The offsets above the lanes.
+function axisOf({ first }, slots, { left, right, x, cell }) {
+  const group = svg("g", { class: "klw-offsets-axis" }, svg("line", { class: "klw-axis", x1: left, x2: right - 14, y1: LANE.client - 1, y2: LANE.client - 1 }));
+  const every = cell >= 26 ? 1 : 5;
+  for (let offset = Math.ceil(first / every) * every; offset < first + slots; offset += every) {
+    const label = svg("text", { x: x(offset) + cell / 2, y: LANE.client - 6 });
+    label.textContent = String(offset);
+    group.append(label);
+  }
+  const name = svg("text", { class: "klw-axis-name", x: left - 10, y: LANE.client - 6 });
+  name.textContent = "offset";
+  group.append(name);
+  return group;
 }
 
 // What clients sent: stored, waiting or refused.

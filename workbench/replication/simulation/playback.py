@@ -68,12 +68,17 @@ class Moment(NamedTuple):
     has_effect: bool = True
 
     @property
+    def messages(self) -> str:
+        """What moved, in words."""
+        return "; ".join(_move_text(move) for move in self.moves)
+
+    @property
     def outcome(self) -> str:
         """What happened, in a few words."""
         if not self.has_effect:
             has_leader = self.after.leader >= 0 or self.event.do not in _OF_LEADER
             return "nothing changes" if has_leader else "there is no leader"
-        parts = [_move_text(move) for move in self.moves]
+        parts = [self.messages] if self.moves else []
         parts += [step_text(step) for step in self.steps if step.kind != "request waits"]
         return "; ".join(parts) or KINDS[self.event.do]
 
@@ -277,7 +282,7 @@ def _moves(
 
 
 def answer_text(sent: Produced) -> str:
-    """Return what the client was told about a record."""
+    """Return the answer that the client got for a record."""
     if sent.answer is None:
         return f"{sent.value} waits"
     if sent.answer is not ErrorCode.NONE:

@@ -177,7 +177,7 @@ _ALL: Final = (
                 The follower has m1. Its high watermark is still 1.
             fetch 1
                 The leader learns that both replicas have m1: its high watermark is 2, and the
-                producer is told that m1 is stored. The follower does not know yet.
+                producer gets its answer. The follower does not know yet.
             checkpoint 0
                 The leader writes its high watermark of 2 to its checkpoint.
             restart 1
@@ -241,7 +241,7 @@ _ALL: Final = (
         title="A fast failover back and forth",
         about=(
             "Leadership moves twice before a follower can truncate. Up to 1.1 a leader answers "
-            "only where the next epoch starts, and that is too late a place: the logs diverge. "
+            "only where the next epoch starts, and that is too late: the logs diverge. "
             "Since 2.0 (KIP-279) it answers with its own largest epoch, too, and both go back "
             "to the last one that they share."
         ),
@@ -288,7 +288,7 @@ _ALL: Final = (
             crash 1
                 Broker 1 dies; the ISR is broker 0.
             produce a1
-                Broker 0 goes on alone.
+                Broker 0 continues alone.
             produce a2
                 It has three records.
             crash 0
@@ -388,7 +388,7 @@ _ALL: Final = (
             answer 1
                 The follower has m1; its high watermark is 1.
             fetch 1
-                m1 is committed, and the producer is told so.
+                m1 is committed and acknowledged.
             elect 1
                 Leadership moves to broker 1. Its high watermark is still 1.
             produce m2
@@ -407,7 +407,7 @@ _ALL: Final = (
     ),
     Scenario(
         name="G-6",
-        title="A leader that does not know that it is none",
+        title="A leader that was replaced and does not know it",
         about=(
             "Broker 0 is cut off from the controller and the other brokers, but not from its "
             "clients. It still takes records with acks=1, and loses them. Leader epochs in "
@@ -514,8 +514,8 @@ _ALL: Final = (
             produce x
                 acks=all is refused: NOT_ENOUGH_REPLICAS.
             produce w with acks=1
-                acks=1 is taken. Up to 3.6 the high watermark rises over w; later it stands while
-                the ISR is below its minimum.
+                acks=1 is accepted. Up to 3.6 the high watermark rises over w; later it does not
+                move while the ISR is below its minimum.
             crash 2, 3 records lost
                 The last leader dies and loses all that it had not flushed.
             start 1
@@ -583,7 +583,7 @@ _ALL: Final = (
             crash 2
                 Broker 2 dies before it has m1: the ISR is broker 0 alone. Up to 3.6 the high
                 watermark rises to 2, and the producer gets NOT_ENOUGH_REPLICAS_AFTER_APPEND.
-                Since 3.7 the high watermark stands, and the producer waits.
+                Since 3.7 the high watermark does not move, and the producer waits.
             produce m2
                 Refused: NOT_ENOUGH_REPLICAS. Nothing is written.
             produce m3 with acks=1
@@ -594,12 +594,12 @@ _ALL: Final = (
                 Broker 1 comes back.
             rest
                 It fetches and joins the ISR: everything in the log is committed, also the record
-                whose producer was told otherwise.
+                whose producer got an error.
         """),
     ),
     Scenario(
         name="G-11",
-        title="A follower behind the start of the log",
+        title="A follower whose log ends before the leader's starts",
         about=(
             "While a follower is away, records are deleted from the leader's log, further than "
             "the follower has come. It empties its log and starts where the leader's log "
@@ -616,7 +616,7 @@ _ALL: Final = (
             crash 1
                 The follower dies.
             produce m1
-                The leader goes on.
+                The leader continues.
             produce m2
                 It has three records.
             delete records before 2
