@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.memory import MIB, MOST, Meter
-from tests.naive import Record, batch, record_bytes, wrapper
+from tests.naive import Record, batch, marker, record_bytes, wrapper
 from workbench.layout.attributes import GZIP, LZ4, SNAPPY, ZSTD
 from workbench.layout.index_entries import ABORTED_TRANSACTION
 from workbench.record.codecs.compression import compress
@@ -116,6 +116,21 @@ def test_verify_holds_nothing_for_each_batch(tmp_path: Path, meter: Meter) -> No
     count = 2_000_000
     cost = meter.cost("verify", partition(tmp_path, empty_batches(count).tobytes()))
     assert "leader-epochs-missing" in cost.result
+    assert cost.grown < MOST / 2
+
+
+def test_verify_of_transactions_holds_nothing_for_each_batch(tmp_path: Path, meter: Meter) -> None:
+    """It held a hundred bytes, and all markers."""
+    count, run = 1_500_000, 100
+    batches = empty_batches(count)
+    one = batch([Record(0, 5)], attributes=0x10, producer_id=7, producer_epoch=0)
+    batches[:, 8:] = np.frombuffer(one, np.uint8)[8:]
+    log = bytearray()
+    for number, transaction in enumerate(batches.reshape(count // run, run, -1)):
+        log += transaction[:-1].tobytes()
+        log += marker(number * run + run - 1, 7, commit=number % 10 > 0)
+    cost = meter.cost("verify", partition(tmp_path, bytes(log)))
+    assert "transaction-index-incomplete" in cost.result
     assert cost.grown < MOST / 2
 
 

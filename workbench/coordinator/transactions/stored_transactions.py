@@ -6,7 +6,6 @@ Then the last stable offset of its partition does not advance, for consumers and
 Kafka: TransactionCoordinator, TransactionStateManager; TransactionsCommand find-hanging (4.2)
 """
 
-import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -123,13 +122,12 @@ class StoredTransactions:
         for each in chosen:
             if each.topic == TRANSACTIONS_TOPIC:
                 continue
-            partition = copy.copy(each)  # so that the batch tables of all logs are not kept
-            transactions = read_transactions(partition)
-            where = TopicPartition(partition.topic, partition.partition)
-            for opened in open_transactions(partition.segments, transactions):
+            transactions = read_transactions(each)
+            where = TopicPartition(each.topic, each.partition)
+            for opened in open_transactions(each.segments, transactions):
                 stable = transactions.last_stable_offset
                 is_oldest = opened.first_offset == stable
-                blocked = partition.log_end_offset - stable if is_oldest else 0
+                blocked = each.log_end_offset - stable if is_oldest else 0
                 found.append(self._judged(where, opened, stable, blocked))
         return found
 
