@@ -503,6 +503,25 @@ OPEN_PRODUCERS: Final = pa.schema(
     ]
 )
 
+TRANSACTION_MARKERS: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("time", TIMESTAMP),
+        pa.field("type", pa.string(), nullable=False),  # COMMIT, ABORT
+        pa.field("producer_id", pa.int64(), nullable=False),
+        pa.field("producer_epoch", pa.int16(), nullable=False),
+        pa.field("coordinator_epoch", pa.int32()),
+        pa.field("transactional_id", pa.string()),  # that has the producer now
+        pa.field("first_offset", pa.int64()),  # of its data since the previous marker; null: none
+        pa.field("last_offset", pa.int64()),
+        pa.field("records", pa.int64(), nullable=False),
+        pa.field("data_epoch", pa.int16()),
+        pa.field("verdict", pa.string()),  # one of `marker_data.VERDICTS`; null: unknown
+        pa.field("reason", pa.string(), nullable=False),
+    ]
+)
+
 COORDINATOR_EXPLANATION: Final = pa.schema(
     [
         pa.field("rule", pa.string(), nullable=False),

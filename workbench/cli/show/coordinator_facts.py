@@ -19,6 +19,7 @@ from workbench.coordinator.groups.stored_groups import (
     LoadedGroup,
     StoredGroups,
 )
+from workbench.coordinator.transactions.marker_data import MarkerData
 from workbench.coordinator.transactions.stored_transactions import OpenProducer
 from workbench.coordinator.transactions.transaction_load import TransactionMetadata
 from workbench.inspection.findings import Finding
@@ -225,4 +226,21 @@ def open_facts(each: OpenProducer) -> dict[str, Any]:
         "reason": each.reason,
         "lastStableOffset": each.last_stable_offset,
         "blockedOffsets": each.blocked,
+    }
+
+
+def marker_facts(each: MarkerData) -> dict[str, Any]:
+    """Return a transaction marker without data as an object."""
+    return {
+        "topic": each.where.topic,
+        "partition": each.where.partition,
+        "offset": each.offset,
+        "timestamp": each.timestamp if each.timestamp >= 0 else None,
+        "type": each.name,
+        "producerId": each.producer_id,
+        "producerEpoch": each.producer_epoch,
+        "coordinatorEpoch": each.coordinator_epoch,
+        "transactionalId": each.transactional_id,
+        "verdict": each.verdict,
+        "reason": each.reason,
     }

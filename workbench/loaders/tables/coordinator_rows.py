@@ -10,6 +10,7 @@ from workbench.coordinator.groups.commit_history import Commit
 from workbench.coordinator.groups.members import Member, members_of
 from workbench.coordinator.groups.rebalance_history import Rebalance
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
+from workbench.coordinator.transactions.marker_data import MarkerData
 from workbench.coordinator.transactions.stored_transactions import (
     WAITS,
     OpenProducer,
@@ -193,6 +194,27 @@ def open_producer_rows(opened: Iterable[OpenProducer]) -> Rows:
             each.reason,
             each.last_stable_offset,
             each.blocked,
+        )
+
+
+def marker_rows(markers: Iterable[MarkerData]) -> Rows:
+    """Yield rows of `schemas.TRANSACTION_MARKERS`."""
+    for each in markers:
+        yield (
+            *each.where,
+            each.offset,
+            _time(each.timestamp),
+            each.name,
+            each.producer_id,
+            each.producer_epoch,
+            each.coordinator_epoch,
+            each.transactional_id,
+            each.first_offset,
+            each.last_offset,
+            each.records,
+            each.data_epoch,
+            each.verdict,
+            each.reason,
         )
 
 

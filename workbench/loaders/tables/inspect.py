@@ -321,6 +321,22 @@ class Inspect:
         opened = StoredTransactions(self._listing).open_producers(chosen)
         return table_of(schemas.OPEN_PRODUCERS, open_producer_rows(opened))
 
+    def transaction_markers(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return one row per transaction marker (`schemas.TRANSACTION_MARKERS`), with its data.
+
+        Where there is none, ``verdict`` and ``reason`` say why: it was compacted, deleted, never
+        written, … Loads `__transaction_state`, walks the batch headers and reads the markers.
+        """
+        from workbench.coordinator.transactions.marker_data import marker_data
+        from workbench.coordinator.transactions.stored_transactions import (
+            StoredTransactions,
+        )
+        from workbench.loaders.tables.coordinator_rows import marker_rows
+
+        chosen = choose_partitions(self._listing, topics, partitions)
+        markers = marker_data(StoredTransactions(self._listing), chosen)
+        return table_of(schemas.TRANSACTION_MARKERS, marker_rows(markers))
+
     def _coordinator(self, version: str | None, **options: Any) -> "StoredGroups":
         from workbench.coordinator.era import era_of
         from workbench.coordinator.groups.stored_groups import StoredGroups
