@@ -19,6 +19,7 @@ from workbench.coordinator.groups.stored_groups import (
     LoadedGroup,
     StoredGroups,
 )
+from workbench.coordinator.repair.repair import Repair
 from workbench.coordinator.transactions.marker_data import MarkerData
 from workbench.coordinator.transactions.stored_transactions import OpenProducer
 from workbench.coordinator.transactions.transaction_load import TransactionMetadata
@@ -242,5 +243,28 @@ def marker_facts(each: MarkerData) -> dict[str, Any]:
         "coordinatorEpoch": each.coordinator_epoch,
         "transactionalId": each.transactional_id,
         "verdict": each.verdict,
+        "reason": each.reason,
+    }
+
+
+def repair_facts(each: Repair, *, show_values: bool) -> dict[str, Any]:
+    """Return a step of a repair as an object; keys and values in hex, or null."""
+    return {
+        "topic": each.where.topic,
+        "partition": each.where.partition,
+        "action": each.action,
+        "by": each.by,
+        "finding": each.finding,
+        "subject": each.subject,
+        "what": each.what,
+        "offset": each.offset,
+        "timestamp": each.timestamp,
+        "producerId": each.producer_id,
+        "producerEpoch": each.producer_epoch,
+        "coordinatorEpoch": each.coordinator_epoch,
+        "keySize": None if each.key is None else len(each.key),
+        "valueSize": None if each.value is None else len(each.value),
+        "key": each.key.hex() if show_values and each.key is not None else None,
+        "value": each.value.hex() if show_values and each.value is not None else None,
         "reason": each.reason,
     }

@@ -10,6 +10,7 @@ from workbench.coordinator.groups.commit_history import Commit
 from workbench.coordinator.groups.members import Member, members_of
 from workbench.coordinator.groups.rebalance_history import Rebalance
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
+from workbench.coordinator.repair.repair import Repair
 from workbench.coordinator.transactions.marker_data import MarkerData
 from workbench.coordinator.transactions.stored_transactions import (
     WAITS,
@@ -214,6 +215,35 @@ def marker_rows(markers: Iterable[MarkerData]) -> Rows:
             each.records,
             each.data_epoch,
             each.verdict,
+            each.reason,
+        )
+
+
+def repair_rows(repairs: Iterable[Repair], *, values: bool) -> Rows:
+    """Yield rows of `schemas.COORDINATOR_REPAIRS`.
+
+    Args:
+        repairs: the steps, in order.
+        values: whether the rows hold keys and values.
+    """
+    for step, each in enumerate(repairs, 1):
+        yield (
+            step,
+            *each.where,
+            each.action,
+            each.by,
+            each.finding,
+            each.subject,
+            each.what,
+            each.offset,
+            each.timestamp,
+            each.producer_id,
+            each.producer_epoch,
+            each.coordinator_epoch,
+            None if each.key is None else len(each.key),
+            None if each.value is None else len(each.value),
+            each.key if values else None,
+            each.value if values else None,
             each.reason,
         )
 
