@@ -21,6 +21,7 @@ from tests.coordinator.writing import (
 )
 from workbench.coordinator.groups.commit_records import commit_key
 from workbench.coordinator.groups.stored_groups import StoredGroups
+from workbench.coordinator.log_records import LogRecord, read_log_records
 from workbench.coordinator.partitioning import partition_for
 from workbench.coordinator.repair.repair import ACTIONS, Repair
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
@@ -293,6 +294,28 @@ def test_a_hanging_transaction_is_aborted(tmp_path: Path) -> None:
     after = House(tmp_path, 0)
     assert after.committed(ORDERS) == [b"x"]
     after.stop()
+
+
+def test_what_damage_hides_is_not_taken_for_hanging(tmp_path: Path) -> None:
+    """The state that lists the partition follows the damaged record."""
+    house = _begun(tmp_path, 0)
+    house.stop()
+    partition = list_log_directories(tmp_path).partitions["__transaction_state-0"]
+    states = [(each.key, each.value) for each in read_log_records(partition, [])
+              if isinstance(each, LogRecord)]  # fmt: skip
+    assert len(states) == 2  # Empty, Ongoing
+    shutil.rmtree(partition.path)
+    log = CoordinatorLog(tmp_path, "__transaction_state")
+    log.append(states[0])
+    log.append(_damaged(transaction("other")))
+    log.append(states[1])
+    log.write()
+    assert _steps(plan(tmp_path)) == [
+        ("__transaction_state-0", "append", "other", "TransactionLog"),
+        ("__transaction_state-0", "clean", "", "a cleaning"),
+    ]
+    _mended(tmp_path)
+    assert _states(tmp_path)["tx"] == ("Ongoing", 0)
 
 
 def test_time_is_not_taken_from_the_clock(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import click
 
 from workbench.cli.command import Command, as_json, open_logs
-from workbench.cli.output import note, print_json, print_table
+from workbench.cli.output import print_json, print_table
 from workbench.cli.show.coordinator_facts import repair_facts
 from workbench.coordinator.repair.plan import plan_repairs
 from workbench.coordinator.repair.repair import REPAIR
@@ -43,5 +43,5 @@ def command(*, paths: tuple[str, ...], show_values: bool, as_json: bool) -> int:
                   "value" if show_values else "value bytes", "reason"]  # fmt: skip
         print_table(titles, [[each[name] for name in names] for each in found], spare=("reason",))
     else:
-        note("nothing to repair")
+        click.echo("nothing to repair")
     return SOMETHING_TO_DO if any(each.by == REPAIR for each in planned) else 0

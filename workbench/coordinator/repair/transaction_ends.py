@@ -39,6 +39,7 @@ def end_transactions(
 ) -> Iterator[Repair]:
     """Yield the markers and the states that end what is open.
 
+    Nothing is said of ids whose log cannot be loaded to its end: later states of theirs are hidden.
     Walks the batch headers of the logs.
 
     Args:
@@ -50,22 +51,29 @@ def end_transactions(
     """
     logs = [each for each in partitions if each.topic != TRANSACTIONS_TOPIC]
     opened = coordinator.open_producers(logs)
-    hanging = [each for each in opened if each.verdict == HANGS]
-    of_hanging = {(each.where, each.transaction.producer_id) for each in hanging}
     complete = {load.partition.partition for load in coordinator.loads if load.failure is None}
+    known_ids = {
+        name for name, state in coordinator.transactions.items() if state.log_partition in complete
+    }
+    hanging = [
+        each
+        for each in opened
+        if each.verdict == HANGS
+        and (each.transactional_id is None or each.transactional_id in known_ids)
+    ]
+    of_hanging = {(each.where, each.transaction.producer_id) for each in hanging}
     epochs: dict[tuple[TopicPartition, int], int] = {}  # the coordinator's last, where one hangs
     lost: dict[str, list[MarkerData]] = {}  # the newest of each partition
     for marker in marker_data(coordinator, logs):
         known = marker.where, marker.producer_id
         if known in of_hanging and marker.coordinator_epoch is not None:
             epochs[known] = marker.coordinator_epoch
-        state = coordinator.transactions.get(marker.transactional_id or "")
+        name = marker.transactional_id
         if (
-            state is not None
-            and state.log_partition in complete
-            and marker.producer_epoch > state.producer_epoch
+            name in known_ids
+            and marker.producer_epoch > coordinator.transactions[name].producer_epoch
         ):
-            others = lost.setdefault(state.transactional_id, [])
+            others = lost.setdefault(name, [])
             others[:] = [each for each in others if each.where != marker.where] + [marker]
     ended: set[tuple[str | None, TopicPartition]] = set()
     for name, markers in sorted(lost.items()):
@@ -77,7 +85,8 @@ def end_transactions(
         if (each.transactional_id, each.where) not in ended:
             yield _abort(each, epochs.get((each.where, each.transaction.producer_id), 0))
     for state in coordinator.transactions.values():
-        if state.phase == "prepared" and state.transactional_id not in lost:
+        name = state.transactional_id
+        if state.phase == "prepared" and name in known_ids and name not in lost:
             yield from _by_the_broker(state)
 
 
