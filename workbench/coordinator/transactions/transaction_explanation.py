@@ -27,6 +27,7 @@ from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import Word
 from workbench.runtime.times import time_text, with_hours
+from workbench.runtime.words import plural
 
 MAX_TIMEOUT_MS: Final = 900_000
 """`transaction.max.timeout.ms` unless configured; the age from which `find-hanging` looks."""
@@ -162,7 +163,7 @@ class TransactionExplainer:
         if found != wanted:
             reason = f"the records are in {found}; a broker looks in {wanted} alone"
             return CoordinatorVerdict("partition", None, "blocks", found, wanted, reason, _PLACE)
-        reason = f"{wanted} of {count} partitions"
+        reason = f"{wanted} of {plural(count, 'partition')}"
         return CoordinatorVerdict("partition", None, "allows", found, wanted, reason, _PLACE)
 
     def _loads(self) -> Iterator[CoordinatorVerdict]:
@@ -289,7 +290,10 @@ class TransactionExplainer:
         waiting = load.table.pending.get(opened.transaction.producer_id, {})
         count = sum(len(offsets) for offsets in waiting.values())
         if count:
-            reason = f"{count} offsets of {_listed(sorted(waiting))} wait for the marker"
+            waits = "waits" if count == 1 else "wait"
+            reason = (
+                f"{plural(count, 'offset')} of {_listed(sorted(waiting))} {waits} for the marker"
+            )
             yield CoordinatorVerdict(
                 "pending commits", opened.where, "limits", count, None, reason, _PENDING
             )

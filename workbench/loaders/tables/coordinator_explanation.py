@@ -170,7 +170,8 @@ def _conclusion(rows: tuple[CoordinatorVerdict, ...], partitions: int) -> str:
         return "no commit is in the log, so its start is unknown"
     over = {row.where: row for row in rows if row.where is not None and row.verdict == "blocks"}
     if not over:
-        return f"resumes in {'its one partition' if partitions == 1 else f'all {partitions}'}"
+        every = "its one partition" if partitions == 1 else f"all {partitions:,} partitions"
+        return f"resumes in {every}"
     where, first = next(iter(over.items()))
     counted = "" if partitions == 1 else f" in {len(over)} of {partitions} partitions"
     return f"starts over{counted}: {where}: {first.reason}"
