@@ -22,7 +22,10 @@ from workbench.coordinator.groups.stored_groups import (
 from workbench.coordinator.repair.repair import Repair
 from workbench.coordinator.transactions.marker_data import MarkerData
 from workbench.coordinator.transactions.stored_transactions import OpenProducer
-from workbench.coordinator.transactions.transaction_load import TransactionMetadata
+from workbench.coordinator.transactions.transaction_load import (
+    ID_EXPIRATION_MS,
+    TransactionMetadata,
+)
 from workbench.inspection.findings import Finding
 from workbench.runtime.words import plural
 
@@ -189,8 +192,15 @@ def rebalance_facts(each: Rebalance) -> dict[str, Any]:
     }
 
 
-def transaction_facts(state: TransactionMetadata) -> dict[str, Any]:
-    """Return a transactional id as an object."""
+def transaction_facts(
+    state: TransactionMetadata, expiration_ms: int = ID_EXPIRATION_MS
+) -> dict[str, Any]:
+    """Return a transactional id as an object.
+
+    Args:
+        state: the id's state.
+        expiration_ms: `transactional.id.expiration.ms`.
+    """
     return {
         "transactionalId": state.transactional_id,
         "producerId": state.producer_id,
@@ -201,7 +211,7 @@ def transaction_facts(state: TransactionMetadata) -> dict[str, Any]:
         "transactionStartTimeMs": state.start_timestamp,
         "lastUpdateTimestamp": state.last_update_timestamp,
         "timesOutAt": state.times_out_at,
-        "expiresAt": state.expires_at,
+        "expiresAt": state.expires_after(expiration_ms),
         "previousProducerId": state.previous_producer_id,
         "nextProducerId": state.next_producer_id,
         "clientTransactionVersion": state.client_transaction_version,
