@@ -29,6 +29,7 @@ from workbench.inspection.transactions import (
     read_transactions,
 )
 from workbench.runtime.steps import Observer
+from workbench.runtime.words import plural
 
 WAITS: Final = "waits"
 HANGS: Final = "hangs"
@@ -160,6 +161,7 @@ class StoredTransactions:
             for name, state in sorted(load.transactions.items()):
                 if not self._is_in_place(name, load):
                     right = partition_for(name, count or 1)
+                    partitions = plural(count or 1, "partition")
                     found.append(
                         Finding(
                             "transaction-partition",
@@ -168,7 +170,7 @@ class StoredTransactions:
                             None,
                             state.record_offset,
                             f"transactional id {name!r} is in this partition",
-                            f"{TRANSACTIONS_TOPIC}-{right}: the topic has {count} partitions",
+                            f"{TRANSACTIONS_TOPIC}-{right}: the topic has {partitions}",
                             "A broker looks for the transactional id in the other partition and "
                             "gives it a new producer id there; a transaction it left open hangs.",
                         )
