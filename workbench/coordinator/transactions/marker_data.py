@@ -34,7 +34,7 @@ from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.inspection.transactions import is_marker
+from workbench.inspection.transaction_markers import is_marker
 from workbench.layout import problems
 from workbench.layout.control_records import ABORT, COMMIT
 from workbench.record.control import decode_control_type, decode_end_transaction
