@@ -83,6 +83,18 @@ def test_batches_below_the_limit_are_read_one_at_a_time(
     assert cost.grown < MOST
 
 
+@pytest.mark.parametrize("part", ["key", "value", "header name", "header value"])
+def test_a_huge_record_is_dumped_in_pieces(tmp_path: Path, meter: Meter, part: str) -> None:
+    """As one line it took up to 14 times its size."""
+    parts = dict.fromkeys(("key", "value", "header name", "header value"), b"v")
+    parts[part] = os.urandom(MIB) * 60
+    headers = ((parts["header name"], parts["header value"]),)
+    log = batch([Record(0, 5, parts["key"], parts["value"], headers)])
+    cost = meter.cost("dump", partition(tmp_path, log))
+    assert cost.result == 0
+    assert cost.grown < MOST
+
+
 @pytest.mark.parametrize("codec", [0, ZSTD])
 def test_a_batch_of_too_many_records_is_left_out(tmp_path: Path, meter: Meter, codec: int) -> None:
     count = MOST_RECORDS + 1

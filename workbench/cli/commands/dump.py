@@ -187,6 +187,7 @@ def _text(look: Look, *, with_batches: bool, with_records: bool) -> Lines:
             is_control = bool(row["is_control"])
             for first, end in mine:
                 for at in range(first, end):
-                    yield make(part.columns, at, is_control=is_control) + "\n"
+                    yield from make(part.columns, at, is_control=is_control)
+                    yield "\n"
 
     return lines

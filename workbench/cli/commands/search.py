@@ -275,4 +275,5 @@ class _TextPrinter:
             click.echo(self._look.style(safe(part.partition.name), bold=True))
         line = text_lines.record_line_maker(part.partition.topic, self._look)
         for index in np.flatnonzero(mask).tolist():
-            click.echo(line(part.columns, index, is_control=False))
+            sys.stdout.writelines(line(part.columns, index, is_control=False))
+            sys.stdout.write("\n")

@@ -6,18 +6,20 @@ batch has the outcome of its transaction.
 Kafka: DumpLogSegments (4.2)
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import click
 
 from workbench.cli.output import safe, size_text, time_of
-from workbench.cli.show.json_lines import control_fields
-from workbench.cli.show.value_text import AUTO, key_text, plain_text, size_of, value_text
+from workbench.cli.show.json_lines import control_of
+from workbench.cli.show.pieces import is_null_at
+from workbench.cli.show.value_text import AUTO, key_text, plain_pieces, size_text_at, value_text
 from workbench.inspection.transactions import ABORTED, FATE_NAMES, OPEN
 from workbench.layout import problems
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
-from workbench.record.columns import RecordColumns
+from workbench.record.columns import HeaderColumn, RecordColumns
 from workbench.runtime.words import plural
 
 _LONGEST: Final = 300  # characters of a key or value, unless they are wanted whole
@@ -107,35 +109,66 @@ def _fate(row: Any, fate: int, look: Look) -> str:
     return look.style(FATE_NAMES[fate], fg={ABORTED: "red", OPEN: "yellow"}.get(fate, "green"))
 
 
-def record_line_maker(topic: str, look: Look) -> Any:
-    """Return a function from columns, row number and whether it is a control record to a line."""
+def record_line_maker(topic: str, look: Look) -> Callable[..., Iterator[str]]:
+    """Return a function from columns, row number and whether it is a control record to a line.
+
+    The line comes in pieces, because a huge record as one text takes several times its size.
+    """
     show_key = key_text(look.key_format, topic)
     show_value = value_text(look.value_format, topic)
 
-    def cut(text: str) -> str:
-        return text if look.full or len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    def cut(pieces: Iterator[str]) -> Iterator[str]:
+        return pieces if look.full else _shortened(pieces)
 
-    def line(columns: RecordColumns, at: int, *, is_control: bool) -> str:
-        assert columns.keys is not None
-        assert columns.values is not None
-        assert columns.headers is not None
-        key, value = columns.keys.item(at), columns.values.item(at)
+    def line(columns: RecordColumns, at: int, *, is_control: bool) -> Iterator[str]:
+        keys, values, headers = columns.keys, columns.values, columns.headers
+        assert keys is not None
+        assert values is not None
+        assert headers is not None
         stamp = time_of(int(columns.timestamps[at])) or "no timestamp"
-        start = f"  {int(columns.offsets[at]):>10,}  {stamp:<24}"
+        yield f"  {int(columns.offsets[at]):>10,}  {stamp:<24}"
         if is_control:
-            told = control_fields(key, value)
+            told = control_of(columns, at)
             rest = ", ".join(f"{name} {each}" for name, each in told.items() if name != "type")
-            return f"{start}  {look.style(told['type'], fg='magenta')}  {safe(rest)}".rstrip()
-        headers = columns.headers.item(at)
+            yield f"  {look.style(told['type'], fg='magenta')}  {safe(rest)}".rstrip()
+            return
+        first, end = headers.offsets[at : at + 2].tolist()
         if look.show_values:
-            words = f"key {cut(show_key(key))}  value {cut(show_value(key, value))}"
-            shown = cut(", ".join(f"{plain_text(k)}={plain_text(v)}" for k, v in headers))
+            yield "  key "
+            yield from cut(show_key(keys, at))
+            yield "  value "
+            yield from cut(show_value(keys, values, at))
         else:
-            words = f"key {size_of(key)}  value {size_of(value)}"
-            shown = str(len(headers))
-        tombstone = (
-            look.style("  tombstone", fg="yellow") if value is None and key is not None else ""
-        )
-        return f"{start}  {words}{tombstone}" + (f"  headers {shown}" if headers else "")
+            yield f"  key {size_text_at(keys, at)}  value {size_text_at(values, at)}"
+        if is_null_at(values, at) and not is_null_at(keys, at):
+            yield look.style("  tombstone", fg="yellow")
+        if first == end:
+            return
+        yield "  headers "
+        if look.show_values:
+            yield from cut(_header_pieces(headers, first, end))
+        else:
+            yield str(end - first)
 
     return line
+
+
+def _header_pieces(headers: HeaderColumn, first: int, end: int) -> Iterator[str]:
+    """Yield the headers [first, end) as ``name=value``."""
+    for at in range(first, end):
+        if at > first:
+            yield ", "
+        yield from plain_pieces(headers.keys, at)
+        yield "="
+        yield from plain_pieces(headers.values, at)
+
+
+def _shortened(pieces: Iterator[str]) -> Iterator[str]:
+    """Yield `_LONGEST` characters at most; ``…`` stands for the others."""
+    left = _LONGEST
+    for piece in pieces:
+        yield piece[:left]
+        if len(piece) > left:
+            yield "…"
+            return
+        left -= len(piece)
