@@ -316,6 +316,7 @@ def test_pieces_are_what_a_short_record_is_written_as(
         whole = run("dump", folder.parent, *options).out
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(json_lines, "HUGE", 0)
+            patch.setattr(pieces, "HUGE", 0)
             patch.setattr(pieces, "PIECE", 3)
             patch.setattr(value_text, "PIECE", 0)
             patch.setattr(value_text, "MOST_DECODED", 0)

@@ -38,6 +38,12 @@ def sizes_of(columns: RecordColumns) -> npt.NDArray[np.int64]:
     return sizes
 
 
+def are_huge(columns: RecordColumns) -> list[bool]:
+    """Return which records are written in pieces."""
+    huge: list[bool] = (sizes_of(columns) > HUGE).tolist()
+    return huge
+
+
 def size_at(column: BinaryColumn, index: int) -> int:
     """Return the bytes of one value, 0 for null."""
     return int(column.offsets[index + 1] - column.offsets[index])

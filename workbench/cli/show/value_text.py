@@ -4,6 +4,7 @@
 printable UTF-8, otherwise hex.
 """
 
+import base64
 import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -32,8 +33,8 @@ _NULL: Final = "null"
 _ESCAPES: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"})
 _LINE_ENDS: Final = str.maketrans("", "", "\n\t\r")
 
-KeyText = Callable[[BinaryColumn, int], Iterator[str]]
-ValueText = Callable[[BinaryColumn, BinaryColumn, int], Iterator[str]]
+KeyText = Callable[[bytes | None], str]
+ValueText = Callable[[bytes | None, bytes | None], str]
 
 
 def plain_text(data: bytes | None) -> str:
@@ -79,8 +80,13 @@ def _kind_of_text(column: BinaryColumn, index: int) -> tuple[bool, bool]:
     return is_plain, True
 
 
+def size_of(data: bytes | None) -> str:
+    """Return how many bytes there are: what is shown instead of private data."""
+    return _NULL if data is None else f"{len(data):,} B"
+
+
 def size_text_at(column: BinaryColumn, index: int) -> str:
-    """Return how many bytes a value has: what is shown instead of private data."""
+    """Return what `size_of` does, without a copy of the value."""
     return _NULL if is_null_at(column, index) else f"{size_at(column, index):,} B"
 
 
@@ -90,40 +96,51 @@ def _json_text(value: Any) -> str:
     return safe(json.dumps(printable(value), ensure_ascii=False, default=str))
 
 
+def _base64_text(data: bytes | None) -> str:
+    return _NULL if data is None else base64.b64encode(data).decode()
+
+
 def _decoder(name: str, topic: str) -> Decoder | None:
     return decoder_for(topic) if name == AUTO else DECODERS[name]
 
 
-def _by_pieces(name: str) -> Callable[[BinaryColumn, int], Iterator[str]]:
-    """Return the function that shows what no decoder gets."""
-    return {BASE64: base64_pieces, HEX.name: hex_pieces}.get(name, plain_pieces)
-
-
 def key_text(name: str, topic: str) -> KeyText:
-    """Return the function that shows the keys of a topic in one of `FORMATS`, in pieces.
-
-    Keys and values above `pieces.MOST_DECODED` are shown without a decoder.
-    """
-    in_pieces = _by_pieces(name)
-    decoder = None if name == BASE64 else _decoder(name, topic)
-
-    def show(keys: BinaryColumn, at: int) -> Iterator[str]:
-        if decoder is None or is_null_at(keys, at) or size_at(keys, at) > MOST_DECODED:
-            return in_pieces(keys, at)
-        return iter([_json_text(decoder.key(keys.item(at)))])
-
-    return show
+    """Return the function that shows the keys of a topic in one of `FORMATS`."""
+    if name == BASE64:
+        return _base64_text
+    decoder = _decoder(name, topic)
+    if decoder is None:
+        return plain_text
+    decode = decoder.key
+    return lambda key: _NULL if key is None else _json_text(decode(key))
 
 
 def value_text(name: str, topic: str) -> ValueText:
-    """Return the function that shows values, given keys and values, as `key_text` shows keys."""
-    in_pieces = _by_pieces(name)
-    decoder = None if name == BASE64 else _decoder(name, topic)
+    """Return the function that shows values, given key and value, in one of `FORMATS`."""
+    if name == BASE64:
+        return lambda _key, value: _base64_text(value)
+    decoder = _decoder(name, topic)
+    if decoder is None:
+        return lambda _key, value: plain_text(value)
+    decode = decoder.value
+    return lambda key, value: _NULL if value is None else _json_text(decode(key, value))
 
-    def show(keys: BinaryColumn, values: BinaryColumn, at: int) -> Iterator[str]:
-        largest = max(size_at(keys, at), size_at(values, at))
-        if decoder is None or is_null_at(values, at) or largest > MOST_DECODED:
-            return in_pieces(values, at)
-        return iter([_json_text(decoder.value(keys.item(at), values.item(at)))])
 
-    return show
+def pieces(
+    name: str, topic: str, text: Callable[[], str], column: BinaryColumn, index: int
+) -> Iterator[str]:
+    """Yield a huge key or value in one of `FORMATS`.
+
+    Args:
+        name: the format.
+        topic: decides what `auto` means.
+        text: gives what a decoder says; it is asked up to `MOST_DECODED` bytes.
+        column, index: the key or value.
+    """
+    if is_null_at(column, index):
+        return iter([_NULL])
+    if name == BASE64:
+        return base64_pieces(column, index)
+    if _decoder(name, topic) is None or size_at(column, index) > MOST_DECODED:
+        return hex_pieces(column, index) if name == HEX.name else plain_pieces(column, index)
+    return iter([text()])
