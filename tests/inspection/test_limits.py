@@ -83,6 +83,18 @@ def test_batches_below_the_limit_are_read_one_at_a_time(
     assert cost.grown < MOST
 
 
+@pytest.mark.parametrize("part", ["key", "value", "header name", "header value"])
+def test_a_huge_record_is_dumped_in_pieces(tmp_path: Path, meter: Meter, part: str) -> None:
+    """As one line it took up to 14 times its size."""
+    parts = dict.fromkeys(("key", "value", "header name", "header value"), b"v")
+    parts[part] = os.urandom(MIB) * 60
+    headers = ((parts["header name"], parts["header value"]),)
+    log = batch([Record(0, 5, parts["key"], parts["value"], headers)])
+    cost = meter.cost("dump", partition(tmp_path, log))
+    assert cost.result == 0
+    assert cost.grown < MOST
+
+
 @pytest.mark.parametrize("codec", [0, ZSTD])
 def test_a_batch_of_too_many_records_is_left_out(tmp_path: Path, meter: Meter, codec: int) -> None:
     count = MOST_RECORDS + 1
@@ -117,6 +129,16 @@ def test_verify_holds_nothing_for_each_batch(tmp_path: Path, meter: Meter) -> No
     cost = meter.cost("verify", partition(tmp_path, empty_batches(count).tobytes()))
     assert "leader-epochs-missing" in cost.result
     assert cost.grown < MOST / 2
+
+
+def test_verify_holds_each_change_of_the_leader_epoch_once(tmp_path: Path, meter: Meter) -> None:
+    """It held four copies: these took 260 MiB."""
+    count = 3_000_000
+    batches = empty_batches(count)
+    batches[:, 12:16] = np.arange(count, dtype=">i4").view(np.uint8).reshape(count, 4)
+    cost = meter.cost("verify", partition(tmp_path, batches.tobytes()))
+    assert "leader-epochs-missing" in cost.result
+    assert cost.grown < MOST
 
 
 def test_verify_of_transactions_holds_nothing_for_each_batch(tmp_path: Path, meter: Meter) -> None:
