@@ -3,6 +3,7 @@
 import shutil
 import struct
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,12 @@ from tests.cli.program import run
 from tests.coordinator.serving.house import ORDERS, PAYMENTS, House
 from tests.golden.cases import names, open_case
 from tests.naive import Record, batch
-from workbench.coordinator.transactions.marker_data import VERDICTS, MarkerData, marker_data
+from workbench.coordinator.transactions.marker_data import (
+    VERDICTS,
+    MarkerData,
+    _lacks_data,
+    marker_data,
+)
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.inspection.listing import list_log_directories
 from workbench.log.append.append_origin import AppendOrigin
@@ -144,22 +150,42 @@ def test_the_table(tmp_path: Path) -> None:
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 
 
-def _log(root: Path, operations: list[tuple[int, str]], removed: set[int], start: int = 0) -> Path:
-    """Write a log of one record per batch; without the batches whose numbers are removed."""
-    content = b""
+def _log(
+    root: Path,
+    operations: list[tuple[int, str]],
+    removed: Collection[int] = (),
+    start: int = 0,
+    roll: int = -1,
+) -> Path:
+    """Write a log of one record per batch; without the batches whose offsets are removed.
+
+    Args:
+        root: the log directory.
+        operations: producer, and data, commit or abort.
+        removed: offsets without a batch.
+        start: the first offset.
+        roll: the offset where a second segment begins.
+    """
+    folder = root / "orders-0"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{start:020}.log").touch()
+    base = start
     for offset, (producer, what) in enumerate(operations, start):
         bits, key, value = TRANSACTIONAL, b"k", b"v"
         if what != "data":
             bits |= CONTROL
             key, value = struct.pack(">hh", 0, what == "commit"), struct.pack(">hi", 0, 3)
+        if offset == roll:
+            base = offset
+            (folder / f"{base:020}.log").touch()
         if offset not in removed:
-            content += batch(
-                [Record(offset, 1000, key, value)], attributes=bits, producer_id=producer,
-                producer_epoch=0,
-            )  # fmt: skip
-    folder = root / "orders-0"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{start:020}.log").write_bytes(content)
+            with (folder / f"{base:020}.log").open("ab") as file:
+                file.write(
+                    batch(
+                        [Record(offset, 1000, key, value)], attributes=bits, producer_id=producer,
+                        producer_epoch=0,
+                    )
+                )  # fmt: skip
     return root
 
 
@@ -168,14 +194,17 @@ OPERATIONS = st.lists(
 )
 
 
-@given(OPERATIONS, st.sets(st.integers(0, 29), max_size=4), st.sampled_from([0, 5]))
+@given(
+    OPERATIONS, st.sets(st.integers(0, 29), max_size=4), st.sampled_from([0, 5]), st.integers(6, 30)
+)
 def test_as_a_plain_loop_finds_it(
     tmp_path_factory: pytest.TempPathFactory,
     operations: list[tuple[int, str]],
     removed: set[int],
     start: int,
+    roll: int,
 ) -> None:
-    root = _log(tmp_path_factory.mktemp("logs"), operations, removed, start)
+    root = _log(tmp_path_factory.mktemp("logs"), operations, removed, start, roll)
     found = {each.offset: each for each in _markers(root)}
     wanted = set()
     for offset, (producer, what) in enumerate(operations, start):
@@ -203,10 +232,12 @@ def test_as_a_plain_loop_finds_it(
         else:
             assert each.verdict is None
     assert found.keys() == wanted
+    (partition,) = list_log_directories(root).partitions.values()
+    assert _lacks_data(partition) == any(each.verdict != "data" for each in found.values())
 
 
 def test_bytes_that_cannot_be_read(tmp_path: Path) -> None:
-    root = _log(tmp_path, [(1, "data"), (2, "data"), (1, "commit")], set())
+    root = _log(tmp_path, [(1, "data"), (2, "data"), (1, "commit")])
     path = root / "orders-0" / f"{0:020}.log"
     content = bytearray(path.read_bytes())
     content[16] = 9  # the magic of the first batch

@@ -396,10 +396,40 @@ def marker_data(
                 yield from walk.take(segment)
 
 
+def _lacks_data(partition: Partition) -> bool:
+    """Return whether a marker has no data before it; from the batch headers alone, so it is fast.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    waiting: set[int] = set()  # producers with data since their last marker
+    for segment in partition.segments:
+        for table in segment.batch_parts():
+            rows = table.rows
+            chosen = rows[rows["is_transactional"] & (rows["magic"] == 2)]
+            chosen = chosen[np.argsort(chosen["producer_id"], kind="stable")]
+            if not len(chosen):
+                continue
+            producers, is_control = chosen["producer_id"], chosen["is_control"]
+            is_first = np.ones(len(chosen), np.bool_)
+            is_first[1:] = producers[1:] != producers[:-1]
+            is_last = np.append(is_first[1:], np.True_)
+            follows_marker = np.append(np.False_, is_control[:-1]) & ~is_first
+            if np.any(is_control & follows_marker):
+                return True
+            if not waiting.issuperset(producers[is_control & is_first].tolist()):
+                return True
+            waiting.update(producers[is_last & ~is_control].tolist())
+            waiting.difference_update(producers[is_last & is_control].tolist())
+    return False
+
+
 def markers_without_data(
     coordinator: StoredTransactions, partitions: Iterable[Partition]
 ) -> list[Finding]:
     """Return a finding for each marker whose data is missing, and nothing explains it.
+
+    Walks the batch headers of the logs, and of those with a marker without data the markers.
 
     Args:
         coordinator: the loaded transactional ids.
@@ -419,6 +449,6 @@ def markers_without_data(
             "A broker reads on: the marker ends nothing. If the transaction wrote to this "
             "partition, its records are lost.",
         )
-        for each in marker_data(coordinator, partitions)
+        for each in marker_data(coordinator, filter(_lacks_data, partitions))
         if each.verdict == MISSING
     ]
