@@ -141,6 +141,16 @@ def test_verify_holds_each_change_of_the_leader_epoch_once(tmp_path: Path, meter
     assert cost.grown < MOST
 
 
+def test_epochs_that_fall_again_and_again_give_a_hundred_findings(
+    tmp_path: Path, meter: Meter
+) -> None:
+    batches = empty_batches(400_000)
+    batches[::2, 15] = 1
+    cost = meter.cost("verify", partition(tmp_path, batches.tobytes()))
+    assert cost.result.count("batch-epoch") == 100
+    assert cost.grown < MOST / 2
+
+
 def test_verify_of_transactions_holds_nothing_for_each_batch(tmp_path: Path, meter: Meter) -> None:
     """It held a hundred bytes, and all markers."""
     count, run = 1_500_000, 100
