@@ -265,10 +265,6 @@ class Cluster:
         """Ask for an election, "preferred" or "unclean"; return the name of an error."""
         return self.wire.elect(self.controller.port, topic, how)
 
-    def configure_topic(self, topic: str, name: str, value: str) -> None:
-        """Set one config of the topic."""
-        self.wire.configure(self.controller.port, topic, name, value)
-
     def _properties(self, number: int, node: Node) -> dict[str, str]:
         listener = f"PLAINTEXT://127.0.0.1:{node.port}"
         settings = {"log.dirs": str(node.data), "num.partitions": "1"} | self.settings

@@ -160,8 +160,9 @@ class Player:
     def _elect(self, step: Step) -> dict[str, str | None]:
         return {"error": self.cluster.elect(TOPIC, step["how"])}
 
-    def _configure(self, step: Step) -> None:
-        self.cluster.configure_topic(TOPIC, step["name"], step["value"])
+    def _delete(self, step: Step) -> dict[str, str | None]:
+        port = self.cluster.nodes[step["from"]].port
+        return {"error": self.cluster.wire.delete_records(port, TOPIC, step["before"])}
 
     def _consume(self, step: Step) -> list[dict[str, Any]]:
         port = self.cluster.nodes[step["from"]].port

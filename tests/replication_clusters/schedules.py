@@ -16,9 +16,9 @@ played in order. ``broker`` and the like are broker ids:
   it go on. Requests to it, and answers, wait in between.
 - ``{"do": "wait", "for": "isr", "is": [1, 2]}``: let time pass until it is so. ``for`` is
   ``leader`` (-1: none), ``isr``, ``alive`` (brokers that the controller holds for alive), or, with
-  ``"broker": 2``, ``log_end_offset`` or ``high_watermark`` of that replica.
+  ``"broker": 2``, ``log_start_offset``, ``log_end_offset`` or ``high_watermark`` of that replica.
 - ``{"do": "elect", "how": "unclean"}``: ask the controller for an election, or ``preferred``.
-- ``{"do": "configure", "name": "unclean.leader.election.enable", "value": "true"}``: of the topic.
+- ``{"do": "delete", "from": 1, "before": 3}``: ask that leader to raise the log start offset.
 - ``{"do": "consume", "from": 1}``: read all that a consumer gets from that leader.
 - ``{"do": "keep", "as": "apart"}``: keep what all brokers have on disk.
 
@@ -203,26 +203,23 @@ FOLLOWER_LOSES_POWER = Schedule(
 )
 
 # Broker 1 leads, then broker 2 alone; 2 loses m3, which both had, and m4, which it alone had.
-_POWER_LOST = [
-    until("isr", [1, 2]),
-    produce("m0", 1),
-    produce("m1", 1),
-    produce("m2", 1),
-    produce("m3", 1),
-    do("kill", 1, lose=0),
-    until("leader", 2),
-    produce("m4", 2),
-    do("kill", 2, lose=2),
-    until("leader", -1),
-    keep("down"),
-    do("start", 2),
-]
 LAST_LEADER_LOSES_POWER = Schedule(
     "last-leader-loses-power",
     "the last replica in sync loses acknowledged records, leads again, and the other one truncates",
     [1, 2],
     [
-        *_POWER_LOST,
+        until("isr", [1, 2]),
+        produce("m0", 1),
+        produce("m1", 1),
+        produce("m2", 1),
+        produce("m3", 1),
+        do("kill", 1, lose=0),
+        until("leader", 2),
+        produce("m4", 2),
+        do("kill", 2, lose=2),
+        until("leader", -1),
+        keep("down"),
+        do("start", 2),
         until("leader", 2),
         produce("n0", 2),
         keep("apart"),
@@ -232,20 +229,9 @@ LAST_LEADER_LOSES_POWER = Schedule(
         {"do": "consume", "from": 2},
     ],
     MIN_ISR_1,
-    features=NO_ELR,
 )
-LAST_LEADER_LOSES_POWER_ELR = Schedule(
-    "last-leader-loses-power-elr",
-    "the same with eligible leader replicas: what the controller does after an unclean shutdown",
-    [1, 2],
-    [
-        *_POWER_LOST,
-        keep("apart"),
-        do("start", 1),
-        {"do": "elect", "how": "unclean"},
-        until("isr", [1, 2]),
-    ],
-    MIN_ISR_1,
+LAST_LEADER_LOSES_POWER_NO_ELR = replace(
+    LAST_LEADER_LOSES_POWER, name="last-leader-loses-power-no-elr", features=NO_ELR
 )
 
 UNCLEAN_ELECTION = Schedule(
@@ -276,6 +262,35 @@ UNCLEAN_ELECTION = Schedule(
 )
 UNCLEAN_ELECTION_NO_ELR = replace(
     UNCLEAN_ELECTION, name="unclean-election-no-elr", features=NO_ELR, versions=("4.2.0",)
+)
+
+UNCLEAN_BY_HAND = Schedule(
+    "unclean-by-hand",
+    "no unclean election by itself: there is no leader until somebody asks for one",
+    [1, 2],
+    [
+        until("isr", [1, 2]),
+        produce("m0", 1),
+        do("stop", 2),
+        until("isr", [1]),
+        produce("m1", 1),
+        do("kill", 1, lose=0),
+        until("leader", -1),
+        do("start", 2),
+        produce("n0", 2),
+        keep("waiting"),
+        {"do": "elect", "how": "unclean"},
+        until("leader", 2),
+        produce("n1", 2),
+        keep("apart"),
+        do("start", 1),
+        until("isr", [1, 2]),
+        {"do": "elect", "how": "preferred"},
+        until("leader", 1),
+        produce("n2", 1),
+        {"do": "consume", "from": 1},
+    ],
+    MIN_ISR_1,
 )
 
 TWO_UNCLEAN_ELECTIONS = Schedule(
@@ -394,6 +409,54 @@ HIGH_WATERMARK_KEPT = replace(
     settings=HIGH_WATERMARK_TRUNCATION.settings | {"inter.broker.protocol.version": "2.6"},
 )
 
+# The fetches wait for 15 s, so that each state between two rounds can be seen: a follower
+# has the high watermark of its last answer.
+LATE_HIGH_WATERMARK = Schedule(
+    "late-high-watermark",
+    "followers know of a record before they know that it is committed; then the leader dies",
+    [1, 2, 3],
+    [
+        until("isr", [1, 2, 3]),
+        produce("m0", 1),
+        produce("m1", 1),
+        produce("m2", 1, acks=1),
+        keep("late"),
+        do("kill", 1, lose=0),
+        until("leader", 2),
+        {"do": "consume", "from": 2},
+        produce("n0", 2),
+        keep("apart"),
+        do("start", 1),
+        until("isr", [1, 2, 3]),
+        {"do": "consume", "from": 2},
+    ],
+    MIN_ISR_1,
+    {"replica.fetch.wait.max.ms": "15000", "replica.lag.time.max.ms": "25000"},
+)
+
+FOLLOWER_BEHIND_LOG_START = Schedule(
+    "follower-behind-log-start",
+    "records are deleted while a follower is down: its log starts anew where its leader's starts",
+    [1, 2],
+    [
+        until("isr", [1, 2]),
+        produce("m0", 1),
+        produce("m1", 1),
+        do("kill", 2, lose=0),
+        until("isr", [1]),
+        produce("m2", 1),
+        produce("m3", 1),
+        {"do": "delete", "from": 1, "before": 3},
+        keep("apart"),
+        do("start", 2),
+        until("isr", [1, 2]),
+        produce("m4", 1),
+        {"do": "consume", "from": 1},
+    ],
+    MIN_ISR_1,
+    versions=("4.2.0", "2.8.2"),
+)
+
 MIN_ISR = Schedule(
     "min-isr",
     "fewer replicas in sync than min.insync.replicas: what is refused, and what is not committed",
@@ -476,9 +539,10 @@ ALL_SCHEDULES = (
     LEADER_KILLED_ZOOKEEPER,
     FOLLOWER_LOSES_POWER,
     LAST_LEADER_LOSES_POWER,
-    LAST_LEADER_LOSES_POWER_ELR,
+    LAST_LEADER_LOSES_POWER_NO_ELR,
     UNCLEAN_ELECTION,
     UNCLEAN_ELECTION_NO_ELR,
+    UNCLEAN_BY_HAND,
     TWO_UNCLEAN_ELECTIONS,
     TWO_UNCLEAN_ELECTIONS_2_8,
     TWO_UNCLEAN_ELECTIONS_1_1,
@@ -486,6 +550,8 @@ ALL_SCHEDULES = (
     LAG_SHRINK_ZOOKEEPER,
     HIGH_WATERMARK_TRUNCATION,
     HIGH_WATERMARK_KEPT,
+    LATE_HIGH_WATERMARK,
+    FOLLOWER_BEHIND_LOG_START,
     MIN_ISR,
     ELIGIBLE_LEADER,
     ZOMBIE_LEADER,

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from kafka.errors import for_code
-from kafka.protocol.admin.configs import IncrementalAlterConfigsRequest
 from kafka.protocol.admin.topics import (
     CreateTopicsRequest,
+    DeleteRecordsRequest,
     DescribeTopicPartitionsRequest,
     ElectLeadersRequest,
 )
@@ -33,7 +33,7 @@ from tests.kafka_broker import parse_version
 
 CONSUMER = -1  # replica ids of requests that do not come from a follower
 DEBUGGER = -2
-LATEST = -1  # timestamp in ListOffsets
+LATEST, EARLIEST = -1, -2  # timestamps in ListOffsets
 NO_TOPICS_YET = {5, 7, 38, 39, 41}  # errors of a cluster that is still coming up
 ELECTIONS = {"preferred": 0, "unclean": 1}
 
@@ -41,6 +41,7 @@ ELECTIONS = {"preferred": 0, "unclean": 1}
 class Offsets(NamedTuple):
     """Where one replica's log is, as its broker says."""
 
+    log_start_offset: int
     log_end_offset: int
     high_watermark: int
 
@@ -153,23 +154,27 @@ class Wire:
 
     def offsets(self, port: int, topic: str) -> Offsets | None:
         """Return where the broker's replica is; None while it does not serve it."""
+        start, end = (self._listed(port, topic, which) for which in (EARLIEST, LATEST))
+        # From the end, because nothing is wanted of the records.
+        at = self._fetched(port, topic, end.offset, self._fetches_from_follower_as)
+        if start.error_code or end.error_code or at.error_code:
+            return None
+        return Offsets(start.offset, end.offset, at.high_watermark)
+
+    def _listed(self, port: int, topic: str, timestamp: int) -> Any:
         kind = ListOffsetsRequest.ListOffsetsTopic
-        partition = kind.ListOffsetsPartition(partition_index=0, timestamp=LATEST)
-        asked = ListOffsetsRequest(
+        partition = kind.ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+        request = ListOffsetsRequest(
             version=1, replica_id=DEBUGGER, topics=[kind(name=topic, partitions=[partition])]
         )
-        end = ask(port, asked).topics[0].partitions[0]
-        # From the end, because a replica may begin anywhere, and nothing is wanted of the records.
-        at = self._fetched(port, topic, end.offset, self._fetches_from_follower_as)
-        if end.error_code or at.error_code:
-            return None
-        return Offsets(end.offset, at.high_watermark)
+        return ask(port, request).topics[0].partitions[0]
 
     def consume(self, port: int, topic: str) -> list[Consumed]:
-        """Return all records that a consumer gets of the leader, from offset 0 on."""
+        """Return all records that a consumer gets of the leader, from the log start offset on."""
+        start = self._listed(port, topic, EARLIEST).offset
         found: list[Consumed] = []
         while True:
-            at = found[-1].offset + 1 if found else 0
+            at = found[-1].offset + 1 if found else start
             part = self._fetched(port, topic, at, CONSUMER)
             if part.error_code:
                 raise RuntimeError(f"consumer at {at}: {error_name(part.error_code)}")
@@ -208,6 +213,16 @@ class Wire:
         )
         return ask(port, request).responses[0].partitions[0]
 
+    def delete_records(self, port: int, topic: str, before: int) -> str | None:
+        """Ask the leader to raise the log start offset; return the name of an error (0.11 on)."""
+        kind = DeleteRecordsRequest.DeleteRecordsTopic
+        partition = kind.DeleteRecordsPartition(partition_index=0, offset=before)
+        request = DeleteRecordsRequest(
+            version=0, topics=[kind(name=topic, partitions=[partition])], timeout_ms=10_000
+        )
+        code = ask(port, request).topics[0].partitions[0].error_code
+        return error_name(code) if code else None
+
     def leadership(self, port: int, topic: str) -> Leadership | None:
         """Return who leads as a KRaft broker's metadata says; None while it does not know."""
         kind = DescribeTopicPartitionsRequest.TopicRequest
@@ -244,19 +259,6 @@ class Wire:
         answer = ask(port, request)
         told = [p.error_code for t in answer.replica_election_results for p in t.partition_result]
         return next((error_name(code) for code in (answer.error_code, *told) if code), None)
-
-    def configure(self, port: int, topic: str, name: str, value: str) -> None:
-        """Set one config of the topic (2.3 and later)."""
-        kind = IncrementalAlterConfigsRequest.AlterConfigsResource
-        config = kind.AlterableConfig(name=name, config_operation=0, value=value)
-        request = IncrementalAlterConfigsRequest(
-            version=0,
-            resources=[kind(resource_type=2, resource_name=topic, configs=[config])],
-            validate_only=False,
-        )
-        (told,) = ask(port, request).responses
-        if told.error_code:
-            raise RuntimeError(f"{name}={value}: {error_name(told.error_code)}")
 
 
 def error_name(code: int) -> str:
