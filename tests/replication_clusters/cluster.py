@@ -62,10 +62,13 @@ class Node:
     Args:
         version: Kafka's.
         folder: made; holds ``data``, ``server.log`` and ``server.properties``.
+        port: on which it listens.
         main_class: what is run.
     """
 
-    def __init__(self, version: str, folder: Path, main_class: str = "kafka.Kafka") -> None:
+    def __init__(
+        self, version: str, folder: Path, port: int, main_class: str = "kafka.Kafka"
+    ) -> None:
         self.version = version
         self.folder = folder
         self.main_class = main_class
@@ -73,7 +76,7 @@ class Node:
         self.log = folder / "server.log"
         self.properties = folder / "server.properties"
         self.is_paused = False
-        (self.port,) = free_ports(1)
+        self.port = port
         self._process: subprocess.Popen[bytes] | None = None
         self._seen = 0
         folder.mkdir(parents=True)
@@ -174,13 +177,17 @@ class Cluster:
         self._settings_of = settings_of or {}
         self._features = features or {}
         folder.mkdir(parents=True, exist_ok=True)
-        self.nodes = {number: Node(version, folder / f"broker{number}") for number in brokers}
-        self.controller = Node(version, folder / "controller")
-        (self._controller_port,) = free_ports(1)
+        ports = free_ports(len(brokers) + 2)
+        self._second_port = ports.pop()  # the controller's other one, or ZooKeeper's
+        self.controller = Node(version, folder / "controller", ports.pop())
+        self.nodes = {
+            number: Node(version, folder / f"broker{number}", port)
+            for number, port in zip(brokers, ports, strict=True)
+        }
         self._zookeeper: Node | None = None
         if not self.is_kraft:
             main_class = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-            self._zookeeper = Node(version, folder / "zookeeper", main_class)
+            self._zookeeper = Node(version, folder / "zookeeper", self._second_port, main_class)
 
     def __enter__(self) -> Self:
         try:
@@ -275,7 +282,7 @@ class Cluster:
                 "listeners": listener,
             }
         else:
-            controller = f"127.0.0.1:{self._controller_port}"
+            controller = f"127.0.0.1:{self._second_port}"
             is_controller = node is self.controller
             settings |= {
                 "node.id": str(number),

@@ -11,11 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from tests.replication_clusters.cluster import Cluster
-from tests.replication_clusters.schedules import FIRST_TIMESTAMP, REST_MS, TOPIC, Schedule, Step
+from tests.replication_clusters.schedules import (
+    FIRST_TIMESTAMP,
+    PARTITION,
+    REST_MS,
+    TOPIC,
+    Schedule,
+    Step,
+)
 from tests.replication_clusters.wire import Sent
 
 WAIT_SECONDS = 60
-PARTITION = f"{TOPIC}-0"
 OVERHEAD = struct.Struct(">qi")  # of each batch or message: its first offset, the bytes that follow
 # What of a broker's log is kept with a step, when it names the partition.
 TELLING = re.compile(

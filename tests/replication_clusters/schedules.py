@@ -31,6 +31,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 TOPIC = "ledger"
+PARTITION = f"{TOPIC}-0"
 REST_MS = 900
 FIRST_TIMESTAMP = 1_700_000_000_000  # of the first record; each later one is 1,000 ms younger
 ALL = -1
