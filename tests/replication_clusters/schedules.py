@@ -172,6 +172,7 @@ LEADER_KILLED = Schedule(
     ],
     MIN_ISR_2,
     {"broker.session.timeout.ms": "8000"},
+    versions=("4.2.0", "3.9.1"),
 )
 LEADER_KILLED_ZOOKEEPER = replace(
     LEADER_KILLED,
@@ -201,6 +202,11 @@ FOLLOWER_LOSES_POWER = Schedule(
         {"do": "consume", "from": 1},
     ],
     MIN_ISR_1,
+)
+LEADER_KILLED_OLD = replace(
+    LEADER_KILLED,
+    versions=("1.1.1", "0.10.2.2"),
+    settings={"zookeeper.session.timeout.ms": "8000"},
 )
 
 # Broker 1 leads, then broker 2 alone; 2 loses m3, which both had, and m4, which it alone had.
@@ -259,7 +265,7 @@ UNCLEAN_ELECTION = Schedule(
         {"do": "consume", "from": 2},
     ],
     UNCLEAN,
-    versions=("4.2.0", "2.8.2"),
+    versions=("4.2.0", "3.9.1", "2.8.2", "0.10.2.2"),
 )
 UNCLEAN_ELECTION_NO_ELR = replace(
     UNCLEAN_ELECTION, name="unclean-election-no-elr", features=NO_ELR, versions=("4.2.0",)
@@ -410,6 +416,21 @@ HIGH_WATERMARK_KEPT = replace(
     settings=HIGH_WATERMARK_TRUNCATION.settings | {"inter.broker.protocol.version": "2.6"},
 )
 
+# In 0.10.2 the process that ends itself hangs: its shutdown waits for the fetcher that began it.
+OLD_LEADER_HALTS = replace(
+    HIGH_WATERMARK_TRUNCATION,
+    name="old-leader-halts",
+    purpose="up to 2.0.0, a broker whose log is longer than its leader's ends itself, unless "
+    "unclean elections are allowed",
+    steps=[
+        *HIGH_WATERMARK_TRUNCATION.steps[: HIGH_WATERMARK_TRUNCATION.steps.index(keep("elected"))],
+        do("start", 1),
+        do("kill", 1, lose=0),
+        {"do": "consume", "from": 3},
+    ],
+    topic={**MIN_ISR_1, "unclean.leader.election.enable": "false"},  # true is the default there
+)
+
 # The fetches wait for 15 s, so that each state between two rounds can be seen: a follower
 # has the high watermark of its last answer.
 LATE_HIGH_WATERMARK = Schedule(
@@ -538,6 +559,7 @@ ALL_SCHEDULES = (
     FOLLOWER_RESTARTED,
     LEADER_KILLED,
     LEADER_KILLED_ZOOKEEPER,
+    LEADER_KILLED_OLD,
     FOLLOWER_LOSES_POWER,
     LAST_LEADER_LOSES_POWER,
     LAST_LEADER_LOSES_POWER_NO_ELR,
@@ -551,6 +573,7 @@ ALL_SCHEDULES = (
     LAG_SHRINK_ZOOKEEPER,
     HIGH_WATERMARK_TRUNCATION,
     HIGH_WATERMARK_KEPT,
+    OLD_LEADER_HALTS,
     LATE_HIGH_WATERMARK,
     FOLLOWER_BEHIND_LOG_START,
     MIN_ISR,
