@@ -6,6 +6,7 @@ server, a test or the simulated cluster carries both. At most one request is out
 Kafka: AbstractFetcherThread, ReplicaFetcherThread (0.10.2 to 4.2)
 """
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
@@ -17,7 +18,7 @@ from workbench.replication.messages import (
     FetchPartition,
     FetchPartitionData,
 )
-from workbench.replication.partition import Partition
+from workbench.replication.partition import EARLIEST, LATEST, Partition
 from workbench.replication.rules import Rules, Truncation
 from workbench.replication.truncation import OffsetTruncationState, offset_truncation_state
 from workbench.runtime.error_codes import ErrorCode
@@ -81,7 +82,7 @@ class OffsetRequest(NamedTuple):
 
     partition: TopicPartition
     current_leader_epoch: int | None
-    is_latest: bool
+    timestamp: int
 
 
 Request = FetchRequest | EpochRequest | OffsetRequest
@@ -191,8 +192,8 @@ class ReplicaFetcher:
             if state.delayed_until_ms > now:
                 continue
             if state.state in (FetchState.ASKING_LATEST, FetchState.ASKING_EARLIEST):
-                is_latest = state.state is FetchState.ASKING_LATEST
-                return OffsetRequest(name, self._told_epoch(state), is_latest)
+                timestamp = LATEST if state.state is FetchState.ASKING_LATEST else EARLIEST
+                return OffsetRequest(name, self._told_epoch(state), timestamp)
             if state.state is FetchState.TRUNCATING:
                 latest = host.partition(name).log.leader_epochs.latest_epoch
                 if latest is None or host.rules.truncation is Truncation.ON_FETCH:
@@ -360,10 +361,7 @@ class ReplicaFetcher:
         host = self._host
         log = host.partition(name).log
         before, high = log.log_end_offset, log.high_watermark
-        try:
-            log.truncate_to(to.offset)
-        except WorkbenchError as error:
-            self._fail(name, str(error))
+        if not self._changes(name, lambda: log.truncate_to(to.offset)):
             return
         self._tell_truncated(name, before, high, "the leader's epochs part from the log's there")
         on_fetch = host.rules.truncation is Truncation.ON_FETCH
@@ -378,13 +376,19 @@ class ReplicaFetcher:
     def _truncate_to_high_watermark(self, name: TopicPartition, state: PartitionFetchState) -> None:
         log = self._host.partition(name).log
         before, high = log.log_end_offset, log.high_watermark
-        try:
-            log.truncate_to(high)
-        except WorkbenchError as error:
-            self._fail(name, str(error))
+        if not self._changes(name, lambda: log.truncate_to(high)):
             return
         self._tell_truncated(name, before, high, "the log has no leader epochs")
         self.states[name] = state._replace(fetch_offset=high, state=FetchState.FETCHING)
+
+    def _changes(self, name: TopicPartition, change: Callable[[], object]) -> bool:
+        """Change a log; return whether that worked. Otherwise the partition has failed."""
+        try:
+            change()
+        except WorkbenchError as error:
+            self._fail(name, str(error))
+            return False
+        return True
 
     def _tell_truncated(self, name: TopicPartition, before: int, high: int, why: str) -> None:
         log = self._host.partition(name).log
@@ -414,7 +418,7 @@ class ReplicaFetcher:
         host = self._host
         log = host.partition(name).log
         before, high = log.log_end_offset, log.high_watermark
-        if request.is_latest:
+        if request.timestamp == LATEST:
             if offset >= before:
                 self.states[name] = state._replace(state=FetchState.ASKING_EARLIEST)
                 return
@@ -424,10 +428,12 @@ class ReplicaFetcher:
                     "and unclean elections are not allowed"
                 )
                 return
-            log.truncate_to(offset)
+            if not self._changes(name, lambda: log.truncate_to(offset)):
+                return
             self._tell_truncated(name, before, high, "the leader's log ends there")
         elif offset > before:
-            log.truncate_fully_and_start_at(offset)
+            if not self._changes(name, lambda: log.truncate_fully_and_start_at(offset)):
+                return
             host.tell(
                 "follower emptied", name, "the leader's log starts after this log's end",
                 broker=host.broker_id, before=before, log_start_offset=offset,

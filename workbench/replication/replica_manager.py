@@ -197,12 +197,12 @@ class ReplicaManager:
         with self._lock:
             for name, state in states.items():
                 partition = self.partitions.get(name)
-                if partition is None:
+                if partition is None:  # even without a leader, so that its checkpoint is kept
                     log = self._broker.create_log(name, is_new=True)
                     partition = self.partitions[name] = Partition(name, log, self)
                 if state.leader == self.broker_id:
                     self._make_leader(partition, state)
-                else:
+                elif state.leader != NO_LEADER or self.rules.has_quorum_controller:
                     self._make_follower(partition, state)
 
     def _make_leader(self, partition: Partition, state: LeaderAndIsr) -> None:
@@ -427,11 +427,12 @@ class ReplicaManager:
         self,
         name: TopicPartition,
         current_leader_epoch: int | None,
+        timestamp: int,
         *,
-        is_latest: bool,
         is_replica: bool = True,
+        only_leader: bool = True,
     ) -> tuple[ErrorCode, int]:
-        """Return the log end (for clients the high watermark) or log start offset of a partition.
+        """Return the offset of a time in a partition; see `Partition.fetch_offset`.
 
         Kafka: ReplicaManager.fetchOffset (4.2)
         """
@@ -439,7 +440,7 @@ class ReplicaManager:
         if not isinstance(partition, Partition):
             return partition, -1
         return partition.fetch_offset(
-            current_leader_epoch, is_latest=is_latest, is_replica=is_replica
+            current_leader_epoch, timestamp, is_replica=is_replica, only_leader=only_leader
         )
 
     # Periodic work
