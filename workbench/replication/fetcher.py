@@ -10,7 +10,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
-from workbench.errors import CorruptRecordError, WorkbenchError
+from workbench.errors import CorruptRecordError, ReplicationError, WorkbenchError
 from workbench.files.names import TopicPartition
 from workbench.replication.messages import (
     EpochEndOffset,
@@ -236,6 +236,10 @@ class ReplicaFetcher:
             request: what `next_request` returned.
             answer: partition → `FetchPartitionData` or (error, `EpochEndOffset`); of an
                 `OffsetRequest` (error, offset).
+
+        Raises:
+            ReplicationError: the answer to a question about epochs names a partition that was not
+                asked for.
         """
         if isinstance(request, OffsetRequest):
             if answer is None:
@@ -247,6 +251,9 @@ class ReplicaFetcher:
             for name in request.partitions:
                 self._delay(name)
         elif isinstance(request, EpochRequest):
+            if unasked := answer.keys() - request.partitions.keys():
+                names = ", ".join(sorted(map(str, unasked)))
+                raise ReplicationError(f"broker {self.leader} answers about {names}: not asked")
             for name, (error, end) in answer.items():
                 self._handle_epoch_end(name, request.partitions[name], error, end)
         else:
@@ -260,10 +267,10 @@ class ReplicaFetcher:
         diverging: list[tuple[TopicPartition, EpochEndOffset]] = []
         moved: list[TopicPartition] = []
         for name, data in answer.items():
-            state = self.states.get(name)
-            asked = request.partitions[name]
+            state, asked = self.states.get(name), request.partitions.get(name)
             if (
                 state is None
+                or asked is None
                 or state.state is not FetchState.FETCHING
                 or state.fetch_offset != asked.fetch_offset
                 or state.delayed_until_ms > host.now()
@@ -326,6 +333,8 @@ class ReplicaFetcher:
                 log_end_offset=log.log_end_offset,
             )  # fmt: skip
         lag = max(0, data.high_watermark - next_offset)
+        if data.size:
+            del self.states[name]  # to the end, so that a busy partition does not hide the others
         self.states[name] = state._replace(
             fetch_offset=next_offset, lag=lag, last_fetched_epoch=epoch
         )
@@ -385,7 +394,7 @@ class ReplicaFetcher:
         """Change a log; return whether that worked. Otherwise the partition has failed."""
         try:
             change()
-        except WorkbenchError as error:
+        except (WorkbenchError, ValueError) as error:  # ValueError: an offset that no log has
             self._fail(name, str(error))
             return False
         return True
