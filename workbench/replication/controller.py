@@ -197,7 +197,12 @@ class Controller:
         if request.partition_epoch < state.partition_epoch:
             return ErrorCode.INVALID_UPDATE_VERSION
         wanted = request.new_isr
-        if not set(wanted) <= set(state.replicas) or state.leader not in wanted:
+        members = set(wanted)
+        if (
+            len(members) < len(wanted)
+            or not members <= set(state.replicas)
+            or state.leader not in members
+        ):
             return ErrorCode.INVALID_REQUEST
         if request.is_recovering and (len(wanted) > 1 or not state.is_recovering):
             return ErrorCode.INVALID_REQUEST

@@ -360,9 +360,12 @@ class ReplicaFetcher:
             self._handle_error(name, error, told)
 
     def _truncation(self, name: TopicPartition, end: EpochEndOffset) -> OffsetTruncationState:
-        log = self._host.partition(name).log
+        partition = self._host.partition(name)
         return offset_truncation_state(
-            end, log.log_end_offset, log.end_offset_for_epoch, self.states[name].fetch_offset
+            end,
+            partition.log.log_end_offset,
+            partition.end_offset_for,
+            self.states[name].fetch_offset,
         )
 
     def _truncate(self, name: TopicPartition, to: OffsetTruncationState) -> None:

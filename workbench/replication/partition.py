@@ -392,7 +392,7 @@ class Partition:
         log = self.log
         high, start = log.high_watermark, log.log_start_offset
         if fetch.last_fetched_epoch is not None:
-            end = self._end_offset_for(fetch.last_fetched_epoch)
+            end = self.end_offset_for(fetch.last_fetched_epoch)
             if end.is_undefined or fetch.fetch_offset < start:
                 return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE), None
             if end.epoch < fetch.last_fetched_epoch or end.end_offset < fetch.fetch_offset:
@@ -619,9 +619,10 @@ class Partition:
             error = self.check_access(current_leader_epoch, only_leader=only_leader)
             if error is not ErrorCode.NONE:
                 return error, UNDEFINED
-            return ErrorCode.NONE, self._end_offset_for(epoch)
+            return ErrorCode.NONE, self.end_offset_for(epoch)
 
-    def _end_offset_for(self, epoch: int) -> EpochEndOffset:
+    def end_offset_for(self, epoch: int) -> EpochEndOffset:
+        """Return where a leader epoch ends in this log, by the rules of the version."""
         log = self.log
         return end_offset_for(
             self._host.rules, log.leader_epochs.entries, epoch, log.log_end_offset

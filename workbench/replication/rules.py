@@ -34,6 +34,8 @@ class Rules(NamedTuple):
         truncation: where followers truncate.
         fences_epochs: requests carry the leader epoch, and others are refused (KIP-320, 2.1).
         new_leader_assigns_epoch: a leader stores its epoch before its first append (2.0.1).
+        answers_below_first: a leader knows where an epoch before its first one ends: where its
+            first one starts (2.0.1).
         joins_from_epoch_start: a follower joins the ISR only from the leader epoch's first offset
             (2.0.1).
         keeps_replicas_at_end: a replica at the leader's log end offset stays in the ISR (2.1).
@@ -63,6 +65,7 @@ class Rules(NamedTuple):
     truncation: Truncation
     fences_epochs: bool
     new_leader_assigns_epoch: bool
+    answers_below_first: bool
     joins_from_epoch_start: bool
     keeps_replicas_at_end: bool
     waits_for_isr_change: bool
@@ -104,6 +107,7 @@ class Rules(NamedTuple):
             truncation,
             fences_epochs=at >= (2, 1),
             new_leader_assigns_epoch=at >= (2, 0, 1),
+            answers_below_first=at >= (2, 0, 1),
             joins_from_epoch_start=at >= (2, 0, 1),
             keeps_replicas_at_end=at >= (2, 1),
             waits_for_isr_change=at >= (2, 7),
