@@ -1,6 +1,7 @@
 """Kafka's behaviours of replication: leaders, followers, their fetchers, the controller.
 
-RP PartitionTest, ReplicaTest, IsrExpirationTest, AbstractFetcherThreadTest, ReplicaFetcherThreadTest,
+RP PartitionTest, ReplicaTest, IsrExpirationTest, AbstractFetcherThreadTest,
+ReplicaFetcherThreadTest,
 ReplicaManagerTest, DelayedFetchTest, EpochDrivenReplicationProtocolAcceptanceTest,
 UncleanLeaderElectionTest, PartitionChangeBuilderTest.
 """
