@@ -3,6 +3,7 @@
 from random import Random
 from typing import Any, Final, NamedTuple
 
+from workbench.replication.rules import Rules
 from workbench.replication.simulation.cluster import Cluster
 from workbench.replication.simulation.events import Bounds, Event, Spent, do, possible_events
 from workbench.replication.simulation.invariants import Violation, violations
@@ -27,7 +28,7 @@ class Walk(NamedTuple):
     """
 
     seed: int
-    rules: str
+    rules: str | Rules
     brokers: int = 3
     min_isr: int = 1
     steps: int = 200

@@ -163,8 +163,15 @@ class Partition:
         self._lock = threading.RLock()
 
     def copy(self, log: ReplicaLog, host: PartitionHost) -> "Partition":
-        """Return the same state on another log and broker; a search branches with it."""
-        other = Partition(self.name, log, host)
+        """Return the same state on another log and broker; a search branches with it.
+
+        The copies share their lock.
+        """
+        other = Partition.__new__(Partition)
+        other.name = self.name
+        other.log = log
+        other._host = host  # noqa: SLF001
+        other._lock = self._lock  # noqa: SLF001
         other.leader_epoch = self.leader_epoch
         other.partition_epoch = self.partition_epoch
         other.leader = self.leader

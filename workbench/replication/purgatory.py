@@ -317,6 +317,8 @@ class Purgatory(Generic[T]):
 
     def copy(self, host: DelayedHost) -> "Purgatory[T]":
         """Return the same waiting requests at another replica manager."""
-        other: Purgatory[T] = Purgatory(host)
+        other: Purgatory[T] = Purgatory.__new__(Purgatory)
+        other._host = host
+        other._lock = self._lock
         other._waiting = [operation.copy() for operation in self._waiting]
         return other
