@@ -46,6 +46,7 @@ COMMANDS: Final = {
     "search": "search",
     "export": "export",
     "verify": "verify",
+    "compare-replicas": "compare_replicas",
     "groups": "list_groups",
     "group": "show_group",
     "offsets": "list_offsets",

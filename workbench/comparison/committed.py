@@ -61,10 +61,9 @@ def committed_prefix(
         shared = pairs.of(replica, ahead).common_end
         at_least = max(at_least, min(replica.restart_high_watermark, shared))
         # Records below the start of a log were committed before they were deleted.
-        high = min(replica.high_watermark or 0, replica.log_end_offset)
         start = max(shared, replica.log_start_offset)
-        if high > start:
-            lost.append(LostRange(replica.broker, start, high, is_on_disk=True))
+        if replica.known_committed > start:
+            lost.append(LostRange(replica.broker, start, replica.known_committed, is_on_disk=True))
     furthest = max(
         (each.log_end_offset for each in replicas if each.log_start_offset < each.log_end_offset),
         default=0,

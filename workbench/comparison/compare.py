@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from workbench.comparison.committed import Committed, committed_prefix
+from workbench.comparison.committed import committed_prefix
 from workbench.comparison.comparison import Leadership, PartitionComparison
 from workbench.comparison.disks import BrokerDisks
 from workbench.comparison.pairs import Pairs, compare_all
@@ -88,7 +88,7 @@ class Comparer:
             ahead=ahead.broker,
             pairs=pairs.all,
             committed=committed,
-            leaderships=_leaderships(replicas, ahead, pairs, committed, registration),
+            leaderships=_leaderships(replicas, ahead, pairs, registration),
             registration=registration,
             is_compacted=is_compacted,
         )
@@ -135,7 +135,6 @@ def _leaderships(
     replicas: Sequence[Replica],
     ahead: Replica,
     pairs: Pairs,
-    committed: Committed,
     registration: StoredPartition | None,
 ) -> dict[str, Leadership]:
     """Return what would happen if each broker became the leader."""
@@ -149,8 +148,11 @@ def _leaderships(
     found = {}
     for leader in replicas:
         state = leader.state.as_leader(epoch)
+        lost = _lost_under(leader, state.log_end_offset, replicas, pairs)
         kept = min(pairs.of(leader, ahead).common_end, state.log_end_offset)
-        is_lost = kept < committed.at_least
+        gone = max(0, ahead.log_end_offset - kept)
+        if lost is not None:
+            gone -= max(0, min(lost[1], ahead.log_end_offset) - max(lost[0], kept))
         found[leader.broker] = Leadership(
             leader.broker,
             {
@@ -158,7 +160,22 @@ def _leaderships(
                 for each in replicas
                 if each is not leader
             },
-            (kept, committed.at_least) if is_lost else None,
-            max(0, ahead.log_end_offset - max(kept, committed.at_least)),
+            lost,
+            gone,
         )
     return found
+
+
+def _lost_under(
+    leader: Replica, log_end_offset: int, replicas: Sequence[Replica], pairs: Pairs
+) -> tuple[int, int] | None:
+    """Return the committed offsets [start, end) that a leader would not have; None if none."""
+    ranges = []
+    for replica in replicas:
+        kept = min(pairs.of(leader, replica).common_end, log_end_offset)
+        start, end = max(kept, replica.log_start_offset), replica.known_committed
+        if start < end:
+            ranges.append((start, end))
+    if not ranges:
+        return None
+    return min(start for start, _ in ranges), max(end for _, end in ranges)

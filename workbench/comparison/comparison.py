@@ -31,7 +31,8 @@ class Leadership:
     Attributes:
         leader: its name.
         truncations: name of each other broker → how it truncates its log as a follower.
-        lost: committed offsets [start, end) that no log would have any more; None if none.
+        lost: the first committed offset that the leader lacks, and the end (exclusive) of these
+            offsets; None if it has all.
         uncommitted: how many other offsets the leader lacks that the replica ahead has.
     """
 

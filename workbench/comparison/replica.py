@@ -92,6 +92,11 @@ class Replica:
         return max(low, min(self.high_watermark or 0, high))
 
     @property
+    def known_committed(self) -> int:
+        """The end (exclusive) of the offsets of this log that were committed for certain."""
+        return min(self.high_watermark or 0, self.log_end_offset)
+
+    @property
     def rank(self) -> tuple[int, int]:
         """Last epoch and log end offset: the replica with the largest is ahead, epoch first."""
         return (-1 if self.last_epoch is None else self.last_epoch), self.log_end_offset
