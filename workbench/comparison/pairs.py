@@ -21,13 +21,14 @@ class PairComparison:
         left, right: names of the brokers.
         start, end: the offsets [start, end) that both logs cover; empty if ``end`` is not above
             ``start``.
-        divergence_offset: the first offset of them where the replicas hold different records, or
-            where only one holds a record and compaction does not explain it; None if none.
-        is_gap: whether only one holds a record there.
+        different_offset: the first offset of them where the replicas hold different records; None
+            if none do.
+        gap_offset: the first offset of them where only one holds a record and compaction does not
+            explain it; None if none.
         epoch_divergence: the first offset of them to which the leader epoch files give different
             epochs, as a follower that asks its leader would find; None if none.
-        only_left, only_right: how many records only one has, up to the divergence: those that
-            compaction dropped on the other side.
+        only_left, only_right: how many records only one has, up to the first that differs: those
+            that compaction dropped on the other side, and gaps.
         equal_batches: batches that were equal byte for byte, and were not decoded.
         decoded_batches: batches of both sides that were decoded.
     """
@@ -36,8 +37,8 @@ class PairComparison:
     right: str
     start: int
     end: int
-    divergence_offset: int | None = None
-    is_gap: bool = False
+    different_offset: int | None = None
+    gap_offset: int | None = None
     epoch_divergence: int | None = None
     only_left: int = 0
     only_right: int = 0
@@ -45,9 +46,15 @@ class PairComparison:
     decoded_batches: int = 0
 
     @property
+    def divergence_offset(self) -> int | None:
+        """The first offset at which the replicas differ in any way; None if they do not."""
+        found = (self.different_offset, self.gap_offset)
+        return min((offset for offset in found if offset is not None), default=None)
+
+    @property
     def common_end(self) -> int:
-        """The end (exclusive) of what both hold alike."""
-        return self.end if self.divergence_offset is None else self.divergence_offset
+        """The end (exclusive) of the history that both share, gaps aside."""
+        return self.end if self.different_offset is None else self.different_offset
 
     @property
     def is_identical(self) -> bool:
@@ -81,31 +88,34 @@ def compare_all(replicas: Sequence[Replica], *, is_compacted: bool) -> Pairs:
     """
     ahead = max(replicas, key=lambda replica: replica.rank)
     found: dict[frozenset[str], PairComparison] = {}
-    for replica in replicas:
-        if replica is not ahead:
-            pair = compare_pair(replica, ahead, is_compacted=is_compacted)
-            found[frozenset((replica.broker, ahead.broker))] = pair
-    pairs = []
-    for left, right in combinations(replicas, 2):
-        names = frozenset((left.broker, right.broker))
-        if names not in found:
-            through = [found[frozenset((each.broker, ahead.broker))] for each in (left, right)]
-            start, end = _range(left, right)
-            follows = (
-                all(pair.is_identical for pair in through)
-                and ahead.log_start_offset <= start
-                and end <= ahead.log_end_offset
-                and not any(each.lost for each in (left, right, ahead))
-            )
-            found[names] = (
-                PairComparison(
-                    left.broker, right.broker, start, end, epoch_divergence=_by_epochs(left, right)
-                )
-                if follows
-                else compare_pair(left, right, is_compacted=is_compacted)
-            )
-        pairs.append(found[names])
-    return Pairs(pairs)
+    every = list(combinations(replicas, 2))
+    for left, right in sorted(every, key=lambda pair: ahead not in pair):
+        through = [found.get(frozenset((each.broker, ahead.broker))) for each in (left, right)]
+        found[frozenset((left.broker, right.broker))] = (
+            _derived(left, right)
+            if _follows(left, right, ahead, through)
+            else compare_pair(left, right, is_compacted=is_compacted)
+        )
+    return Pairs([found[frozenset((left.broker, right.broker))] for left, right in every])
+
+
+def _follows(
+    left: Replica, right: Replica, ahead: Replica, through: Sequence[PairComparison | None]
+) -> bool:
+    """Return whether two replicas must be alike, because both are as the one ahead."""
+    start, end = _range(left, right)
+    return (
+        all(pair is not None and pair.is_identical for pair in through)
+        and ahead.log_start_offset <= start
+        and end <= ahead.log_end_offset
+        and not any(each.lost for each in (left, right, ahead))
+    )
+
+
+def _derived(left: Replica, right: Replica) -> PairComparison:
+    start, end = _range(left, right)
+    by_epochs = _by_epochs(left, right)
+    return PairComparison(left.broker, right.broker, start, end, epoch_divergence=by_epochs)
 
 
 def compare_pair(left: Replica, right: Replica, *, is_compacted: bool) -> PairComparison:
@@ -115,38 +125,36 @@ def compare_pair(left: Replica, right: Replica, *, is_compacted: bool) -> PairCo
     """
     start, end = _range(left, right)
     effort, only_left, only_right = Effort(), 0, 0
-    divergence: int | None = None
-    is_gap = False
+    different: int | None = None
+    gap: int | None = None
     try:
         for found in differences(left.partition, right.partition, start, end, effort=effort):
             ours = found.only_left[~right.has_lost(found.only_left)]
             theirs = found.only_right[~left.has_lost(found.only_right)]
-            first = [int(offsets[0]) for offsets in (found.different,) if len(offsets)]
+            if len(found.different):
+                different = int(found.different[0])
+                ours, theirs = ours[ours < different], theirs[theirs < different]
             gaps = [int(offsets[0]) for offsets in (ours, theirs) if len(offsets)]
-            if not is_compacted:
-                first += gaps
-            if first:
-                divergence = min(first)
-                is_gap = divergence in gaps
-                ours, theirs = ours[ours < divergence], theirs[theirs < divergence]
+            if gaps and gap is None and not is_compacted:
+                gap = min(gaps)
             only_left += len(ours)
             only_right += len(theirs)
-            if divergence is not None:
+            if different is not None:
                 break
     except OSError:  # `Replica.damage` says which file cannot be read
         pass
     return PairComparison(
-        left.broker,
-        right.broker,
-        start,
-        end,
-        divergence,
-        is_gap,
-        _by_epochs(left, right),
-        only_left,
-        only_right,
-        effort.equal_batches,
-        effort.decoded_batches,
+        left=left.broker,
+        right=right.broker,
+        start=start,
+        end=end,
+        different_offset=different,
+        gap_offset=gap,
+        epoch_divergence=_by_epochs(left, right),
+        only_left=only_left,
+        only_right=only_right,
+        equal_batches=effort.equal_batches,
+        decoded_batches=effort.decoded_batches,
     )
 
 

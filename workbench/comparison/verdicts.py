@@ -42,7 +42,7 @@ def findings_of(
             found += _against_ahead(compared, replica, ahead, pair)
             found += _unclean(replica, ahead, pair)
     found += _others(compared, pairs)
-    found += _silent(compared, pairs)
+    found += _truncations(compared, pairs)
     found += _lost(compared)
     found += _registered(compared, ids)
     return tuple(sorted(found, key=lambda each: -SEVERITIES.index(each.severity)))
@@ -105,7 +105,7 @@ def _against_ahead(
     me, other = replica.broker, ahead.broker
     end = replica.log_end_offset
     truncation = compared.truncation(me, other)
-    if pair.divergence_offset is not None:
+    if pair.different_offset is not None:
         yield _divergence(
             replica, ahead, pair, str(_follows(me, other, truncation.removes, truncation.offset))
         )
@@ -120,13 +120,6 @@ def _against_ahead(
             "replica-lag", "warning", replica.path, None, end,
             f"broker {me} is {plural(lag, 'offset')} behind: log end offset {end}",
             f"{ahead.log_end_offset}, as on broker {other}", text,
-        )  # fmt: skip
-    elif truncation.removes:
-        yield Finding(
-            "replica-lag", "warning", replica.path, None, truncation.offset,
-            f"broker {me} would truncate records that broker {other} has, too",
-            "leader epoch files that agree",
-            _follows(me, other, truncation.removes, truncation.offset),
         )  # fmt: skip
     only = pair.only_left + pair.only_right
     if only and compared.is_compacted:
@@ -147,15 +140,8 @@ def _follows(me: str, other: str, removes: int, offset: int) -> str:
 
 
 def _divergence(one: Replica, other: Replica, pair: PairComparison, broker: str) -> Finding:
-    offset = pair.divergence_offset
+    offset = pair.different_offset
     assert offset is not None
-    if pair.is_gap:
-        return Finding(
-            "replica-gap", "error", one.path, None, offset,
-            f"only one of brokers {one.broker} and {other.broker} has a record at offset {offset}",
-            "the same records on both: nothing says that the topic is compacted",
-            "A follower does not fetch what is missing below its log end offset.",
-        )  # fmt: skip
     return Finding(
         "replica-divergence", "error", one.path, None, offset,
         f"brokers {one.broker} and {other.broker} hold different records from offset {offset}: "
@@ -172,27 +158,45 @@ def _epoch_at(replica: Replica, offset: int) -> str:
 def _others(
     compared: PartitionComparison, pairs: Mapping[frozenset[str], PairComparison]
 ) -> Iterator[Finding]:
-    """Yield divergences of two replicas, none of which is ahead."""
+    """Yield gaps, and divergences of two replicas none of which is ahead."""
     for names_of, pair in pairs.items():
-        if compared.ahead not in names_of and pair.divergence_offset is not None:
-            one, other = compared.replica(pair.left), compared.replica(pair.right)
+        one, other = compared.replica(pair.left), compared.replica(pair.right)
+        if pair.gap_offset is not None:
+            count = plural(pair.only_left + pair.only_right, "record")
+            yield Finding(
+                "replica-gap", "error", one.path, None, pair.gap_offset,
+                f"{count}, the first at offset {pair.gap_offset}, only on one of brokers "
+                f"{one.broker} and {other.broker}",
+                "the same records on both: nothing says that the topic is compacted",
+                "A follower does not fetch what is missing below its log end offset.",
+            )  # fmt: skip
+        if compared.ahead not in names_of and pair.different_offset is not None:
             yield _divergence(
                 one, other, pair, f"Both truncate as followers of broker {compared.ahead}."
             )
 
 
-def _silent(
+def _truncations(
     compared: PartitionComparison, pairs: Mapping[frozenset[str], PairComparison]
 ) -> Iterator[Finding]:
-    """Yield where following a broker leaves different records: by the epochs all is well."""
+    """Yield where a follower keeps records that the leader does not have, or drops those it has."""
     for names_of, pair in pairs.items():
-        offset = pair.divergence_offset
-        if offset is None:
-            continue
+        offset = pair.different_offset
         for leader in sorted(names_of):
             (me,) = names_of - {leader}
-            after = compared.truncation(me, leader).after
-            replica = compared.replica(me)
+            replica, truncation = compared.replica(me), compared.truncation(me, leader)
+            after = truncation.after
+            if after.log_end_offset < min(pair.common_end, truncation.before.log_end_offset):
+                yield Finding(
+                    "needless-truncation", "warning", replica.path, None, after.log_end_offset,
+                    f"as a follower of broker {leader}, broker {me} truncates to "
+                    f"{after.log_end_offset}, though both hold the same up to {pair.common_end}",
+                    "leader epoch files that agree with the batches",
+                    "The follower fetches the records again. If the leader is lost before that, so "
+                    "are they.",
+                )  # fmt: skip
+            if offset is None:
+                continue
             if after.log_start_offset <= offset < after.log_end_offset:
                 yield Finding(
                     "silent-divergence", "error", replica.path, None, offset,
@@ -206,13 +210,13 @@ def _silent(
 
 def _unclean(replica: Replica, ahead: Replica, pair: PairComparison) -> Iterator[Finding]:
     """Yield where an epoch began below a high watermark: no clean election does that."""
-    if pair.divergence_offset is None:
+    if pair.different_offset is None:
         return
     for one, other in ((replica, ahead), (ahead, replica)):
         high = one.high_watermark or 0
         for epoch, start in other.batch_epochs:
             own = [each.epoch for each in one.batch_epochs if each.start_offset <= start]
-            if pair.divergence_offset <= start < high and own and own[-1] < epoch:
+            if pair.different_offset <= start < high and own and own[-1] < epoch:
                 yield Finding(
                     "unclean-election", "warning", other.path, None, start,
                     f"epoch {epoch} of broker {other.broker} begins at offset {start}, below the "
