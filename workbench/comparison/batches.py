@@ -18,18 +18,17 @@ from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
-from workbench.record.buffers import BufferPool
+from workbench.record.buffers import thread_pool
 from workbench.record.reading.batch_table import walk_batches
 from workbench.record.reading.batch_validity import count_valid
 from workbench.record.reading.reader import Problem
-from workbench.record.reading.windows import BatchWindows
+from workbench.record.reading.windows import BatchWindows, Window
 
 Rows = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 HIGHEST: Final = (1 << 63) - 1
 _SPAN: Final = 1 << 31  # offsets that a segment can hold
-_BLOCK: Final = 4 << 20  # bytes whose CRCs are checked at a time
 
 _IDENTITY: Final = ("last_offset", "size", "crc", "partition_leader_epoch", "magic")
 """The CRC, and the fields that it does not cover; it covers how far the base offset is below."""
@@ -42,17 +41,26 @@ class Part(NamedTuple):
         segment: the segment that holds them.
         rows: BATCH_ROW[m], not empty unless there are problems, ascending by offset. A compressed
             magic 0 or 1, whose header lacks the base offset, has the lowest that is possible.
+        sound: bool[m]: whether the CRC of each is valid; all true if none was checked.
         problems: bytes before, between or after them that are not a batch, or a batch that is left
             out: its header cannot be right, or its offsets do not ascend.
     """
 
     segment: Segment
     rows: Rows
+    sound: Mask
     problems: list[Problem]
 
 
-def parts_of(partition: Partition, low: int = 0, high: int = HIGHEST) -> Iterator[Part]:
+def parts_of(
+    partition: Partition, low: int = 0, high: int = HIGHEST, *, check_crc: bool = False
+) -> Iterator[Part]:
     """Yield the batches that hold any offset of [low, high), ascending by offset.
+
+    Args:
+        partition: the log.
+        low, high: offsets.
+        check_crc: whether to read the batches whole; otherwise headers and little more is read.
 
     Raises:
         OSError: a file cannot be read.
@@ -66,38 +74,60 @@ def parts_of(partition: Partition, low: int = 0, high: int = HIGHEST) -> Iterato
             continue
         end = segments[at + 1].base_offset if at + 1 < len(segments) else HIGHEST
         end = min(end, segment.base_offset + _SPAN)
-        for part in _walk(segment):
+        for part in _checked(segment) if check_crc else _walk(segment):
             kept = _ascending(part.rows, max(last, segment.base_offset - 1), end)
             left_out = [_left_out(row) for row in part.rows[~kept]] if not kept.all() else []
-            rows = _chosen(part.rows, kept)
+            rows, sound = _chosen(part.rows, kept), part.sound[kept]
             if len(rows):
                 _fill_base_offsets(rows, max(last, segment.base_offset - 1))
                 last = int(rows["last_offset"][-1])
-                rows = _chosen(rows, (rows["last_offset"] >= low) & (rows["base_offset"] < high))
+                within = (rows["last_offset"] >= low) & (rows["base_offset"] < high)
+                rows, sound = _chosen(rows, within), sound[within]
             found = [*part.problems, *left_out]
             if len(rows) or found:
-                yield Part(segment, rows, found)
+                yield Part(segment, rows, sound, found)
             if last >= high - 1:
                 return
 
 
 def _walk(segment: Segment) -> Iterator[Part]:
-    """Yield the batches of a segment in file order, sound or not."""
+    """Yield the batches of a segment in file order, by their headers."""
     end, code = 0, problems.END
     with FileSource(segment.path) as source:
         size = source.size
         for table in walk_batches(source, size):
-            yield Part(segment, table.rows, [])
+            yield Part(segment, table.rows, np.ones(len(table), np.bool_), [])
             code, end = table.stop
-        if code == problems.END:
-            return
-        # A damaged size, perhaps, with whole batches after it.
-        windows = BatchWindows(source, end, size, BufferPool(), segment.base_offset)
-        for window in windows:
-            found, windows.problems = windows.problems, []
-            yield Part(segment, window.rows, found)
-        if windows.problems:
-            yield Part(segment, np.zeros(0, BATCH_ROW), windows.problems)
+        if code != problems.END:  # a damaged size, perhaps, with whole batches after it
+            for part in _windows(segment, source, end):
+                yield part._replace(sound=np.ones(len(part.rows), np.bool_))
+
+
+def _checked(segment: Segment) -> Iterator[Part]:
+    """Yield the batches of a segment in file order, with the checks of their CRCs."""
+    with FileSource(segment.path) as source:
+        yield from _windows(segment, source, 0)
+
+
+def _windows(segment: Segment, source: FileSource, start: int) -> Iterator[Part]:
+    """Yield the batches from a position on, with the checks of their CRCs, and what is between."""
+    windows = BatchWindows(source, start, source.size, thread_pool(), segment.base_offset)
+    for window in windows:
+        found, windows.problems = windows.problems, []
+        yield Part(segment, window.rows, _crc_matches(window), found)
+    if windows.problems:
+        yield Part(segment, np.zeros(0, BATCH_ROW), np.zeros(0, np.bool_), windows.problems)
+
+
+def _crc_matches(window: Window) -> Mask:
+    """Return bool[m]: the batches of a window whose stored CRC is that of their bytes."""
+    matches = np.zeros(len(window.rows), np.bool_)
+    at = 0
+    while at < len(matches):
+        valid = at + count_valid(window.data, window.rows[at:], window.position)
+        matches[at:valid] = True
+        at = valid + 1
+    return matches
 
 
 def _ascending(rows: Rows, last: int, end: int) -> Mask:
@@ -148,38 +178,6 @@ def _left_out(row: Any) -> Problem:
 
 OFFSET_ORDER: Final = -1
 """Code of a batch whose offsets do not ascend; the others are from `layout.problems`."""
-
-
-def crc_matches(segment: Segment, rows: Rows) -> Mask:
-    """Return bool[m]: the batches of a segment whose stored CRC is that of their bytes.
-
-    Args:
-        segment: the segment.
-        rows: BATCH_ROW[m], ascending by position; each batch is read whole.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
-    matches = np.zeros(len(rows), np.bool_)
-    if not len(rows):
-        return matches
-    ends = rows["position"] + rows["size"]
-    buffer = np.empty(max(_BLOCK, int(rows["size"].max())), np.uint8)
-    first = 0
-    with FileSource(segment.path) as source:
-        while first < len(rows):
-            start = int(rows["position"][first])
-            stop = int(np.searchsorted(ends, start + len(buffer), "right"))
-            wanted = buffer[: int(ends[stop - 1]) - start]
-            got = source.read_into(wanted, start)
-            whole = int(np.searchsorted(ends, start + got, "right"))  # the file may be shorter now
-            at = first
-            while at < whole:
-                valid = at + count_valid(wanted, rows[at:whole], start)
-                matches[at:valid] = True
-                at = valid + 1
-            first = stop
-    return matches
 
 
 def equal_batches(left: Rows, right: Rows) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

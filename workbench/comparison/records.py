@@ -16,7 +16,6 @@ from workbench.comparison.batches import (
     HIGHEST,
     Part,
     Rows,
-    crc_matches,
     equal_batches,
     parts_of,
 )
@@ -79,7 +78,7 @@ def differences(
 
     Args:
         left, right: the logs; None has no records.
-        low, high: offsets.
+        low, high: offsets; a log has none below its log start offset.
         lineage: whether records also differ by leader epoch, producer id and producer epoch, as
             replicas of one log must not; otherwise what a consumer gets is compared.
         check_crc: whether to read equal batches, too, to see whether their CRCs are valid. Others
@@ -90,7 +89,7 @@ def differences(
         OSError: a file cannot be read.
     """
     effort = Effort() if effort is None else effort
-    sides = _Side(left, low, high), _Side(right, low, high)
+    sides = [_Side(each, low, high, check_crc=check_crc) for each in (left, right)]
     while True:
         waiting = [side.fill() for side in sides]
         if not any(waiting):
@@ -100,12 +99,8 @@ def differences(
         at = [np.zeros(0, np.intp)] * 2
         if all(waiting):
             at = list(equal_batches(*(rows for _, rows in taken)))
-            if check_crc:
-                sound = np.ones(len(at[0]), np.bool_)
-                for (segment, rows), places in zip(taken, at, strict=True):
-                    chosen = rows if len(places) == len(rows) else rows[places]
-                    sound &= crc_matches(segment, chosen)
-                at = [places[sound] for places in at]
+            sound = sides[0].sound[at[0]] & sides[1].sound[at[1]]
+            at = [places[sound] for places in at]
         others = []
         for (segment, rows), places in zip(taken, at, strict=True):
             is_other = np.ones(len(rows), np.bool_)
@@ -114,9 +109,10 @@ def differences(
         effort.equal_batches += len(at[0])
         effort.decoded_batches += sum(len(rows) for _, rows in others)
         if any(len(rows) for _, rows in others):
+            end = min(high, limit + 1)
             decoded = (
-                _records(segment, rows, (low, min(high, limit + 1)), lineage=lineage)
-                for segment, rows in others
+                _records(segment, rows, (max(low, side.start), end), lineage=lineage)
+                for (segment, rows), side in zip(others, sides, strict=True)
             )
             yield from filter(None, _merged(*decoded))
         low = max(low, limit + 1)
@@ -127,12 +123,17 @@ def differences(
 class _Side:
     """The batches of one log that are next, as far as they are in one segment."""
 
-    def __init__(self, partition: Partition | None, low: int, high: int) -> None:
+    def __init__(
+        self, partition: Partition | None, low: int, high: int, *, check_crc: bool
+    ) -> None:
         self._parts: Iterator[Part] = iter(())
+        self.start = 0
         if partition is not None:
-            self._parts = parts_of(partition, low, high)
+            self.start = partition.log_start_offset
+            self._parts = parts_of(partition, max(low, self.start), high, check_crc=check_crc)
         self._segment = _NO_SEGMENT
         self.rows: Rows | None = None
+        self.sound = np.zeros(0, np.bool_)
 
     def fill(self) -> bool:
         """Make ready the next batches if none are; return whether there are any."""
@@ -141,7 +142,7 @@ class _Side:
             if part is None:
                 self.rows = None
                 return False
-            self._segment, self.rows = part.segment, part.rows
+            self._segment, self.rows, self.sound = part.segment, part.rows, part.sound
         return True
 
     @property
@@ -161,7 +162,7 @@ class _Side:
         """Forget the batches that end at or before an offset."""
         if self.rows is not None:
             count = int(np.searchsorted(self.rows["last_offset"], limit, "right"))
-            self.rows = self.rows[count:]
+            self.rows, self.sound = self.rows[count:], self.sound[count:]
 
 
 _NO_SEGMENT: Final = Segment(0, {}, is_active=False)

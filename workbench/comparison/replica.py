@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from workbench.comparison.batches import OFFSET_ORDER, Part, Rows, crc_matches, parts_of
+from workbench.comparison.batches import OFFSET_ORDER, Part, Rows, parts_of
 from workbench.comparison.disks import BrokerDisks
 from workbench.comparison.truncation import LogState
 from workbench.files import names
@@ -131,8 +131,8 @@ def read_replica(disks: BrokerDisks, partition: Partition, *, deep: bool = True)
     reading = _Reading(partition, situation.recovery_point if is_recovered else None)
     found = list(findings_about_records(partition))
     try:
-        for part in parts_of(partition):
-            reading.add(part, deep=deep)
+        for part in parts_of(partition, check_crc=deep):
+            reading.add(part)
     except OSError as error:
         found += unreadable(partition.path, error)
     reading.finish()
@@ -211,22 +211,17 @@ class _Reading:
         self.end = self._segments[0].base_offset if self._segments else 0
         self.recovered_end = self.end
 
-    def add(self, part: Part, *, deep: bool) -> None:
-        """Take the next part of the log.
-
-        Raises:
-            OSError: the file cannot be read.
-        """
-        segment, rows, found = part
+    def add(self, part: Part) -> None:
+        """Take the next part of the log."""
+        segment, rows, sound, found = part
         next_base = self._next_bases.get(segment.base_offset)
         is_recovered = self._recovery_point is not None and (
             next_base is None or next_base > self._recovery_point
         )
         self.end = max(self.end, segment.base_offset)
         wrong = list(found)
-        if deep and len(rows):
-            sound = crc_matches(segment, rows)
-            wrong += [_crc_problem(row) for row in rows[~sound]] if not sound.all() else []
+        if not sound.all():
+            wrong += [_crc_problem(row) for row in rows[~sound]]
         tail = [each for each in wrong if segment.is_active and _reaches_end(each, segment.size)]
         wrong = sorted((each for each in wrong if each not in tail), key=lambda each: each.position)
         if wrong:
