@@ -14,6 +14,7 @@ from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
 from workbench.loaders.tables.rows import finding_table, table_of
+from workbench.runtime.words import plural
 
 _SHOWN: Final = 100  # rows of the table in a notebook
 
@@ -94,7 +95,8 @@ class ReplicaComparison:
         """One sentence that counts the partitions by verdict."""
         counts = {each: sum(p.verdict == each for p in self) for each in reversed(VERDICTS)}
         words = [f"{count:,} {name}" for name, count in counts.items() if count]
-        return f"{len(self):,} partitions of {len(self.brokers)} brokers: {', '.join(words)}"
+        size = f"{plural(len(self), 'partition')} of {plural(len(self.brokers), 'broker')}"
+        return f"{size}: {', '.join(words)}"
 
     def __str__(self) -> str:
         lines = [self.summary, *(f"  {f.severity}: {f.found}" for f in self.directory_findings)]
