@@ -172,7 +172,9 @@ def _chosen(rows: Rows, mask: Mask) -> Rows:
 def _left_out(row: Any) -> Problem:
     code = int(row["problem"]) or OFFSET_ORDER
     offset = int(row["base_offset"])
-    found = f"offsets {offset} to {int(row['last_offset'])}" if code == OFFSET_ORDER else ""
+    found = ""
+    if code == OFFSET_ORDER:
+        found = f"offsets {offset} to {int(row['last_offset'])} out of order"
     return Problem(code, int(row["position"]), int(row["size"]), offset, found)
 
 

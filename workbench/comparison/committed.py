@@ -64,16 +64,11 @@ def committed_prefix(
         start = max(shared, replica.log_start_offset)
         if replica.known_committed > start:
             lost.append(LostRange(replica.broker, start, replica.known_committed, is_on_disk=True))
-    furthest = max(
-        (each.log_end_offset for each in replicas if each.log_start_offset < each.log_end_offset),
-        default=0,
-    )
-    for replica in replicas:
-        if (replica.high_watermark or 0) > max(replica.log_end_offset, furthest):
-            start = max(replica.log_end_offset, furthest)
-            lost.append(
-                LostRange(replica.broker, start, replica.high_watermark or 0, is_on_disk=False)
-            )
+    furthest = max(each.log_end_offset for each in replicas)
+    highest = max(replicas, key=lambda replica: replica.high_watermark or 0)
+    if (highest.high_watermark or 0) > furthest:
+        end = highest.high_watermark or 0
+        lost.append(LostRange(highest.broker, furthest, end, is_on_disk=False))
     ends = [
         pairs.of(replica, ahead).common_end
         for replica in replicas

@@ -205,5 +205,5 @@ class PartitionComparison:
         if self.divergence_offset is not None:
             text += f"; replicas differ from offset {self.divergence_offset:,}"
         low, high = self.committed_at_least, self.committed_at_most
-        until = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        until = f"{low:,}" if low == high else f"at least {low:,}, at most {high:,}"
         return f"{text}; committed up to {until}"
