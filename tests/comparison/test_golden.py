@@ -1,6 +1,6 @@
 """What is said of the disks of real clusters, against what their brokers and clients saw."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 import workbench as wb
 from tests.golden.cases import Case, names
 from workbench.comparison.comparison import PartitionComparison
+from workbench.inspection.stored_configs import read_stored_cluster
 from workbench.loaders.tables.replica_comparison import ReplicaComparison
 
 Golden = Callable[[str], Case]
@@ -124,6 +125,24 @@ def test_the_metadata_log_tells_leader_and_in_sync_replicas(name: str, golden: G
         assert {*registration.isr, *registration.elr} <= {1}
 
 
+@pytest.mark.parametrize("name", names("raft$"))
+def test_leaders_and_in_sync_replicas_are_those_that_a_client_was_told(
+    name: str, golden: Golden
+) -> None:
+    """Between the start of the third run and its kill, no more than the metadata log says."""
+    case = golden(name)
+    cluster = read_stored_cluster(
+        wb.open_log_directory(case.directory("before"))["__cluster_metadata-0"]
+    )
+    told = case.info["headline"]["state_2"]["topics"]
+    for topic, state in told.items():
+        for each in state["partitions"]:
+            found = cluster.partitions[state["id"], each["partition"]]
+            assert (found.leader, list(found.isr)) == (each["leader"], each["isr"]), topic
+            assert list(found.replicas) == each["replicas"]
+    assert {topic_id for topic_id, _ in cluster.partitions} == set(cluster.topic_ids.values())
+
+
 def test_json_has_the_promised_names(golden: Golden) -> None:
     each: PartitionComparison = compare(golden("4.2.0-replicas"), "before")["unclean-0"]
     told = each.as_dict()
@@ -150,3 +169,53 @@ def test_the_table_has_a_row_for_each_replica(golden: Golden) -> None:
     assert found.findings_to_arrow().num_rows == len(found.findings)
     assert "unclean-0: loss" in str(found)
     assert "differ from" in found._repr_html_()
+
+
+def before_and_after(case: Case) -> Iterator[tuple[str, str]]:
+    """Yield the labels of a directory before and after a start, or a round of the cleaner."""
+    for label in case.labels:
+        after = label.replace("before", "after")
+        if "before" in label and after in case.labels and not label.startswith("fatal"):
+            yield label, after
+
+
+COMPACTED: Final = (
+    *names("compact-", version="4.2"),
+    *(f"k{version}-compaction" for version in ("0.8.2", "0.10.0", "0.11", "2.3")),
+    "k0.10.2-message-format",
+)
+
+
+@pytest.mark.parametrize("name", COMPACTED)
+def test_a_cleaned_log_is_alike_the_log_before(name: str, golden: Golden) -> None:
+    """Magic 0 to 2, every codec, tombstones, transactions, aborted ones: nothing else changes."""
+    case = golden(name)
+    apart = 0
+    for before, after in before_and_after(case):
+        found = wb.compare_replicas(
+            {"before": case.directory(before), "after": case.directory(after)}
+        )
+        for each in found:
+            assert each.divergence_offset is None, (before, each.name)
+            apart += sum(pair.only_left for pair in each.pairs)
+            assert not any(pair.only_right for pair in each.pairs)
+    assert apart > 0 or name == "k0.10.2-message-format"
+
+
+STRAY: Final = "dmg-metadata-rm-0"  # the broker set this directory aside, and made another
+
+
+@pytest.mark.parametrize("name", names("crash-produce|damage-unclean|damage$", version="4.2"))
+def test_the_log_end_offset_after_recovery_is_the_brokers(name: str, golden: Golden) -> None:
+    case = golden(name)
+    checked = 0
+    for before, after in before_and_after(case):
+        found = wb.compare_replicas(
+            {"before": case.directory(before), "after": case.directory(after)}
+        )
+        for each in found:
+            if len(each.replicas) == 2 and each.name != STRAY:
+                broken, started = each.replicas
+                assert broken.recovered_end_offset == started.log_end_offset, each.name
+                checked += 1
+    assert checked

@@ -76,7 +76,10 @@ def parts_of(
         end = min(end, segment.base_offset + _SPAN)
         for part in _checked(segment) if check_crc else _walk(segment):
             kept = _ascending(part.rows, max(last, segment.base_offset - 1), end)
-            left_out = [_left_out(row) for row in part.rows[~kept]] if not kept.all() else []
+            left_out = []
+            if not kept.all():
+                checked = zip(part.rows[~kept], part.sound[~kept].tolist(), strict=True)
+                left_out = [_left_out(row, is_sound=is_sound) for row, is_sound in checked]
             rows, sound = _chosen(part.rows, kept), part.sound[kept]
             if len(rows):
                 _fill_base_offsets(rows, max(last, segment.base_offset - 1))
@@ -169,13 +172,22 @@ def _chosen(rows: Rows, mask: Mask) -> Rows:
     return rows if mask.all() else rows[mask]
 
 
-def _left_out(row: Any) -> Problem:
+def _left_out(row: Any, *, is_sound: bool) -> Problem:
+    if not is_sound:
+        return crc_problem(row)
     code = int(row["problem"]) or OFFSET_ORDER
     offset = int(row["base_offset"])
     found = ""
     if code == OFFSET_ORDER:
         found = f"offsets {offset} to {int(row['last_offset'])} out of order"
     return Problem(code, int(row["position"]), int(row["size"]), offset, found)
+
+
+def crc_problem(row: Any) -> Problem:
+    """Return what is wrong with a batch whose CRC is invalid."""
+    position, size, offset = int(row["position"]), int(row["size"]), int(row["base_offset"])
+    found = f"CRC {int(row['crc']):08x} stored"
+    return Problem(problems.CRC_MISMATCH, position, size, offset, found, "that of the bytes")
 
 
 OFFSET_ORDER: Final = -1

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from workbench.comparison.batches import OFFSET_ORDER, Part, Rows, parts_of
+from workbench.comparison.batches import OFFSET_ORDER, Part, Rows, crc_problem, parts_of
 from workbench.comparison.disks import BrokerDisks
 from workbench.comparison.truncation import LogState
 from workbench.files import names
@@ -23,6 +23,7 @@ from workbench.files.leader_epochs import (
 )
 from workbench.inspection.findings import Finding, finding_of
 from workbench.inspection.partition import Partition
+from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import findings_about_records, if_readable, unreadable
 from workbench.inspection.verify.situation import Stop
 from workbench.layout import problems
@@ -202,6 +203,7 @@ class _Reading:
         }
         self._gap: int | None = None  # offset where bytes that are not a batch begin
         self._is_cut = False
+        self._recovered: tuple[Segment, int] | None = None  # and where its last batch ends
         self.epochs: list[EpochEntry] = []
         self.recovered_epochs: list[EpochEntry] = []
         self.damage: list[Finding] = []
@@ -218,10 +220,17 @@ class _Reading:
         is_recovered = self._recovery_point is not None and (
             next_base is None or next_base > self._recovery_point
         )
+        self._end_segment(segment)
+        if is_recovered:
+            whole = [each.position + each.size for each in found if each.code not in _RECOVERED]
+            whole.append(self._recovered[1] if self._recovered else 0)
+            if len(rows):
+                whole.append(int(rows["position"][-1] + rows["size"][-1]))
+            self._recovered = segment, max(whole)
         self.end = max(self.end, segment.base_offset)
         wrong = list(found)
         if not sound.all():
-            wrong += [_crc_problem(row) for row in rows[~sound]]
+            wrong += [crc_problem(row) for row in rows[~sound]]
         tail = [each for each in wrong if segment.is_active and _reaches_end(each, segment.size)]
         wrong = sorted((each for each in wrong if each not in tail), key=lambda each: each.position)
         if wrong:
@@ -234,6 +243,18 @@ class _Reading:
             self.end = int(rows["last_offset"][-1]) + 1
         if not self._is_cut:
             self.recovered_end = self.end
+
+    def _end_segment(self, following: Segment) -> None:
+        """Let recovery truncate the log at bytes after the last batch of a segment.
+
+        Kafka: LogLoader.recoverLog (4.2)
+        """
+        if self._recovered is None or self._recovered[0] is following:
+            return
+        segment, behind = self._recovered
+        self._recovered = None
+        if behind < segment.size and not self._is_cut:
+            self._is_cut, self.recovered_end = True, self.end
 
     def finish(self) -> None:
         """Take note that there is nothing more."""
@@ -287,18 +308,6 @@ class _Reading:
                 recovered = self.recovered_epochs
                 if epoch > (recovered[-1].epoch if recovered else UNKNOWN_EPOCH):
                     recovered.append(EpochEntry(epoch, offset))
-
-
-def _crc_problem(row: Any) -> Problem:
-    found = f"CRC {int(row['crc']):08x} stored"
-    return Problem(
-        problems.CRC_MISMATCH,
-        int(row["position"]),
-        int(row["size"]),
-        int(row["base_offset"]),
-        found,
-        "that of the bytes",
-    )
 
 
 def _reaches_end(problem: Problem, size: int) -> bool:
