@@ -5,7 +5,7 @@ Nothing is written or locked, bad bytes raise nothing, and nothing is read befor
 
 import copy
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack, cast
 from uuid import UUID
@@ -22,6 +22,7 @@ from workbench.loaders.scan.scan import Scan, ScanOptions
 from workbench.loaders.tables.inspect import Inspect, chosen_findings
 
 if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
+    from workbench.comparison.comparison import PartitionComparison
     from workbench.config.broker_config import BrokerConfig
     from workbench.foresight.startup.prediction import StartupPrediction
     from workbench.loaders.tables.coordinator_explanation import (
@@ -108,6 +109,7 @@ def compare_replicas(
     topics: Iterable[str] | str | None = None,
     partitions: Iterable[int | str] | int | str | None = None,
     deep: bool = True,
+    progress: "Callable[[PartitionComparison], None] | None" = None,
 ) -> "ReplicaComparison":
     """Compare the disks of several brokers of one cluster, partition by partition.
 
@@ -124,6 +126,7 @@ def compare_replicas(
         partitions: numbers, or names as ``orders-0``; None: all.
         deep: check the CRC of every batch; otherwise only headers are read, and the stored CRCs
             compared.
+        progress: a callback after each partition.
 
     Raises:
         LogDirectoryError: a path does not exist, nothing there looks like Kafka's, no broker is
@@ -151,7 +154,11 @@ def compare_replicas(
     if not listings:
         raise LogDirectoryError("compare_replicas", "no broker was given")
     return compare_listings(
-        listings, topics=_several(topics), partitions=_several(partitions), deep=deep
+        listings,
+        topics=_several(topics),
+        partitions=_several(partitions),
+        deep=deep,
+        progress=progress,
     )
 
 

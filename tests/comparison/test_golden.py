@@ -143,6 +143,19 @@ def test_leaders_and_in_sync_replicas_are_those_that_a_client_was_told(
     assert {topic_id for topic_id, _ in cluster.partitions} == set(cluster.topic_ids.values())
 
 
+def test_an_unclean_election_is_told_by_the_metadata_log(golden: Golden) -> None:
+    """The broker was killed, so the controller emptied the ELR, then elected the last leader."""
+    case = golden("4.2.0-raft")
+    traces = {}
+    for when in ("clean", "after"):
+        found = wb.compare_replicas({1: case.directory(when)})
+        traces[when] = {
+            each.name for each in found for f in each.findings if f.kind == "unclean-election"
+        }
+    assert traces["clean"] == set()
+    assert "meta-0-0-0" in traces["after"]
+
+
 def test_json_has_the_promised_names(golden: Golden) -> None:
     each: PartitionComparison = compare(golden("4.2.0-replicas"), "before")["unclean-0"]
     told = each.as_dict()

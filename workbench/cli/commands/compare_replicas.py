@@ -5,8 +5,9 @@ from typing import Any, Final
 
 import click
 
-from workbench.cli.command import Command, as_json
+from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.output import console, print_json, print_table, rich_text, say
+from workbench.cli.progress import progress
 from workbench.comparison.comparison import PartitionComparison, Verdict
 from workbench.comparison.replica import Replica
 from workbench.inspection.findings import Finding, without_info
@@ -66,9 +67,21 @@ def command(
     (leader to offset), lostAsLeader (committed offsets, first and end; or null) and damage.
     """
     chosen = [int(each) if each.isdecimal() else each for each in partitions]
-    result = compare_replicas(
-        _by_broker(brokers), topics=topics or None, partitions=chosen or None, deep=not quick
+    disks = {broker: open_logs(tuple(paths)) for broker, paths in _by_broker(brokers).items()}
+    size = sum(
+        each.size
+        for logs in disks.values()
+        for each in logs.values()
+        if not topics or each.topic in topics
     )
+    with progress("comparing", size) as meter:
+        result = compare_replicas(
+            disks,
+            topics=topics or None,
+            partitions=chosen or None,
+            deep=not quick,
+            progress=lambda done: meter.advance(sum(r.partition.size for r in done.replicas)),
+        )
     if as_json:
         print_json([each.as_dict() for each in result])
     else:
