@@ -1,6 +1,8 @@
 """What is said of the disks of real clusters, against what their brokers and clients saw."""
 
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -154,6 +156,22 @@ def test_an_unclean_election_is_told_by_the_metadata_log(golden: Golden) -> None
         }
     assert traces["clean"] == set()
     assert "meta-0-0-0" in traces["after"]
+
+
+def test_assignments_are_compared_with_the_metadata_log(golden: Golden, tmp_path: Path) -> None:
+    """Both copies are of broker 1; the second says that it is broker 2's."""
+    case = golden("3.9.1-raft")
+    for number in (1, 2):
+        shutil.copytree(case.directory("after"), tmp_path / str(number))
+    shutil.rmtree(tmp_path / "1" / "meta-0-2-0")
+    properties = tmp_path / "2" / "meta.properties"
+    properties.write_text(properties.read_text().replace("node.id=1", "node.id=2"))
+    found = wb.compare_replicas({"one": tmp_path / "1", "two": tmp_path / "2"})
+    told = {each.name: {f.kind for f in each.findings} for each in found}
+    assert {"replica-missing", "replica-unassigned"} <= told["meta-0-2-0"]
+    assert "replica-unassigned" in told["meta-0-2-1"]
+    assert "replica-missing" not in told["meta-0-2-1"]
+    assert found["meta-0-2-0"].verdict == "lag"
 
 
 def test_json_has_the_promised_names(golden: Golden) -> None:

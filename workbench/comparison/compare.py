@@ -77,9 +77,9 @@ class Comparer:
         ahead = max(replicas, key=lambda replica: replica.rank)
         pairs = compare_all(replicas, is_compacted=is_compacted)
         registration = self._registration(name, replicas)
-        isr = None
-        if registration is not None and registration.isr:
-            isr = {self._ids[each] for each in registration.isr if each in self._ids}
+        # Eligible leaders (KIP-966) have everything that is committed, as in-sync replicas do.
+        bound = () if registration is None else (*registration.isr, *registration.elr)
+        isr = {self._ids[each] for each in bound if each in self._ids} or None
         committed = committed_prefix(replicas, ahead, pairs, isr)
         compared = PartitionComparison(
             topic=name.topic,

@@ -18,6 +18,7 @@ Verdict = Literal["alike", "lag", "damage", "divergence", "loss"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("alike", "lag", "damage", "divergence", "loss")
 """From harmless to worst."""
 
+_LAGS: Final = frozenset({"replica-lag", "replica-missing"})
 _LOSSES: Final = frozenset({"committed-lost", "leader-behind", "checkpoint-beyond-end"})
 _DIVERGENCES: Final = frozenset(
     {"replica-divergence", "replica-gap", "silent-divergence", "topic-id"}
@@ -81,7 +82,8 @@ class PartitionComparison:
         if wrong:
             is_loss, is_divergence = bool(wrong & _LOSSES), bool(wrong & _DIVERGENCES)
             return "loss" if is_loss else "divergence" if is_divergence else "damage"
-        return "lag" if any(finding.kind == "replica-lag" for finding in self.findings) else "alike"
+        has_lag = any(finding.kind in _LAGS for finding in self.findings)
+        return "lag" if has_lag else "alike"
 
     @property
     def divergence_offset(self) -> int | None:

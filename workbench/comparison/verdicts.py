@@ -272,10 +272,27 @@ def _registered(compared: PartitionComparison, ids: Mapping[int, str]) -> Iterat
                 "The leader has lost committed records, and its followers will truncate them.",
             )  # fmt: skip
     for each in known.replicas:
-        member = by_name.get(ids.get(each, ""))
-        if each not in known.isr and member is not None and known.isr:
+        name = ids.get(each)
+        member = by_name.get(name or "")
+        if name is not None and member is None:
+            yield Finding(
+                "replica-missing", "warning", first, None, None,
+                f"broker {name} has no log of {compared.name}", "one: it is assigned to the broker",
+                "The broker creates an empty log when it starts, and fetches everything.",
+            )  # fmt: skip
+        elif each not in known.isr and member is not None and known.isr:
             yield Finding(
                 "out-of-sync", "info", member.path, None, None,
                 f"broker {member.broker} is not in sync by the cluster's metadata", "",
                 "A clean election does not choose it.",
+            )  # fmt: skip
+    assigned = {ids.get(each) for each in known.replicas}
+    for member in compared.replicas:
+        if member.broker not in assigned and member.broker in ids.values():
+            yield Finding(
+                "replica-unassigned", "warning", member.path, None, None,
+                f"{compared.name} is not assigned to broker {member.broker}",
+                f"a log on brokers {', '.join(map(str, known.replicas))} only",
+                "A broker of KRaft sets the directory aside as stray; an older one keeps it, and "
+                "serves its old records if the partition is assigned to it again.",
             )  # fmt: skip

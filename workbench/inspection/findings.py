@@ -110,6 +110,8 @@ KINDS: Final[dict[str, str]] = {
     "leader-behind": "a leader whose log ends below the high watermark of an in-sync replica",
     "compacted-apart": "old records that compaction has dropped on one replica only",
     "out-of-sync": "a replica that is not in sync by the cluster's metadata",
+    "replica-missing": "a broker without a log of a partition that is assigned to it",
+    "replica-unassigned": "a log of a partition that is not assigned to its broker",
     "cluster-id": "log directories of different clusters",
     "unreadable": "a file or folder that the operating system refuses to read",
     "not-a-file": "a FIFO, socket, device or folder where a file should be; not opened",
