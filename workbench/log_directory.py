@@ -22,7 +22,7 @@ from workbench.loaders.scan.scan import Scan, ScanOptions
 from workbench.loaders.tables.inspect import Inspect, chosen_findings
 
 if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
-    from workbench.comparison.comparison import PartitionComparison
+    from workbench.comparison.results import PartitionComparison
     from workbench.config.broker_config import BrokerConfig
     from workbench.foresight.startup.prediction import StartupPrediction
     from workbench.loaders.tables.coordinator_explanation import (

@@ -42,7 +42,7 @@ def test_a_person_reads_who_is_ahead_and_what_would_be_lost(disks: dict[str, Pat
     out = run("compare-replicas", *given(disks, "1", "3")).out
     assert "orders-0: lag" in out
     assert "broker 1 is ahead (epoch 0, log end offset 20); committed up to 20" in out
-    assert "warning  replica-lag: broker 3 is 5 offsets behind: log end offset 15" in out
+    assert "warning  replica-lag: broker 3 lags by 5 offsets: log end offset 15" in out
     assert "if broker 1 led: nothing is lost" in out
     assert "if broker 3 led: broker 1 truncates to 15 (5 offsets lost); committed offsets" in out
     assert out.splitlines()[-1] == "1 partition of 2 brokers: 1 lag"

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import workbench as wb
 from tests.log.logs import NOW, LogHome
-from workbench.comparison.comparison import PartitionComparison
+from workbench.comparison.results import PartitionComparison
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.names import TopicPartition

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.golden.cases import Case, names
-from workbench.comparison.comparison import PartitionComparison
+from workbench.comparison.results import PartitionComparison
 from workbench.inspection.stored_configs import read_stored_cluster
 from workbench.loaders.tables.replica_comparison import ReplicaComparison
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.comparison.replicas import ORDERS
 from tests.corrupt import edit
-from workbench.comparison.comparison import PartitionComparison
 from workbench.comparison.records import Effort, differences
+from workbench.comparison.results import PartitionComparison
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.leader_epochs import EpochEntry, LeaderEpochs

@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from workbench.comparison.committed import committed_prefix
-from workbench.comparison.comparison import Leadership, PartitionComparison
 from workbench.comparison.disks import BrokerDisks
 from workbench.comparison.pairs import Pairs, compare_all
 from workbench.comparison.replica import Replica, read_replica
+from workbench.comparison.results import Leadership, PartitionComparison
 from workbench.comparison.truncation import become_follower
 from workbench.comparison.verdicts import findings_of
 from workbench.config.internal_topics import COMPACTED_TOPICS

@@ -304,7 +304,7 @@ class _Reading:
                 self.epochs_fall = offset
             if epoch > latest and len(self.epochs) < _MOST_EPOCHS:
                 self.epochs.append(EpochEntry(epoch, offset))
-            if is_recovered and not self._is_cut:
+            if is_recovered and (not self._is_cut or offset < self.recovered_end):
                 recovered = self.recovered_epochs
                 if epoch > (recovered[-1].epoch if recovered else UNKNOWN_EPOCH):
                     recovered.append(EpochEntry(epoch, offset))

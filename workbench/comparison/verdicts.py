@@ -6,9 +6,9 @@ Kafka: KIP-101, KIP-279, KIP-966
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from workbench.comparison.comparison import PartitionComparison
 from workbench.comparison.pairs import PairComparison
 from workbench.comparison.replica import Replica, epoch_problems
+from workbench.comparison.results import PartitionComparison
 from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.files import names
 from workbench.inspection.findings import SEVERITIES, Finding, Severity
@@ -118,7 +118,7 @@ def _against_ahead(
             text += f" As leader, it would lose committed offsets {lost[0]} to {lost[1] - 1}."
         yield Finding(
             "replica-lag", "warning", replica.path, None, end,
-            f"broker {me} is {plural(lag, 'offset')} behind: log end offset {end}",
+            f"broker {me} lags by {plural(lag, 'offset')}: log end offset {end}",
             f"{ahead.log_end_offset}, as on broker {other}", text,
         )  # fmt: skip
     only = pair.only_left + pair.only_right

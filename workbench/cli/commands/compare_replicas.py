@@ -8,8 +8,8 @@ import click
 from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.output import console, print_json, print_table, rich_text, say
 from workbench.cli.progress import progress
-from workbench.comparison.comparison import PartitionComparison, Verdict
 from workbench.comparison.replica import Replica
+from workbench.comparison.results import PartitionComparison, Verdict
 from workbench.inspection.findings import Finding, without_info
 from workbench.loaders.tables.replica_comparison import ReplicaComparison
 from workbench.log_directory import compare_replicas

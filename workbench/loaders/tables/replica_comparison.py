@@ -7,8 +7,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from workbench.comparison.compare import Comparer
-from workbench.comparison.comparison import VERDICTS, PartitionComparison, Verdict
 from workbench.comparison.replica import Replica
+from workbench.comparison.results import VERDICTS, PartitionComparison, Verdict
 from workbench.inspection.findings import Finding, Severity, worst
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing
