@@ -201,11 +201,11 @@ def _created(data: Mapping[str, Any]) -> StoredPartition:
     Kafka: PartitionRegistration (4.2)
     """
     return StoredPartition(
-        replicas=tuple(data["replicas"]),
-        isr=tuple(data["isr"]),
+        replicas=tuple(data.get("replicas") or ()),
+        isr=tuple(data.get("isr") or ()),
         elr=tuple(data.get("eligibleLeaderReplicas") or ()),
-        leader=data["leader"],
-        leader_epoch=data["leaderEpoch"],
+        leader=data.get("leader", -1),
+        leader_epoch=data.get("leaderEpoch", -1),
         is_recovering=data.get("leaderRecoveryState") == _RECOVERING,
     )
 
