@@ -37,6 +37,7 @@ EXAMPLES = [
     errors.CleaningAbortedError("the log is truncated"),
     errors.CoordinatorError(16, "NOT_COORDINATOR", "__consumer_offsets-3 is not loaded"),
     errors.GroupStateError("group g: an empty group has no protocol to choose"),
+    errors.ReplicationError("no broker 7: expected one of [0, 1, 2]"),
     errors.ConfigError("retention.ns", "is not known; did you mean retention.ms?"),
     errors.CorruptNameError("x.log", None, "no offset"),
     errors.CorruptLogError("orders-0", None, "an offset lies before its segment"),

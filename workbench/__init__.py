@@ -8,7 +8,8 @@
     logs.verify()                               # what is damaged, and what a broker would do
 
 Nothing is written by any of these; `LogManager` is the engine that writes, and `OffsetManager`,
-`GroupCoordinatorService` and `TransactionCoordinator` are coordinators on its logs.
+`GroupCoordinatorService` and `TransactionCoordinator` are coordinators on its logs. `Cluster`
+simulates brokers that replicate, and `find_schedule` finds the events that lose a record.
 """
 
 from importlib import import_module
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
         TransactionCoordinator,
     )
     from workbench.log_manager.manager import LogManager
+    from workbench.replication.simulation.cluster import Cluster
+    from workbench.replication.simulation.search import find_schedule
 
 try:
     __version__ = version("kafka-log-workbench")
@@ -51,6 +54,7 @@ except PackageNotFoundError:  # run from a checkout that was never installed
     __version__ = "0"
 
 __all__ = [
+    "Cluster",
     "CorruptDataWarning",
     "CorruptFileError",
     "CorruptRecordError",
@@ -69,6 +73,7 @@ __all__ = [
     "UnsupportedFormatError",
     "WorkbenchError",
     "compare_replicas",
+    "find_schedule",
     "open_log_directory",
     "spark",
     "verify",
@@ -76,12 +81,14 @@ __all__ = [
 ]
 
 _LATER: Final = {
+    "Cluster": "workbench.replication.simulation.cluster",
     "GroupCoordinatorService": "workbench.coordinator.group_coordinator_service",
     "LogManager": "workbench.log_manager.manager",
     "OffsetManager": "workbench.coordinator.offsets.offset_manager",
     "TransactionCoordinator": (
         "workbench.coordinator.transactions.serving.transaction_coordinator"
     ),
+    "find_schedule": "workbench.replication.simulation.search",
 }
 """Names of the engine that writes, and their modules: imported at the first use."""
 

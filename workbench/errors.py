@@ -29,6 +29,7 @@
     ├── CleaningAbortedError (RuntimeError)   a cleaning was aborted
     ├── CoordinatorError (RuntimeError)       a coordinator refuses a request; .code .error
     ├── GroupStateError (RuntimeError)        a group must not do this in its state
+    ├── ReplicationError (ValueError)         a simulated cluster cannot do that
     ├── ConfigError (ValueError)              an unknown name, or a value out of bounds
     ├── NotRegularFileError (OSError)         a folder, FIFO, socket or device; .path .found
     ├── LinkError (OSError)                   a link out of the directory, or to nothing; .path
@@ -310,6 +311,10 @@ class CoordinatorError(WorkbenchError, RuntimeError):
 
 class GroupStateError(WorkbenchError, RuntimeError):
     """A group must not do this in its state; Kafka throws IllegalStateException."""
+
+
+class ReplicationError(WorkbenchError, ValueError):
+    """A simulated cluster cannot do that: there is no such broker, or it does not run."""
 
 
 class ConfigError(WorkbenchError, ValueError):

@@ -334,7 +334,11 @@ class LogDirectory(Mapping[str, Partition]):
         )
 
     def explain_transaction(
-        self, transaction: str | int, *, now: int | None = None
+        self,
+        transaction: str | int,
+        *,
+        now: int | None = None,
+        config: Mapping[str, Any] | None = None,
     ) -> "TransactionExplanation":
         """Return what a transaction blocks and what ends it: one row per rule.
 
@@ -346,13 +350,17 @@ class LogDirectory(Mapping[str, Partition]):
         Args:
             transaction: a transactional id, or a producer id as a number.
             now: ms, that ages are measured by. None: no age is judged.
+            config: the broker's configurations by name, such as
+                ``{"transactional.id.expiration.ms": 86_400_000}``. The others are those stored in
+                the cluster's metadata, otherwise Kafka's defaults; the rows say which they use.
 
         Raises:
+            ConfigError: a configuration's name or value is wrong.
             OSError: a file cannot be read.
         """
         from workbench.loaders.tables.coordinator_explanation import explain_transaction
 
-        return explain_transaction(self.listing, transaction, now=now)
+        return explain_transaction(self.listing, transaction, now=now, config=config)
 
     def predict_startup(
         self,

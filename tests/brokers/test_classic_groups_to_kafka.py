@@ -28,10 +28,10 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupRequest,
 )
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.decoders.consumer_offsets import ASSIGNMENT
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock, SystemClock
+from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.scheduler import ManualScheduler
 
 VERSIONS = ("4.2.0", "2.8.2")

@@ -14,8 +14,8 @@ from workbench.coordinator.era import Era
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.log_manager.manager import LogManager
+from workbench.runtime.error_codes import ErrorCode
 
 VERSIONS = ("4.2.0", "2.8.2")
 RECORDS = 20

@@ -24,12 +24,12 @@ from workbench.coordinator.groups.classic.messages import (
 )
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.decoders.consumer_offsets import decode_key, decode_value
 from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL, FileSystem
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
+from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Step
 

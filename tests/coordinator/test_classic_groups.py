@@ -42,7 +42,6 @@ from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.groups import ClassicGroup as LoadedGroup
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.offsets.offset_config import OffsetConfig
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.errors import (
     CoordinatorError,
     CorruptRecordError,
@@ -53,6 +52,7 @@ from workbench.errors import (
 from workbench.inspection.listing import list_log_directories
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
+from workbench.runtime.error_codes import ErrorCode
 
 NONE = ErrorCode.NONE
 Make = Callable[..., GroupHouse]
@@ -743,6 +743,9 @@ def test_an_empty_consumer_group_becomes_a_classic_one(tmp_path: Path) -> None:
     assert house.stored()[-1]["protocolType"] == ""
     refused = house.join(group="served").result(0)
     assert refused.error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    step = house.steps[-1]
+    assert (step.kind, step.numbers["error"]) == ("request refused", "INCONSISTENT_GROUP_PROTOCOL")
+    assert "a consumer group with 1 member takes no classic members here" in step.reason
     house.reopen()
     assert [each.group_id for each in house.service.list_groups()] == [GROUP]
     house.close()

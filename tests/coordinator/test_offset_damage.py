@@ -12,9 +12,9 @@ from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.runtime.coordinator_runtime import PartitionState
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.errors import CoordinatorError, CorruptFileError
 from workbench.log_manager.manager import LogManager
+from workbench.runtime.error_codes import ErrorCode
 
 CONFIG = OffsetConfig(topic_num_partitions=1)
 MUTATIONS = 150

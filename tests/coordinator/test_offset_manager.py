@@ -26,13 +26,13 @@ from workbench.coordinator.offsets.offset_metadata_manager import (
     OffsetMetadataManager,
 )
 from workbench.coordinator.offsets.steps import KINDS
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.decoders.consumer_offsets import decode_key, decode_value
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
 from workbench.inspection.listing import list_log_directories
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
+from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Step
 

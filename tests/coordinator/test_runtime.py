@@ -8,18 +8,15 @@ import pytest
 
 from workbench import errors
 from workbench.coordinator.log_records import LogChunk, LogRecord, Marker
+from workbench.coordinator.runtime.append_errors import answer_of_old_to_commit, answer_to
 from workbench.coordinator.runtime.coordinator_runtime import CoordinatorRuntime, PartitionState
-from workbench.coordinator.runtime.error_codes import (
-    ErrorCode,
-    answer_of_old_to_commit,
-    answer_to,
-)
-from workbench.coordinator.runtime.error_codes import code_of as error_code_of
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
 from workbench.errors import CoordinatorError, CorruptRecordError
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock
+from workbench.runtime.error_codes import ErrorCode
+from workbench.runtime.error_codes import code_of as error_code_of
 from workbench.runtime.steps import Step
 
 TOPIC = "__consumer_offsets"

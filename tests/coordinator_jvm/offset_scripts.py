@@ -9,8 +9,8 @@ from typing import Any, Final
 from urllib.parse import quote_plus
 
 from tests.coordinator.writing import group, member, record, subscription
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.record.message_schema import NULL_UUID
+from workbench.runtime.error_codes import ErrorCode
 
 NOW: Final = 1_700_000_000_000
 RETENTION_MS: Final = 60_000

@@ -9,13 +9,14 @@ from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
-from workbench.coordinator.runtime.error_codes import ErrorCode, answer_to
+from workbench.coordinator.runtime.append_errors import answer_to
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.clock import ManualClock
+from workbench.runtime.error_codes import ErrorCode
 
 _UNLIMITED = {"cleanup.policy": "compact", "segment.ms": 1 << 60}
 _FULL = {**_UNLIMITED, "max.message.bytes": 1}  # no append succeeds

@@ -30,10 +30,10 @@ from workbench.coordinator.offsets.commit_checks import (
     check_group_delete,
 )
 from workbench.coordinator.offsets.group_tombstones import group_tombstones
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
 from workbench.errors import CoordinatorError, GroupStateError, InvalidTransitionError
 from workbench.runtime.clock import ManualClock
+from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.scheduler import ManualScheduler
 from workbench.runtime.steps import Observer
 

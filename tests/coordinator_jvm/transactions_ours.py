@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.coordinator.serving.house import UnreliableManager
-from workbench.coordinator.runtime.error_codes import code_of
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.producer_ids import Deliver, ProducerIdsBlock
 from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
@@ -17,6 +16,7 @@ from workbench.errors import InvalidTransitionError, UnsupportedFormatError, Wor
 from workbench.files.names import TopicPartition
 from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.clock import ManualClock
+from workbench.runtime.error_codes import code_of
 from workbench.runtime.scheduler import ManualScheduler, Task
 
 STATE = "__transaction_state"

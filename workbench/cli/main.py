@@ -54,6 +54,7 @@ COMMANDS: Final = {
     "offsets": "list_offsets",
     "transactions": "list_transactions",
     "transaction": "show_transaction",
+    "repairs": "list_repairs",
     "predict": "predict",
     "explain": "explain",
     "plan": "plan",
@@ -75,7 +76,8 @@ Exit codes:
        predict: a log is changed, or damage is not detected; explain, plan, what-if: a log
        cannot be loaded, or cleaning it fails; spark: replicas differ, damage was left out;
        groups, group, offsets, transactions, transaction: a record could not be read or is
-       in a wrong partition; no such group or transaction; a transaction hangs
+       in a wrong partition; no such group or transaction; a transaction hangs, or a marker
+       lacks its data; repairs: something to repair
   2    verify: errors; doctor: the installation does not work; --strict: data was left out;
        compare-replicas: replicas diverge, or data are damaged or lost;
        predict: the broker does not start, or not with all directories

@@ -52,11 +52,11 @@ from workbench.coordinator.groups.classic.timer import CoordinatorTimer, Operati
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetMetadataManager
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.errors import CoordinatorError, GroupStateError, InvalidTransitionError
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
+from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Observer
 
 T = TypeVar("T")

@@ -97,6 +97,7 @@ KINDS: Final[dict[str, str]] = {
     "hanging-transaction": "an open transaction that its coordinator does not know",
     "prepared-transaction": "a transaction whose end is decided, without its transaction markers",
     "unprepared-marker": "a transaction marker whose decision is not in __transaction_state",
+    "marker-without-data": "a transaction marker without data, and nothing that explains it",
     "transaction-record": "a record of __transaction_state that a broker cannot load",
     "transaction-partition": "a transactional id in another partition than its hash selects",
     # the replicas of a partition

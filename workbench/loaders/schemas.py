@@ -524,6 +524,48 @@ OPEN_PRODUCERS: Final = pa.schema(
     ]
 )
 
+TRANSACTION_MARKERS: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("time", TIMESTAMP),
+        pa.field("type", pa.string(), nullable=False),  # COMMIT, ABORT
+        pa.field("producer_id", pa.int64(), nullable=False),
+        pa.field("producer_epoch", pa.int16(), nullable=False),
+        pa.field("coordinator_epoch", pa.int32()),
+        pa.field("transactional_id", pa.string()),  # that has the producer now
+        pa.field("first_offset", pa.int64()),  # of its data since the previous marker; null: none
+        pa.field("last_offset", pa.int64()),
+        pa.field("records", pa.int64(), nullable=False),
+        pa.field("data_epoch", pa.int16()),
+        pa.field("verdict", pa.string()),  # one of `marker_data.VERDICTS`; null: unknown
+        pa.field("reason", pa.string(), nullable=False),
+    ]
+)
+
+COORDINATOR_REPAIRS: Final = pa.schema(
+    [
+        pa.field("step", pa.int32(), nullable=False),  # from 1: their order counts
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("action", pa.string(), nullable=False),  # append, marker, clean, remove
+        pa.field("by", pa.string(), nullable=False),  # repair; broker: it does so when it starts
+        pa.field("finding", pa.string(), nullable=False),  # the kind that it mends
+        pa.field("subject", pa.string(), nullable=False),  # group, transactional id; "": the log
+        pa.field("what", pa.string(), nullable=False),
+        pa.field("offset", pa.int64()),  # of the damage
+        pa.field("time", TIMESTAMP),  # of the record; null: when it is written
+        pa.field("producer_id", pa.int64()),
+        pa.field("producer_epoch", pa.int16()),
+        pa.field("coordinator_epoch", pa.int32()),
+        pa.field("key_size", pa.int32()),  # bytes; null: no record
+        pa.field("value_size", pa.int32()),  # bytes; null: a tombstone, or no record
+        pa.field("key", pa.binary()),  # null unless asked for
+        pa.field("value", pa.binary()),
+        pa.field("reason", pa.string(), nullable=False),
+    ]
+)
+
 COORDINATOR_EXPLANATION: Final = pa.schema(
     [
         pa.field("rule", pa.string(), nullable=False),

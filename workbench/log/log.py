@@ -223,6 +223,11 @@ class Log:
         return self.local.end_offset
 
     @property
+    def log_end(self) -> LogOffsetMetadata:
+        """The log end offset and its position."""
+        return self.local.end
+
+    @property
     def high_watermark(self) -> int:
         """The offset before which every in-sync replica has the records."""
         return self.watermarks.high
@@ -430,6 +435,16 @@ class Log:
         Kafka: UnifiedLog.updateHighWatermark (4.2)
         """
         return self.watermarks.update(LogOffsetMetadata(offset))
+
+    def maybe_increment_high_watermark(self, offset: LogOffsetMetadata) -> bool:
+        """Raise the high watermark; return whether it rose. See `Watermarks.increase`.
+
+        Raises:
+            ValueError: it would be above the log end offset.
+
+        Kafka: UnifiedLog.maybeIncrementHighWatermark (4.2)
+        """
+        return self.watermarks.increase(offset) is not None
 
     def maybe_increment_log_start_offset(self, offset: int, reason: str) -> bool:
         """Raise the log start offset; return whether it rose. It never falls.

@@ -226,6 +226,23 @@ class LogManager:
         finally:
             release(context)
 
+    def halt(self) -> None:
+        """Stop as a process that is killed: no flush, no checkpoint, no clean shutdown file.
+
+        What was written stays in the operating system's memory, and so in the files.
+        """
+        if not self._is_running:
+            return
+        self._is_running = False
+        if self.cleaner is not None:
+            self.cleaner.shutdown()
+        for task in self._tasks:
+            task.cancel()
+        self._deletion_task.cancel()
+        if self._owns_scheduler:
+            self._context.scheduler.shutdown()
+        release(self._context)
+
     @property
     def clock(self) -> Clock:
         """The time that the manager uses."""

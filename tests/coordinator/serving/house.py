@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.markers import CompletesOffsets
 from workbench.coordinator.transactions.serving.producer_ids import RequestBlock, blocks_from
@@ -20,6 +19,7 @@ from workbench.log.log import Log
 from workbench.log_manager.manager import LogManager
 from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.clock import ManualClock
+from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.scheduler import ManualScheduler, Task
 from workbench.runtime.steps import Step
 

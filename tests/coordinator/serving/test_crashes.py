@@ -8,8 +8,8 @@ import pytest
 from tests.coordinator.serving.house import ORDERS, PAYMENTS, House
 from tests.engine.crash_states import CrashState, crash_states
 from tests.engine.file_systems import RecordingFileSystem
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
+from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Step
 
 DECIDED, ANSWERED, COMPLETE = "decided", "answered", "complete"

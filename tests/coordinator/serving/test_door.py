@@ -9,7 +9,6 @@ import pytest
 from tests.coordinator.serving.house import read_committed
 from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.offsets.offset_manager import OffsetManager
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
@@ -20,6 +19,7 @@ from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
 from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.clock import ManualClock
+from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.scheduler import ManualScheduler
 
 ORDERS = TopicPartition("orders", 0)

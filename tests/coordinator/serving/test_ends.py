@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.serving.house import NOW, ORDERS, PAYMENTS, House
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.states import TransactionState
 from workbench.files.names import TopicPartition
+from workbench.runtime.error_codes import ErrorCode
 
 STRANGER = ProducerIdAndEpoch(9, 0)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.serving.house import House
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.producer_ids import Deliver
 from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.states import TransactionState
+from workbench.runtime.error_codes import ErrorCode
 
 
 def _error(house: House, name: str = "tx", **options: object) -> ErrorCode:

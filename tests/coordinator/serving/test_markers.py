@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.serving.house import ORDERS, PAYMENTS, House, kinds
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.files.names import TopicPartition
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.builder import end_transaction_marker
+from workbench.runtime.error_codes import ErrorCode
 
 OFFSETS = TopicPartition("__consumer_offsets", 12)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.serving.house import House
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.producer_ids import (
     Deliver,
     ProducerIdManager,
@@ -15,6 +14,7 @@ from workbench.coordinator.transactions.serving.producer_ids import (
 )
 from workbench.errors import CoordinatorError
 from workbench.runtime.clock import ManualClock
+from workbench.runtime.error_codes import ErrorCode
 
 
 class Controller:

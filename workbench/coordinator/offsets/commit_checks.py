@@ -7,7 +7,7 @@ validateOffsetFetch, validateOffsetDelete, validateDeleteGroup (4.2)
 from typing import Final, NamedTuple
 
 from workbench.coordinator.groups.groups import ClassicGroup, Group, ModernGroup, ModernMember
-from workbench.coordinator.runtime.error_codes import ErrorCode
+from workbench.runtime.error_codes import ErrorCode
 
 NO_GENERATION: Final = -1
 _FIRST_OF_KIP_848: Final = 9  # version of OffsetCommit that knows member epochs

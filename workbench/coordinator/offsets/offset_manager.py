@@ -31,12 +31,8 @@ from workbench.coordinator.partitioning import (
     partition_count,
     partition_for,
 )
+from workbench.coordinator.runtime.append_errors import answer_of_old_to_commit, answer_to
 from workbench.coordinator.runtime.coordinator_runtime import CoordinatorRuntime, PartitionState
-from workbench.coordinator.runtime.error_codes import (
-    ErrorCode,
-    answer_of_old_to_commit,
-    answer_to,
-)
 from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
@@ -44,6 +40,7 @@ from workbench.inspection.listing import list_log_directories
 from workbench.inspection.stored_configs import METADATA_LOG, read_stored_cluster
 from workbench.log_manager.manager import LogManager
 from workbench.log_manager.registry import PartitionName, partition_of
+from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.scheduler import Task
 from workbench.runtime.steps import Observer
 

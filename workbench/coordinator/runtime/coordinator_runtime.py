@@ -20,7 +20,7 @@ from enum import Enum
 from typing import Any, Final, Generic, Never, Protocol, TypeVar
 
 from workbench.coordinator.log_records import NO_PRODUCER, LogChunk, LogRecord, Marker
-from workbench.coordinator.runtime.error_codes import ErrorCode, answer_to, code_of
+from workbench.coordinator.runtime.append_errors import answer_to
 from workbench.coordinator.runtime.log_loading import read_log
 from workbench.coordinator.runtime.records import CoordinatorRecord, CoordinatorResult
 from workbench.errors import CoordinatorError, WorkbenchError
@@ -29,6 +29,7 @@ from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.builder import RecordsBuilder, end_transaction_marker
+from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.runtime.steps import Observer, Step
 
 KINDS: Final = {

@@ -7,8 +7,8 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.decoders.typed_records import RecordType
+from workbench.runtime.error_codes import ErrorCode
 
 _NUMBER: Final = struct.Struct(">h")
 

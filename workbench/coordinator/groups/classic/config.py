@@ -8,7 +8,7 @@ from typing import Self
 
 from workbench.config.broker_config import BrokerConfig
 from workbench.coordinator.groups.classic.messages import JoinGroupRequest
-from workbench.coordinator.runtime.error_codes import ErrorCode
+from workbench.runtime.error_codes import ErrorCode
 
 
 @dataclass(frozen=True, slots=True)

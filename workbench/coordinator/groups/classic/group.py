@@ -31,10 +31,10 @@ from workbench.coordinator.groups.classic.state import (
     VALID_PREVIOUS_STATES,
     ClassicGroupState,
 )
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.decoders.consumer_offsets import SUBSCRIPTION
 from workbench.errors import CorruptRecordError, GroupStateError, InvalidTransitionError
 from workbench.runtime.clock import Clock
+from workbench.runtime.error_codes import ErrorCode
 
 CONSUMER: Final = "consumer"
 """The protocol type of consumers."""

@@ -28,9 +28,10 @@ from workbench.coordinator.groups.classic.state import (
     STABLE,
 )
 from workbench.coordinator.groups.classic.steps import Steps
-from workbench.coordinator.runtime.error_codes import ErrorCode, answer_to
+from workbench.coordinator.runtime.append_errors import answer_to
 from workbench.coordinator.runtime.records import CoordinatorResult, nothing_to_write
 from workbench.errors import GroupStateError
+from workbench.runtime.error_codes import ErrorCode
 
 REQUIRES_KNOWN_MEMBER_ID: Final = 4
 """Since this version of JoinGroup a client without an id gets one first."""

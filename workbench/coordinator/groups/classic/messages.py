@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
 
-from workbench.coordinator.runtime.error_codes import ErrorCode
+from workbench.runtime.error_codes import ErrorCode
 
 UNKNOWN_MEMBER_ID: Final = ""
 """The member id of a client that has none yet."""

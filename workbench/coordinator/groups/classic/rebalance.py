@@ -27,9 +27,10 @@ from workbench.coordinator.groups.classic.state import (
 )
 from workbench.coordinator.groups.classic.steps import Steps
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer
-from workbench.coordinator.runtime.error_codes import ErrorCode, answer_to
+from workbench.coordinator.runtime.append_errors import answer_to
 from workbench.coordinator.runtime.records import CoordinatorResult, nothing_to_write
 from workbench.errors import GroupStateError
+from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.words import plural
 
 

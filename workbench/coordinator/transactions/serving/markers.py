@@ -13,7 +13,6 @@ from threading import RLock
 from typing import Final, NamedTuple, Protocol
 
 from workbench.config.internal_topics import OFFSETS_TOPIC
-from workbench.coordinator.runtime.error_codes import ErrorCode, code_of
 from workbench.coordinator.transactions.serving.state_manager import (
     EpochAndMetadata,
     GetLog,
@@ -30,6 +29,7 @@ from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
 from workbench.record.writing.builder import end_transaction_marker
 from workbench.runtime.clock import Clock
+from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.runtime.scheduler import Scheduler
 
 RETRY_BACKOFF_MS: Final = 100

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from threading import RLock
 from typing import Final, NamedTuple
 
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.log.log import Log
 from workbench.runtime.clock import Clock
+from workbench.runtime.error_codes import ErrorCode
 
 BLOCK_SIZE: Final = 1000
 RETRY_BACKOFF_MS: Final = 50

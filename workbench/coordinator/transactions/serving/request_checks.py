@@ -6,7 +6,6 @@ Kafka: TransactionCoordinator (4.2)
 from enum import Enum
 from typing import NamedTuple
 
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_metadata import (
     LARGEST_EPOCH,
@@ -15,6 +14,7 @@ from workbench.coordinator.transactions.serving.transaction_metadata import (
     is_epoch_exhausted,
 )
 from workbench.errors import CoordinatorError
+from workbench.runtime.error_codes import ErrorCode
 
 
 class ProducerIdAndEpoch(NamedTuple):

@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple
 from workbench.config.internal_topics import TRANSACTIONS_TOPIC
 from workbench.coordinator.log_records import NO_PRODUCER, LogChunk, LogRecord
 from workbench.coordinator.partitioning import partition_for
-from workbench.coordinator.runtime.error_codes import ErrorCode, code_of
 from workbench.coordinator.runtime.log_loading import read_log
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.states import TransactionState
@@ -46,8 +45,10 @@ from workbench.record.memory_records import MemoryRecords
 from workbench.record.reading.batch_records import records_in
 from workbench.record.writing.builder import RecordsBuilder
 from workbench.runtime.clock import Clock
+from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.runtime.scheduler import Scheduler
 from workbench.runtime.steps import Observer, Step
+from workbench.runtime.words import plural
 
 GetLog = Callable[[TopicPartition], Log | None]
 
@@ -418,7 +419,7 @@ class TransactionStateManager:
             self._loading.remove((number, coordinator_epoch))
             prepared = [each for each in loaded.values() if each.state.is_prepared]
         self.tell(
-            "partition loaded", where, f"{len(prepared)} transactions are to be completed",
+            "partition loaded", where, f"{plural(len(prepared), 'transaction')} to complete",
             coordinator_epoch=coordinator_epoch, transactional_ids=len(loaded),
         )  # fmt: skip
         for each in prepared:

@@ -17,7 +17,6 @@ from workbench.coordinator.partitioning import (
     partition_count,
     partition_for,
 )
-from workbench.coordinator.runtime.error_codes import ErrorCode, code_of
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.markers import (
     CompletesOffsets,
@@ -61,6 +60,7 @@ from workbench.errors import CoordinatorError, InvalidTransitionError
 from workbench.files.names import TopicPartition
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import Clock
+from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.runtime.scheduler import Scheduler, Task
 from workbench.runtime.steps import Observer
 

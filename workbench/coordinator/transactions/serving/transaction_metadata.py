@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from workbench.coordinator.runtime.error_codes import ErrorCode
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.errors import InvalidTransitionError
 from workbench.files.names import TopicPartition
+from workbench.runtime.error_codes import ErrorCode
 
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1

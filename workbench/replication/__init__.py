@@ -1,0 +1,1 @@
+"""Replication of partitions: leader, followers, in-sync replicas, high watermark, leader epochs."""

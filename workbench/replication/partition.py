@@ -1,0 +1,699 @@
+"""One partition on one broker: leader or follower, its ISR, its high watermark.
+
+Kafka: Partition (4.2; earlier versions by `Rules`)
+"""
+
+import threading
+from enum import Enum
+from typing import Any, NamedTuple, Protocol
+
+from workbench.errors import OffsetOutOfRangeError, UnexpectedAppendOffsetError
+from workbench.files.names import TopicPartition
+from workbench.log.append.append_origin import AppendOrigin
+from workbench.log.fetch import LogOffsetMetadata
+from workbench.replication.messages import (
+    NO_LEADER,
+    UNDEFINED,
+    AlterPartition,
+    EpochEndOffset,
+    FetchParams,
+    FetchPartition,
+    FetchPartitionData,
+    LeaderAndIsr,
+)
+from workbench.replication.replica import ReplicaState
+from workbench.replication.replica_log import Appended, ReplicaLog
+from workbench.replication.rules import Rules
+from workbench.replication.truncation import end_offset_for
+from workbench.runtime.error_codes import ErrorCode
+
+ALL_REPLICAS = -1
+"""`acks=all`."""
+
+
+class HighWatermarkChange(Enum):
+    """What an append did to the leader's high watermark.
+
+    Kafka: LeaderHwChange (4.2)
+    """
+
+    INCREASED = "increased"
+    SAME = "same"
+
+
+class LeaderAppend(NamedTuple):
+    """The result of an append on the leader.
+
+    Attributes:
+        info: where the records lie.
+        change: whether the high watermark rose, which wakes other requests.
+    """
+
+    info: Appended
+    change: HighWatermarkChange
+
+
+class IsrState(NamedTuple):
+    """The ISR, and the change of it that waits for the controller.
+
+    Attributes:
+        isr: the last ISR that the controller confirmed.
+        pending: the ISR asked for; None: no change waits.
+
+    Kafka: PartitionState: CommittedPartitionState, PendingExpandIsr, PendingShrinkIsr (4.2)
+    """
+
+    isr: tuple[int, ...] = ()
+    pending: tuple[int, ...] | None = None
+
+    @property
+    def maximal_isr(self) -> frozenset[int]:
+        """All replicas that may be in the ISR: also those that wait to join it."""
+        return frozenset(self.isr) | frozenset(self.pending or ())
+
+    @property
+    def is_inflight(self) -> bool:
+        """Whether a change waits."""
+        return self.pending is not None
+
+
+class PartitionHost(Protocol):
+    """What a partition needs of its broker."""
+
+    broker_id: int
+    rules: Rules
+    lag_time_max_ms: int
+
+    def now(self) -> int:
+        """Return the time, ms."""
+        ...
+
+    def min_insync_replicas(self, partition: TopicPartition) -> int:
+        """Return the topic's `min.insync.replicas`."""
+        ...
+
+    def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
+        """Return whether a broker may be in the ISR: alive, and of the epoch that it fetched with.
+
+        Kafka: Partition.isReplicaIsrEligible (4.2)
+        """
+        ...
+
+    def is_stale(self, broker: int, broker_epoch: int) -> bool:
+        """Return whether a fetch comes from an earlier life of a broker; never with epoch -1.
+
+        Kafka: Replica.updateFetchStateOrThrow (4.2)
+        """
+        ...
+
+    def submit(self, partition: "Partition", request: AlterPartition) -> None:
+        """Ask the controller; the answer comes to `Partition.handle_alter_partition`.
+
+        Before 2.7 it comes before this method returns.
+        """
+        ...
+
+    def complete_delayed_requests(self, partition: TopicPartition) -> None:
+        """Try the requests that wait for the partition, as its high watermark rose."""
+        ...
+
+    def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
+        """Report a step to the observer."""
+        ...
+
+
+class Partition:
+    """One partition on one broker. Threads may share it.
+
+    Attributes:
+        name: topic and number.
+        log: the replica's log.
+        leader_epoch: -1: none yet.
+        partition_epoch: -1: none yet.
+        leader: the leader's broker id; -1: none; None: not told yet.
+        leader_epoch_start_offset: the leader's log end offset when its epoch began; None on a
+            follower.
+        replicas: the assigned brokers.
+        isr_state: the ISR; empty on a follower.
+        remote: follower → what the leader knows of it; empty on a follower.
+
+    Kafka: Partition (4.2)
+    """
+
+    __slots__ = (
+        "_host", "_lock", "isr_state", "leader", "leader_epoch", "leader_epoch_start_offset", "log",
+        "name", "partition_epoch", "remote", "replicas",
+    )  # fmt: skip
+
+    def __init__(self, name: TopicPartition, log: ReplicaLog, host: PartitionHost) -> None:
+        self.name = name
+        self.log = log
+        self.leader_epoch = -1
+        self.partition_epoch = -1
+        self.leader: int | None = None
+        self.leader_epoch_start_offset: int | None = None
+        self.replicas: tuple[int, ...] = ()
+        self.isr_state = IsrState()
+        self.remote: dict[int, ReplicaState] = {}
+        self._host = host
+        self._lock = threading.RLock()
+
+    def copy(self, log: ReplicaLog, host: PartitionHost) -> "Partition":
+        """Return the same state on another log and broker; a search branches with it."""
+        other = Partition(self.name, log, host)
+        other.leader_epoch = self.leader_epoch
+        other.partition_epoch = self.partition_epoch
+        other.leader = self.leader
+        other.leader_epoch_start_offset = self.leader_epoch_start_offset
+        other.replicas = self.replicas
+        other.isr_state = self.isr_state
+        other.remote = self.remote.copy()
+        return other
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this broker leads the partition."""
+        return self.leader == self._host.broker_id
+
+    @property
+    def effective_min_isr(self) -> int:
+        """`min.insync.replicas`; since 3.7 no more than there are replicas.
+
+        Kafka: Partition.effectiveMinIsr (4.2)
+        """
+        wanted = self._host.min_insync_replicas(self.name)
+        return min(wanted, len(self.replicas)) if self._host.rules.needs_min_isr else wanted
+
+    # What the controller decides
+
+    def make_leader(self, state: LeaderAndIsr) -> bool:
+        """Become or stay the leader; return whether this broker was not the leader before.
+
+        Kafka: Partition.makeLeader (4.2)
+        """
+        with self._lock:
+            if state.partition_epoch < self.partition_epoch:
+                self._host.tell(
+                    "leader state ignored", self.name,
+                    "the partition epoch is older than the known one",
+                    partition_epoch=state.partition_epoch, known=self.partition_epoch,
+                )  # fmt: skip
+                return False
+            is_new_leader = not self.is_leader
+            is_new_epoch = state.leader_epoch > self.leader_epoch
+            self._take_assignment(state)
+            self.isr_state = IsrState(state.isr)
+            log = self.log
+            if is_new_epoch:
+                end = log.log_end_offset
+                self.leader_epoch_start_offset = end
+                rules = self._host.rules
+                if rules.uses_epochs and rules.new_leader_assigns_epoch:
+                    log.leader_epochs.assign(state.leader_epoch, end)
+                now = self._host.now()
+                for broker, replica in self.remote.items():
+                    self.remote[broker] = replica.reset(
+                        now, end, is_new_leader=is_new_leader, is_in_sync=broker in state.isr
+                    )
+                self.leader_epoch = state.leader_epoch
+            self.leader = self._host.broker_id
+            self.partition_epoch = state.partition_epoch
+            if is_new_epoch:
+                self._host.tell(
+                    "leader made", self.name,
+                    f"leader epoch {state.leader_epoch} begins at the log end offset",
+                    broker=self._host.broker_id, leader_epoch=state.leader_epoch,
+                    log_end_offset=log.log_end_offset, isr=state.isr,
+                )  # fmt: skip
+            rose = self._maybe_increment_leader_high_watermark()
+        if rose:
+            self._host.complete_delayed_requests(self.name)
+        return is_new_leader
+
+    def make_follower(self, state: LeaderAndIsr) -> bool:
+        """Become or stay a follower; return whether the leader epoch is new, so the fetcher too.
+
+        Kafka: Partition.makeFollower (4.2)
+        """
+        with self._lock:
+            if state.partition_epoch < self.partition_epoch:
+                return False
+            is_new_epoch = state.leader_epoch > self.leader_epoch
+            was_led_by = self.leader
+            risen = state.leader_epoch - self.leader_epoch
+            self._take_assignment(state)
+            self.remote.clear()
+            self.isr_state = IsrState()
+            self.leader = state.leader
+            self.leader_epoch = state.leader_epoch
+            self.leader_epoch_start_offset = None
+            self.partition_epoch = state.partition_epoch
+            if is_new_epoch:
+                self._host.tell(
+                    "follower made", self.name,
+                    f"broker {state.leader} leads epoch {state.leader_epoch}"
+                    if state.leader != NO_LEADER else "there is no leader",
+                    broker=self._host.broker_id, leader=state.leader,
+                    leader_epoch=state.leader_epoch,
+                )  # fmt: skip
+            skips = self._host.rules.same_leader_skips
+            keeps_fetching = (
+                was_led_by == state.leader != NO_LEADER and skips > 0 and risen <= skips
+            )
+            return is_new_epoch and not keeps_fetching
+
+    def _take_assignment(self, state: LeaderAndIsr) -> None:
+        self.replicas = state.replicas
+        others = [broker for broker in state.replicas if broker != self._host.broker_id]
+        self.remote = {broker: self.remote.get(broker, ReplicaState()) for broker in others}
+
+    # Checks of requests
+
+    def check_epoch(self, current_leader_epoch: int | None) -> ErrorCode:
+        """Return how a request's leader epoch differs from the known one.
+
+        Kafka: Partition.checkCurrentLeaderEpoch (4.2)
+        """
+        if current_leader_epoch is None or current_leader_epoch == self.leader_epoch:
+            return ErrorCode.NONE
+        if current_leader_epoch < self.leader_epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return ErrorCode.UNKNOWN_LEADER_EPOCH
+
+    def check_access(
+        self, current_leader_epoch: int | None, *, only_leader: bool = True
+    ) -> ErrorCode:
+        """Return why a request about the partition is refused: its epoch first, then the leader.
+
+        Kafka: Partition.localLogWithEpochOrThrow (4.2)
+        """
+        error = self.check_epoch(current_leader_epoch)
+        if error is not ErrorCode.NONE:
+            return error
+        if only_leader and not self.is_leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        return ErrorCode.NONE
+
+    # The leader: produce
+
+    def append_records_to_leader(
+        self, records: Any, origin: AppendOrigin, required_acks: int
+    ) -> LeaderAppend | ErrorCode:
+        """Append a client's records, or return why they are refused.
+
+        Raises:
+            WorkbenchError: see `Log.append_as_leader`.
+
+        Kafka: Partition.appendRecordsToLeader (4.2)
+        """
+        with self._lock:
+            if not self.is_leader:
+                return ErrorCode.NOT_LEADER_OR_FOLLOWER
+            in_sync = len(self.isr_state.isr)
+            if required_acks == ALL_REPLICAS and in_sync < self.effective_min_isr:
+                return ErrorCode.NOT_ENOUGH_REPLICAS
+            info = self.log.append_as_leader(records, self.leader_epoch, origin)
+            rose = self._maybe_increment_leader_high_watermark()
+            change = HighWatermarkChange.INCREASED if rose else HighWatermarkChange.SAME
+            return LeaderAppend(info, change)
+
+    def check_enough_replicas_reach_offset(self, required_offset: int) -> ErrorCode | None:
+        """Return the end of a wait for acks=all: NONE or an error; None: it goes on.
+
+        Only the high watermark counts.
+
+        Kafka: Partition.checkEnoughReplicasReachOffset (4.2)
+        """
+        if not self.is_leader:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if self.log.high_watermark < required_offset:
+            return None
+        if self.effective_min_isr <= len(self.isr_state.maximal_isr):
+            return ErrorCode.NONE
+        return ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+    # Fetch
+
+    def fetch_records(
+        self,
+        params: FetchParams,
+        fetch: FetchPartition,
+        max_bytes: int,
+        *,
+        min_one_message: bool,
+        updates_state: bool = True,
+    ) -> FetchPartitionData:
+        """Read for a follower or a consumer; a follower's fetch tells the leader where it ends.
+
+        The high watermark in the answer is the one before this very fetch raised it.
+
+        Args:
+            params: what the request says for all partitions.
+            fetch: what it says of this one.
+            max_bytes: most bytes to return.
+            min_one_message: whether to return the first batch whole, even if it is larger.
+            updates_state: whether the leader learns from it; False when a waiting request is
+                answered.
+
+        Kafka: Partition.fetchRecords, updateFollowerFetchState (4.2)
+        """
+        is_follower = params.is_from_follower
+        with self._lock:
+            error = self.check_access(fetch.current_leader_epoch)
+            if error is ErrorCode.NONE and is_follower and params.replica_id not in self.remote:
+                error = (
+                    ErrorCode.NOT_LEADER_OR_FOLLOWER
+                    if fetch.current_leader_epoch is None
+                    else ErrorCode.UNKNOWN_LEADER_EPOCH
+                )
+            if error is not ErrorCode.NONE:
+                return FetchPartitionData(error)
+            leader_end = self.log.log_end_offset
+            answer, position = self._read(params, fetch, max_bytes, min_one_message=min_one_message)
+        if is_follower and updates_state and position is not None:
+            error = self._update_follower(params, fetch, position, leader_end)
+            if error is not ErrorCode.NONE:
+                return FetchPartitionData(error)
+        return answer
+
+    def _read(
+        self, params: FetchParams, fetch: FetchPartition, max_bytes: int, *, min_one_message: bool
+    ) -> tuple[FetchPartitionData, LogOffsetMetadata | None]:
+        """Return the answer and the position of the fetch offset; None: nothing may be learned.
+
+        Kafka: Partition.readRecords (4.2)
+        """
+        log = self.log
+        high, start = log.high_watermark, log.log_start_offset
+        if fetch.last_fetched_epoch is not None:
+            end = self._end_offset_for(fetch.last_fetched_epoch)
+            if end.is_undefined or fetch.fetch_offset < start:
+                return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE), None
+            if end.epoch < fetch.last_fetched_epoch or end.end_offset < fetch.fetch_offset:
+                self._host.tell(
+                    "divergence found", self.name,
+                    f"the follower's epoch {fetch.last_fetched_epoch} ends otherwise here",
+                    fetch_offset=fetch.fetch_offset, epoch=end.epoch, end_offset=end.end_offset,
+                )  # fmt: skip
+                answer = FetchPartitionData(
+                    high_watermark=high, log_start_offset=start, diverging_epoch=end
+                )
+                return answer, None
+        isolation = "log_end" if params.is_from_follower else params.isolation
+        stable = None if params.is_from_follower else log.last_stable_offset
+        try:
+            data = log.read(
+                fetch.fetch_offset, max_bytes, isolation, min_one_message=min_one_message
+            )
+        except OffsetOutOfRangeError:
+            return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE), None
+        answer = FetchPartitionData(
+            ErrorCode.NONE, high, start, data.records, data.size, None, stable,
+            data.aborted_transactions,
+        )  # fmt: skip
+        return answer, data.offset_metadata
+
+    def _update_follower(
+        self,
+        params: FetchParams,
+        fetch: FetchPartition,
+        position: LogOffsetMetadata,
+        leader_end_offset: int,
+    ) -> ErrorCode:
+        follower = params.replica_id
+        with self._lock:
+            if not self.is_leader or follower not in self.remote:
+                return ErrorCode.NOT_LEADER_OR_FOLLOWER
+            before = self.remote[follower]
+            if self._host.is_stale(follower, params.replica_epoch):
+                return ErrorCode.NOT_LEADER_OR_FOLLOWER
+            after = before.after_fetch(
+                position._replace(offset=fetch.fetch_offset), fetch.log_start_offset,
+                self._host.now(), leader_end_offset, params.replica_epoch,
+            )  # fmt: skip
+            self.remote[follower] = after
+            self._maybe_expand_isr(follower)
+            rose = (
+                before.log_end_offset != after.log_end_offset
+                and self._maybe_increment_leader_high_watermark()
+            )
+        if rose:
+            self._host.complete_delayed_requests(self.name)
+        return ErrorCode.NONE
+
+    # The high watermark
+
+    def _maybe_increment_leader_high_watermark(self) -> bool:
+        """Raise the high watermark to what all replicas have that can become the leader.
+
+        Kafka: Partition.maybeIncrementLeaderHW (4.2)
+        """
+        host, log, state = self._host, self.log, self.isr_state
+        if host.rules.needs_min_isr and len(state.isr) < self.effective_min_isr:
+            return False
+        end = log.log_end
+        new, held_by = end, None
+        maximal = state.maximal_isr
+        for broker, replica in self.remote.items():
+            if replica.log_end.offset < new.offset and (
+                broker in maximal or self._is_returning(replica, broker, end.offset)
+            ):
+                new, held_by = replica.log_end, broker
+        before = log.high_watermark
+        if not log.maybe_increment_high_watermark(new):
+            return False
+        host.tell(
+            "high watermark raised", self.name,
+            f"broker {held_by} has the records up to it, all others have more"
+            if held_by is not None else "every replica that counts has all records",
+            before=before, high_watermark=new.offset, log_end_offset=end.offset,
+        )  # fmt: skip
+        return True
+
+    def _is_returning(self, replica: ReplicaState, broker: int, leader_end_offset: int) -> bool:
+        """Return whether a replica outside the ISR is near enough that it must not be outrun."""
+        host = self._host
+        return replica.is_caught_up(
+            leader_end_offset,
+            host.now(),
+            host.lag_time_max_ms,
+            keeps_at_end=host.rules.keeps_replicas_at_end,
+        ) and (
+            not host.rules.counts_eligible_only
+            or host.is_isr_eligible(broker, replica.broker_epoch)
+        )
+
+    # The ISR
+
+    def _maybe_expand_isr(self, broker: int) -> None:
+        """Ask to add a follower that has caught up.
+
+        Kafka: Partition.maybeExpandIsr, needsExpandIsr (4.2)
+        """
+        state, replica = self.isr_state, self.remote[broker]
+        if state.is_inflight or broker in state.isr:
+            return
+        end = replica.log_end_offset
+        if end < self.log.high_watermark:
+            return
+        start = self.leader_epoch_start_offset
+        if self._host.rules.joins_from_epoch_start and (start is None or end < start):
+            return
+        if not self._host.is_isr_eligible(broker, replica.broker_epoch):
+            return
+        wanted = tuple(b for b in self.replicas if b in state.isr or b == broker)
+        self._change_isr(wanted, "ISR expanding", f"broker {broker} has caught up")
+
+    def maybe_shrink_isr(self) -> None:
+        """Ask to remove the followers that lag too long.
+
+        Kafka: Partition.maybeShrinkIsr, getOutOfSyncReplicas (4.2)
+        """
+        with self._lock:
+            state = self.isr_state
+            if not self.is_leader or state.is_inflight:
+                return
+            gone = self.out_of_sync_replicas()
+            if gone:
+                wanted = tuple(broker for broker in state.isr if broker not in gone)
+                names = ", ".join(map(str, sorted(gone)))
+                self._change_isr(
+                    wanted,
+                    "ISR shrinking",
+                    f"broker {names} did not have all records for "
+                    f"{self._host.lag_time_max_ms} ms (replica.lag.time.max.ms)",
+                )
+
+    def out_of_sync_replicas(self) -> set[int]:
+        """Return the members of the ISR that lag too long.
+
+        Kafka: Partition.getOutOfSyncReplicas (4.2)
+        """
+        state, end, now = self.isr_state, self.log.log_end_offset, self._host.now()
+        if state.is_inflight:
+            return set()
+        return {
+            broker
+            for broker in state.isr
+            if broker in self.remote
+            and not self.remote[broker].is_caught_up(
+                end,
+                now,
+                self._host.lag_time_max_ms,
+                keeps_at_end=self._host.rules.keeps_replicas_at_end,
+            )
+        }
+
+    def _change_isr(self, wanted: tuple[int, ...], kind: str, reason: str) -> None:
+        self.isr_state = self.isr_state._replace(pending=wanted)
+        self._host.tell(kind, self.name, reason, isr=self.isr_state.isr, wanted=wanted)
+        self._host.submit(self, self._request(wanted))
+
+    def _request(self, wanted: tuple[int, ...]) -> AlterPartition:
+        epochs = tuple(
+            self.remote[broker].broker_epoch if broker in self.remote else -1 for broker in wanted
+        )
+        return AlterPartition(
+            self._host.broker_id,
+            self.leader_epoch,
+            self.partition_epoch,
+            wanted,
+            broker_epochs=epochs,
+        )
+
+    def handle_alter_partition(
+        self, request: AlterPartition, answer: LeaderAndIsr | ErrorCode
+    ) -> None:
+        """Take the controller's answer to a change of the ISR.
+
+        An answer to another state than the waiting one is ignored. If the controller does not say
+        that nothing was changed, the change goes on waiting: for new metadata, or asked again.
+
+        Kafka: Partition.handleAlterPartitionUpdate, handleAlterPartitionError (4.2)
+        """
+        rose = False
+        with self._lock:
+            state = self.isr_state
+            if (
+                not self.is_leader
+                or state.pending != request.new_isr
+                or request.partition_epoch != self.partition_epoch
+                or request.leader_epoch != self.leader_epoch
+            ):
+                return
+            if isinstance(answer, LeaderAndIsr):
+                if (
+                    answer.leader_epoch != self.leader_epoch
+                    or answer.partition_epoch < self.partition_epoch
+                ):
+                    return
+                self.isr_state = IsrState(answer.isr)
+                self.partition_epoch = answer.partition_epoch
+                self._host.tell(
+                    "ISR changed", self.name, "the controller confirmed it",
+                    isr=answer.isr, partition_epoch=answer.partition_epoch,
+                )  # fmt: skip
+                rose = self._maybe_increment_leader_high_watermark()
+            elif answer in _REFUSED or not self._host.rules.waits_for_isr_change:
+                self.isr_state = IsrState(state.isr)
+            elif answer not in _WAITS_FOR_METADATA:
+                self._host.submit(self, request)
+        if rose:
+            self._host.complete_delayed_requests(self.name)
+
+    # Questions of followers
+
+    def last_offset_for_leader_epoch(
+        self, current_leader_epoch: int | None, epoch: int, *, only_leader: bool = True
+    ) -> tuple[ErrorCode, EpochEndOffset]:
+        """Return where a leader epoch ends in this log.
+
+        Kafka: Partition.lastOffsetForLeaderEpoch (4.2)
+        """
+        with self._lock:
+            error = self.check_access(current_leader_epoch, only_leader=only_leader)
+            if error is not ErrorCode.NONE:
+                return error, UNDEFINED
+            return ErrorCode.NONE, self._end_offset_for(epoch)
+
+    def _end_offset_for(self, epoch: int) -> EpochEndOffset:
+        log = self.log
+        return end_offset_for(
+            self._host.rules, log.leader_epochs.entries, epoch, log.log_end_offset
+        )
+
+    def fetch_offset(
+        self,
+        current_leader_epoch: int | None,
+        *,
+        is_latest: bool,
+        is_replica: bool = True,
+    ) -> tuple[ErrorCode, int]:
+        """Return the log end offset (for clients the high watermark) or the log start offset.
+
+        A new leader does not tell a client its end before its high watermark reaches the offset
+        where its epoch began: it would be below what the old leader told (KIP-207, 2.2).
+
+        Kafka: Partition.fetchOffsetForTimestamp (4.2)
+        """
+        with self._lock:
+            error = self.check_access(current_leader_epoch)
+            if error is not ErrorCode.NONE:
+                return error, -1
+            if not is_latest:
+                return ErrorCode.NONE, self.log.log_start_offset
+            if is_replica:
+                return ErrorCode.NONE, self.log.log_end_offset
+            start = self.leader_epoch_start_offset
+            if start is not None and start > self.log.high_watermark:
+                return ErrorCode.OFFSET_NOT_AVAILABLE, -1
+            return ErrorCode.NONE, self.log.high_watermark
+
+    # The follower
+
+    def append_records_to_follower(self, records: Any, leader_epoch: int) -> Appended:
+        """Append what the leader sent; an empty log may restart within the first batch.
+
+        Raises:
+            WorkbenchError: see `Log.append_as_follower`.
+
+        Kafka: Partition.appendRecordsToFollowerOrFutureReplica (4.2)
+        """
+        log = self.log
+        try:
+            return log.append_as_follower(records, leader_epoch)
+        except UnexpectedAppendOffsetError as error:
+            start = log.log_start_offset
+            if start == log.log_end_offset and error.first_offset < start <= error.last_offset:
+                log.truncate_fully_and_start_at(error.first_offset)
+                return log.append_as_follower(records, leader_epoch)
+            raise
+
+    def key(self) -> tuple[Any, ...]:
+        """Return what makes two states of the partition differ, times aside; see `search`."""
+        now, lag = self._host.now(), self._host.lag_time_max_ms
+        return (
+            self.leader, self.leader_epoch, self.partition_epoch, self.isr_state,
+            self.leader_epoch_start_offset,
+            tuple(
+                (
+                    broker, state.log_end.offset, state.last_fetch_leader_log_end_offset,
+                    now - state.last_caught_up_time_ms <= lag,
+                    now - state.last_fetch_time_ms <= lag,
+                )
+                for broker, state in self.remote.items()
+            ),
+        )  # fmt: skip
+
+
+_REFUSED = frozenset({ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA})
+_WAITS_FOR_METADATA = frozenset(
+    {
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.INVALID_UPDATE_VERSION,
+        ErrorCode.INVALID_REQUEST,
+        ErrorCode.NEW_LEADER_ELECTED,
+    }
+)

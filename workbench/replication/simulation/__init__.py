@@ -1,0 +1,1 @@
+"""A cluster in one process: brokers, messages, crashes; and the search for what goes wrong."""

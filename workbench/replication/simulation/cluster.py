@@ -1,0 +1,874 @@
+"""Several brokers of one partition, in one process: every message, crash and election on demand.
+
+    cluster = Cluster(3, rules="0.10")
+    cluster.produce("m0")
+    cluster.fetch(1)         # broker 1's fetch reaches the leader
+    cluster.answer(1)        # the answer reaches broker 1
+    cluster.kill(0); cluster.notice(0)
+    print(cluster.table())
+
+Nothing happens by itself: a call is one event, so every order of events can be made, and the same
+calls give the same cluster. `rest` lets all that can happen without time happen, `advance` lets
+time pass.
+
+Brokers run the engine's `ReplicaManager` and, unless ``storage="light"``, a `LogManager` on files
+of their own, in memory or below ``directory``.
+
+Kafka: ReplicaManager and its fetchers on each broker; the quorum controller as one object (4.2)
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, Self
+
+from workbench.errors import ReplicationError
+from workbench.files.names import TopicPartition, parse_directory_name
+from workbench.replication.controller import Controller
+from workbench.replication.fetcher import EpochRequest, FetchRequest, Request
+from workbench.replication.messages import (
+    NO_LEADER,
+    AlterPartition,
+    LeaderAndIsr,
+)
+from workbench.replication.partition import Partition
+from workbench.replication.replica_log import ReplicaLog
+from workbench.replication.replica_manager import ReplicaManager
+from workbench.replication.rules import Rules
+from workbench.replication.simulation.storage import (
+    EngineStorage,
+    LightStorage,
+    Storage,
+    StoredRecord,
+)
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.error_codes import ErrorCode
+from workbench.runtime.steps import Observer, Step
+
+START_MS: Final = 1_700_000_000_000
+SESSION_TIMEOUT_MS: Final = 9_000
+CHECKPOINT_INTERVAL_MS: Final = 5_000
+_CLUSTER_ID: Final = "c2ltdWxhdGVkLWNsdXN0ZQ"
+
+
+class Produced(NamedTuple):
+    """One record that a client sent.
+
+    Attributes:
+        value: the record.
+        acks: -1 (all), 0 or 1.
+        to: the broker.
+        answer: None: no answer came; otherwise NONE for success, or an error.
+        offset: where the broker wrote it; -1: nowhere.
+    """
+
+    value: str
+    acks: int
+    to: int
+    answer: ErrorCode | None = None
+    offset: int = -1
+
+    @property
+    def is_acked(self) -> bool:
+        """Whether the client was told that the record is stored."""
+        return self.answer is ErrorCode.NONE
+
+
+class Exchange(NamedTuple):
+    """A follower's request that has reached a leader.
+
+    Attributes:
+        leader: the leader asked.
+        request: what was asked.
+        answer: the answer that travels back; None: the leader has not answered yet.
+        is_answered: whether it has.
+        number: tells one exchange from the next.
+    """
+
+    leader: int
+    request: Request
+    answer: Any = None
+    is_answered: bool = False
+    number: int = 0
+
+
+class SimulatedBroker:
+    """One broker of a `Cluster`, over its lives.
+
+    Attributes:
+        id: the broker's id.
+        storage: its log.
+        manager: its replica manager; None: it is dead.
+        exchange: its request to a leader that is under way; None: there is none.
+        is_isolated: whether neither the controller nor other brokers reach it; clients do.
+        was_clean: whether it was stopped cleanly the last time.
+        last_heartbeat_ms: when the controller heard of it.
+    """
+
+    def __init__(self, broker: int, cluster: "Cluster", storage: Storage) -> None:
+        self.id = broker
+        self.storage = storage
+        self.manager: ReplicaManager | None = None
+        self.exchange: Exchange | None = None
+        self.is_isolated = False
+        self.was_clean = True
+        self.last_heartbeat_ms = cluster.clock.now()
+        self._cluster = cluster
+
+    # What the replica manager needs of its broker
+
+    def now(self) -> int:
+        """Return the cluster's time, ms."""
+        return self._cluster.clock.now()
+
+    def create_log(self, partition: TopicPartition, *, is_new: bool) -> ReplicaLog:  # noqa: ARG002
+        """Return the log of the partition, with the high watermark of its checkpoint."""
+        return self.storage.log(partition)
+
+    def topic_config(self, topic: str) -> Mapping[str, Any]:
+        """Return the topic's configuration."""
+        return self._cluster.controller.topic_config(topic)
+
+    def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
+        """Return whether the metadata allows a broker in an ISR."""
+        return self._cluster.controller.is_isr_eligible(broker, broker_epoch)
+
+    def is_stale(self, broker: int, broker_epoch: int) -> bool:
+        """Return whether a broker epoch is of an earlier life."""
+        return self._cluster.controller.is_stale(broker, broker_epoch)
+
+    def submit(self, partition: Partition, request: AlterPartition) -> None:
+        """Send a change of the ISR to the controller, unless it cannot be reached."""
+        self._cluster.submit(self, partition, request)
+
+    def respond(self, reply_to: Any, answer: Any) -> None:
+        """Send an answer."""
+        self._cluster.respond(reply_to, answer)
+
+    def halt(self, reason: str) -> None:
+        """End the process."""
+        self._cluster.halted[self.id] = reason
+        self._cluster.kill(self.id)
+
+    def tell(self, kind: str, where: object, reason: str = "", **numbers: Any) -> None:
+        """Report a step."""
+        observer = self._cluster.observer
+        if observer is not None:
+            observer(Step(kind, str(where), reason, {"at": self.id, **numbers}))
+
+    # State
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process runs."""
+        return self.manager is not None
+
+    @property
+    def partition(self) -> Partition | None:
+        """The replica; None: the broker is dead, or was told of no partition yet."""
+        if self.manager is None:
+            return None
+        return self.manager.partitions.get(self._cluster.partition)
+
+    @property
+    def log(self) -> ReplicaLog | None:
+        """The replica's log; None as for `partition`."""
+        partition = self.partition
+        return None if partition is None else partition.log
+
+    def copy(self, cluster: "Cluster") -> "SimulatedBroker":
+        """Return the same broker of another cluster; only for light storage."""
+        assert isinstance(self.storage, LightStorage)
+        other = SimulatedBroker.__new__(SimulatedBroker)
+        other.id = self.id
+        storage = self.storage.copy()
+        other.storage = storage
+        other.exchange = self.exchange
+        other.is_isolated = self.is_isolated
+        other.was_clean = self.was_clean
+        other.last_heartbeat_ms = self.last_heartbeat_ms
+        other._cluster = cluster  # noqa: SLF001
+        other.manager = (
+            None if self.manager is None else self.manager.copy(other, lambda _: storage.stored)
+        )
+        return other
+
+
+class Cluster:
+    """A simulated cluster with one partition.
+
+    Args:
+        brokers: how many brokers, with ids from 0.
+        rules: the version whose rules hold, such as `"0.10"`, `"2.8"`.
+        partition: the partition's name.
+        replicas: the assigned brokers, the preferred leader first; None: all.
+        min_insync_replicas: `min.insync.replicas` of the topic.
+        unclean_leader_election: of the topic; None takes the default of the rules.
+        storage: `"engine"`: logs in files; `"light"`: lists of values, for searches.
+        directory: where the brokers' log directories are made; None keeps the files in memory.
+        lag_time_max_ms: `replica.lag.time.max.ms`; None takes the default of the rules.
+        fetch_max_bytes: `replica.fetch.max.bytes`; 1 fetches one batch at a time.
+        observer: receives each step of replication.
+
+    Attributes:
+        controller: the controller's state.
+        brokers: id → broker.
+        clock: the time.
+        produced: what clients sent, in order.
+        halted: broker → why it ended its own process.
+
+    Raises:
+        ReplicationError: the number of brokers or the partition's name is wrong.
+        ConfigError: the rules are no version.
+    """
+
+    def __init__(
+        self,
+        brokers: int = 3,
+        *,
+        rules: str | Rules = "4.2",
+        partition: str = "orders-0",
+        replicas: Sequence[int] | None = None,
+        min_insync_replicas: int = 1,
+        unclean_leader_election: bool | None = None,
+        storage: Literal["engine", "light"] = "engine",
+        directory: str | os.PathLike[str] | None = None,
+        lag_time_max_ms: int | None = None,
+        fetch_max_bytes: int = 1 << 20,
+        observer: Observer | None = None,
+    ) -> None:
+        name = parse_directory_name(partition)
+        if name is None:
+            raise ReplicationError(f"{partition!r}: expected topic-number, such as orders-0")
+        assigned = tuple(range(brokers)) if replicas is None else tuple(replicas)
+        if brokers < 1 or not assigned or not set(assigned) <= set(range(brokers)):
+            raise ReplicationError(
+                f"{brokers} brokers with replicas {assigned}: expected at least one broker, and "
+                f"replicas among 0 to {brokers - 1}"
+            )
+        self.rules = rules if isinstance(rules, Rules) else Rules.of(rules)
+        self.partition = TopicPartition(name.topic, name.partition)
+        self.clock = ManualClock(START_MS)
+        self.observer = observer
+        self.produced: list[Produced] = []
+        self.halted: dict[int, str] = {}
+        self._lag_time_max_ms = lag_time_max_ms
+        self._fetch_max_bytes = fetch_max_bytes
+        self._numbers = 0
+        config = {
+            "min.insync.replicas": min_insync_replicas,
+            "unclean.leader.election.enable": unclean_leader_election,
+        }
+        self.controller = Controller(self.rules, {name.topic: config})
+        self.brokers = {
+            broker: SimulatedBroker(broker, self, self._storage(broker, storage, directory))
+            for broker in range(brokers)
+        }
+        self._next_isr_check = self.clock.now()
+        self._next_checkpoint = self.clock.now() + CHECKPOINT_INTERVAL_MS
+        for broker in self.brokers.values():
+            self._start(broker)
+            self.controller.unfence(broker.id)
+        self.controller.create_partition(self.partition, assigned)
+        self._send_metadata()
+        self._next_isr_check += self.lag_time_max_ms // 2
+
+    def _storage(self, broker: int, kind: str, directory: str | os.PathLike[str] | None) -> Storage:
+        if kind == "light":
+            return LightStorage(keeps_epochs=self.rules.uses_epochs)
+        base = os.path.join(os.sep, "simulated") if directory is None else os.fspath(directory)
+        return EngineStorage(
+            os.path.join(base, f"broker-{broker}"),
+            broker,
+            _CLUSTER_ID,
+            self.clock,
+            {self.partition.topic: {}},
+            in_memory=directory is None,
+        )
+
+    def copy(self) -> Self:
+        """Return the same cluster, to try another continuation; only with light storage."""
+        other = type(self).__new__(type(self))
+        other.rules = self.rules
+        other.partition = self.partition
+        other.clock = ManualClock(self.clock.now())
+        other.observer = None
+        other.produced = self.produced.copy()
+        other.halted = self.halted.copy()
+        other._lag_time_max_ms = self._lag_time_max_ms  # noqa: SLF001
+        other._fetch_max_bytes = self._fetch_max_bytes  # noqa: SLF001
+        other._numbers = self._numbers  # noqa: SLF001
+        other.controller = self.controller.copy()
+        other.brokers = {broker: b.copy(other) for broker, b in self.brokers.items()}
+        other._next_isr_check = self._next_isr_check  # noqa: SLF001
+        other._next_checkpoint = self._next_checkpoint  # noqa: SLF001
+        return other
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop all brokers cleanly."""
+        for broker in self.brokers.values():
+            if broker.is_alive:
+                broker.manager = None
+                broker.storage.stop()
+
+    # What is
+
+    @property
+    def state(self) -> LeaderAndIsr:
+        """Leader, epochs and ISR, as the controller knows them."""
+        return self.controller.partitions[self.partition]
+
+    @property
+    def leader(self) -> int:
+        """The leader's broker id; -1: there is none."""
+        return self.state.leader
+
+    @property
+    def lag_time_max_ms(self) -> int:
+        """`replica.lag.time.max.ms`."""
+        given = self._lag_time_max_ms
+        return self.rules.lag_time_max_ms if given is None else given
+
+    def log(self, broker: int) -> ReplicaLog:
+        """Return the log of a broker that runs.
+
+        Raises:
+            ReplicationError: the broker is dead.
+        """
+        log = self._broker(broker).log
+        if log is None:
+            raise ReplicationError(f"broker {broker} does not run")
+        return log
+
+    def records(self, broker: int) -> list[StoredRecord]:
+        """Return all records of a broker that runs."""
+        return self._broker(broker).storage.records(self.log(broker))
+
+    def consume(self, broker: int | None = None) -> list[str]:
+        """Return the values that a consumer sees: up to the high watermark of a broker."""
+        chosen = self.leader if broker is None else broker
+        high = self.log(chosen).high_watermark
+        return [record.value for record in self.records(chosen) if record.offset < high]
+
+    def table(self) -> str:
+        """Return one line for each broker: role, log, high watermark, what the leader knows."""
+        lines = []
+        for broker in self.brokers.values():
+            partition = broker.partition
+            if partition is None:
+                lines.append(f"{broker.id}  dead")
+                continue
+            log = partition.log
+            role = "leader" if partition.is_leader else "follower"
+            records = " ".join(f"{r.value}/{r.epoch}" for r in self.records(broker.id))
+            remote = ", ".join(
+                f"{id_}: {state.log_end_offset}" for id_, state in partition.remote.items()
+            )
+            lines.append(
+                f"{broker.id}  {role:8}  epoch {partition.leader_epoch}  "
+                f"LEO {log.log_end_offset}  HW {log.high_watermark}  [{records}]"
+                + (f"  remote {remote}" if remote else "")
+            )
+        state = self.state
+        lines.append(f"leader {state.leader}, epoch {state.leader_epoch}, ISR {list(state.isr)}")
+        return "\n".join(lines)
+
+    # Clients
+
+    def produce(self, value: str, *, acks: int = -1, to: int | None = None) -> int:
+        """Send one record; return its number in `produced`.
+
+        The answer may come later: with acks=all when all in-sync replicas have the record.
+
+        Args:
+            value: the record's value.
+            acks: -1 (all), 0 or 1.
+            to: the broker; None sends it to the leader.
+        """
+        broker = self._broker(self.leader if to is None else to)
+        number = len(self.produced)
+        self.produced.append(Produced(value, acks, broker.id))
+        if broker.manager is None:
+            self._answer_client(number, ErrorCode.NETWORK_EXCEPTION)
+            return number
+        records = broker.storage.records_of(value)
+        broker.manager.append_records(
+            {self.partition: records}, acks, ("produce", number), timeout_ms=30_000
+        )
+        return number
+
+    def _answer_client(self, number: int, error: ErrorCode, offset: int = -1) -> None:
+        known = self.produced[number]
+        self.produced[number] = known._replace(
+            answer=error, offset=offset if offset >= 0 else known.offset
+        )
+
+    # Messages of followers
+
+    def can_fetch(self, broker: int) -> bool:
+        """Return whether a follower could send a request: none is under way, a leader is known."""
+        follower = self.brokers[broker]
+        return (
+            follower.manager is not None
+            and follower.exchange is None
+            and bool(follower.manager.fetchers)
+        )
+
+    def fetch(self, broker: int) -> bool:
+        """Let a follower send its next request, and the leader process it.
+
+        The answer travels then; `answer` delivers it, `lose` loses it. A fetch without records
+        waits at the leader until there are some, or `advance` lets the wait end.
+
+        Return whether there was anything to ask.
+        """
+        follower = self._broker(broker)
+        if not self.can_fetch(broker):
+            return False
+        manager = follower.manager
+        assert manager is not None
+        for fetcher in manager.fetchers.values():
+            request = fetcher.next_request()
+            if request is None:
+                continue
+            if not self._is_reachable(follower, fetcher.leader):
+                fetcher.handle(request, None)
+                return True
+            self._numbers += 1
+            follower.exchange = Exchange(fetcher.leader, request, number=self._numbers)
+            self._process(follower, self.brokers[fetcher.leader], request)
+            return True
+        return False
+
+    def _process(
+        self, follower: SimulatedBroker, leader: SimulatedBroker, request: Request
+    ) -> None:
+        manager = leader.manager
+        exchange = follower.exchange
+        assert manager is not None
+        assert exchange is not None
+        reply_to = ("fetch", follower.id, exchange.number)
+        if isinstance(request, FetchRequest):
+            manager.fetch_messages(request.params, request.partitions, reply_to)
+        elif isinstance(request, EpochRequest):
+            answers = manager.last_offsets_for_leader_epoch(request.partitions)
+            self.respond(reply_to, answers)
+        else:
+            self.respond(
+                reply_to,
+                manager.fetch_offset(
+                    request.partition, request.current_leader_epoch, is_latest=request.is_latest
+                ),
+            )
+
+    def _is_reachable(self, follower: SimulatedBroker, leader: int) -> bool:
+        other = self.brokers.get(leader)
+        return (
+            other is not None
+            and other.manager is not None
+            and not other.is_isolated
+            and not follower.is_isolated
+        )
+
+    def answer(self, broker: int) -> bool:
+        """Deliver the answer that travels to a follower; return whether there was one."""
+        follower = self._broker(broker)
+        exchange = follower.exchange
+        if exchange is None or not exchange.is_answered:
+            return False
+        self._deliver(follower, exchange, exchange.answer)
+        return True
+
+    def lose(self, broker: int) -> bool:
+        """Lose the request or answer that is under way; return whether there was one."""
+        follower = self._broker(broker)
+        exchange = follower.exchange
+        if exchange is None:
+            return False
+        self._deliver(follower, exchange, None)
+        return True
+
+    def _deliver(self, follower: SimulatedBroker, exchange: Exchange, answer: Any) -> None:
+        follower.exchange = None
+        manager = follower.manager
+        assert manager is not None
+        fetcher = manager.fetchers.get(exchange.leader)
+        if fetcher is not None:
+            fetcher.handle(exchange.request, answer)
+
+    def round(self, broker: int) -> bool:
+        """Let a follower fetch and get the answer, if the leader has one; return whether it got."""
+        self.fetch(broker)
+        return self.answer(broker)
+
+    def expire(self, broker: int) -> bool:
+        """End the wait of a follower's fetch at its leader; return whether one waited.
+
+        It is `replica.fetch.wait.max.ms` that passes.
+        """
+        exchange = self._broker(broker).exchange
+        if exchange is None or exchange.is_answered:
+            return False
+        leader = self.brokers[exchange.leader].manager
+        assert leader is not None
+        for operation in leader.fetch_purgatory.operations:
+            if operation.reply_to == ("fetch", broker, exchange.number):
+                leader.fetch_purgatory.complete(operation)
+                return True
+        return False
+
+    def respond(self, reply_to: Any, answer: Any) -> None:
+        """Take an answer of a broker; it travels to the client or follower."""
+        kind, *rest = reply_to
+        if kind == "produce":
+            response = answer[self.partition]
+            self._answer_client(rest[0], response.error, response.base_offset)
+        elif kind == "fetch":
+            broker, number = rest
+            follower = self.brokers[broker]
+            exchange = follower.exchange
+            if exchange is not None and exchange.number == number:
+                follower.exchange = exchange._replace(answer=answer, is_answered=True)
+
+    # The controller
+
+    def submit(
+        self, broker: SimulatedBroker, partition: Partition, request: AlterPartition
+    ) -> None:
+        """Let the controller check a change of the ISR; the answer comes at once.
+
+        Without the controller the change waits for ever.
+        """
+        if broker.is_isolated:
+            return
+        answer = self.controller.alter_partition(partition.name, request)
+        partition.handle_alter_partition(request, answer)
+        if isinstance(answer, LeaderAndIsr):
+            self._send_metadata(but=broker.id)
+
+    def _send_metadata(self, *, but: int | None = None) -> None:
+        state = self.state
+        for broker in self.brokers.values():
+            if broker.id == but or broker.manager is None or broker.is_isolated:
+                continue
+            if broker.id in state.replicas:
+                self._apply(broker, state)
+
+    def _apply(self, broker: SimulatedBroker, state: LeaderAndIsr) -> None:
+        assert broker.manager is not None
+        broker.manager.apply({self.partition: state})
+        exchange = broker.exchange
+        if exchange is not None and exchange.leader not in broker.manager.fetchers:
+            broker.exchange = None  # the fetcher's connection is closed
+
+    def notice(self, broker: int) -> bool:
+        """Let the controller fence a broker: it heard nothing for the session timeout.
+
+        Return whether that changed anything.
+        """
+        self._broker(broker)
+        if self.controller.brokers[broker].is_fenced:
+            return False
+        self.controller.fence(broker)
+        self._send_metadata()
+        return True
+
+    def elect(self, broker: int) -> bool:
+        """Let the controller move leadership to an in-sync replica; return whether it moved."""
+        self._broker(broker)
+        if not self.controller.elect(self.partition, broker):
+            return False
+        self._send_metadata()
+        return True
+
+    def elect_unclean(self) -> bool:
+        """Let the controller elect any live replica if no in-sync one lives."""
+        if not self.controller.elect_unclean(self.partition):
+            return False
+        self._send_metadata()
+        return True
+
+    def configure(self, name: str, value: Any) -> None:
+        """Change a configuration of the topic."""
+        self.controller.set_topic_config(self.partition.topic, name, value)
+
+    # Crashes
+
+    def kill(self, broker: int, *, lose: int = 0) -> bool:
+        """End a broker's process; the controller does not know yet.
+
+        Args:
+            broker: its id.
+            lose: how many of its last records were in the page cache alone, and are lost.
+
+        Return whether it ran.
+        """
+        victim = self._broker(broker)
+        if victim.manager is None:
+            return False
+        victim.manager = None
+        victim.exchange = None
+        victim.was_clean = False
+        victim.storage.kill(lose)
+        self._break_connections(broker)
+        return True
+
+    def stop(self, broker: int) -> bool:
+        """Shut a broker down cleanly; return whether it ran."""
+        victim = self._broker(broker)
+        if victim.manager is None:
+            return False
+        if not victim.is_isolated:
+            self.controller.shut_down(broker)
+            self._send_metadata()
+        victim.manager = None
+        victim.exchange = None
+        victim.was_clean = True
+        victim.storage.stop()
+        self._break_connections(broker)
+        if not victim.is_isolated:
+            self.controller.fence(broker)
+            self._send_metadata()
+        return True
+
+    def _break_connections(self, broker: int) -> None:
+        for follower in self.brokers.values():
+            exchange = follower.exchange
+            if exchange is not None and exchange.leader == broker and not exchange.is_answered:
+                self._deliver(follower, exchange, None)
+
+    def start(self, broker: int) -> bool:
+        """Start a dead broker on what it has stored; return whether it was dead.
+
+        Since 2.2 the controller notices that it was away, however short; before, a fast restart
+        leaves the ISR as it is.
+        """
+        chosen = self._broker(broker)
+        if chosen.manager is not None:
+            return False
+        if self.rules.notices_fast_restart:
+            self.controller.fence(broker)
+        was_unfenced = not self.controller.brokers[broker].is_fenced
+        self._start(chosen)
+        if chosen.is_isolated:
+            return True
+        if was_unfenced:
+            self.controller.unfence(broker)
+        self._send_metadata()
+        if not was_unfenced:
+            self.controller.unfence(broker)
+            self._send_metadata()
+        return True
+
+    def _start(self, broker: SimulatedBroker) -> None:
+        broker.storage.start()
+        self.controller.register(broker.id, was_clean=broker.was_clean)
+        broker.last_heartbeat_ms = self.clock.now()
+        broker.manager = ReplicaManager(
+            broker.id,
+            broker,
+            self.rules,
+            lag_time_max_ms=self._lag_time_max_ms,
+            fetch_max_bytes=self._fetch_max_bytes,
+            fetch_backoff_ms=0,
+            broker_epoch=self.controller.brokers[broker.id].epoch
+            if self.rules.waits_for_isr_change
+            else -1,
+        )
+
+    def isolate(self, broker: int) -> bool:
+        """Cut a broker off from the controller and the other brokers, not from its clients."""
+        chosen = self._broker(broker)
+        if chosen.is_isolated:
+            return False
+        chosen.is_isolated = True
+        self._break_connections(broker)
+        if chosen.exchange is not None and not chosen.exchange.is_answered:
+            self._deliver(chosen, chosen.exchange, None)
+        return True
+
+    def heal(self, broker: int) -> bool:
+        """Connect an isolated broker again; it gets the newest metadata."""
+        chosen = self._broker(broker)
+        if not chosen.is_isolated:
+            return False
+        chosen.is_isolated = False
+        chosen.last_heartbeat_ms = self.clock.now()
+        if chosen.manager is not None:
+            if self.controller.brokers[broker].is_fenced:
+                self.controller.unfence(broker)
+            self._send_metadata()
+        return True
+
+    # Time
+
+    def checkpoint(self, broker: int) -> bool:
+        """Write the high watermark of a broker to its checkpoint; return whether it runs."""
+        chosen = self._broker(broker)
+        if chosen.partition is None:
+            return False
+        chosen.storage.checkpoint()
+        return True
+
+    def check_isr(self) -> None:
+        """Let every leader look for followers that lag too long."""
+        for broker in self.brokers.values():
+            if broker.manager is not None:
+                broker.manager.maybe_shrink_isr()
+
+    def advance(self, ms: int) -> None:
+        """Let time pass: waits end, leaders check their ISR, checkpoints are written, sessions end.
+
+        Fetches are not sent by themselves; see `run`.
+        """
+        end = self.clock.now() + ms
+        while True:
+            due = min(self._next_due(), end)
+            self.clock.set(max(due, self.clock.now()))
+            self._do_due()
+            if due >= end:
+                return
+
+    def _next_due(self) -> int:
+        times = [self._next_isr_check, self._next_checkpoint]
+        for broker in self.brokers.values():
+            if broker.manager is not None:
+                times += [o.deadline_ms for o in broker.manager.produce_purgatory.operations]
+                times += [o.deadline_ms for o in broker.manager.fetch_purgatory.operations]
+            if not self._heartbeats(broker) and not self._is_fenced(broker.id):
+                times.append(broker.last_heartbeat_ms + SESSION_TIMEOUT_MS)
+        return min(times)
+
+    def _heartbeats(self, broker: SimulatedBroker) -> bool:
+        return broker.manager is not None and not broker.is_isolated
+
+    def _is_fenced(self, broker: int) -> bool:
+        return self.controller.brokers[broker].is_fenced
+
+    def _do_due(self) -> None:
+        now = self.clock.now()
+        for broker in self.brokers.values():
+            if self._heartbeats(broker):
+                broker.last_heartbeat_ms = now
+            elif now >= broker.last_heartbeat_ms + SESSION_TIMEOUT_MS:
+                self.notice(broker.id)
+        for broker in self.brokers.values():
+            if broker.manager is not None:
+                broker.manager.expire_delayed()
+        if now >= self._next_isr_check:
+            self.check_isr()
+            self._next_isr_check += max(1, self.lag_time_max_ms // 2)
+        if now >= self._next_checkpoint:
+            for known in self.brokers:
+                self.checkpoint(known)
+            self._next_checkpoint += CHECKPOINT_INTERVAL_MS
+
+    def rest(self, most: int = 1000) -> None:
+        """Let followers fetch until nothing changes any more: all waits end, all answers arrive.
+
+        Raises:
+            ReplicationError: the cluster does not come to rest within ``most`` rounds.
+        """
+        before = None
+        for _ in range(most):
+            for broker in self.brokers:
+                self.answer(broker)
+                if self.fetch(broker):
+                    self.answer(broker)
+            state = self.fingerprint()
+            if state == before:
+                return
+            if before is not None:
+                for broker in self.brokers:
+                    if self.expire(broker):
+                        self.answer(broker)
+            before = state
+        raise ReplicationError(f"the cluster did not come to rest within {most} rounds")
+
+    def run(self, ms: int, *, every_ms: int = 100, stuck: Sequence[int] = ()) -> None:
+        """Let time pass while followers fetch.
+
+        Args:
+            ms: how long.
+            every_ms: time between two rounds.
+            stuck: brokers that do not fetch.
+        """
+        end = self.clock.now() + ms
+        while self.clock.now() < end:
+            for broker in self.brokers:
+                if broker not in stuck:
+                    self.answer(broker)
+                    if self.fetch(broker):
+                        self.answer(broker)
+            self.advance(min(every_ms, end - self.clock.now()))
+
+    # Comparison
+
+    def fingerprint(self) -> tuple[Any, ...]:
+        """Return what makes two states of the cluster differ, times aside."""
+        brokers: list[tuple[Any, ...]] = []
+        for broker in self.brokers.values():
+            manager, log = broker.manager, broker.log
+            stored = broker.storage
+            content: Any = ()
+            if isinstance(stored, LightStorage):
+                kept = stored.stored
+                content = (
+                    kept.content, kept.leader_epochs.entries, kept.high_watermark,
+                    stored.checkpointed,
+                )  # fmt: skip
+            elif log is not None:
+                content = (log.log_end_offset, tuple(log.leader_epochs.entries), log.high_watermark)
+            if manager is None:
+                brokers.append((broker.is_isolated, broker.was_clean, content))
+                continue
+            partition = broker.partition
+            exchange = broker.exchange
+            brokers.append(
+                (
+                    broker.is_isolated, content,
+                    None if partition is None else partition.key(),
+                    tuple(fetcher.key() for fetcher in manager.fetchers.values()),
+                    None if exchange is None
+                    else (exchange.leader, exchange.is_answered, _key_of(exchange)),
+                    tuple(o.key() for o in manager.produce_purgatory.operations),
+                )
+            )  # fmt: skip
+        state = self.state
+        fenced = tuple(known.is_fenced for known in self.controller.brokers.values())
+        return (
+            tuple(brokers),
+            state._replace(partition_epoch=0),
+            fenced,
+            tuple((p.value, p.acks, p.answer, p.offset) for p in self.produced),
+        )
+
+    def _broker(self, broker: int) -> SimulatedBroker:
+        found = self.brokers.get(broker)
+        if found is None:
+            known = "no leader" if broker == NO_LEADER else f"no broker {broker}"
+            raise ReplicationError(f"{known}: expected one of {sorted(self.brokers)}")
+        return found
+
+
+def _key_of(exchange: Exchange) -> Any:
+    request = exchange.request
+    asked: Any
+    if isinstance(request, FetchRequest | EpochRequest):
+        asked = tuple(request.partitions.values())
+    else:
+        asked = request
+    answer = exchange.answer
+    if isinstance(answer, dict):
+        answer = tuple(_comparable(value) for value in answer.values())
+    return asked, answer
+
+
+def _comparable(value: Any) -> Any:
+    records = getattr(value, "records", None)
+    return value if records is None or isinstance(records, tuple) else value._replace(records=None)

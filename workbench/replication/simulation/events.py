@@ -1,0 +1,190 @@
+"""What can happen to a cluster, as plain data: events can be stored and played again."""
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from workbench.errors import ReplicationError
+from workbench.replication.simulation.cluster import Cluster, SimulatedBroker
+
+KINDS: Final = {
+    "produce": "a client sends a record to the leader, with acks=all unless it says otherwise",
+    "fetch": "a follower's request reaches the leader",
+    "answer": "the leader's answer reaches the follower",
+    "lose": "a follower's request or its answer is lost",
+    "expire": "a follower's fetch has waited long enough and is answered",
+    "crash": "a broker's process ends, and the controller notices",
+    "kill": "a broker's process ends; the controller has not noticed",
+    "notice": "the controller fences a broker that it does not hear of",
+    "start": "a dead broker starts",
+    "restart": "a broker's process ends and starts at once",
+    "stop": "a broker shuts down cleanly",
+    "elect": "the controller moves leadership to an in-sync replica",
+    "elect unclean": "the controller elects a replica though none in sync lives",
+    "isolate": "a broker is cut off from the controller and the other brokers",
+    "heal": "an isolated broker is connected again",
+    "checkpoint": "a broker writes its high watermark to its checkpoint",
+    "check ISR": "leaders look for followers that lag too long",
+    "advance": "time passes",
+    "rest": "followers fetch until nothing changes any more",
+}
+"""Every kind of event and its meaning."""
+
+
+class Event(NamedTuple):
+    """One event.
+
+    Attributes:
+        do: what happens, one of `KINDS`.
+        broker: the broker concerned; -1: none.
+        value: the record of a produce.
+        acks: of a produce.
+        lose: records that a killed broker loses with its page cache.
+        ms: how much time passes.
+    """
+
+    do: str
+    broker: int = -1
+    value: str = ""
+    acks: int = -1
+    lose: int = 0
+    ms: int = 0
+
+    def __str__(self) -> str:
+        if self.do == "produce":
+            to = "" if self.broker < 0 else f" to {self.broker}"
+            acks = "" if self.acks == -1 else f" with acks={self.acks}"
+            return f"produce {self.value}{to}{acks}"
+        if self.do == "advance":
+            return f"{self.ms} ms pass"
+        lost = f", {self.lose} records lost" if self.lose else ""
+        return f"{self.do} {self.broker}{lost}" if self.broker >= 0 else self.do
+
+
+def do(cluster: Cluster, event: Event) -> None:
+    """Let an event happen.
+
+    Raises:
+        ReplicationError: there is no such event or broker.
+    """
+    kind, broker = event.do, event.broker
+    if kind == "produce":
+        cluster.produce(event.value, acks=event.acks, to=None if broker < 0 else broker)
+    elif kind == "crash":
+        cluster.kill(broker, lose=event.lose)
+        cluster.notice(broker)
+    elif kind == "kill":
+        cluster.kill(broker, lose=event.lose)
+    elif kind == "restart":
+        cluster.kill(broker, lose=event.lose)
+        cluster.start(broker)
+    elif kind == "advance":
+        cluster.advance(event.ms)
+    elif kind in _SIMPLE:
+        getattr(cluster, _SIMPLE[kind])(broker)
+    elif kind in _WITHOUT_BROKER:
+        getattr(cluster, _WITHOUT_BROKER[kind])()
+    else:
+        raise ReplicationError(f"event {kind!r}: expected one of {', '.join(KINDS)}")
+
+
+_SIMPLE: Final = {
+    "fetch": "fetch",
+    "answer": "answer",
+    "lose": "lose",
+    "expire": "expire",
+    "notice": "notice",
+    "start": "start",
+    "stop": "stop",
+    "elect": "elect",
+    "isolate": "isolate",
+    "heal": "heal",
+    "checkpoint": "checkpoint",
+}
+_WITHOUT_BROKER: Final = {
+    "elect unclean": "elect_unclean",
+    "check ISR": "check_isr",
+    "rest": "rest",
+}
+
+
+class Bounds(NamedTuple):
+    """How much may happen in a search or a random run.
+
+    Attributes:
+        records: how many records clients send.
+        crashes: how many times a broker's process ends.
+        elections: how often the controller moves leadership by itself.
+        losses: how many answers are lost.
+        cuts: how many records a crash loses with the page cache.
+        unclean: whether the controller may elect unclean leaders by hand.
+    """
+
+    records: int = 3
+    crashes: int = 2
+    elections: int = 2
+    losses: int = 0
+    cuts: int = 0
+    unclean: bool = False
+
+
+class Spent(NamedTuple):
+    """How much of the bounds has happened."""
+
+    crashes: int = 0
+    elections: int = 0
+    losses: int = 0
+
+    def after(self, event: Event) -> "Spent":
+        """Return what is spent after an event."""
+        kind = event.do
+        return Spent(
+            self.crashes + (kind in {"crash", "restart", "kill"}),
+            self.elections + (kind in {"elect", "elect unclean"}),
+            self.losses + (kind == "lose"),
+        )
+
+
+def possible_events(cluster: Cluster, bounds: Bounds, spent: Spent) -> Iterator[Event]:
+    """Yield the events that can happen now, in an order that depends on the state alone."""
+    state = cluster.state
+    leader = cluster.brokers.get(state.leader)
+    number = len(cluster.produced)
+    if number < bounds.records and leader is not None and leader.is_alive:
+        yield Event("produce", value=f"m{number}")
+    for broker in cluster.brokers.values():
+        if not broker.is_alive:
+            yield Event("start", broker.id)
+            continue
+        yield from _messages(cluster, broker, may_lose=spent.losses < bounds.losses)
+        if spent.crashes < bounds.crashes:
+            for lose in range(bounds.cuts + 1):
+                yield Event("crash", broker.id, lose=lose)
+                yield Event("restart", broker.id, lose=lose)
+        if spent.elections < bounds.elections:
+            if broker.id != state.leader and broker.id in state.isr:
+                yield Event("elect", broker.id)
+            elif bounds.unclean and state.leader < 0:
+                yield Event("elect unclean")
+
+
+def _messages(cluster: Cluster, broker: SimulatedBroker, *, may_lose: bool) -> Iterator[Event]:
+    exchange = broker.exchange
+    if exchange is None:
+        if cluster.can_fetch(broker.id):
+            yield Event("fetch", broker.id)
+    elif exchange.is_answered:
+        yield Event("answer", broker.id)
+        if may_lose:
+            yield Event("lose", broker.id)
+    else:
+        yield Event("expire", broker.id)
+
+
+def as_dict(event: Event) -> dict[str, Any]:
+    """Return an event with the fields that it uses, for JSON."""
+    default = Event(event.do)
+    return {
+        name: value
+        for name, value, usual in zip(Event._fields, event, default, strict=True)
+        if name == "do" or value != usual
+    }

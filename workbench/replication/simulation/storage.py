@@ -1,0 +1,228 @@
+"""Where a simulated broker keeps its log: in real files, or in a light log for searches."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from workbench.file_system.dry import DryFileSystem
+from workbench.file_system.local import LOCAL, FileSystem
+from workbench.files.names import TopicPartition
+from workbench.log.log import Log
+from workbench.log_manager.manager import LogManager
+from workbench.record.memory_records import MemoryRecords
+from workbench.replication.replica_log import ReplicaLog
+from workbench.replication.simulation.light_log import LightLog
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
+from workbench.runtime.steps import Observer
+
+
+class StoredRecord(NamedTuple):
+    """One record of a replica.
+
+    Attributes:
+        offset: its offset.
+        epoch: the leader epoch of its batch; -1: none.
+        value: its value as text.
+    """
+
+    offset: int
+    epoch: int
+    value: str
+
+
+class Storage(ABC):
+    """The log of one partition at one broker, over its lives."""
+
+    @abstractmethod
+    def start(self) -> None:
+        """Open what is stored."""
+
+    @abstractmethod
+    def log(self, partition: TopicPartition) -> ReplicaLog:
+        """Return the partition's log, with its checkpointed high watermark."""
+
+    @abstractmethod
+    def checkpoint(self) -> None:
+        """Write the high watermark to the checkpoint."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Close cleanly."""
+
+    @abstractmethod
+    def kill(self, lose: int = 0) -> None:
+        """Stop as a killed process, and lose the last ``lose`` records with the page cache."""
+
+    @abstractmethod
+    def records_of(self, value: str) -> Any:
+        """Return a batch with one record to append."""
+
+    @abstractmethod
+    def records(self, log: ReplicaLog) -> list[StoredRecord]:
+        """Return all records of a log."""
+
+
+class LightStorage(Storage):
+    """A light log that outlives crashes."""
+
+    def __init__(self, *, keeps_epochs: bool) -> None:
+        self.stored = LightLog(keeps_epochs=keeps_epochs)
+        self.checkpointed = 0
+
+    def copy(self) -> Self:
+        """Return the same stored log."""
+        other = type(self).__new__(type(self))
+        other.stored = self.stored.copy()
+        other.checkpointed = self.checkpointed
+        return other
+
+    def start(self) -> None:
+        """Do nothing: the log is in memory."""
+
+    def log(self, partition: TopicPartition) -> ReplicaLog:  # noqa: ARG002
+        """Return the log, with its checkpointed high watermark."""
+        self.stored.update_high_watermark(self.checkpointed)
+        return self.stored
+
+    def checkpoint(self) -> None:
+        """Remember the high watermark."""
+        self.checkpointed = self.stored.high_watermark
+
+    def stop(self) -> None:
+        """Remember the high watermark."""
+        self.checkpoint()
+
+    def kill(self, lose: int = 0) -> None:
+        """Lose the last records."""
+        if lose:
+            self.stored.truncate_to(max(0, self.stored.log_end_offset - lose))
+
+    def records_of(self, value: str) -> Any:
+        """Return what `LightLog.append_as_leader` takes."""
+        return (value,)
+
+    def records(self, log: ReplicaLog) -> list[StoredRecord]:
+        """Return all records of a log."""
+        assert isinstance(log, LightLog)
+        return [
+            StoredRecord(offset, epoch, value)
+            for offset, (epoch, value) in enumerate(log.content, log.log_start_offset)
+        ]
+
+
+class EngineStorage(Storage):
+    """A broker's log directory under a `LogManager`.
+
+    Args:
+        directory: path of the log directory.
+        node_id: the broker's id.
+        cluster_id: the cluster's id.
+        clock: the cluster's clock.
+        topic_configs: topic → its configuration.
+        in_memory: whether no file is written.
+        observer: receives the steps of the logs.
+    """
+
+    def __init__(
+        self,
+        directory: str,
+        node_id: int,
+        cluster_id: str,
+        clock: ManualClock,
+        topic_configs: Mapping[str, Mapping[str, Any]],
+        *,
+        in_memory: bool,
+        observer: Observer | None = None,
+    ) -> None:
+        self.directory = directory
+        self._identity = (node_id, cluster_id)
+        self._clock = clock
+        self._topic_configs = topic_configs
+        self._fs: FileSystem = DryFileSystem() if in_memory else LOCAL
+        self._observer = observer
+        self._manager: LogManager | None = None
+        self._scheduler: ManualScheduler | None = None
+
+    @property
+    def manager(self) -> LogManager:
+        """The log manager of the broker that runs."""
+        assert self._manager is not None, "the broker does not run"
+        return self._manager
+
+    def start(self) -> None:
+        """Load the directory."""
+        node_id, cluster_id = self._identity
+        self._scheduler = ManualScheduler(self._clock)
+        self._manager = LogManager(
+            [self.directory],
+            {"log.cleaner.enable": False},
+            fs=self._fs,
+            clock=self._clock,
+            scheduler=self._scheduler,
+            node_id=node_id,
+            cluster_id=cluster_id,
+            topic_configs=self._topic_configs,
+            observer=self._observer,
+            commits_appends=False,
+        )
+        self._manager.startup(with_tasks=False)
+
+    def log(self, partition: TopicPartition) -> Log:
+        """Return the log, created if there is none."""
+        return self.manager.get_or_create_log(partition)
+
+    def checkpoint(self) -> None:
+        """Write `replication-offset-checkpoint`."""
+        self.manager.checkpoint_high_watermarks()
+
+    def stop(self) -> None:
+        """Close cleanly."""
+        self.manager.shutdown()
+        self._end()
+
+    def kill(self, lose: int = 0) -> None:
+        """Stop without a flush; cut the last records off the files."""
+        cuts = [_cut(log, lose) for log in self.manager.logs.values()] if lose else []
+        self.manager.halt()
+        self._end()
+        for path, size in cuts:
+            file = self._fs.open(path)
+            file.truncate(size)
+            file.close()
+
+    def _end(self) -> None:
+        if self._scheduler is not None:
+            self._scheduler.shutdown()
+            self._clock.listeners.remove(self._scheduler.run_due)
+        self._manager = self._scheduler = None
+
+    def records_of(self, value: str) -> MemoryRecords:
+        """Return a batch of one record without a key."""
+        return MemoryRecords.of((None, value.encode()), timestamp=self._clock.now())
+
+    def records(self, log: ReplicaLog) -> list[StoredRecord]:
+        """Return all records of a log."""
+        found: list[StoredRecord] = []
+        offset = log.log_start_offset
+        while offset < log.log_end_offset:
+            batches: MemoryRecords = log.read(offset).records
+            rows = batches.batches().rows
+            for record in batches.records():
+                at = int(np.searchsorted(rows["base_offset"], record.offset, side="right")) - 1
+                epoch = int(rows["partition_leader_epoch"][at])
+                value = bytes(record.value or b"").decode(errors="replace")
+                found.append(StoredRecord(record.offset, epoch, value))
+            offset = int(rows["last_offset"][-1]) + 1
+        return found
+
+
+def _cut(log: Log, lose: int) -> tuple[str, int]:
+    """Return the file and the size that a log has without its last batches."""
+    offset = max(log.log_start_offset, log.log_end_offset - lose)
+    found = log.read(offset)
+    at = found.offset_metadata
+    segment = next(s for s in log.segments if s.base_offset == at.segment_base_offset)
+    return segment.log.path, at.position
