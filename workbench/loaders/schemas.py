@@ -318,6 +318,27 @@ WHAT_IF: Final = pa.schema(
     ]
 )
 
+REPLICAS: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        pa.field("verdict", pa.string(), nullable=False),  # of the partition
+        pa.field("broker", pa.string(), nullable=False),
+        pa.field("is_ahead", pa.bool_(), nullable=False),
+        pa.field("stop", pa.string(), nullable=False),  # clean, unclean, running, unknown
+        pa.field("log_start_offset", pa.int64(), nullable=False),
+        pa.field("log_end_offset", pa.int64(), nullable=False),
+        pa.field("last_epoch", pa.int32()),
+        pa.field("high_watermark", pa.int64()),  # checkpointed
+        pa.field("restart_high_watermark", pa.int64(), nullable=False),
+        pa.field("common_end", pa.int64(), nullable=False),  # with the replica ahead
+        pa.field("truncates_to", pa.int64()),  # as a follower of the one ahead; null: is ahead
+        pa.field("lost_as_leader", pa.int64(), nullable=False),  # committed offsets
+        pa.field("divergence_offset", pa.int64()),  # of the partition
+        pa.field("committed_at_least", pa.int64(), nullable=False),
+        pa.field("committed_at_most", pa.int64(), nullable=False),
+    ]
+)
+
 GROUPS: Final = pa.schema(
     [
         pa.field("group", pa.string(), nullable=False),
