@@ -12,6 +12,7 @@ from tests.behaviours.of_engine import ENGINE
 from tests.behaviours.of_files import FILES
 from tests.behaviours.of_logs import LOGS, NOT_OF_LOGS
 from tests.behaviours.of_records import NOT_OF_RECORDS, RECORDS
+from tests.behaviours.of_replication import NOT_OF_REPLICATION, REPLICATION
 
 BEHAVIOURS: Final[dict[str, str]] = {
     **RECORDS,
@@ -20,6 +21,7 @@ BEHAVIOURS: Final[dict[str, str]] = {
     **ENGINE,
     **CLEANING,
     **COORDINATORS,
+    **REPLICATION,
 }
 LETTERS: Final = sorted({number.partition("-")[0] for number in BEHAVIOURS})
 
@@ -27,4 +29,5 @@ DO_NOT_APPLY: Final[dict[str, str]] = {
     **NOT_OF_RECORDS,
     **NOT_OF_LOGS,
     **NOT_OF_COORDINATORS,
+    **NOT_OF_REPLICATION,
 }

@@ -62,7 +62,7 @@ def test_other_rules_keep_what_the_old_ones_lose(page: Page, show: Show) -> None
 @pytest.mark.parametrize(
     ("name", "at", "width", "theme"),
     [
-        ("G-0b", 4, 480, "dark"), ("G-6", 6, 860, "light"), ("G-1", 12, 1440, "dark"),
+        ("G-0b", 4, 480, "dark"), ("G-6", 6, 860, "light"), ("G-1", 13, 1440, "dark"),
         ("G-4", 15, 1440, "light"), ("G-8", 13, 1920, "light"),
     ],
 )  # fmt: skip

@@ -351,19 +351,24 @@ class Log:
             start, end = self.log_start_offset, self.log_end_offset
             raise OffsetOutOfRangeError(start_offset, start, end, where)
         with self.context.guard("read from"):
-            if isolation == "log_end":
-                limit = self.local.end
-            elif isolation == "high_watermark":
-                limit = self.watermarks.high_metadata()
-            else:
-                limit = self.watermarks.stable_metadata()
             return self.local.read(
                 start_offset,
                 max_bytes,
-                limit,
+                self.limit(isolation),
                 min_one_message=min_one_message,
                 with_aborted=isolation == "read_committed",
             )
+
+    def limit(self, isolation: Isolation) -> LogOffsetMetadata:
+        """Return the offset where a read of an isolation ends, and its position.
+
+        Kafka: UnifiedLog.fetchOffsetSnapshot (4.2)
+        """
+        if isolation == "log_end":
+            return self.local.end
+        if isolation == "high_watermark":
+            return self.watermarks.high_metadata()
+        return self.watermarks.stable_metadata()
 
     def collect_aborted_transactions(
         self, start_offset: int, upper_bound: int

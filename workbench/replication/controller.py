@@ -149,10 +149,12 @@ class Controller:
         return changed
 
     def is_isr_eligible(self, broker: int, broker_epoch: int) -> bool:
-        """Return whether a broker may join an ISR.
+        """Return whether a broker may join an ISR; before 3.3 each that fetches may.
 
         Kafka: Partition.isReplicaIsrEligible (4.2)
         """
+        if not self.rules.has_quorum_controller:
+            return True
         known = self.brokers.get(broker)
         return known is not None and known.is_active and (broker_epoch in {-1, known.epoch})
 
@@ -195,10 +197,17 @@ class Controller:
         if request.partition_epoch < state.partition_epoch:
             return ErrorCode.INVALID_UPDATE_VERSION
         wanted = request.new_isr
-        if not set(wanted) <= set(state.replicas) or state.leader not in wanted:
+        members = set(wanted)
+        if (
+            len(members) < len(wanted)
+            or not members <= set(state.replicas)
+            or state.leader not in members
+        ):
+            return ErrorCode.INVALID_REQUEST
+        if request.is_recovering and (len(wanted) > 1 or not state.is_recovering):
             return ErrorCode.INVALID_REQUEST
         epochs = request.broker_epochs or (-1,) * len(wanted)
-        if self.rules.waits_for_isr_change and not all(
+        if self.rules.has_quorum_controller and not all(
             self.is_isr_eligible(broker, epoch)
             for broker, epoch in zip(wanted, epochs, strict=True)
         ):
@@ -268,7 +277,9 @@ class Controller:
             last_known = ()
         shrinks = set(old.isr) - set(target_isr) != set()
         bumps = leader != old.leader or (
-            shrinks and self.rules.bumps_epoch_on_shrink and not is_asked_by_leader
+            shrinks
+            and self.rules.bumps_epoch_on_shrink
+            and (self.rules.has_quorum_controller or not is_asked_by_leader)
         )
         new = old._replace(
             leader=leader,

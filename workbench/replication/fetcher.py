@@ -6,10 +6,11 @@ server, a test or the simulated cluster carries both. At most one request is out
 Kafka: AbstractFetcherThread, ReplicaFetcherThread (0.10.2 to 4.2)
 """
 
+from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
-from workbench.errors import CorruptRecordError, WorkbenchError
+from workbench.errors import CorruptRecordError, ReplicationError, WorkbenchError
 from workbench.files.names import TopicPartition
 from workbench.replication.messages import (
     EpochEndOffset,
@@ -17,7 +18,7 @@ from workbench.replication.messages import (
     FetchPartition,
     FetchPartitionData,
 )
-from workbench.replication.partition import Partition
+from workbench.replication.partition import EARLIEST, LATEST, Partition
 from workbench.replication.rules import Rules, Truncation
 from workbench.replication.truncation import OffsetTruncationState, offset_truncation_state
 from workbench.runtime.error_codes import ErrorCode
@@ -81,7 +82,7 @@ class OffsetRequest(NamedTuple):
 
     partition: TopicPartition
     current_leader_epoch: int | None
-    is_latest: bool
+    timestamp: int
 
 
 Request = FetchRequest | EpochRequest | OffsetRequest
@@ -191,8 +192,8 @@ class ReplicaFetcher:
             if state.delayed_until_ms > now:
                 continue
             if state.state in (FetchState.ASKING_LATEST, FetchState.ASKING_EARLIEST):
-                is_latest = state.state is FetchState.ASKING_LATEST
-                return OffsetRequest(name, self._told_epoch(state), is_latest)
+                timestamp = LATEST if state.state is FetchState.ASKING_LATEST else EARLIEST
+                return OffsetRequest(name, self._told_epoch(state), timestamp)
             if state.state is FetchState.TRUNCATING:
                 latest = host.partition(name).log.leader_epochs.latest_epoch
                 if latest is None or host.rules.truncation is Truncation.ON_FETCH:
@@ -235,6 +236,10 @@ class ReplicaFetcher:
             request: what `next_request` returned.
             answer: partition → `FetchPartitionData` or (error, `EpochEndOffset`); of an
                 `OffsetRequest` (error, offset).
+
+        Raises:
+            ReplicationError: the answer to a question about epochs names a partition that was not
+                asked for.
         """
         if isinstance(request, OffsetRequest):
             if answer is None:
@@ -246,6 +251,9 @@ class ReplicaFetcher:
             for name in request.partitions:
                 self._delay(name)
         elif isinstance(request, EpochRequest):
+            if unasked := answer.keys() - request.partitions.keys():
+                names = ", ".join(sorted(map(str, unasked)))
+                raise ReplicationError(f"broker {self.leader} answers about {names}: not asked")
             for name, (error, end) in answer.items():
                 self._handle_epoch_end(name, request.partitions[name], error, end)
         else:
@@ -259,10 +267,10 @@ class ReplicaFetcher:
         diverging: list[tuple[TopicPartition, EpochEndOffset]] = []
         moved: list[TopicPartition] = []
         for name, data in answer.items():
-            state = self.states.get(name)
-            asked = request.partitions[name]
+            state, asked = self.states.get(name), request.partitions.get(name)
             if (
                 state is None
+                or asked is None
                 or state.state is not FetchState.FETCHING
                 or state.fetch_offset != asked.fetch_offset
                 or state.delayed_until_ms > host.now()
@@ -325,6 +333,8 @@ class ReplicaFetcher:
                 log_end_offset=log.log_end_offset,
             )  # fmt: skip
         lag = max(0, data.high_watermark - next_offset)
+        if data.size:
+            del self.states[name]  # to the end, so that a busy partition does not hide the others
         self.states[name] = state._replace(
             fetch_offset=next_offset, lag=lag, last_fetched_epoch=epoch
         )
@@ -350,9 +360,12 @@ class ReplicaFetcher:
             self._handle_error(name, error, told)
 
     def _truncation(self, name: TopicPartition, end: EpochEndOffset) -> OffsetTruncationState:
-        log = self._host.partition(name).log
+        partition = self._host.partition(name)
         return offset_truncation_state(
-            end, log.log_end_offset, log.end_offset_for_epoch, self.states[name].fetch_offset
+            end,
+            partition.log.log_end_offset,
+            partition.end_offset_for,
+            self.states[name].fetch_offset,
         )
 
     def _truncate(self, name: TopicPartition, to: OffsetTruncationState) -> None:
@@ -360,10 +373,7 @@ class ReplicaFetcher:
         host = self._host
         log = host.partition(name).log
         before, high = log.log_end_offset, log.high_watermark
-        try:
-            log.truncate_to(to.offset)
-        except WorkbenchError as error:
-            self._fail(name, str(error))
+        if not self._changes(name, lambda: log.truncate_to(to.offset)):
             return
         self._tell_truncated(name, before, high, "the leader's epochs part from the log's there")
         on_fetch = host.rules.truncation is Truncation.ON_FETCH
@@ -378,13 +388,19 @@ class ReplicaFetcher:
     def _truncate_to_high_watermark(self, name: TopicPartition, state: PartitionFetchState) -> None:
         log = self._host.partition(name).log
         before, high = log.log_end_offset, log.high_watermark
-        try:
-            log.truncate_to(high)
-        except WorkbenchError as error:
-            self._fail(name, str(error))
+        if not self._changes(name, lambda: log.truncate_to(high)):
             return
         self._tell_truncated(name, before, high, "the log has no leader epochs")
         self.states[name] = state._replace(fetch_offset=high, state=FetchState.FETCHING)
+
+    def _changes(self, name: TopicPartition, change: Callable[[], object]) -> bool:
+        """Change a log; return whether that worked. Otherwise the partition has failed."""
+        try:
+            change()
+        except (WorkbenchError, ValueError) as error:  # ValueError: an offset that no log has
+            self._fail(name, str(error))
+            return False
+        return True
 
     def _tell_truncated(self, name: TopicPartition, before: int, high: int, why: str) -> None:
         log = self._host.partition(name).log
@@ -414,7 +430,7 @@ class ReplicaFetcher:
         host = self._host
         log = host.partition(name).log
         before, high = log.log_end_offset, log.high_watermark
-        if request.is_latest:
+        if request.timestamp == LATEST:
             if offset >= before:
                 self.states[name] = state._replace(state=FetchState.ASKING_EARLIEST)
                 return
@@ -424,10 +440,12 @@ class ReplicaFetcher:
                     "and unclean elections are not allowed"
                 )
                 return
-            log.truncate_to(offset)
+            if not self._changes(name, lambda: log.truncate_to(offset)):
+                return
             self._tell_truncated(name, before, high, "the leader's log ends there")
         elif offset > before:
-            log.truncate_fully_and_start_at(offset)
+            if not self._changes(name, lambda: log.truncate_fully_and_start_at(offset)):
+                return
             host.tell(
                 "follower emptied", name, "the leader's log starts after this log's end",
                 broker=host.broker_id, before=before, log_start_offset=offset,

@@ -94,6 +94,7 @@ class FetchParams(NamedTuple):
         min_bytes: fewest bytes to answer before the time is over.
         max_bytes: most bytes of the response.
         isolation: how far to read; followers read to the log end.
+        from_any_replica: whether a consumer may read from a follower (KIP-392, 2.4).
 
     Kafka: FetchParams (4.2)
     """
@@ -104,11 +105,22 @@ class FetchParams(NamedTuple):
     min_bytes: int = 1
     max_bytes: int = 10 << 20
     isolation: Any = "high_watermark"
+    from_any_replica: bool = False
 
     @property
     def is_from_follower(self) -> bool:
         """Whether a replica asks."""
         return self.replica_id >= 0
+
+    @property
+    def only_from_leader(self) -> bool:
+        """Whether only the leader may answer."""
+        return self.is_from_follower or not self.from_any_replica
+
+    @property
+    def reads_to(self) -> Any:
+        """How far to read: to the log end for a replica."""
+        return "log_end" if self.is_from_follower else self.isolation
 
 
 class FetchPartitionData(NamedTuple):

@@ -5,7 +5,7 @@ Kafka: Partition (4.2; earlier versions by `Rules`)
 
 import threading
 from enum import Enum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from workbench.errors import OffsetOutOfRangeError, UnexpectedAppendOffsetError
 from workbench.files.names import TopicPartition
@@ -27,8 +27,12 @@ from workbench.replication.rules import Rules
 from workbench.replication.truncation import end_offset_for
 from workbench.runtime.error_codes import ErrorCode
 
-ALL_REPLICAS = -1
+ALL_REPLICAS: Final = -1
 """`acks=all`."""
+LATEST: Final = -1
+"""Timestamp of a question for the end of a log."""
+EARLIEST: Final = -2
+"""Timestamp of a question for the start of a log."""
 
 
 class HighWatermarkChange(Enum):
@@ -159,8 +163,15 @@ class Partition:
         self._lock = threading.RLock()
 
     def copy(self, log: ReplicaLog, host: PartitionHost) -> "Partition":
-        """Return the same state on another log and broker; a search branches with it."""
-        other = Partition(self.name, log, host)
+        """Return the same state on another log and broker; a search branches with it.
+
+        The copies share their lock.
+        """
+        other = Partition.__new__(Partition)
+        other.name = self.name
+        other.log = log
+        other._host = host  # noqa: SLF001
+        other._lock = self._lock  # noqa: SLF001
         other.leader_epoch = self.leader_epoch
         other.partition_epoch = self.partition_epoch
         other.leader = self.leader
@@ -359,7 +370,9 @@ class Partition:
         """
         is_follower = params.is_from_follower
         with self._lock:
-            error = self.check_access(fetch.current_leader_epoch)
+            error = self.check_access(
+                fetch.current_leader_epoch, only_leader=params.only_from_leader
+            )
             if error is ErrorCode.NONE and is_follower and params.replica_id not in self.remote:
                 error = (
                     ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -386,7 +399,7 @@ class Partition:
         log = self.log
         high, start = log.high_watermark, log.log_start_offset
         if fetch.last_fetched_epoch is not None:
-            end = self._end_offset_for(fetch.last_fetched_epoch)
+            end = self.end_offset_for(fetch.last_fetched_epoch)
             if end.is_undefined or fetch.fetch_offset < start:
                 return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE), None
             if end.epoch < fetch.last_fetched_epoch or end.end_offset < fetch.fetch_offset:
@@ -399,11 +412,10 @@ class Partition:
                     high_watermark=high, log_start_offset=start, diverging_epoch=end
                 )
                 return answer, None
-        isolation = "log_end" if params.is_from_follower else params.isolation
         stable = None if params.is_from_follower else log.last_stable_offset
         try:
             data = log.read(
-                fetch.fetch_offset, max_bytes, isolation, min_one_message=min_one_message
+                fetch.fetch_offset, max_bytes, params.reads_to, min_one_message=min_one_message
             )
         except OffsetOutOfRangeError:
             return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE), None
@@ -614,9 +626,10 @@ class Partition:
             error = self.check_access(current_leader_epoch, only_leader=only_leader)
             if error is not ErrorCode.NONE:
                 return error, UNDEFINED
-            return ErrorCode.NONE, self._end_offset_for(epoch)
+            return ErrorCode.NONE, self.end_offset_for(epoch)
 
-    def _end_offset_for(self, epoch: int) -> EpochEndOffset:
+    def end_offset_for(self, epoch: int) -> EpochEndOffset:
+        """Return where a leader epoch ends in this log, by the rules of the version."""
         log = self.log
         return end_offset_for(
             self._host.rules, log.leader_epochs.entries, epoch, log.log_end_offset
@@ -625,29 +638,48 @@ class Partition:
     def fetch_offset(
         self,
         current_leader_epoch: int | None,
+        timestamp: int,
         *,
-        is_latest: bool,
         is_replica: bool = True,
+        only_leader: bool = True,
     ) -> tuple[ErrorCode, int]:
-        """Return the log end offset (for clients the high watermark) or the log start offset.
+        """Return the offset of a time.
 
         A new leader does not tell a client its end before its high watermark reaches the offset
         where its epoch began: it would be below what the old leader told (KIP-207, 2.2).
 
+        Args:
+            current_leader_epoch: the epoch that the sender knows; None: not told.
+            timestamp: ms, or `LATEST` or `EARLIEST`.
+            is_replica: whether a replica asks: its latest offset is the log end offset, that of a
+                client the high watermark.
+            only_leader: whether a follower refuses.
+
+        Returns:
+            The error and the offset; -1: an error, or no record at or after the time.
+
         Kafka: Partition.fetchOffsetForTimestamp (4.2)
         """
         with self._lock:
-            error = self.check_access(current_leader_epoch)
+            error = self.check_access(current_leader_epoch, only_leader=only_leader)
             if error is not ErrorCode.NONE:
                 return error, -1
-            if not is_latest:
-                return ErrorCode.NONE, self.log.log_start_offset
-            if is_replica:
-                return ErrorCode.NONE, self.log.log_end_offset
-            start = self.leader_epoch_start_offset
-            if start is not None and start > self.log.high_watermark:
-                return ErrorCode.OFFSET_NOT_AVAILABLE, -1
-            return ErrorCode.NONE, self.log.high_watermark
+            log, start = self.log, self.leader_epoch_start_offset
+            last = log.log_end_offset if is_replica else log.high_watermark
+            lags = (
+                self._host.rules.hides_lagging_end
+                and not is_replica
+                and start is not None
+                and start > log.high_watermark
+            )
+            if timestamp == EARLIEST:
+                return ErrorCode.NONE, log.log_start_offset
+            if timestamp != LATEST:
+                found = log.offset_for_timestamp(timestamp)
+                if found is not None and found.offset < last:
+                    return ErrorCode.NONE, found.offset
+                last = -1
+            return (ErrorCode.OFFSET_NOT_AVAILABLE, -1) if lags else (ErrorCode.NONE, last)
 
     # The follower
 

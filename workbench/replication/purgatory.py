@@ -212,31 +212,23 @@ def available_bytes(
 
     Kafka: DelayedFetch.tryComplete (4.2)
     """
-    error = partition.check_access(fetch.current_leader_epoch)
+    only_leader = params.only_from_leader
+    error = partition.check_access(fetch.current_leader_epoch, only_leader=only_leader)
     if error is not ErrorCode.NONE:
         return None
-    log = partition.log
-    if params.is_from_follower:
-        end = log.log_end
-    else:
-        offset = (
-            log.last_stable_offset if params.isolation == "read_committed" else log.high_watermark
-        )
-        end = log.log_end if offset == log.log_end_offset else LogOffsetMetadata(offset)
     if fetch.last_fetched_epoch is not None:
         _, found = partition.last_offset_for_leader_epoch(
-            fetch.current_leader_epoch, fetch.last_fetched_epoch
+            fetch.current_leader_epoch, fetch.last_fetched_epoch, only_leader=only_leader
         )
         if diverges(found, fetch):
             return None
+    end = partition.log.limit(params.reads_to)
     if end.offset == fetch.fetch_offset:
         return 0
     if fetch.fetch_offset > end.offset:
         return None
     if end.is_offset_only or start.is_offset_only:
-        data = log.read(fetch.fetch_offset, fetch.max_bytes, "log_end" if params.is_from_follower
-                        else params.isolation)  # fmt: skip
-        return min(data.size, fetch.max_bytes)
+        return 0
     if start.segment_base_offset < end.segment_base_offset:
         return None  # rolled: the rest of the old segment is there
     return min(end.position - start.position, fetch.max_bytes)
@@ -325,6 +317,8 @@ class Purgatory(Generic[T]):
 
     def copy(self, host: DelayedHost) -> "Purgatory[T]":
         """Return the same waiting requests at another replica manager."""
-        other: Purgatory[T] = Purgatory(host)
+        other: Purgatory[T] = Purgatory.__new__(Purgatory)
+        other._host = host
+        other._lock = self._lock
         other._waiting = [operation.copy() for operation in self._waiting]
         return other

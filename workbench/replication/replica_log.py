@@ -102,6 +102,14 @@ class ReplicaLog(Protocol):
         """Append a leader's records."""
         ...
 
+    def limit(self, isolation: Any) -> LogOffsetMetadata:
+        """Return where a read of an isolation ends."""
+        ...
+
+    def offset_for_timestamp(self, timestamp: int) -> Any:
+        """Return the first record at or after a time."""
+        ...
+
     def read(
         self,
         start_offset: int,

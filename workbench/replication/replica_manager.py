@@ -136,8 +136,11 @@ class ReplicaManager:
         self.fetchers: dict[int, ReplicaFetcher] = {}
         self.produce_purgatory: Purgatory[DelayedProduce] = Purgatory(self)
         self.fetch_purgatory: Purgatory[DelayedFetch] = Purgatory(self)
-        self._broker = broker
         self._lock = threading.RLock()
+        self._join(broker)
+
+    def _join(self, broker: Broker) -> None:
+        self._broker = broker
         self.now: Callable[[], int] = broker.now
         self.submit = broker.submit
         self.respond = broker.respond
@@ -150,13 +153,9 @@ class ReplicaManager:
         self, broker: Broker, copy_log: Callable[[ReplicaLog], ReplicaLog]
     ) -> "ReplicaManager":
         """Return the same state at another broker; a search branches with it."""
-        other = ReplicaManager(
-            self.broker_id, broker, self.rules, lag_time_max_ms=self.lag_time_max_ms,
-            fetch_max_wait_ms=self.fetch_max_wait_ms, fetch_min_bytes=self.fetch_min_bytes,
-            fetch_max_bytes=self.fetch_max_bytes,
-            fetch_response_max_bytes=self.fetch_response_max_bytes,
-            fetch_backoff_ms=self.fetch_backoff_ms, broker_epoch=self.broker_epoch,
-        )  # fmt: skip
+        other = ReplicaManager.__new__(ReplicaManager)
+        other.__dict__.update(self.__dict__)
+        other._join(broker)  # noqa: SLF001
         other.partitions = {
             name: partition.copy(copy_log(partition.log), other)
             for name, partition in self.partitions.items()
@@ -165,6 +164,10 @@ class ReplicaManager:
         other.produce_purgatory = self.produce_purgatory.copy(other)
         other.fetch_purgatory = self.fetch_purgatory.copy(other)
         return other
+
+    def forget(self) -> None:
+        """Let go of everything, so that no collection of garbage is needed; see `Cluster`."""
+        self.__dict__.clear()
 
     # What partitions and fetchers ask
 
@@ -197,12 +200,12 @@ class ReplicaManager:
         with self._lock:
             for name, state in states.items():
                 partition = self.partitions.get(name)
-                if partition is None:
+                if partition is None:  # even without a leader, so that its checkpoint is kept
                     log = self._broker.create_log(name, is_new=True)
                     partition = self.partitions[name] = Partition(name, log, self)
                 if state.leader == self.broker_id:
                     self._make_leader(partition, state)
-                else:
+                elif state.leader != NO_LEADER or self.rules.has_quorum_controller:
                     self._make_follower(partition, state)
 
     def _make_leader(self, partition: Partition, state: LeaderAndIsr) -> None:
@@ -427,11 +430,12 @@ class ReplicaManager:
         self,
         name: TopicPartition,
         current_leader_epoch: int | None,
+        timestamp: int,
         *,
-        is_latest: bool,
         is_replica: bool = True,
+        only_leader: bool = True,
     ) -> tuple[ErrorCode, int]:
-        """Return the log end (for clients the high watermark) or log start offset of a partition.
+        """Return the offset of a time in a partition; see `Partition.fetch_offset`.
 
         Kafka: ReplicaManager.fetchOffset (4.2)
         """
@@ -439,7 +443,7 @@ class ReplicaManager:
         if not isinstance(partition, Partition):
             return partition, -1
         return partition.fetch_offset(
-            current_leader_epoch, is_latest=is_latest, is_replica=is_replica
+            current_leader_epoch, timestamp, is_replica=is_replica, only_leader=only_leader
         )
 
     # Periodic work

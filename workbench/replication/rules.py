@@ -34,6 +34,8 @@ class Rules(NamedTuple):
         truncation: where followers truncate.
         fences_epochs: requests carry the leader epoch, and others are refused (KIP-320, 2.1).
         new_leader_assigns_epoch: a leader stores its epoch before its first append (2.0.1).
+        answers_below_first: a leader knows where an epoch before its first one ends: where its
+            first one starts (2.0.1).
         joins_from_epoch_start: a follower joins the ISR only from the leader epoch's first offset
             (2.0.1).
         keeps_replicas_at_end: a replica at the leader's log end offset stays in the ISR (2.1).
@@ -46,6 +48,12 @@ class Rules(NamedTuple):
         has_elr: replicas that left the ISR below its minimum can still be elected (KIP-966, 4.0).
         same_leader_skips: a follower keeps fetching without truncation if its leader stays the same
             and the leader epoch rises by at most this: any up to 2.0.0, 1 in 2.0.1, 0 since 2.1.
+        hides_lagging_end: a new leader does not tell clients its end while its high watermark is
+            before the offset where its epoch began (KIP-207, 2.2).
+        has_quorum_controller: brokers follow the metadata log: they learn that there is no leader,
+            only live brokers join an ISR (KIP-841), and the controller makes each change of an ISR
+            itself (3.3; KRaft).
+        tells_broker_epoch: fetches carry the follower's broker epoch (KIP-903, 3.5).
         notices_fast_restart: the controller notices each restart of a broker (KIP-380, 2.2).
         exits_ahead_of_leader: a follower with more offsets than its leader ends its process
             unless unclean elections are allowed (up to 2.0.0).
@@ -57,6 +65,7 @@ class Rules(NamedTuple):
     truncation: Truncation
     fences_epochs: bool
     new_leader_assigns_epoch: bool
+    answers_below_first: bool
     joins_from_epoch_start: bool
     keeps_replicas_at_end: bool
     waits_for_isr_change: bool
@@ -65,6 +74,9 @@ class Rules(NamedTuple):
     bumps_epoch_on_shrink: bool
     has_elr: bool
     same_leader_skips: int
+    hides_lagging_end: bool
+    has_quorum_controller: bool
+    tells_broker_epoch: bool
     notices_fast_restart: bool
     exits_ahead_of_leader: bool
     unclean_election: bool
@@ -95,6 +107,7 @@ class Rules(NamedTuple):
             truncation,
             fences_epochs=at >= (2, 1),
             new_leader_assigns_epoch=at >= (2, 0, 1),
+            answers_below_first=at >= (2, 0, 1),
             joins_from_epoch_start=at >= (2, 0, 1),
             keeps_replicas_at_end=at >= (2, 1),
             waits_for_isr_change=at >= (2, 7),
@@ -103,6 +116,9 @@ class Rules(NamedTuple):
             bumps_epoch_on_shrink=at < (3, 6),
             has_elr=at >= (4, 0),
             same_leader_skips=0 if at >= (2, 1) else 1 if at >= (2, 0, 1) else _LAST,
+            hides_lagging_end=at >= (2, 2),
+            has_quorum_controller=at >= (3, 3),
+            tells_broker_epoch=at >= (3, 5),
             notices_fast_restart=at >= (2, 2),
             exits_ahead_of_leader=at <= (2, 0, 0),
             unclean_election=at < (0, 11),

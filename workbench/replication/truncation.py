@@ -46,6 +46,8 @@ def end_offset_for(
             return EpochEndOffset(UNDEFINED_EPOCH, log_end_offset)
         later = [entry.start_offset for entry in entries if entry.epoch > epoch]
         return EpochEndOffset(UNDEFINED_EPOCH, later[0]) if later else UNDEFINED
+    if not rules.answers_below_first and entries and epoch < entries[0].epoch:
+        return UNDEFINED
     found = LeaderEpochs(tuple(entries)).end_offset_for(epoch, log_end_offset)
     return UNDEFINED if found is None else EpochEndOffset(*found)
 
@@ -53,7 +55,7 @@ def end_offset_for(
 def offset_truncation_state(
     answer: EpochEndOffset,
     log_end_offset: int,
-    own_end_offset_for: Callable[[int], tuple[int, int] | None],
+    own_end_offset_for: Callable[[int], EpochEndOffset],
     initial_fetch_offset: int,
 ) -> OffsetTruncationState:
     """Return where a follower cuts its log after the leader's answer.
@@ -61,8 +63,8 @@ def offset_truncation_state(
     Args:
         answer: the end of the epoch that the follower asked for.
         log_end_offset: the follower's.
-        own_end_offset_for: epoch → (largest own epoch up to it, its end); None: the follower has
-            none. See `Log.end_offset_for_epoch`.
+        own_end_offset_for: epoch → (largest own epoch up to it, its end), as the follower itself
+            would answer.
         initial_fetch_offset: the offset that the follower began with, its high watermark.
 
     Kafka: AbstractFetcherThread.getOffsetTruncationState (4.2)
@@ -72,10 +74,9 @@ def offset_truncation_state(
     if answer.epoch == UNDEFINED_EPOCH:
         return OffsetTruncationState(min(answer.end_offset, log_end_offset), is_completed=True)
     own = own_end_offset_for(answer.epoch)
-    if own is None:
+    if own.is_undefined:
         return OffsetTruncationState(min(answer.end_offset, log_end_offset), is_completed=True)
-    epoch, end_offset = own
-    if epoch != answer.epoch:
-        return OffsetTruncationState(min(end_offset, log_end_offset), is_completed=False)
-    cut = min(end_offset, answer.end_offset, log_end_offset)
+    if own.epoch != answer.epoch:
+        return OffsetTruncationState(min(own.end_offset, log_end_offset), is_completed=False)
+    cut = min(own.end_offset, answer.end_offset, log_end_offset)
     return OffsetTruncationState(cut, is_completed=True)

@@ -121,6 +121,15 @@ class LightLog:
         """The high watermark: there are no transactions."""
         return self.high_watermark
 
+    def limit(self, isolation: Any) -> LogOffsetMetadata:
+        """Return where a read of an isolation ends."""
+        if isolation == "log_end":
+            return self.log_end
+        return LogOffsetMetadata(self.high_watermark, 0, self.high_watermark)
+
+    def offset_for_timestamp(self, timestamp: int) -> None:
+        """Return None: values have no time."""
+
     def append_as_leader(
         self,
         records: Any,

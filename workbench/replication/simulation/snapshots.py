@@ -2,8 +2,9 @@
 
 from typing import NamedTuple
 
-from workbench.replication.fetcher import EpochRequest, FetchRequest
+from workbench.replication.fetcher import EpochRequest, FetchRequest, Request
 from workbench.replication.messages import EpochEndOffset, FetchPartitionData
+from workbench.replication.partition import LATEST
 from workbench.replication.purgatory import DelayedFetch, DelayedOperation
 from workbench.replication.simulation.cluster import Cluster, Exchange, Produced, SimulatedBroker
 from workbench.replication.simulation.storage import StoredRecord
@@ -190,7 +191,7 @@ def message_of(follower: int, exchange: Exchange) -> Message:
     return Message(follower, exchange.leader, _request_text(exchange.request), answers)
 
 
-def _request_text(request: object) -> str:
+def _request_text(request: Request) -> str:
     if isinstance(request, FetchRequest):
         (fetch,) = request.partitions.values()
         epoch = fetch.last_fetched_epoch
@@ -199,8 +200,7 @@ def _request_text(request: object) -> str:
     if isinstance(request, EpochRequest):
         ((_, asked),) = request.partitions.values()
         return f"where does epoch {asked} end?"
-    is_latest = getattr(request, "is_latest", True)
-    return f"where does your log {'end' if is_latest else 'start'}?"
+    return f"where does your log {'end' if request.timestamp == LATEST else 'start'}?"
 
 
 def _answer_text(answer: object) -> str:

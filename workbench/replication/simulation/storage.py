@@ -86,7 +86,11 @@ class LightStorage(Storage):
         return other
 
     def start(self) -> None:
-        """Do nothing: the log is in memory."""
+        """Forget the epochs without records, as a load does.
+
+        Kafka: LogLoader.load (4.2)
+        """
+        self.stored.leader_epochs.truncate_from_end(self.stored.log_end_offset)
 
     def log(self, partition: TopicPartition) -> ReplicaLog:  # noqa: ARG002
         """Return the log, with its checkpointed high watermark."""
