@@ -2,9 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
-
-import numpy as np
+from typing import Any, Final, NamedTuple, Self
 
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL, FileSystem
@@ -153,6 +151,7 @@ class EngineStorage(Storage):
         self._topic_configs = topic_configs
         self._fs: FileSystem = DryFileSystem() if in_memory else LOCAL
         self._observer = observer
+        self._decoded: dict[_Batch, tuple[StoredRecord, ...]] = {}
         self._manager: LogManager | None = None
         self._scheduler: ManualScheduler | None = None
 
@@ -220,19 +219,39 @@ class EngineStorage(Storage):
         return MemoryRecords.of((None, value.encode()), timestamp=self._clock.now())
 
     def records(self, log: ReplicaLog) -> list[StoredRecord]:
-        """Return all records of a log."""
+        """Return all records of a log.
+
+        Batches that were decoded before are known by offset, epoch and CRC.
+        """
         found: list[StoredRecord] = []
+        decoded: dict[_Batch, tuple[StoredRecord, ...]] = {}
         offset = log.log_start_offset
         while offset < log.log_end_offset:
             batches: MemoryRecords = log.read(offset).records
             rows = batches.batches().rows
-            for record in batches.records():
-                at = int(np.searchsorted(rows["base_offset"], record.offset, side="right")) - 1
-                epoch = int(rows["partition_leader_epoch"][at])
-                value = bytes(record.value or b"").decode(errors="replace")
-                found.append(StoredRecord(record.offset, epoch, value))
+            for base, epoch, crc, position, size in zip(
+                *(rows[name].tolist() for name in _BATCH), strict=True
+            ):
+                key = (base, epoch, crc)
+                records = self._decoded.get(key)
+                if records is None:
+                    records = _decode(batches.part(position, position + size), epoch)
+                decoded[key] = records
+                found += records
             offset = int(rows["last_offset"][-1]) + 1
+        self._decoded = decoded
         return found
+
+
+_Batch = tuple[int, int, int]
+_BATCH: Final = ("base_offset", "partition_leader_epoch", "crc", "position", "size")
+
+
+def _decode(batch: MemoryRecords, epoch: int) -> tuple[StoredRecord, ...]:
+    return tuple(
+        StoredRecord(record.offset, epoch, bytes(record.value or b"").decode(errors="replace"))
+        for record in batch.records()
+    )
 
 
 def _cut(log: Log, lose: int) -> tuple[str, int]:
