@@ -57,6 +57,17 @@ def test_other_rules_keep_what_the_old_ones_lose(page: Page, show: Show) -> None
     expect(page.locator(".klw-broken")).to_be_hidden()
     expect(page.locator(".klw-offset[data-differs=true]")).to_have_count(0)
     expect(page.locator(".klw-sum")).to_have_text("rules of 2.0: all promises kept")
+    expect(page.locator(".klw-era [aria-pressed=true]")).to_have_text("2.0")
+    expect(page.locator(".klw-era button:focus")).to_have_text("2.0")
+
+
+def test_without_a_kernel_the_rules_stay_those_that_are_shown(page: Page, show: Show) -> None:
+    show(ReplicationPlayer("G-1", at=8), kernel=False)
+    page.get_by_role("button", name="4.2").click()
+    expect(page.locator(".klw-era [aria-pressed=true]")).to_have_text("0.10")
+    page.locator(".klw-player").focus()
+    page.keyboard.press("End")
+    expect(page.locator(ROWS)).to_have_count(14)
 
 
 @pytest.mark.parametrize(

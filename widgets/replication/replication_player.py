@@ -74,6 +74,7 @@ class ReplicationPlayer(Player):
 
     rules = traitlets.Unicode("4.2").tag(sync=True)
     _versions: Any = traitlets.List().tag(sync=True)
+    _shown: Any = traitlets.Unicode().tag(sync=True)
     _long: Any = traitlets.Unicode().tag(sync=True)
 
     def __init__(
@@ -130,6 +131,7 @@ class ReplicationPlayer(Player):
         with self.hold_sync():
             self._title = self._given_title or played.title
             self._long = played.about
+            self._shown = played.rules
             broken = played.violations
             self._about = f"rules of {played.rules}: " + (
                 f"{plural(len(broken), 'promise')} broken" if broken else "all promises kept"

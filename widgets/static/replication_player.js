@@ -14,7 +14,7 @@ function render({ model, el, signal }) {
 function replicationViews({ root, pick, signal, stats, model, data, at, steps }) {
   root.classList.add("klw-replication");
   const long = h("p", { class: "klw-story" });
-  const rules = h("label", { class: "klw-era" });
+  const rules = h("div", { class: "klw-era" });
   const box = h("div", { class: "klw-replicas", role: "img" });
   const legend = h("div", { class: "klw-legend" });
   const broken = h("div", { class: "klw-broken", role: "status" });
@@ -24,18 +24,21 @@ function replicationViews({ root, pick, signal, stats, model, data, at, steps })
   const ask = painter(box, () => { if (data().brokers.length) paintReplication(box, data(), at()); Object.assign(stats, { draws: (stats.draws ?? 0) + 1, at: at() }); }, signal);
   let grown = -1;
 
+  // Pressed is what is played: without a kernel nobody plays other rules.
+  const pressed = choice("Rules of version", model.get("_versions").map((each) => [each, each]), model.get("_shown"), (value) => {
+    pressed.show(model.get("_shown"));
+    model.set("rules", value);
+    model.save_changes();
+  });
+  rules.append("Rules of ", pressed.el);
+  rules.hidden = model.get("_versions").length < 2;
   function showRules() {
-    const versions = model.get("_versions");
-    rules.hidden = versions.length < 2;
-    rules.replaceChildren("Rules of ", choice("Rules of version", versions.map((each) => [each, each]), model.get("rules"), (value) => {
-      model.set("rules", value);
-      model.save_changes();
-    }).el);
+    pressed.show(model.get("_shown"));
     long.textContent = model.get("_long");
     long.hidden = !model.get("_long");
   }
-  for (const name of ["rules", "_versions", "_long"]) model.on(`change:${name}`, showRules);
-  signal.addEventListener("abort", () => { for (const name of ["rules", "_versions", "_long"]) model.off(`change:${name}`, showRules); });
+  for (const name of ["_shown", "_long"]) model.on(`change:${name}`, showRules);
+  signal.addEventListener("abort", () => { for (const name of ["_shown", "_long"]) model.off(`change:${name}`, showRules); });
   showRules();
 
   // One row per step up to the one shown; what a step changed is marked.
