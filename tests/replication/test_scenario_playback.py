@@ -131,6 +131,17 @@ def test_g7_without_unclean_elections_nothing_is_lost(
     assert (logs(played), kinds(played)) == (["m0 m1", "m0 m1"], set())
 
 
+def test_g6b_a_consumer_continues_where_its_epoch_ends() -> None:
+    played = wb.scenarios.play("G-6b")
+    asked = [m for m in played.moments if m.event.do == "validate"]
+    assert [moment.moves[1].text for moment in asked] == [
+        "offset 3 is still in the log",
+        "epoch 0 ends at 1: continue there",
+    ]
+    older = play(["produce m0", "validate 1 of epoch 0"], rules="2.0")
+    assert older.moments[1].outcome == "nothing changes"
+
+
 def test_g9_and_g10_the_high_watermark_and_the_minimum() -> None:
     slow = wb.scenarios.play("G-9")
     assert [m.after.replicas[0].high_watermark for m in slow.moments] == [0, 1, 1, 1, 2, 2, 3, 3]
@@ -174,9 +185,9 @@ def test_events_are_written_as_they_are_read() -> None:
         Event("produce", value="m0"), Event("produce", 0, "a b", 1), Event("advance", ms=5),
         Event("run", 2, ms=5), Event("run", ms=5), Event("kill", 1, lose=1),
         Event("crash", 1, lose=2), Event("configure", value="min.insync.replicas=2"),
-        Event("delete records", offset=2),
+        Event("delete records", offset=2), Event("validate", value="3", offset=2),
     ]  # fmt: skip
-    named = {"produce", "advance", "run", "configure", "delete records"}
+    named = {"produce", "advance", "run", "configure", "delete records", "validate"}
     without = {"elect unclean", "check ISR", "rest"}
     events += [Event(kind) if kind in without else Event(kind, 1) for kind in set(KINDS) - named]
     for event in events:

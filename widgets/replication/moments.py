@@ -31,6 +31,7 @@ ROLES: Final = {
     "elect": "chosen",
     "elect unclean": "chosen",
     "rest": "found",
+    "validate": "probe",
     "run": "found",
 }
 """Kind of event → its look in lists; others have the plain one."""
@@ -56,7 +57,7 @@ def steps_of(played: Playback) -> tuple[Step, ...]:
 
 
 def _where(moment: Moment) -> str:
-    if moment.event.do == "produce":
+    if moment.event.do in {"produce", "validate"}:
         return "client"
     return f"broker {moment.event.broker}" if moment.event.broker >= 0 else "cluster"
 

@@ -28,6 +28,7 @@ KINDS: Final = {
     "check ISR": "leaders look for followers that lag too long",
     "configure": "the topic's configuration changes",
     "delete records": "a client deletes the records before an offset",
+    "validate": "a consumer asks whether its position is still in the leader's log (since 2.1)",
     "advance": "time passes",
     "run": "time passes while followers fetch; a broker that is named does not fetch",
     "rest": "followers fetch until nothing changes any more",
@@ -41,11 +42,12 @@ class Event(NamedTuple):
     Attributes:
         do: what happens, one of `KINDS`.
         broker: the broker concerned; -1: none.
-        value: the record of a produce; NAME=VALUE of a configuration.
+        value: the record of a produce; NAME=VALUE of a configuration; the leader epoch of a
+            consumer's position.
         acks: of a produce.
         lose: records that a killed broker loses with its page cache.
         ms: how much time passes.
-        offset: records before it are deleted.
+        offset: records before it are deleted; a consumer's position.
     """
 
     do: str
@@ -70,6 +72,8 @@ class Event(NamedTuple):
             return f"configure {self.value}"
         if self.do == "delete records":
             return f"delete records before {self.offset}"
+        if self.do == "validate":
+            return f"validate {self.offset} of epoch {self.value}"
         lost = f", {plural(self.lose, 'record')} lost" if self.lose else ""
         return f"{self.do} {self.broker}{lost}" if self.broker >= 0 else self.do
 
@@ -93,10 +97,8 @@ def do(cluster: Cluster, event: Event) -> None:
         cluster.start(broker)
     elif kind in {"advance", "run"}:
         _pass_time(cluster, event)
-    elif kind == "configure":
-        _configure(cluster, event.value)
-    elif kind == "delete records":
-        cluster.delete_records(event.offset)
+    elif kind in {"configure", "delete records", "validate"}:
+        _ask(cluster, event)
     elif kind in _SIMPLE:
         getattr(cluster, _SIMPLE[kind])(broker)
     elif kind in _WITHOUT_BROKER:
@@ -112,9 +114,13 @@ def _pass_time(cluster: Cluster, event: Event) -> None:
         cluster.run(event.ms, stuck=() if event.broker < 0 else (event.broker,))
 
 
-def _configure(cluster: Cluster, text: str) -> None:
-    name, _, value = text.partition("=")
-    cluster.configure(name, _SETTINGS.get(value, value))
+def _ask(cluster: Cluster, event: Event) -> None:
+    """Do what an administrator or consumer asks; the question of a consumer changes nothing."""
+    if event.do == "configure":
+        name, _, value = event.value.partition("=")
+        cluster.configure(name, _SETTINGS.get(value, value))
+    elif event.do == "delete records":
+        cluster.delete_records(event.offset)
 
 
 _SIMPLE: Final = {
@@ -143,6 +149,7 @@ _TEXTS: Final = (
     re.compile(r"(?P<ms>\d+) ms pass(?P<run>, followers fetch(?:, (?P<broker>\d+) does not)?)?"),
     re.compile(r"(?P<do>configure) (?P<value>[\w.]+=\w+)"),
     re.compile(r"(?P<do>delete records) before (?P<offset>\d+)"),
+    re.compile(r"(?P<do>validate) (?P<offset>\d+) of epoch (?P<value>\d+)"),
     re.compile(rf"(?P<do>{'|'.join(_WITHOUT_BROKER)})"),
     re.compile(
         rf"(?P<do>{'|'.join([*_SIMPLE, 'crash', 'kill', 'restart'])}) (?P<broker>\d+)"

@@ -264,6 +264,8 @@ def _moves(
                 moves.append(Move(broker, leader, "fetch", is_lost=True))
     elif kind == "answer" and carried is not None and carried.answers:
         moves.append(Move(carried.leader, broker, carried.answers))
+    elif kind == "validate":
+        moves += _validation(event, cluster)
     elif kind == "lose" and carried is not None:
         lost = (
             Move(carried.leader, broker, carried.answers, is_lost=True)
@@ -279,6 +281,32 @@ def _moves(
         and (number >= len(before.produced) or before.produced[number].answer is None)
     ]
     return tuple(moves)
+
+
+def _validation(event: Event, cluster: Cluster) -> list[Move]:
+    """Return a consumer's question about its position, and the leader's answer.
+
+    Kafka: SubscriptionState.maybeCompleteValidation, KIP-320 (2.1)
+    """
+    leader = cluster.brokers.get(cluster.leader)
+    if leader is None or leader.manager is None or not cluster.rules.fences_epochs:
+        return []
+    position, epoch = event.offset, int(event.value)
+    current = cluster.state.leader_epoch
+    asked = {cluster.partition: (current, epoch)}
+    error, end = leader.manager.last_offsets_for_leader_epoch(asked)[cluster.partition]
+    if error is not ErrorCode.NONE:
+        text = error.name
+    elif end.is_undefined:
+        text = "the epoch is not known: by auto.offset.reset"
+    elif end.end_offset < position or end.epoch < epoch:
+        text = f"epoch {end.epoch} ends at {end.end_offset}: continue there"
+    else:
+        text = f"offset {position} is still in the log"
+    return [
+        Move(CLIENT, leader.id, f"position {position}, epoch {epoch}"),
+        Move(leader.id, CLIENT, text),
+    ]
 
 
 def answer_text(sent: Produced) -> str:

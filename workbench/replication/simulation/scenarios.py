@@ -452,6 +452,42 @@ _ALL: Final = (
         """),
     ),
     Scenario(
+        name="G-6b",
+        title="A consumer notices that its position was truncated",
+        about=(
+            "After an unclean election the log is shorter than what a consumer has read. Since "
+            "2.1 (KIP-320) it asks the new leader where the epoch of its last record ends, and "
+            "continues there. Without that it would skip records, or start over."
+        ),
+        rules="4.2",
+        also=("3.9",),
+        options={"brokers": 2, "unclean_leader_election": True},
+        script=_script("""
+            produce m0
+                The first record; both replicas will have it.
+            rest
+                Both replicas have m0.
+            crash 1
+                The follower dies; the ISR is broker 0.
+            produce m1
+                Committed by the only in-sync replica.
+            produce m2
+                Committed, too. A consumer reads all three: its position is 3, its epoch 0.
+            validate 3 of epoch 0
+                The consumer asks broker 0: everything is in place.
+            crash 0
+                The leader dies, too.
+            start 1
+                Broker 1 comes back with m0 alone and leads: an unclean election.
+            produce n1
+                It appends at offset 1.
+            validate 3 of epoch 0
+                The consumer learns of the new leader epoch and asks where epoch 0 ends: at
+                offset 1. Its position of 3 was truncated, so it continues at 1 and reads n1. With
+                auto.offset.reset=none it gets a LogTruncationException instead.
+        """),
+    ),
+    Scenario(
         name="G-7",
         title="An unclean election",
         about=(
