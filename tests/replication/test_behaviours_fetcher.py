@@ -289,7 +289,7 @@ def test_a_corrupt_batch_is_fetched_again() -> None:
     follower, leader = pair(ON_FETCH, (), (0, 0), epoch=0, leader_high=2)
     request = follower.fetcher().next_request()
     good = leader.fetch(0, 1)
-    broken = bytearray(good.records.buffer)
+    broken = good.records.buffer.copy()
     broken[-1] ^= 1
     bad = good._replace(records=MemoryRecords(broken))
     assert request is not None
