@@ -101,6 +101,13 @@ def message(magic: int, record: Record, attributes: int = 0) -> bytes:
     return struct.pack(">qiI", record.offset, len(body) + 4, zlib.crc32(body)) + body
 
 
+def marker(offset: int, producer: int, *, commit: bool) -> bytes:
+    """Return the control batch that ends a transaction of a producer."""
+    key, value = struct.pack(">hh", 0, commit), struct.pack(">hi", 0, 3)
+    record = Record(offset, 5, key, value)
+    return batch([record], attributes=0x30, producer_id=producer, producer_epoch=0)
+
+
 def wrapper(magic: int, records: Sequence[Record], codec: int, **fields: Any) -> bytes:
     """Return a compressed entry of magic 0 or 1 that holds records.
 

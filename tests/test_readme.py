@@ -82,6 +82,8 @@ WORDS = {
 def filled(command: str, folder: Path) -> list[str]:
     """Return the words of a command, with paths and values for those in capitals."""
     words = {**WORDS, "OUT": folder / "out", "FILE": folder / "records.parquet"}
+    if "1=DIR1" in command:
+        words |= {"1=DIR1": f"1={SHOP}", "2=DIR2": f"2={shutil.copytree(SHOP, folder / 'others')}"}
     return [str(words.get(word, word)) for word in command.split()]
 
 
@@ -102,6 +104,7 @@ def test_the_python_of_the_table_runs(tmp_path: Path) -> None:
             "workbench": workbench,
             "path": tmp_path / "records.parquet",
             "logs": workbench.open_log_directory(SHOP),
+            "others": workbench.open_log_directory(shutil.copytree(SHOP, tmp_path / "others")),
             "log": manager.get_or_create_log("orders-0"),
         }
         for cell in cells:

@@ -30,7 +30,13 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.segment import Segment
 from workbench.loaders.partition import Partition
 from workbench.loaders.scan.scan import CorruptDataWarning, Scan
-from workbench.log_directory import LogDirectory, open_log_directory, verify, what_if
+from workbench.log_directory import (
+    LogDirectory,
+    compare_replicas,
+    open_log_directory,
+    verify,
+    what_if,
+)
 
 if TYPE_CHECKING:
     from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
@@ -66,6 +72,7 @@ __all__ = [
     "TransactionCoordinator",
     "UnsupportedFormatError",
     "WorkbenchError",
+    "compare_replicas",
     "find_schedule",
     "open_log_directory",
     "spark",

@@ -5,13 +5,13 @@ Nothing is written or locked, bad bytes raise nothing, and nothing is read befor
 
 import copy
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack, cast
 from uuid import UUID
 
 from workbench.config.internal_topics import METADATA_TOPIC
-from workbench.errors import WorkbenchError
+from workbench.errors import LogDirectoryError, WorkbenchError
 from workbench.inspection.findings import Finding
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories, require_logs
@@ -22,6 +22,7 @@ from workbench.loaders.scan.scan import Scan, ScanOptions
 from workbench.loaders.tables.inspect import Inspect, chosen_findings
 
 if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
+    from workbench.comparison.results import PartitionComparison
     from workbench.config.broker_config import BrokerConfig
     from workbench.foresight.startup.prediction import StartupPrediction
     from workbench.loaders.tables.coordinator_explanation import (
@@ -29,6 +30,7 @@ if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
         TransactionExplanation,
     )
     from workbench.loaders.tables.explanation import Explanation
+    from workbench.loaders.tables.replica_comparison import ReplicaComparison
     from workbench.loaders.tables.what_if import WhatIf
     from workbench.log_manager.loading import Progress
 
@@ -99,6 +101,72 @@ def what_if(
 
     opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
     return what_would_be(opened.listing, config, now, topics)
+
+
+def compare_replicas(
+    brokers: "Mapping[Any, LogDirectory | StrPath | Iterable[StrPath]]",
+    *,
+    topics: Iterable[str] | str | None = None,
+    partitions: Iterable[int | str] | int | str | None = None,
+    deep: bool = True,
+    progress: "Callable[[PartitionComparison], None] | None" = None,
+) -> "ReplicaComparison":
+    """Compare the disks of several brokers of one cluster, partition by partition.
+
+    For each partition: who is ahead, where logs diverge, what each replica would truncate as a
+    follower of each, what was committed, and what of it is lost. Batches that are equal byte for
+    byte are not decoded; the others are compared record by record. Nothing is written.
+
+    Stop the brokers first, or copy their directories at one time: a log that grows meanwhile looks
+    like one that is ahead.
+
+    Args:
+        brokers: name or id of each broker → what `open_log_directory` returns, or its argument.
+        topics: names; None: all that any broker has.
+        partitions: numbers, or names as ``orders-0``; None: all.
+        deep: check the CRC of every batch; otherwise only headers are read, and the stored CRCs
+            compared.
+        progress: a callback after each partition.
+
+    Raises:
+        LogDirectoryError: a path does not exist, nothing there looks like Kafka's, no broker is
+            given, or two brokers have one directory.
+        LookupError: no broker has a topic or partition that is named.
+
+    Kafka: Partition.readRecords, AbstractFetcherThread.getOffsetTruncationState (4.2)
+    """
+    from workbench.loaders.tables.replica_comparison import compare_listings
+
+    listings: dict[str, Listing] = {}
+    seen: dict[str, str] = {}
+    for broker, given in brokers.items():
+        logs = given if isinstance(given, LogDirectory) else open_log_directory(given)
+        require_logs(logs.listing)
+        name = str(broker)
+        for root in logs.roots:
+            other = name if name in listings else seen.get(os.path.realpath(root.path))
+            if other is not None:
+                raise LogDirectoryError(
+                    root.path, f"given for broker {name} and for {other} (expected one broker)"
+                )
+        seen.update((os.path.realpath(root.path), name) for root in logs.roots)
+        listings[name] = logs.listing
+    if not listings:
+        raise LogDirectoryError("compare_replicas", "no broker was given")
+    return compare_listings(
+        listings,
+        topics=_several(topics),
+        partitions=_several(partitions),
+        deep=deep,
+        progress=progress,
+    )
+
+
+def _several(given: Iterable[Any] | str | int | None) -> list[Any] | None:
+    """Return one value, or several, as a list; None stays."""
+    if given is None:
+        return None
+    return [given] if isinstance(given, str | int) else list(given)
 
 
 class LogDirectory(Mapping[str, Partition]):
@@ -266,7 +334,11 @@ class LogDirectory(Mapping[str, Partition]):
         )
 
     def explain_transaction(
-        self, transaction: str | int, *, now: int | None = None
+        self,
+        transaction: str | int,
+        *,
+        now: int | None = None,
+        config: Mapping[str, Any] | None = None,
     ) -> "TransactionExplanation":
         """Return what a transaction blocks and what ends it: one row per rule.
 
@@ -278,13 +350,17 @@ class LogDirectory(Mapping[str, Partition]):
         Args:
             transaction: a transactional id, or a producer id as a number.
             now: ms, that ages are measured by. None: no age is judged.
+            config: the broker's configurations by name, such as
+                ``{"transactional.id.expiration.ms": 86_400_000}``. The others are those stored in
+                the cluster's metadata, otherwise Kafka's defaults; the rows say which they use.
 
         Raises:
+            ConfigError: a configuration's name or value is wrong.
             OSError: a file cannot be read.
         """
         from workbench.loaders.tables.coordinator_explanation import explain_transaction
 
-        return explain_transaction(self.listing, transaction, now=now)
+        return explain_transaction(self.listing, transaction, now=now, config=config)
 
     def predict_startup(
         self,

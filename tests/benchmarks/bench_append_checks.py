@@ -40,7 +40,7 @@ def append(records: MemoryRecords, topic: dict[str, Any]) -> Callable[[], object
     def run() -> object:
         records.buffer[:61] = head
         batches = check_batches(records, rules_of(config), NOW)
-        validator = LogValidator("orders-0", config, AppendOrigin.CLIENT, 0, NOW)
+        validator = LogValidator("orders-0", rules_of(config), AppendOrigin.CLIENT, 0, NOW)
         return validator.validate_and_assign(records, batches, 1000)
 
     return run

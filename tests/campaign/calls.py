@@ -5,7 +5,9 @@ what its docstring names, and `Call.run` returns that error. Whatever else is ra
 """
 
 import json
+import os
 import re
+import shutil
 import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -68,6 +70,17 @@ def each(things: Iterable[Any], call: Callable[[Any], object]) -> None:
             call(thing)
         except DOCUMENTED:
             continue
+
+
+def _compared_with_a_copy(directory: Path, out: Path) -> None:
+    """Compare a directory with a copy of it that lacks the last bytes of every log."""
+    copy = out / "copy"
+    shutil.copytree(directory, copy, symlinks=True)
+    for log in copy.rglob("*.log"):
+        if log.is_file() and not log.is_symlink():
+            os.truncate(log, max(0, log.stat().st_size - 10))
+    for deep in (True, False):
+        repr(wb.compare_replicas({1: directory, 2: copy}, deep=deep).to_arrow())
 
 
 def _listing(name: str, use: Callable[[wb.LogDirectory], object], **options: Any) -> Call:
@@ -136,6 +149,11 @@ _LOG_DIRECTORY = (
         lambda logs: list(logs.predict_startup(consumers=False, kraft=True, node_id=1)),
     ),
     _listing("LogDirectory.to_duckdb", lambda logs: logs.to_duckdb().close()),
+    Call(
+        "compare_replicas",
+        lambda directory, _: repr(wb.compare_replicas({1: directory}).as_dict()),
+    ),
+    Call("compare_replicas with a shorter copy", _compared_with_a_copy),
     Call(
         "what_if retention",
         lambda directory, _: repr(wb.what_if(directory, {"retention.ms": 1}, now=NOW).as_dict()),

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.cli.program import run
 from tests.golden.cases import Case, Isolation
 from tests.naive import Record, batch
+from workbench.cli.show import json_lines, pieces, value_text
 from workbench.loaders.schemas import BATCHES
 from workbench.log_directory import open_log_directory
 
@@ -284,3 +287,37 @@ def test_huge_values_come_as_one_line_each(tmp_path: Path) -> None:
     assert [line["headers"] for line in lines] == [
         [['"value":""', None if value is None else value.hex()]] for value in values
     ]
+
+
+BYTES = st.sampled_from(
+    [b"", b"Krak\xc3\xb3w", b"tab\tline\n", b"\xff\xc3", b"\x00", b"\\"]
+).flatmap(lambda part: st.integers(0, 4).map(lambda times: part * times))
+
+
+@settings(max_examples=15)
+@given(key=st.none() | BYTES, value=st.none() | BYTES, name=BYTES, marks=st.booleans())
+def test_pieces_are_what_a_short_record_is_written_as(
+    key: bytes | None,
+    value: bytes | None,
+    name: bytes,
+    *,
+    marks: bool,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.getbasetemp() / "pieces" / "orders-0"
+    folder.mkdir(parents=True, exist_ok=True)
+    records = [Record(at, 5, key, value, ((name, value), (b"n", key))) for at in range(3)]
+    attributes = 0x20 if marks else 0
+    (folder / f"{0:020}.log").write_bytes(batch(records, attributes=attributes))
+    shown = "--format", "text", "--control", "--show-values"
+    ways: list[tuple[str, ...]] = [("--json", "--control", "--decode"), shown, (*shown, "--full")]
+    ways += [(*shown, "--value-format", form) for form in ("base64", "hex")]
+    for options in ways:
+        whole = run("dump", folder.parent, *options).out
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(json_lines, "HUGE", 0)
+            patch.setattr(pieces, "HUGE", 0)
+            patch.setattr(pieces, "PIECE", 3)
+            patch.setattr(value_text, "PIECE", 0)
+            patch.setattr(value_text, "MOST_DECODED", 0)
+            assert run("dump", folder.parent, *options).out == whole

@@ -743,6 +743,9 @@ def test_an_empty_consumer_group_becomes_a_classic_one(tmp_path: Path) -> None:
     assert house.stored()[-1]["protocolType"] == ""
     refused = house.join(group="served").result(0)
     assert refused.error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    step = house.steps[-1]
+    assert (step.kind, step.numbers["error"]) == ("request refused", "INCONSISTENT_GROUP_PROTOCOL")
+    assert "a consumer group with 1 member takes no classic members here" in step.reason
     house.reopen()
     assert [each.group_id for each in house.service.list_groups()] == [GROUP]
     house.close()

@@ -7,11 +7,17 @@ from hypothesis import strategies as st
 
 from tests.coordinator.writing import commit
 from workbench.coordinator.groups import commit_records
-from workbench.coordinator.groups.commit_records import read_commit
+from workbench.coordinator.groups.commit_records import (
+    CommitKey,
+    CommitReader,
+    commit_key,
+    read_commit,
+)
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
 from workbench.decoders.consumer_offsets import TYPES
-from workbench.decoders.typed_records import read_value
+from workbench.decoders.typed_records import read_key, read_value
 from workbench.errors import CorruptRecordError, UnsupportedFormatError
+from workbench.files.names import TopicPartition
 from workbench.record.message_schema import NULL_UUID
 
 INT64 = st.integers(-(1 << 63), (1 << 63) - 1)
@@ -60,6 +66,34 @@ def test_changed_values(value: dict[str, Any], version: int, data: st.DataObject
     content = bytes(whole[: data.draw(st.integers(0, len(whole)))])
     assert _read(content) == _by_message(content)
     assert _read(bytes(whole)) == _by_message(bytes(whole))
+
+
+def _key_by_message(data: bytes) -> CommitKey | str:
+    try:
+        fields = read_key(TYPES, data).fields
+    except CorruptRecordError as error:
+        return str(error)
+    return CommitKey(fields["group"], TopicPartition(fields["topic"], fields["partition"]))
+
+
+@given(
+    group=st.text(max_size=9), topic=st.text(max_size=9), number=st.integers(0, (1 << 31) - 1),
+    data=st.data(),
+)  # fmt: skip
+def test_keys(group: str, topic: str, number: int, data: st.DataObject) -> None:
+    """Whole, cut, with bytes behind, or with a changed byte: the same key, or the same error."""
+    whole = bytearray(commit_key(group, TopicPartition(topic, number)))
+    assert CommitReader().key(bytes(whole)) == _key_by_message(bytes(whole))
+    at = data.draw(st.integers(2, len(whole) - 1))  # the type remains that of a commit
+    whole[at] = data.draw(st.integers(0, 255))
+    content = bytes(whole[: data.draw(st.integers(2, len(whole)))]) + data.draw(
+        st.binary(max_size=2)
+    )
+    try:
+        found: CommitKey | str = CommitReader().key(content)
+    except CorruptRecordError as error:
+        found = str(error)
+    assert found == _key_by_message(content)
 
 
 def test_most_values_are_read_quickly() -> None:

@@ -40,13 +40,13 @@ def _blocking(story: GroupExplanation) -> list[tuple[str, str]]:
 
 def test_a_group_that_resumes() -> None:
     story = workbench.open_log_directory(SHOP).explain_group("order-dashboard")
-    assert story.conclusion == "resumes in all 2"
+    assert story.conclusion == "resumes in all 2 partitions"
     assert {row.verdict for row in story} == {"allows"}
     assert [row.rule for row in story.of("orders-0")] == ["offset", "expiry", "log"]
     assert [row.rule for row in story if row.where is None] == ["partition", "load", "group"]
     table = story.to_arrow()
     assert table.schema == schemas.COORDINATOR_EXPLANATION
-    assert "resumes in all 2" in story._repr_html_()
+    assert "resumes in all 2 partitions" in story._repr_html_()
 
 
 def test_a_group_that_no_record_tells_of() -> None:

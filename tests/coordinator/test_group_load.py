@@ -1,5 +1,7 @@
 """Loads of `__consumer_offsets`, rule by rule, by the old coordinator and by the new one."""
 
+import gc
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from workbench.coordinator.groups.groups import ClassicGroup, ModernGroup
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.load_steps import KINDS
 from workbench.inspection.listing import list_log_directories
+from workbench.runtime.collector import without_collector
 from workbench.runtime.steps import Step
 
 ERAS = list(Era)
@@ -549,3 +552,20 @@ def test_only_a_consumer_group_replaces_a_simple_one(log: CoordinatorLog) -> Non
     load = log.load(Era.KIP_848)
     assert load.failure is not None
     assert "'s' is a simple group, the record is of a share group" in load.failure
+
+
+@pytest.mark.parametrize("setup", [gc.enable, gc.disable])
+def test_a_load_leaves_the_collector_as_it_was(
+    setup: Callable[[], None], log: CoordinatorLog
+) -> None:
+    log.append(commit("g", "foo", 0, 5))
+    try:
+        setup()
+        before = gc.isenabled()
+        log.load(Era.KIP_848)
+        assert gc.isenabled() == before
+        with pytest.raises(OSError, match="gone"), without_collector():
+            raise OSError("gone")
+        assert gc.isenabled() == before
+    finally:
+        gc.enable()

@@ -13,14 +13,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.coordinator.writing import CoordinatorLog, Pair
-from workbench.cli.show.coordinator_facts import group_facts, offset_facts, transaction_facts
+from tests.coordinator.repairing import plan, repair
+from tests.coordinator.writing import TIME, CoordinatorLog, Pair
+from workbench.cli.show.coordinator_facts import (
+    group_facts,
+    offset_facts,
+    repair_facts,
+    transaction_facts,
+)
 from workbench.coordinator.commit_lag import lags_of
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.commit_history import CommitHistory
+from workbench.coordinator.groups.commit_records import commit_key
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.log_records import LogRecord, read_log_records
+from workbench.coordinator.repair.plan import plan_repairs
+from workbench.coordinator.repair.repair import REPAIR
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.inspection.listing import list_log_directories
 from workbench.loaders import schemas
@@ -31,6 +40,7 @@ from workbench.loaders.tables.coordinator_rows import (
     member_rows,
     offset_rows,
     rebalance_rows,
+    repair_rows,
     transaction_rows,
 )
 from workbench.loaders.tables.offset_fates import fate_table, fates_of_offsets
@@ -108,6 +118,7 @@ def test_changed_group_records_never_stop_a_load(
     assert bool(load.findings) == (load.failure is not None)
     facts = [group_facts(each, coordinator) for each in coordinator.groups.values()]
     facts += [offset_facts(each) for each in coordinator.offsets()]
+    facts += [repair_facts(each, show_values=True) for each in plan_repairs(listing)]
     json.dumps(facts)
     table_of(schemas.GROUPS, group_rows(coordinator))
     table_of(schemas.GROUP_MEMBERS, member_rows(coordinator))
@@ -145,3 +156,33 @@ def test_changed_transaction_records_never_stop_a_load(tmp_path: Path, data: st.
     (load,) = coordinator.loads
     assert bool(load.findings) == (load.failure is not None)
     assert load.end_offset <= log.next_offset
+    planned = plan_repairs(listing)
+    json.dumps([repair_facts(each, show_values=True) for each in planned])
+    table_of(schemas.COORDINATOR_REPAIRS, repair_rows(planned, values=True))
+    assert any(each.by == REPAIR for each in planned) or not load.findings
+
+
+@settings(FEW, max_examples=15)
+@given(data=st.data())
+def test_a_planned_repair_leaves_nothing_to_do(
+    groups_directory: Path, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Unless the key of a record is damaged, which nothing can replace."""
+    root = tmp_path_factory.mktemp("logs")
+    pairs = _records(groups_directory, "__consumer_offsets")
+    log = CoordinatorLog(root)
+    for key, value in data.draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=12)):
+        log.append((key, _changed(value, data.draw)))
+    log.write()
+    planned = plan(root)
+    assert {each.action for each in planned} <= {"append", "clean"}
+    before = StoredGroups(list_log_directories(root), era=Era.KIP_848)
+    repair(root, planned, TIME)
+    after = StoredGroups(list_log_directories(root), era=Era.KIP_848)
+    assert plan(root) == []
+    assert {load.failure for load in after.loads} == {None}
+    damaged = {each.key for each in planned}
+    kept = {(each.group, each.where) for each in before.offsets()}
+    left = {(each.group, each.where) for each in after.offsets()}
+    assert left <= kept
+    assert all(commit_key(*each) in damaged for each in kept - left)

@@ -10,6 +10,7 @@ from tests.cli.program import run
 from tests.coordinator.writing import TIME, CoordinatorLog, commit, record, transaction
 from tests.naive import Record, batch
 from workbench.decoders import transaction_state
+from workbench.errors import ConfigError
 from workbench.loaders import schemas
 from workbench.loaders.tables.coordinator_explanation import TransactionExplanation
 
@@ -106,6 +107,29 @@ def test_a_completed_transaction_and_its_expiry(log: CoordinatorLog) -> None:
     assert _row(_explain(log, "a", now=TIME + WEEK), "expiry").due is None
 
 
+def test_times_of_the_broker_s_configuration(log: CoordinatorLog) -> None:
+    """A row says whether a value was configured."""
+    log.append(transaction("a", **COMPLETE), transaction("b", producerId=43, **ONGOING))
+    _write_open(log.root, 42)
+    config = {"transactional.id.expiration.ms": 86_400_000, "transaction.max.timeout.ms": 1000}
+    expiry = _row(_explain(log, "a"), "expiry")
+    assert "Kafka's default transactional.id.expiration.ms = 604,800,000 (168 h)" in expiry.reason
+    story = _explain(log, "a", now=TIME + 5000, config=config)
+    expiry = _row(story, "expiry")
+    assert expiry.due == TIME + 86_400_000
+    assert "the configured transactional.id.expiration.ms = 86,400,000 (24 h)" in expiry.reason
+    hanging = _row(story, "hanging")
+    assert hanging.threshold == 1000
+    assert "above the configured transaction.max.timeout.ms = 1,000" in hanging.reason
+    interval = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+    timeout = _row(_explain(log, "b", config={interval: 60_000}), "timeout")
+    assert f"within the configured {interval} = 60,000" in timeout.reason
+    with pytest.raises(ConfigError):
+        _explain(log, "a", config={"transactional.id.expiration.ms": 0})
+    told = run("transaction", "a", log.root, "--json", "--set", "transactional.id.expiration.ms=9")
+    assert told.json["expiresAt"] == TIME + 9
+
+
 @pytest.mark.parametrize("fields", [COMPLETE, {**ONGOING, "producerId": 7}])
 def test_a_hanging_transaction(log: CoordinatorLog, fields: dict[str, Any]) -> None:
     """No id waits for it: an administrator must abort it, by partition and first offset."""
@@ -115,11 +139,11 @@ def test_a_hanging_transaction(log: CoordinatorLog, fields: dict[str, Any]) -> N
     assert story.conclusion.startswith("hangs in foo-0: no transaction marker will end it")
     hanging = _row(story, "hanging")
     assert (hanging.verdict, hanging.value, hanging.threshold) == ("blocks", 999_998, 900_000)
-    assert "above the 900,000 ms from which find-hanging looks" in hanging.reason
+    assert "above Kafka's default transaction.max.timeout.ms = 900,000" in hanging.reason
     cure = _row(story, "what ends it")
     assert cure.reason.endswith("abort --topic foo --partition 0 --start-offset 1")
     young = _row(_explain(log, 42, now=TIME + 10), "hanging")
-    assert "at or below the 900,000" in young.reason
+    assert "at or below Kafka's default transaction.max.timeout.ms = 900,000" in young.reason
 
 
 def test_an_older_transaction_holds_the_last_stable_offset(log: CoordinatorLog) -> None:

@@ -48,6 +48,8 @@ COORDINATORS = (
     ("group", "txn-group-commit", "--json"),
     ("transactions", "--json"),
     ("transactions", "--open"),
+    ("transactions", "--markers"),
+    ("repairs", "--show-values"),
 )
 
 

@@ -11,6 +11,7 @@ import pytest
 import workbench
 from tests.golden.cases import Case, names
 from tests.golden.dump_text import parse_log
+from workbench.inspection.transaction_markers import read_markers
 from workbench.inspection.transactions import (
     ABORTED,
     COMMITTED,
@@ -52,7 +53,7 @@ def test_markers_are_those_that_the_dump_prints(name: str, golden: Golden) -> No
                             told.setdefault(section.file.split("/")[0], []).append(marker)
         logs = workbench.open_log_directory(case.directory(label))
         for folder, markers in told.items():
-            found = read_transactions(logs[folder]).markers
+            found = read_markers(logs[folder])
             rows = zip(
                 found.offsets.tolist(),
                 found.producer_ids.tolist(),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.memory import MIB, MOST, Meter
-from tests.naive import Record, batch, record_bytes, wrapper
+from tests.naive import Record, batch, marker, record_bytes, wrapper
 from workbench.layout.attributes import GZIP, LZ4, SNAPPY, ZSTD
 from workbench.layout.index_entries import ABORTED_TRANSACTION
 from workbench.record.codecs.compression import compress
@@ -83,6 +83,18 @@ def test_batches_below_the_limit_are_read_one_at_a_time(
     assert cost.grown < MOST
 
 
+@pytest.mark.parametrize("part", ["key", "value", "header name", "header value"])
+def test_a_huge_record_is_dumped_in_pieces(tmp_path: Path, meter: Meter, part: str) -> None:
+    """As one line it took up to 14 times its size."""
+    parts = dict.fromkeys(("key", "value", "header name", "header value"), b"v")
+    parts[part] = os.urandom(MIB) * 60
+    headers = ((parts["header name"], parts["header value"]),)
+    log = batch([Record(0, 5, parts["key"], parts["value"], headers)])
+    cost = meter.cost("dump", partition(tmp_path, log))
+    assert cost.result == 0
+    assert cost.grown < MOST
+
+
 @pytest.mark.parametrize("codec", [0, ZSTD])
 def test_a_batch_of_too_many_records_is_left_out(tmp_path: Path, meter: Meter, codec: int) -> None:
     count = MOST_RECORDS + 1
@@ -116,6 +128,41 @@ def test_verify_holds_nothing_for_each_batch(tmp_path: Path, meter: Meter) -> No
     count = 2_000_000
     cost = meter.cost("verify", partition(tmp_path, empty_batches(count).tobytes()))
     assert "leader-epochs-missing" in cost.result
+    assert cost.grown < MOST / 2
+
+
+def test_verify_holds_each_change_of_the_leader_epoch_once(tmp_path: Path, meter: Meter) -> None:
+    """It held four copies: these took 260 MiB."""
+    count = 3_000_000
+    batches = empty_batches(count)
+    batches[:, 12:16] = np.arange(count, dtype=">i4").view(np.uint8).reshape(count, 4)
+    cost = meter.cost("verify", partition(tmp_path, batches.tobytes()))
+    assert "leader-epochs-missing" in cost.result
+    assert cost.grown < MOST
+
+
+def test_epochs_that_fall_again_and_again_give_a_hundred_findings(
+    tmp_path: Path, meter: Meter
+) -> None:
+    batches = empty_batches(400_000)
+    batches[::2, 15] = 1
+    cost = meter.cost("verify", partition(tmp_path, batches.tobytes()))
+    assert cost.result.count("batch-epoch") == 100
+    assert cost.grown < MOST / 2
+
+
+def test_verify_of_transactions_holds_nothing_for_each_batch(tmp_path: Path, meter: Meter) -> None:
+    """It held a hundred bytes, and all markers."""
+    count, run = 1_500_000, 100
+    batches = empty_batches(count)
+    one = batch([Record(0, 5)], attributes=0x10, producer_id=7, producer_epoch=0)
+    batches[:, 8:] = np.frombuffer(one, np.uint8)[8:]
+    log = bytearray()
+    for number, transaction in enumerate(batches.reshape(count // run, run, -1)):
+        log += transaction[:-1].tobytes()
+        log += marker(number * run + run - 1, 7, commit=number % 10 > 0)
+    cost = meter.cost("verify", partition(tmp_path, bytes(log)))
+    assert "transaction-index-incomplete" in cost.result
     assert cost.grown < MOST / 2
 
 

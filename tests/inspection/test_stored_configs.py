@@ -8,7 +8,12 @@ import pytest
 import workbench
 from tests.naive import Record, batch
 from workbench.inspection import stored_configs
-from workbench.inspection.stored_configs import METADATA_LOG, StoredConfigs, read_stored_configs
+from workbench.inspection.stored_configs import (
+    METADATA_LOG,
+    StoredConfigs,
+    StoredPartition,
+    read_stored_configs,
+)
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 
@@ -90,6 +95,34 @@ def test_topics_partitions_and_features_of_the_cluster(state: Any) -> None:
     found = state.cluster
     assert (found.topic_ids, found.partition_counts) == ({"b": "2"}, {"b": 2})
     assert found.features == {"group.version": 1}
+
+
+def test_a_partition_has_the_state_of_its_last_change(state: Any) -> None:
+    """PartitionRegistration.merge: what a change does not name stays; a leader is a new epoch."""
+    start = {"replicas": [1, 2], "isr": [1, 2], "leader": 1, "leaderEpoch": 4}
+    state.take(
+        [
+            _record("TopicRecord", name="a", topicId="1"),
+            _record("PartitionRecord", topicId="1", partitionId=0, **start),
+            _record("PartitionChangeRecord", topicId="1", partitionId=0, isr=[2], leader=2),
+            _record("PartitionChangeRecord", topicId="1", partitionId=7, isr=[3]),  # not there
+        ]
+    )
+    assert state.cluster.partitions == {
+        ("1", 0): StoredPartition((1, 2), (2,), (), 2, 5, is_recovering=False)
+    }
+    back = {"isr": [1], "leader": 1, "leaderRecoveryState": 1}
+    state.take([_record("PartitionChangeRecord", topicId="1", partitionId=0, **back)])
+    assert state.cluster.partitions["1", 0] == StoredPartition(
+        (1, 2), (1,), (), 1, 6, is_recovering=True, unclean_leaders=1
+    )
+    settled = {"leaderRecoveryState": 0, "eligibleLeaderReplicas": [2]}
+    state.take([_record("PartitionChangeRecord", topicId="1", partitionId=0, **settled)])
+    assert state.cluster.partitions["1", 0] == StoredPartition(
+        (1, 2), (1,), (2,), 1, 6, is_recovering=False, unclean_leaders=1
+    )
+    state.take([_record("RemoveTopicRecord", topicId="1")])
+    assert state.cluster.partitions == {}
 
 
 def test_a_record_without_a_value_says_nothing(tmp_path: Path) -> None:

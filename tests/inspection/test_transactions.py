@@ -1,6 +1,6 @@
 """Fates of transactional batches, by the markers of their producers."""
 
-import struct
+import random
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench
-from tests.naive import Record, batch
+from tests.naive import Record, batch, marker
 from workbench.inspection.transactions import (
     FATE_NAMES,
     aborted_transactions,
@@ -17,7 +17,7 @@ from workbench.inspection.transactions import (
 )
 from workbench.log_directory import LogDirectory
 
-TRANSACTIONAL, CONTROL = 0x10, 0x20
+TRANSACTIONAL = 0x10
 
 
 def data(offset: int, producer: int | None, count: int = 1, **fields: Any) -> bytes:
@@ -26,16 +26,6 @@ def data(offset: int, producer: int | None, count: int = 1, **fields: Any) -> by
         return batch(records)
     return batch(
         records, attributes=TRANSACTIONAL, producer_id=producer, producer_epoch=0, **fields
-    )
-
-
-def marker(offset: int, producer: int, *, commit: bool) -> bytes:
-    key, value = struct.pack(">hh", 0, commit), struct.pack(">hi", 0, 3)
-    return batch(
-        [Record(offset, 5, key, value)],
-        attributes=TRANSACTIONAL | CONTROL,
-        producer_id=producer,
-        producer_epoch=0,
     )
 
 
@@ -147,3 +137,43 @@ def test_read_committed_is_what_a_list_of_records_gives(
         logs = opened(folder, (0, second))
     assert read_transactions(logs["t-0"]).last_stable_offset == stable
     assert offsets(logs) == sorted(offset for offset in committed if offset < stable)
+
+
+@given(script=steps, order=st.randoms(use_true_random=False))
+def test_markers_in_any_order_decide_by_their_offsets(
+    script: list[tuple[str, int]], order: random.Random, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A damaged log: only what is kept of the markers depends on their order, not the fates."""
+    entries = list(enumerate(script))
+    order.shuffle(entries)
+    log = b""
+    for offset, (what, producer) in entries:
+        if what in {"commit", "abort"}:
+            log += marker(offset, producer, commit=what == "commit")
+        else:
+            log += data(offset, None if what == "plain" else producer)
+    wanted, starts = [], dict[tuple[int, int], int]()
+    for offset, (what, producer) in entries:
+        ends = (at for at in range(offset, len(script)) if script[at] in _ends(producer))
+        end = next(ends, None)
+        if what != "data":
+            wanted.append("not transactional")
+            continue
+        if end is None:
+            wanted.append("open")
+        elif script[end][0] == "commit":
+            wanted.append("committed")
+        else:
+            wanted.append("aborted")
+            starts[end, producer] = min(offset, starts.get((end, producer), offset))
+    folder = tmp_path_factory.getbasetemp() / "orders"
+    folder.mkdir(exist_ok=True)
+    logs = opened(folder, (0, log))
+    assert fates(logs) == wanted
+    partition = logs["t-0"]
+    found = aborted_transactions(partition.segments, read_transactions(partition))
+    assert found == [(who, first, end) for (end, who), first in sorted(starts.items())]
+
+
+def _ends(producer: int) -> set[tuple[str, int]]:
+    return {("commit", producer), ("abort", producer)}

@@ -7,8 +7,8 @@ from workbench.file_system.local import LOCAL
 from workbench.files.names import TopicPartition, file_name
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.fetch import LogOffsetMetadata
-from workbench.log.producers.append import ProducerAppendInfo, ProducerBatch, TransactionMarker
-from workbench.log.producers.entry import CompletedTransaction
+from workbench.log.producers.batches import ProducerBatch, TransactionMarker
+from workbench.log.producers.producer import CompletedTransaction, ProducerAppendInfo
 from workbench.log.producers.state import ProducerStateManager
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.steps import Observer

@@ -25,11 +25,12 @@ from workbench.errors import (
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.fetch import LogOffsetMetadata
-from workbench.log.producers.append import ProducerAppendInfo, TransactionMarker, producer_batches
-from workbench.log.producers.entry import (
+from workbench.log.producers.batches import TransactionMarker, producer_batches
+from workbench.log.producers.producer import (
     BatchMetadata,
     CompletedTransaction,
     OpenTransaction,
+    ProducerAppendInfo,
     ProducerStateEntry,
 )
 from workbench.log.producers.verification import VerificationStateEntry

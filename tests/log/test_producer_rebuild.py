@@ -8,7 +8,7 @@ from tests.log.folder import NOW, Folder, batch, marker, produced, snapshots
 from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.errors import CorruptRecordError
 from workbench.log.loading.load_segments import offset_of
-from workbench.log.producers.entry import BatchMetadata
+from workbench.log.producers.producer import BatchMetadata
 from workbench.log.producers.rebuild import rebuild_producer_state
 from workbench.log.producers.state import ProducerStateManager
 from workbench.log.segments.log_segments import LogSegments

@@ -10,7 +10,7 @@ from tests.log.producers import Producers
 from workbench.file_system.local import LOCAL
 from workbench.files.file_records import FileRecords
 from workbench.files.producer_snapshot import ProducerSnapshot
-from workbench.log.producers.entry import ProducerStateEntry
+from workbench.log.producers.producer import ProducerStateEntry
 from workbench.log.producers.snapshots import FIRST_BUCKETS, LOAD_FACTOR, in_hash_order
 from workbench.log.producers.state import ProducerStateManager
 from workbench.log.producers.update import load_producers

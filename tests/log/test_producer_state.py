@@ -11,7 +11,7 @@ from workbench.errors import CoordinatorFencedError, OutOfOrderSequenceError
 from workbench.files.producer_snapshot import ProducerEntry, ProducerSnapshot
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.fetch import LogOffsetMetadata
-from workbench.log.producers.entry import BatchMetadata, CompletedTransaction, ProducerStateEntry
+from workbench.log.producers.producer import BatchMetadata, CompletedTransaction, ProducerStateEntry
 from workbench.log.producers.state import LATE_TRANSACTION_BUFFER_MS, ProducerStateManager
 from workbench.runtime.steps import Step
 

@@ -19,7 +19,7 @@ from workbench.files.indexes.time_index import TimestampOffset
 from workbench.files.indexes.transaction_index import AbortedTransaction
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.loading.segment_recovery import recover_segment
-from workbench.log.producers.entry import ProducerStateEntry
+from workbench.log.producers.producer import ProducerStateEntry
 from workbench.log.producers.state import ProducerStateManager
 from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords

@@ -14,10 +14,11 @@ from workbench.errors import (
 )
 from workbench.layout.attributes import CODEC_NAMES
 from workbench.layout.control_records import COMMIT
+from workbench.log.append.append_info import ValidationResult
 from workbench.log.append.append_origin import AppendOrigin
-from workbench.log.append.validator import LogValidator, ValidationResult, rules_of
+from workbench.log.append.validator import LogValidator, rules_of
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.batch_checks import check_batches
+from workbench.record.writing.batch_checks import CheckedBatch, check_batches
 from workbench.record.writing.builder import RecordsBuilder
 
 NOW = 1_700_000_000_000
@@ -37,8 +38,18 @@ def append(
     config = LogConfig.of(topic or {})
     given = MemoryRecords.copy_of(bytes(records))
     batches = check_batches(given, rules_of(config), NOW)
-    validator = LogValidator("orders-0", config, origin, 7, NOW, magic)
+    validator = LogValidator("orders-0", rules_of(config), origin, 7, NOW, magic)
     return validator.validate_and_assign(given, batches, OFFSET)
+
+
+def batches_of(found: ValidationResult) -> list[CheckedBatch]:
+    """Return what the headers of the result say, with what was found in the records."""
+    facts = ("record_problem", "record_problem_at", "checked_count", "largest_timestamp")
+    more = ("refused_count", "is_in_order", "is_ready")
+    return [
+        stored._replace(**{name: getattr(told, name) for name in (*facts, *more)})
+        for told, stored in zip(found.batches, check_batches(found.records), strict=True)
+    ]
 
 
 def codec(name: str, **more: Any) -> dict[str, Any]:
@@ -57,8 +68,7 @@ def test_a_sound_batch_is_numbered_in_place(name: str) -> None:
     (row,) = found.batches
     assert (row.base_offset, row.last_offset) == (OFFSET, OFFSET + 2)
     assert (row.partition_leader_epoch, row.max_timestamp) == (7, NOW + 1)
-    (stored,) = check_batches(found.records)
-    assert row._asdict() == {name: getattr(stored, name) for name in row._fields}
+    assert found.batches == batches_of(found)
     assert [record.offset for record in found.records.records()] == [OFFSET + n for n in range(3)]
 
 
@@ -75,6 +85,7 @@ def test_the_time_of_appending_is_set_in_the_header_alone(name: str) -> None:
     assert {record.timestamp for record in found.records.records()} == {NOW}
     assert bytes(found.records)[61:] == data[61:]
     assert found.batches[0].max_timestamp == NOW
+    assert found.batches == batches_of(found)
 
 
 def test_a_largest_time_that_is_not_the_largest_is_corrected() -> None:

@@ -16,8 +16,9 @@ from workbench.errors import (
     WorkbenchError,
 )
 from workbench.layout.attributes import CODEC_NAMES, NONE
+from workbench.log.append.append_info import ValidationResult
 from workbench.log.append.append_origin import AppendOrigin
-from workbench.log.append.validator import LogValidator, ValidationResult, rules_of
+from workbench.log.append.validator import LogValidator, rules_of
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.batch_checks import check_batches
 
@@ -158,7 +159,7 @@ def validate(case: Case) -> ValidationResult:
     batches = check_batches(records, rules_of(config), options["now"])
     validator = LogValidator(
         "orders-0",
-        config,
+        rules_of(config),
         AppendOrigin[options["origin"]],
         options["epoch"],
         options["now"],

@@ -1,7 +1,9 @@
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from random import Random
 
 from tests.log_manager.managers import FailingDirectories, Managed, records
 from workbench.errors import StorageError
@@ -21,10 +23,10 @@ BUSY = {
 }
 
 
-def _in_threads(*works: Callable[[], None]) -> list[BaseException]:
+def _in_threads(*works: Callable[[], object]) -> list[BaseException]:
     errors: list[BaseException] = []
 
-    def run(work: Callable[[], None]) -> None:
+    def run(work: Callable[[], object]) -> None:
         try:
             work()
         except BaseException as error:  # noqa: BLE001 - told by the test
@@ -100,3 +102,33 @@ def test_logs_are_loaded_by_several_threads(tmp_path: Path) -> None:
     for path in (tmp_path / "a", tmp_path / "b"):
         counts = [(loaded, total) for directory, loaded, total in seen if directory == str(path)]
         assert sorted(counts) == [(number + 1, 20) for number in range(20)]
+
+
+class _MeetingRandom(Random):
+    """Two threads that both ask for a number at once get different ones; a lone one goes on."""
+
+    meeting: threading.Barrier | None = None
+
+    def getrandbits(self, k: int) -> int:
+        if self.meeting is not None:
+            with suppress(threading.BrokenBarrierError):
+                self.meeting.wait(timeout=0.3)
+        return super().getrandbits(k)
+
+
+def test_two_logs_whose_creation_was_interrupted_get_one_topic_id(tmp_path: Path) -> None:
+    """Each thread finds no partition with an id."""
+    names = ["orders-0", "orders-1"]
+    with Managed(tmp_path).manager as manager:
+        for name in names:
+            manager.get_or_create_log(name)
+    for name in names:
+        (tmp_path / name / "partition.metadata").unlink()
+    rng = _MeetingRandom(1)
+    with Managed(tmp_path, rng=rng).manager as manager:
+        rng.meeting = threading.Barrier(2)
+        works = [partial(manager.get_or_create_log, name) for name in names]
+        assert _in_threads(*works) == []
+        rng.meeting = None
+        assert {log.topic_id for log in manager.logs.values()} != {None}
+        assert len({log.topic_id for log in manager.logs.values()}) == 1

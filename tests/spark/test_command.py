@@ -32,7 +32,7 @@ def test_a_job_prints_a_table_or_json_and_its_code_tells(tmp_path: Path) -> None
     assert failed.code == 3
     assert failed.err.endswith(
         "at byte 768: the CRC does not match: CRC ebc1fd13 stored (expected 2ab1da8b computed); "
-        "onCorrupt=skip leaves it out\n"
+        "the job needs every record, and `rescue-to-parquet` saves the others\n"
     )
 
 

@@ -13,12 +13,13 @@ import workbench as wb
 from tests.corrupt import edit, flip
 from tests.golden.cases import Case
 from workbench.cleaner.decisions import Reason
+from workbench.comparison.records import Effort
 from workbench.errors import OutputError
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.pipelines import compaction_savings as savings
 from workbench.pipelines import rescue_to_parquet as rescue
 from workbench.pipelines.cluster_verify import cluster_verify
-from workbench.pipelines.replica_diff import replica_diff, summarize
+from workbench.pipelines.replica_diff import diff_tasks, replica_diff, summarize
 from workbench.pipelines.topic_profile import topic_profile
 
 pytestmark = pytest.mark.spark
@@ -265,6 +266,21 @@ def test_replicas_are_equal_however_their_records_are_put_into_batches(
     writer.option("kafka.compression.type", "zstd").mode("append").save(str(tmp_path))
     found = replica_diff(spark, SHOP / "customers-0", tmp_path / "customers-0")
     assert dicts(found) == []
+
+
+def test_a_diff_never_decodes_batches_that_are_equal(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(SHOP, copy)
+    effort = Effort()
+    tasks = diff_tasks(SHOP, copy)
+    assert not [row for task in tasks for row in task.rows(effort)]
+    assert effort.decoded_batches == 0
+    assert effort.equal_batches > 100
+    # Damage makes one pair of batches unequal, and that pair is decoded.
+    log = max((copy / "orders-0").glob("*.log"), key=lambda path: path.stat().st_size)
+    edit(log, lambda data: flip(data, len(data) // 2))
+    assert sum(row.num_rows for task in diff_tasks(SHOP, copy) for row in task.rows(effort))
+    assert effort.decoded_batches == 2
 
 
 def test_a_diff_tells_what_is_missing_extra_and_different(spark: Any, tmp_path: Path) -> None:

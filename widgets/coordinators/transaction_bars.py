@@ -8,7 +8,8 @@ import numpy.typing as npt
 
 from widgets.view.packing import pack
 from workbench.inspection.partition import Partition
-from workbench.inspection.transactions import Markers, read_transactions
+from workbench.inspection.transaction_markers import Markers, read_markers
+from workbench.inspection.transactions import read_transactions
 
 Integers = npt.NDArray[np.int64]
 
@@ -110,13 +111,12 @@ class PartitionBars(NamedTuple):
 
 def bars_of(partition: Partition) -> PartitionBars | None:
     """Return the transactions of a partition; None if there are none. Walks its batch headers."""
-    transactions = read_transactions(partition)
-    batches = _transactional_batches(partition)
-    if not len(batches) and not len(transactions.markers.offsets):
+    markers, batches = read_markers(partition), _transactional_batches(partition)
+    if not len(batches) and not len(markers.offsets):
         return None
-    bars = _grouped(batches, transactions.markers)
+    bars = _grouped(batches, markers)
     start, end = partition.log_start_offset, partition.log_end_offset
-    return PartitionBars(bars, start, end, transactions.last_stable_offset)
+    return PartitionBars(bars, start, end, read_transactions(partition).last_stable_offset)
 
 
 def _transactional_batches(partition: Partition) -> npt.NDArray[Any]:

@@ -1,5 +1,5 @@
 // What the painters of lanes share: the geometry of a chart, its grid, its overview and short names.
-export const LANES = { gutter: 150, narrow: 104, right: 78, axis: 22, overview: 34 };
+export const LANES = { gutter: 150, narrow: 116, right: 78, axis: 22, overview: 34 };
 
 export function laneScene(pen, ink, width, view) {
   const left = width < 640 ? LANES.narrow : LANES.gutter, span = Math.max(10, width - left - LANES.right);
@@ -39,7 +39,7 @@ export function paintLaneName({ pen, ink, left }, name, about, middle) {
   pen.fillText(shortened(pen, name, left - 24), 14, middle - 8);
   pen.font = ink.ui;
   pen.fillStyle = ink.dim;
-  pen.fillText(shortened(pen, about, left - 24), 14, middle + 8);
+  pen.fillText(cutAtEnd(pen, about, left - 24), 14, middle + 8);
 }
 
 export function paintHairline({ pen, ink, view, x }, at, head, bottom) {
@@ -83,9 +83,17 @@ export function paintOverviewFrame(scene, name, whole, fill) {
   pen.fillText(shortened(pen, name, left - 24), 14, top + tall / 2);
 }
 
+// Names differ at their end, so they lose their beginning; what is said of them begins with the number.
 function shortened(pen, text, room) {
   if (pen.measureText(text).width <= room) return text;
   let end = text.length;
   while (end > 1 && pen.measureText(`…${text.slice(-end)}`).width > room) end--;
   return `…${text.slice(-end)}`;
+}
+
+function cutAtEnd(pen, text, room) {
+  if (pen.measureText(text).width <= room) return text;
+  let end = text.length;
+  while (end > 1 && pen.measureText(`${text.slice(0, end)}…`).width > room) end--;
+  return `${text.slice(0, end)}…`;
 }

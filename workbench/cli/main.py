@@ -4,11 +4,13 @@ Data goes to stdout, everything else to stderr. Exit codes of every command:
 
     0    done; `verify`: nothing wrong; `search`: found
     1    `verify`: warnings; `search`: nothing found; `doctor`: something is slow or missing;
+         `compare-replicas`: a replica lags, or another warning;
          `predict`: a log is changed, or damage is not detected; `explain`, `plan`, `what-if`: a
          log cannot be loaded, or cleaning it fails; `spark`: replicas differ, damage was left out;
          `groups`, `group`, `offsets`, `transactions`, `transaction`: a record could not be read
          or is in a wrong partition; no such group or transaction; a transaction hangs
     2    `verify`: errors; `doctor`: the installation does not work; --strict: data was left out;
+         `compare-replicas`: replicas diverge, or data are damaged or lost;
          `predict`: the broker does not start, or not with all directories
     3    not done: an argument is invalid, a path, topic or file cannot be read, or nothing there
          looks like Kafka's
@@ -46,11 +48,13 @@ COMMANDS: Final = {
     "search": "search",
     "export": "export",
     "verify": "verify",
+    "compare-replicas": "compare_replicas",
     "groups": "list_groups",
     "group": "show_group",
     "offsets": "list_offsets",
     "transactions": "list_transactions",
     "transaction": "show_transaction",
+    "repairs": "list_repairs",
     "predict": "predict",
     "explain": "explain",
     "plan": "plan",
@@ -68,11 +72,14 @@ _EPILOG: Final = """\b
 Exit codes:
   0    done (verify: nothing wrong; search: found)
   1    verify: warnings; search: nothing found; doctor: something is slow or missing;
+       compare-replicas: a replica lags, or another warning;
        predict: a log is changed, or damage is not detected; explain, plan, what-if: a log
        cannot be loaded, or cleaning it fails; spark: replicas differ, damage was left out;
        groups, group, offsets, transactions, transaction: a record could not be read or is
-       in a wrong partition; no such group or transaction; a transaction hangs
+       in a wrong partition; no such group or transaction; a transaction hangs, or a marker
+       lacks its data; repairs: something to repair
   2    verify: errors; doctor: the installation does not work; --strict: data was left out;
+       compare-replicas: replicas diverge, or data are damaged or lost;
        predict: the broker does not start, or not with all directories
   3    not done: an argument is invalid, a path, topic or file cannot be read, or nothing there
        looks like Kafka's

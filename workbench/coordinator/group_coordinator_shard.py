@@ -22,6 +22,7 @@ from workbench.coordinator.groups.classic.messages import (
     complete,
 )
 from workbench.coordinator.groups.classic.records import as_loaded
+from workbench.coordinator.groups.classic.steps import Steps
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer
 from workbench.coordinator.groups.commit_records import int16_at
 from workbench.coordinator.groups.group_records import GROUP_METADATA
@@ -36,13 +37,14 @@ from workbench.coordinator.offsets.offset_metadata_manager import (
     Commits,
     OffsetMetadataManager,
 )
-from workbench.coordinator.runtime.records import CoordinatorResult
+from workbench.coordinator.runtime.records import CoordinatorResult, nothing_to_write
 from workbench.decoders.consumer_offsets import TYPES
 from workbench.errors import CorruptRecordError
 from workbench.files.names import TopicPartition
 from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Observer
+from workbench.runtime.words import plural
 
 _SMALLEST_KEY: Final = 2  # bytes: the type
 
@@ -77,6 +79,7 @@ class GroupCoordinatorShard(OffsetMetadataManager):
         super().__init__(where, clock, config, era, observer)
         self.groups = groups
         self._timer = timer
+        self._step = Steps(observer)
         self._values: dict[str, bytes] = {}  # of the groups' records, while the partition loads
 
     # replay
@@ -148,7 +151,14 @@ class GroupCoordinatorShard(OffsetMetadataManager):
             if group.members or group.kind == "share":
                 error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
                 complete(waiting, JoinGroupResponse(error=error))
-                return CoordinatorResult([], None)
+                members = plural(len(group.members), "member")
+                reason = (
+                    f"{error.name}: a {group.kind} group with {members} takes no classic members "
+                    "here"
+                )
+                numbers = {"error": error.name, "member": request.member_id}
+                self._step("request refused", group_id, reason, **numbers)
+                return nothing_to_write()
             return self._join_instead(group, context, request, waiting)
         self._adopt(group_id)
         return self.groups.join(context, request, waiting)

@@ -16,6 +16,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
 from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, read_stored_cluster
+from workbench.runtime.words import plural
 
 FINE: Final = "fine"
 BEYOND_END: Final = "beyond the end"
@@ -156,7 +157,10 @@ class LogPositions:
             if count is None:
                 return TOPIC_GONE, "the topic is not in __cluster_metadata"
             if where.partition >= count:
-                return TOPIC_GONE, f"the topic has {count} partitions in __cluster_metadata"
+                return (
+                    TOPIC_GONE,
+                    f"the topic has {plural(count, 'partition')} in __cluster_metadata",
+                )
         elif where in self._going:
             return TOPIC_GONE, "the partition directory is marked for deletion"
         return None, "the partition is not in these directories"

@@ -13,6 +13,7 @@ from workbench.coordinator.transactions.decided_ends import (
     markers_without_decision,
     prepared_without_markers,
 )
+from workbench.coordinator.transactions.marker_data import markers_without_data
 from workbench.coordinator.transactions.stored_transactions import (
     HANGS,
     OpenProducer,
@@ -31,6 +32,7 @@ _OWN_KINDS: Final = frozenset(
         "hanging-transaction",
         "prepared-transaction",
         "unprepared-marker",
+        "marker-without-data",
     }
 )
 
@@ -70,7 +72,8 @@ def _verify_transactions(listing: Listing, topics: Collection[str] | None) -> li
     opened = coordinator.open_producers(chosen)
     found += [_hanging(each) for each in opened if each.verdict == HANGS]
     found += prepared_without_markers(coordinator, opened)
-    return found + markers_without_decision(coordinator, chosen)
+    found += markers_without_decision(coordinator, chosen)
+    return found + markers_without_data(coordinator, chosen)
 
 
 def _hanging(each: OpenProducer) -> Finding:

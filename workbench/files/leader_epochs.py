@@ -6,7 +6,7 @@ an epoch is the start of the next; the end of the latest is the log end offset.
 Kafka: LeaderEpochCheckpointFile, LeaderEpochFileCache (4.0); since 0.11
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Self
 
@@ -111,6 +111,48 @@ class LeaderEpochs(SmallFile):
 
     def _slot_above(self, epoch: int) -> int:
         return bisect_right(self.entries, epoch, key=lambda entry: entry.epoch)
+
+
+def with_entry(entries: tuple[EpochEntry, ...], entry: EpochEntry) -> tuple[EpochEntry, ...]:
+    """Return the entries with one more; the same object if it says nothing new.
+
+    Later epochs, and those that begin at or after its offset, are removed.
+
+    Kafka: LeaderEpochFileCache.assign (4.2)
+    """
+    if entries:
+        latest = entries[-1]
+        if entry.epoch == latest.epoch and entry.start_offset >= latest.start_offset:
+            return entries
+    kept = len(entries)
+    while kept and (
+        entries[kept - 1].epoch >= entry.epoch
+        or entries[kept - 1].start_offset >= entry.start_offset
+    ):
+        kept -= 1
+    return (*entries[:kept], entry)
+
+
+def cut_end(entries: tuple[EpochEntry, ...], end_offset: int) -> tuple[EpochEntry, ...]:
+    """Return the entries that begin before an offset; all for a negative offset.
+
+    Kafka: LeaderEpochFileCache.truncateFromEnd (4.2)
+    """
+    if end_offset < 0:
+        return entries
+    kept = bisect_left(entries, end_offset, key=lambda entry: entry.start_offset)
+    return entries[:kept] if kept < len(entries) else entries
+
+
+def cut_start(entries: tuple[EpochEntry, ...], start_offset: int) -> tuple[EpochEntry, ...]:
+    """Return the entries of an offset and later, the first of them beginning there or later.
+
+    Kafka: LeaderEpochFileCache.truncateFromStart (4.2)
+    """
+    removed = bisect_right(entries, start_offset, key=lambda entry: entry.start_offset)
+    if not removed:
+        return entries
+    return (EpochEntry(entries[removed - 1].epoch, start_offset), *entries[removed:])
 
 
 def _check_entry(

@@ -7,7 +7,7 @@ Kafka: org.apache.kafka.storage.internals.log.LogSegment (4.2)
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -123,11 +123,17 @@ class Segment:
         Kafka: LogSegment.readNextOffset (4.2)
         """
         if self._table is not None:
-            table = self.batches
-        else:
-            with FileSource(self.path) as source:
-                table = scan_batches(source, self._position_near_end(source))
-        return int(table.rows["last_offset"][-1]) + 1 if len(table) else self.base_offset
+            return self._end_of([self.batches])
+        with FileSource(self.path) as source:
+            return self._end_of(walk_batches(source, start=self._position_near_end(source)))
+
+    def _end_of(self, tables: Iterable[BatchTable]) -> int:
+        """Return the offset after the last batch of tables, which ascend."""
+        end = self.base_offset
+        for table in tables:
+            if len(table):
+                end = int(table.rows["last_offset"][-1]) + 1
+        return end
 
     def _position_near_end(self, source: FileSource) -> int:
         """Return where a batch of this segment starts, as near to the end as is cheap to find."""
@@ -140,10 +146,13 @@ class Segment:
             last = offset_index.read_last(entry.path, self.base_offset)
         if last is None or not 0 < last.position < size:
             return 0
-        table = scan_batches(source, last.position)
-        # An index entry holds the last offset of its batch (since 2.0) or the first (before).
-        sound = len(table) and table.rows["last_offset"][0] >= last.offset
-        return last.position if sound and table.stop.code <= 1 else 0
+        sound, code = False, problems.BAD_SIZE
+        for at, table in enumerate(walk_batches(source, start=last.position)):
+            code = table.stop.code
+            if at == 0 and len(table):
+                # An entry holds the last offset of its batch (since 2.0) or the first (before).
+                sound = int(table.rows["last_offset"][0]) >= last.offset
+        return last.position if sound and code <= problems.UNFINISHED else 0
 
     def position_of(self, offset: int) -> int:
         """Return where to start reading for ``offset``: not after the first batch that reaches it.

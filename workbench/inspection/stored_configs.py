@@ -21,6 +21,8 @@ EVERY_BROKER: Final = ""
 """The name for a configuration of all brokers."""
 
 _TOPIC, _BROKER = 2, 4  # resource types
+_NO_LEADER_CHANGE: Final = -2  # as leader of a PartitionChangeRecord
+_RECOVERING: Final = 1  # as leaderRecoveryState
 
 Configs = dict[str, dict[str, str]]
 
@@ -43,6 +45,30 @@ class StoredConfigs:
         return {**self.brokers.get(EVERY_BROKER, {}), **own}
 
 
+@dataclass(frozen=True, slots=True)
+class StoredPartition:
+    """The state of a partition, as the controller last wrote it.
+
+    Attributes:
+        replicas: ids of the brokers that it is assigned to, in order of preference.
+        isr: ids of the in-sync replicas.
+        elr: ids of the eligible leader replicas (KIP-966).
+        leader: id of the leader; -1 for none.
+        leader_epoch: epoch of the leader.
+        is_recovering: whether the leader was elected uncleanly and has not recovered yet.
+        unclean_leaders: how often a leader was elected that was not in sync, as far as the log goes
+            back.
+    """
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+    is_recovering: bool
+    unclean_leaders: int = 0
+
+
 @dataclass(slots=True)
 class StoredCluster:
     """What a metadata log says about a cluster.
@@ -51,12 +77,14 @@ class StoredCluster:
         configs: the configurations of topics and brokers.
         topic_ids: name of each topic that exists → its id.
         partition_counts: name of each topic that exists → how many partitions it has.
+        partitions: (id of a topic, number of a partition) → its leader and in-sync replicas.
         features: name → finalized level, such as ``metadata.version``.
     """
 
     configs: StoredConfigs = field(default_factory=StoredConfigs)
     topic_ids: dict[str, str] = field(default_factory=dict)
     partition_counts: dict[str, int] = field(default_factory=dict)
+    partitions: dict[tuple[str, int], StoredPartition] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
 
 
@@ -132,15 +160,14 @@ class _Image:
             self._names[data["topicId"]] = data["name"]
             self.configs.topics[data["name"]] = {}
             self.cluster.topic_ids[data["name"]] = data["topicId"]
-        elif kind == "PartitionRecord":
-            name = self._names.get(data["topicId"])
-            counts = self.cluster.partition_counts
-            if name is not None:
-                counts[name] = max(counts.get(name, 0), data["partitionId"] + 1)
+        elif kind in {"PartitionRecord", "PartitionChangeRecord"}:
+            self._register(kind, data)
         elif kind == "FeatureLevelRecord":
             self.cluster.features[data["name"]] = data["featureLevel"]
         elif kind == "RemoveTopicRecord":
             name = self._names.pop(data["topicId"], "")
+            for key in [key for key in self.cluster.partitions if key[0] == data["topicId"]]:
+                del self.cluster.partitions[key]
             self.configs.topics.pop(name, None)
             self.cluster.topic_ids.pop(name, None)
             self.cluster.partition_counts.pop(name, None)
@@ -152,3 +179,57 @@ class _Image:
                 own.pop(data["name"], None)
             else:
                 own[data["name"]] = data["value"]
+
+    def _register(self, kind: str, data: Mapping[str, Any]) -> None:
+        """Apply a record about one partition."""
+        key = data["topicId"], data["partitionId"]
+        partitions = self.cluster.partitions
+        if kind == "PartitionChangeRecord":
+            if key in partitions:
+                partitions[key] = _changed(partitions[key], data)
+            return
+        partitions[key] = _created(data)
+        name = self._names.get(data["topicId"])
+        counts = self.cluster.partition_counts
+        if name is not None:
+            counts[name] = max(counts.get(name, 0), data["partitionId"] + 1)
+
+
+def _created(data: Mapping[str, Any]) -> StoredPartition:
+    """Return the state that a PartitionRecord gives.
+
+    Kafka: PartitionRegistration (4.2)
+    """
+    return StoredPartition(
+        replicas=tuple(data.get("replicas") or ()),
+        isr=tuple(data.get("isr") or ()),
+        elr=tuple(data.get("eligibleLeaderReplicas") or ()),
+        leader=data.get("leader", -1),
+        leader_epoch=data.get("leaderEpoch", -1),
+        is_recovering=data.get("leaderRecoveryState") == _RECOVERING,
+    )
+
+
+def _changed(before: StoredPartition, data: Mapping[str, Any]) -> StoredPartition:
+    """Return the state after a PartitionChangeRecord, in which what does not change is left out.
+
+    Kafka: PartitionRegistration.merge (4.2)
+    """
+
+    def changed(name: str, old: tuple[int, ...]) -> tuple[int, ...]:
+        new = data.get(name)
+        return old if new is None else tuple(new)
+
+    leader = data.get("leader", _NO_LEADER_CHANGE)
+    has_new = leader != _NO_LEADER_CHANGE
+    recovery = data.get("leaderRecoveryState", -1)
+    is_unclean = has_new and leader >= 0 and leader not in {*before.isr, *before.elr}
+    return StoredPartition(
+        replicas=changed("replicas", before.replicas),
+        isr=changed("isr", before.isr),
+        elr=changed("eligibleLeaderReplicas", before.elr),
+        leader=leader if has_new else before.leader,
+        leader_epoch=before.leader_epoch + has_new,
+        is_recovering=before.is_recovering if recovery < 0 else recovery == _RECOVERING,
+        unclean_leaders=before.unclean_leaders + is_unclean,
+    )

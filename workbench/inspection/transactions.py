@@ -4,23 +4,29 @@ The log is the truth: a batch of a producer belongs to the transaction that the 
 marker ends. The transaction index says the same in fewer bytes, and may be missing or wrong, so it
 is checked against the markers and not used.
 
+Of the markers, only the ABORT ones and each producer's last one are kept: what they do not end was
+committed. So the memory does not grow with the committed transactions.
+
 Kafka: ProducerStateManager, Fetcher.consumedAbortedTransactions, ControlRecordType (4.2)
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.layout import problems
-from workbench.layout.batch_row import BATCH_ROW
-from workbench.record.reading.reader import KEYS, Chunk
+from workbench.inspection.transaction_markers import (
+    Markers,
+    Rows,
+    batch_rows,
+    is_transaction_data,
+    walk_markers,
+)
 
-Rows = npt.NDArray[Any]
+Offsets = npt.NDArray[np.int64]
 
 NOT_TRANSACTIONAL: Final = 0
 COMMITTED: Final = 1
@@ -28,116 +34,117 @@ ABORTED: Final = 2
 OPEN: Final = 3
 FATE_NAMES: Final = ("not transactional", "committed", "aborted", "open")
 
-_ABORT: Final = 0  # control record types
-_COMMIT: Final = 1
+_LOWEST: Final = np.iinfo(np.int64).min
+_HIGHEST: Final = np.iinfo(np.int64).max
 
 
-class Markers(NamedTuple):
-    """The transaction markers of a partition, ascending by offset.
+class Aborts(NamedTuple):
+    """The ABORT markers of a partition, ascending by producer, then by offset.
+
+    Each ends the transaction whose batches have base offsets in (after, offset].
 
     Attributes:
-        offsets: int64[n].
         producer_ids: int64[n].
-        is_abort: bool[n].
+        after: int64[n], the offset of the producer's marker before; lowest int64: it has none.
+        offsets: int64[n], of the marker.
     """
 
-    offsets: npt.NDArray[np.int64]
-    producer_ids: npt.NDArray[np.int64]
-    is_abort: npt.NDArray[np.bool_]
+    producer_ids: Offsets
+    after: Offsets
+    offsets: Offsets
+
+    def ending(self, producers: Offsets, offsets: Offsets) -> Offsets:
+        """Return int64[m]: which marker aborts the batches at these offsets; -1: none does."""
+        slots = self.first_from(producers, offsets)
+        found = np.flatnonzero(slots >= 0)
+        slots[found[self.after[slots[found]] >= offsets[found]]] = -1
+        return slots
+
+    def at(self, producers: Offsets, offsets: Offsets) -> Offsets:
+        """Return int64[m]: which markers these producers have at these offsets; -1: none."""
+        slots = self.first_from(producers, offsets)
+        found = np.flatnonzero(slots >= 0)
+        slots[found[self.offsets[slots[found]] != offsets[found]]] = -1
+        return slots
+
+    def first_from(self, producers: Offsets, offsets: Offsets) -> Offsets:
+        """Return int64[m]: each producer's first marker at or after an offset; -1: none."""
+        low = np.searchsorted(self.producer_ids, producers)
+        end = np.searchsorted(self.producer_ids, producers, "right")
+        high = end.copy()
+        for _ in range(int((high - low).max(initial=0)).bit_length()):
+            middle = (low + high) >> 1
+            open_, below = low < high, self.offsets.take(middle, mode="clip") < offsets
+            low = np.where(open_ & below, middle + 1, low)
+            high = np.where(open_ & ~below, middle, high)
+        return np.where(low < end, low, -1)
+
+
+class LastMarkers(NamedTuple):
+    """Each producer's last transaction marker, ascending by producer.
+
+    Attributes:
+        producer_ids: int64[n], each once.
+        offsets: int64[n], of the marker.
+    """
+
+    producer_ids: Offsets
+    offsets: Offsets
+
+    def are_open(self, producers: Offsets, offsets: Offsets) -> npt.NDArray[np.bool_]:
+        """Return bool[m]: whether no marker ends the batches of producers at these offsets."""
+        if not len(self.producer_ids):
+            return np.ones(len(producers), np.bool_)
+        slots = np.searchsorted(self.producer_ids, producers).clip(max=len(self.producer_ids) - 1)
+        is_known = self.producer_ids[slots] == producers
+        return np.asarray(~is_known | (offsets > self.offsets[slots]), np.bool_)
 
 
 class Transactions(NamedTuple):
     """The outcome of a partition's transactions.
 
     Attributes:
-        markers: every commit and abort.
+        aborts: every ABORT marker.
+        last_markers: of each producer.
         last_stable_offset: first offset of the oldest open transaction; without one the log end
             offset.
     """
 
-    markers: Markers
+    aborts: Aborts
+    last_markers: LastMarkers
     last_stable_offset: int
 
     def fates(self, rows: Rows) -> npt.NDArray[np.int8]:
         """Return int8[m]: COMMITTED, ABORTED, OPEN or NOT_TRANSACTIONAL for BATCH_ROW[m]."""
-        return _fates(rows, self.markers)
+        fates = np.zeros(len(rows), np.int8)
+        wanted, producers, offsets = _data(rows)
+        if len(wanted):
+            fates[wanted] = COMMITTED
+            fates[wanted[self.last_markers.are_open(producers, offsets)]] = OPEN
+            fates[wanted[self.aborts.ending(producers, offsets) >= 0]] = ABORTED
+        return fates
 
     def within(self, low: int, high: int) -> "Transactions":
         """Return only the markers that decide batches at offsets [low, high)."""
-        offsets, producers, _ = self.markers
-        behind = np.flatnonzero(offsets >= high)
-        # Each producer's first marker after the range ends a transaction that began in it.
-        firsts = behind[np.unique(producers[behind], return_index=True)[1]]
-        inside = np.flatnonzero((offsets >= low) & (offsets < high))
-        kept = np.concatenate([inside, np.sort(firsts)])
-        return self._replace(markers=Markers(*(column[kept] for column in self.markers)))
+        aborts, last = self.aborts, self.last_markers
+        ends = (aborts.offsets >= low) & (aborts.after < high - 1)
+        return self._replace(
+            aborts=Aborts(*(column[ends] for column in aborts)),
+            last_markers=LastMarkers(*(column[last.offsets >= low] for column in last)),
+        )
 
 
-def is_marker(rows: Rows) -> npt.NDArray[np.bool_]:
-    """Return bool[m]: which batches hold a transaction marker."""
-    readable = (rows["problem"] == problems.OK) & (rows["record_count"] > 0)
-    return np.asarray(rows["is_control"] & rows["is_transactional"] & readable, np.bool_)
-
-
-def _segment_markers(segment: Segment) -> tuple[list[int], list[int], list[bool]]:
-    """Decode the markers of one segment: offsets, producer ids, whether aborts."""
-    rows = _rows(segment)
-    at = np.flatnonzero(is_marker(rows))
-    found: tuple[list[int], list[int], list[bool]] = ([], [], [])
-    if not len(at):
-        return found
-    start = int(rows[at[0]]["position"])
-    stop = int(rows[at[-1]]["position"] + rows[at[-1]]["size"])
-    for chunk in _chunks(segment, start, stop):
-        keys = chunk.columns.keys
-        assert keys is not None
-        for record in range(len(chunk.columns)):
-            key = keys.item(record) or b""
-            kind = int.from_bytes(key[2:4], signed=True) if len(key) >= 4 else -1
-            if kind in {_ABORT, _COMMIT}:
-                found[0].append(int(chunk.columns.offsets[record]))
-                found[1].append(int(chunk.rows[chunk.columns.batch[record]]["producer_id"]))
-                found[2].append(kind == _ABORT)
-    return found
-
-
-def _rows(segment: Segment) -> Rows:
-    """Return the batches of a segment; none if it cannot be read: reading records raises then."""
-    try:
-        return segment.batches.rows
-    except OSError:
-        return np.zeros(0, BATCH_ROW)
-
-
-def _chunks(segment: Segment, start: int, stop: int) -> Iterator[Chunk]:
-    with suppress(OSError):
-        yield from segment.read(start, stop, options=KEYS, select=is_marker)
-
-
-def _fates(rows: Rows, markers: Markers) -> npt.NDArray[np.int8]:
-    fates = np.zeros(len(rows), np.int8)
-    wanted = np.flatnonzero(rows["is_transactional"] & ~rows["is_control"] & (rows["magic"] == 2))
-    if not len(wanted):
-        return fates
-    producers, offsets = rows["producer_id"][wanted], rows["base_offset"][wanted]
-    order = np.lexsort((markers.offsets, markers.producer_ids))
-    sorted_ids, sorted_offsets = markers.producer_ids[order], markers.offsets[order]
-    fates[wanted] = OPEN
-    for producer in np.unique(producers):
-        low, high = np.searchsorted(sorted_ids, [producer, producer + 1])
-        mine = np.flatnonzero(producers == producer)
-        ending = low + np.searchsorted(sorted_offsets[low:high], offsets[mine])
-        ended = ending < high
-        aborted = markers.is_abort[order[ending[ended]]]
-        fates[wanted[mine[ended]]] = np.where(aborted, ABORTED, COMMITTED)
-    return fates
+def _data(rows: Rows) -> tuple[npt.NDArray[np.int64], Offsets, Offsets]:
+    """Return which of BATCH_ROW[m] hold transactions' records, their producers, base offsets."""
+    wanted = np.flatnonzero(is_transaction_data(rows))
+    return wanted, rows["producer_id"][wanted], rows["base_offset"][wanted]
 
 
 def read_transactions(partition: Partition) -> Transactions:
     """Read the markers of a partition and work out its last stable offset.
 
-    Walks the batch headers of every segment and decodes the control batches. A segment that cannot
-    be read is treated as empty.
+    Walks the batch headers of every segment and decodes the control batches. What cannot be read is
+    left out.
     """
     segments = partition.segments
     try:
@@ -149,25 +156,118 @@ def read_transactions(partition: Partition) -> Transactions:
 
 def transactions_of(segments: Sequence[Segment], log_end_offset: int) -> Transactions:
     """Do what `read_transactions` does for given segments, ascending."""
-    offsets: list[int] = []
-    producers: list[int] = []
-    aborts: list[bool] = []
-    for segment in segments:
-        found = _segment_markers(segment)
-        offsets += found[0]
-        producers += found[1]
-        aborts += found[2]
-    markers = Markers(
-        np.array(offsets, np.int64), np.array(producers, np.int64), np.array(aborts, np.bool_)
-    )
+    reading = _Reading()
+    for rows, markers in walk_markers(segments):
+        reading.add_batches(rows)
+        reading.add_markers(markers)
+    aborts = reading.aborts()
+    if not reading.ascends:
+        _find_markers_before(aborts, segments)
+    last = LastMarkers(reading.producer_ids, reading.last_markers)
     stable = log_end_offset
+    if (reading.last_batches > reading.last_markers).any():
+        stable = min(stable, _first_open(segments, last))
+    has_ended = last.offsets > _LOWEST
+    last = LastMarkers(*(column[has_ended] for column in last))
+    return Transactions(aborts, last, stable)
+
+
+class _Reading:
+    """Takes a log's batches and markers, part by part.
+
+    Attributes:
+        producer_ids: int64[n], ascending, each once.
+        last_markers: int64[n], the largest offset of each producer's markers; `_LOWEST` without.
+        last_batches: int64[n], the largest base offset of its transactional data; as before.
+        ascends: whether each producer's markers came in ascending order.
+    """
+
+    def __init__(self) -> None:
+        self.producer_ids = np.zeros(0, np.int64)
+        self.last_markers = np.zeros(0, np.int64)
+        self.last_batches = np.zeros(0, np.int64)
+        self.ascends = True
+        self._aborts = [Aborts(*(np.zeros(0, np.int64) for _ in Aborts._fields))]
+
+    def add_batches(self, rows: Rows) -> None:
+        """Take BATCH_ROW[m]."""
+        wanted, producers, offsets = _data(rows)
+        if len(wanted):
+            order = np.argsort(producers, kind="stable")
+            starts = _starts(producers[order])
+            slots = self._slots(producers[order[starts]])
+            largest = np.maximum.reduceat(offsets[order], starts)
+            self.last_batches[slots] = np.maximum(self.last_batches[slots], largest)
+
+    def add_markers(self, markers: Markers) -> None:
+        """Take the markers of a part of the log."""
+        if not len(markers.offsets):
+            return
+        order = np.argsort(markers.producer_ids, kind="stable")
+        offsets, producers = markers.offsets[order], markers.producer_ids[order]
+        starts = _starts(producers)
+        slots = self._slots(producers[starts])
+        after = np.roll(offsets, 1)
+        after[starts] = self.last_markers[slots]
+        self.ascends &= bool((after <= offsets).all())
+        largest = np.maximum.reduceat(offsets, starts)
+        self.last_markers[slots] = np.maximum(self.last_markers[slots], largest)
+        is_abort = markers.is_abort[order]
+        self._aborts.append(Aborts(producers[is_abort], after[is_abort], offsets[is_abort]))
+
+    def aborts(self) -> Aborts:
+        """Return the ABORT markers; what comes before each is right if the markers ascend."""
+        producers, after, offsets = (
+            np.concatenate(parts) for parts in zip(*self._aborts, strict=True)
+        )
+        order = np.lexsort((offsets, producers))
+        return Aborts(producers[order], after[order], offsets[order])
+
+    def _slots(self, producers: Offsets) -> npt.NDArray[np.int64]:
+        """Return where producers are, which ascend; those that are new are added."""
+        at = np.searchsorted(self.producer_ids, producers)
+        is_new = (
+            self.producer_ids.take(at, mode="clip") != producers
+            if len(self.producer_ids)
+            else (np.ones(len(producers), np.bool_))
+        )
+        if not is_new.any():
+            return at
+        self.producer_ids = np.insert(self.producer_ids, at[is_new], producers[is_new])
+        self.last_markers = np.insert(self.last_markers, at[is_new], _LOWEST)
+        self.last_batches = np.insert(self.last_batches, at[is_new], _LOWEST)
+        return np.searchsorted(self.producer_ids, producers)
+
+
+def _starts(producers: Offsets) -> npt.NDArray[np.int64]:
+    """Return where each producer's run begins; equal ones are neighbors."""
+    return np.concatenate([[0], np.flatnonzero(producers[1:] != producers[:-1]) + 1])
+
+
+def _find_markers_before(aborts: Aborts, segments: Sequence[Segment]) -> None:
+    """Fill in `Aborts.after` from markers in any order."""
+    aborts.after[:] = _LOWEST
+    for _, markers in walk_markers(segments):
+        earlier = markers.offsets < _HIGHEST
+        producers, offsets = markers.producer_ids[earlier], markers.offsets[earlier]
+        following = aborts.first_from(producers, offsets + 1)
+        found = following >= 0
+        np.maximum.at(aborts.after, following[found], offsets[found])
+    twice = (np.diff(aborts.producer_ids) == 0) & (np.diff(aborts.offsets) == 0)
+    aborts.after[1:][twice] = aborts.offsets[1:][twice]
+
+
+def _first_open(segments: Sequence[Segment], last: LastMarkers) -> int:
+    """Return the lowest offset of an open batch in the first segment that has one."""
     for segment in segments:
-        rows = _rows(segment)
-        opened = rows["base_offset"][_fates(rows, markers) == OPEN]
-        if len(opened):
-            stable = min(stable, int(opened.min()))
-            break
-    return Transactions(markers, stable)
+        found = _HIGHEST
+        for rows in batch_rows(segment):
+            _, producers, offsets = _data(rows)
+            opened = offsets[last.are_open(producers, offsets)]
+            found = min(found, int(opened.min(initial=_HIGHEST)))
+        if found < _HIGHEST:
+            return found
+    return _HIGHEST
 
 
 class OpenTransaction(NamedTuple):
@@ -197,19 +297,32 @@ def open_transactions(
     """Return the open transactions that have batches in the log, ascending by first offset."""
     found: dict[int, OpenTransaction] = {}
     for segment in segments:
-        rows = _rows(segment)
-        for row in rows[transactions.fates(rows) == OPEN]:
-            producer, time = int(row["producer_id"]), int(row["max_timestamp"])
-            epoch, last = int(row["producer_epoch"]), int(row["last_offset"])
-            known = found.get(producer)
-            if known is None:
-                position, first = int(row["position"]), int(row["base_offset"])
-                found[producer] = OpenTransaction(
-                    producer, epoch, first, last, time, time, segment.path, position
+        for rows in batch_rows(segment):
+            opened = np.flatnonzero(transactions.fates(rows) == OPEN)
+            if not len(opened):
+                continue
+            opened = opened[np.argsort(rows["producer_id"][opened], kind="stable")]
+            starts = _starts(rows["producer_id"][opened])
+            firsts = opened[starts]
+            lasts = opened[np.append(starts[1:], len(opened)) - 1]
+            by_first = np.argsort(firsts)
+            pairs = zip(rows[firsts[by_first]], rows[lasts[by_first]], strict=True)
+            for first, last in pairs:
+                producer = int(first["producer_id"])
+                known = found.get(producer) or OpenTransaction(
+                    producer,
+                    0,
+                    int(first["base_offset"]),
+                    0,
+                    int(first["max_timestamp"]),
+                    0,
+                    segment.path,
+                    int(first["position"]),
                 )
-            else:
                 found[producer] = known._replace(
-                    producer_epoch=epoch, last_offset=last, last_timestamp=time
+                    producer_epoch=int(last["producer_epoch"]),
+                    last_offset=int(last["last_offset"]),
+                    last_timestamp=int(last["max_timestamp"]),
                 )
     return sorted(found.values(), key=lambda each: each.first_offset)
 
@@ -231,13 +344,30 @@ def aborted_transactions(
     segments: Sequence[Segment], transactions: Transactions
 ) -> list[AbortedTransaction]:
     """Return the aborted transactions that have batches in the log, ascending by marker."""
-    first: dict[tuple[int, int], int] = {}
-    markers = transactions.markers
+    aborts, first = transactions.aborts, first_aborted(segments, transactions)
+    order = np.lexsort((aborts.producer_ids, aborts.offsets))
+    order = order[first[order] < NO_BATCH]
+    columns = (aborts.producer_ids[order], first[order], aborts.offsets[order])
+    return list(map(AbortedTransaction, *(column.tolist() for column in columns)))
+
+
+NO_BATCH: Final = _HIGHEST
+"""The first offset of an aborted transaction without batches in the log."""
+
+
+def first_aborted(segments: Sequence[Segment], transactions: Transactions) -> Offsets:
+    """Return int64[n]: the base offset of the first batch that each of `Transactions.aborts` ends.
+
+    `NO_BATCH` where the log has none of its batches.
+    """
+    aborts = transactions.aborts
+    found = np.full(len(aborts.offsets), NO_BATCH, np.int64)
+    if not len(found):
+        return found
     for segment in segments:
-        rows = _rows(segment)
-        for row in rows[transactions.fates(rows) == ABORTED]:
-            producer, offset = int(row["producer_id"]), int(row["base_offset"])
-            later = (markers.producer_ids == producer) & (markers.offsets >= offset)
-            end = int(markers.offsets[later][0])
-            first[end, producer] = min(offset, first.get((end, producer), offset))
-    return [AbortedTransaction(who, start, end) for (end, who), start in sorted(first.items())]
+        for rows in batch_rows(segment):
+            _, producers, offsets = _data(rows)
+            slots = aborts.ending(producers, offsets)
+            is_aborted = slots >= 0
+            np.minimum.at(found, slots[is_aborted], offsets[is_aborted])
+    return found

@@ -318,6 +318,27 @@ WHAT_IF: Final = pa.schema(
     ]
 )
 
+REPLICAS: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        pa.field("verdict", pa.string(), nullable=False),  # of the partition
+        pa.field("broker", pa.string(), nullable=False),
+        pa.field("is_ahead", pa.bool_(), nullable=False),
+        pa.field("stop", pa.string(), nullable=False),  # clean, unclean, running, unknown
+        pa.field("log_start_offset", pa.int64(), nullable=False),
+        pa.field("log_end_offset", pa.int64(), nullable=False),
+        pa.field("last_epoch", pa.int32()),
+        pa.field("high_watermark", pa.int64()),  # checkpointed
+        pa.field("restart_high_watermark", pa.int64(), nullable=False),
+        pa.field("common_end", pa.int64(), nullable=False),  # with the replica ahead
+        pa.field("truncates_to", pa.int64()),  # as a follower of the one ahead; null: is ahead
+        pa.field("lost_as_leader", pa.int64(), nullable=False),  # committed offsets
+        pa.field("divergence_offset", pa.int64()),  # of the partition
+        pa.field("committed_at_least", pa.int64(), nullable=False),
+        pa.field("committed_at_most", pa.int64(), nullable=False),
+    ]
+)
+
 GROUPS: Final = pa.schema(
     [
         pa.field("group", pa.string(), nullable=False),
@@ -500,6 +521,48 @@ OPEN_PRODUCERS: Final = pa.schema(
         pa.field("reason", pa.string(), nullable=False),
         pa.field("last_stable_offset", pa.int64(), nullable=False),
         pa.field("blocked_offsets", pa.int64(), nullable=False),  # 0: an older one holds the LSO
+    ]
+)
+
+TRANSACTION_MARKERS: Final = pa.schema(
+    [
+        *_WHERE.values(),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("time", TIMESTAMP),
+        pa.field("type", pa.string(), nullable=False),  # COMMIT, ABORT
+        pa.field("producer_id", pa.int64(), nullable=False),
+        pa.field("producer_epoch", pa.int16(), nullable=False),
+        pa.field("coordinator_epoch", pa.int32()),
+        pa.field("transactional_id", pa.string()),  # that has the producer now
+        pa.field("first_offset", pa.int64()),  # of its data since the previous marker; null: none
+        pa.field("last_offset", pa.int64()),
+        pa.field("records", pa.int64(), nullable=False),
+        pa.field("data_epoch", pa.int16()),
+        pa.field("verdict", pa.string()),  # one of `marker_data.VERDICTS`; null: unknown
+        pa.field("reason", pa.string(), nullable=False),
+    ]
+)
+
+COORDINATOR_REPAIRS: Final = pa.schema(
+    [
+        pa.field("step", pa.int32(), nullable=False),  # from 1: their order counts
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("action", pa.string(), nullable=False),  # append, marker, clean, remove
+        pa.field("by", pa.string(), nullable=False),  # repair; broker: it does so when it starts
+        pa.field("finding", pa.string(), nullable=False),  # the kind that it mends
+        pa.field("subject", pa.string(), nullable=False),  # group, transactional id; "": the log
+        pa.field("what", pa.string(), nullable=False),
+        pa.field("offset", pa.int64()),  # of the damage
+        pa.field("time", TIMESTAMP),  # of the record; null: when it is written
+        pa.field("producer_id", pa.int64()),
+        pa.field("producer_epoch", pa.int16()),
+        pa.field("coordinator_epoch", pa.int32()),
+        pa.field("key_size", pa.int32()),  # bytes; null: no record
+        pa.field("value_size", pa.int32()),  # bytes; null: a tombstone, or no record
+        pa.field("key", pa.binary()),  # null unless asked for
+        pa.field("value", pa.binary()),
+        pa.field("reason", pa.string(), nullable=False),
     ]
 )
 

@@ -1,10 +1,47 @@
 """Roll a log to a new segment, and flush its records to the disk.
 
-Kafka: UnifiedLog.roll, flush (4.2)
+Kafka: UnifiedLog.maybeRoll, roll, flush (4.2)
 """
 
+from typing import Final
+
+from workbench.errors import RecordBatchTooLargeError
+from workbench.log.append.append_info import UNKNOWN_OFFSET, LogAppendInfo
 from workbench.log.parts import LogParts
+from workbench.log.segments.roll import why_roll
 from workbench.log.segments.segment import LogSegment
+
+_FARTHEST: Final = 2**31 - 1  # largest distance from an old wrapper's first offset to its last
+
+
+def maybe_roll(log: LogParts, size: int, info: LogAppendInfo, now: int) -> LogSegment:
+    """Return the segment to append to, a new one if the active one is full.
+
+    Args:
+        log: the log to append to.
+        size: bytes to append.
+        info: the append's summary.
+        now: ms.
+
+    Raises:
+        RecordBatchTooLargeError: the append is larger than a segment may be.
+        StorageError: see `roll`.
+
+    Kafka: UnifiedLog.maybeRoll (4.2)
+    """
+    config, segment = log.context.config, log.local.segments.active
+    if size > config.segment_bytes:
+        raise RecordBatchTooLargeError(
+            f"{log.context.topic_partition}: the append has {size} bytes, "
+            f"more than segment.bytes = {config.segment_bytes}"
+        )
+    reason = why_roll(segment, config, size, info.max_timestamp, info.last_offset, now)
+    if reason is None:
+        return segment
+    base_offset = info.first_offset
+    if base_offset == UNKNOWN_OFFSET:
+        base_offset = info.last_offset - _FARTHEST
+    return roll(log, base_offset, reason)
 
 
 def roll(

@@ -8,12 +8,18 @@ Kafka: LeaderEpochFileCache, LeaderEpochCheckpointFile (4.2)
 """
 
 import threading
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Final
 
-from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
+from workbench.files.leader_epochs import (
+    EpochEntry,
+    LeaderEpochs,
+    cut_end,
+    cut_start,
+    with_entry,
+)
 from workbench.files.names import LEADER_EPOCHS
 from workbench.log.context import LogContext
 
@@ -127,8 +133,8 @@ class LeaderEpochCache:
         """
         entries = self._entries
         if start_offset >= 0:
-            entries = _cut_start(entries, start_offset)
-        return _cut_end(entries, end_offset)
+            entries = cut_start(entries, start_offset)
+        return cut_end(entries, end_offset)
 
     # Changes.
 
@@ -155,7 +161,7 @@ class LeaderEpochCache:
         """Remove the epochs that begin at or after ``end_offset``; the file is written later."""
         with self._lock:
             self._truncate(
-                _cut_end(self._entries, end_offset), f"the log end offset is {end_offset}"
+                cut_end(self._entries, end_offset), f"the log end offset is {end_offset}"
             )
 
     def truncate_from_start_async_flush(self, start_offset: int) -> None:
@@ -164,7 +170,7 @@ class LeaderEpochCache:
         The epoch that contains ``start_offset`` then begins there.
         """
         with self._lock:
-            kept = _cut_start(self._entries, start_offset)
+            kept = cut_start(self._entries, start_offset)
             self._truncate(kept, f"the log start offset is {start_offset}")
 
     def clear(self) -> None:
@@ -186,19 +192,12 @@ class LeaderEpochCache:
                 f"{where}: epoch {entry.epoch} at offset {entry.start_offset}, expected 0 or more"
             )
         entries = self._entries
-        if entries:
-            latest = entries[-1]
-            if entry.epoch == latest.epoch and entry.start_offset >= latest.start_offset:
-                return False
-        kept = len(entries)
-        while kept and (
-            entries[kept - 1].epoch >= entry.epoch
-            or entries[kept - 1].start_offset >= entry.start_offset
-        ):
-            kept -= 1
-        self._entries = (*entries[:kept], entry)
+        changed = with_entry(entries, entry)
+        if changed is entries:
+            return False
+        self._entries = changed
         if self._context.observer is not None:
-            removed = entries[kept:]
+            removed = entries[len(changed) - 1 :]
             reason = (
                 f"the new epoch replaces epochs {', '.join(map(_words, removed))}"
                 if removed
@@ -249,19 +248,3 @@ def _epoch(entry: EpochEntry) -> int:
 
 def _words(entry: EpochEntry) -> str:
     return f"{entry.epoch} at {entry.start_offset}"
-
-
-def _cut_end(entries: tuple[EpochEntry, ...], end_offset: int) -> tuple[EpochEntry, ...]:
-    """Return the entries that begin before an offset; all for a negative offset."""
-    if end_offset < 0:
-        return entries
-    kept = bisect_left(entries, end_offset, key=lambda entry: entry.start_offset)
-    return entries[:kept] if kept < len(entries) else entries
-
-
-def _cut_start(entries: tuple[EpochEntry, ...], start_offset: int) -> tuple[EpochEntry, ...]:
-    """Return the entries of an offset and later, the first of them beginning there or later."""
-    removed = bisect_right(entries, start_offset, key=lambda entry: entry.start_offset)
-    if not removed:
-        return entries
-    return (EpochEntry(entries[removed - 1].epoch, start_offset), *entries[removed:])

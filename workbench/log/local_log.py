@@ -20,7 +20,7 @@ from workbench.log.segments.files import create_and_delete_segment, remove_and_d
 from workbench.log.segments.log_segments import LogSegments
 from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.batch_checks import LogBatch
+from workbench.record.writing.batch_checks import CheckedBatch
 
 
 class FlushedState(NamedTuple):
@@ -103,7 +103,7 @@ class LocalLog:
         self,
         last_offset: int,
         records: MemoryRecords,
-        batches: Sequence[LogBatch] | None = None,
+        batches: Sequence[CheckedBatch] | None = None,
     ) -> None:
         """Append batches that have their offsets to the active segment.
 

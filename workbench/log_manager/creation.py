@@ -22,6 +22,7 @@ class LogCreation:
     def __init__(self, context: ManagerContext) -> None:
         self._context = context
         self._preferred: dict[TopicPartition, str] = {}
+        self._chosen_ids: dict[str, UUID] = {}  # by topic, until a log of it has the id
 
     def prefer(self, topic_partition: TopicPartition, path: str) -> None:
         """Prefer a directory for a partition's next log, unless it has one there.
@@ -55,10 +56,15 @@ class LogCreation:
                         f"offline, and may hold {topic_partition}: it is not created again",
                     )
                 log = self._create(topic_partition, is_future, topic_id, directory_id)
-        if topic_id is None and log.topic_id is None and log.log_end_offset == 0:
-            topic_id = self._topic_id(topic_partition.topic)  # a crash interrupted its creation
+            if topic_id is None and log.topic_id is None and log.log_end_offset == 0:
+                topic_id = self._topic_id(topic_partition.topic)  # a crash interrupted its creation
+            if topic_id is not None and log.topic_id is None:
+                self._chosen_ids[topic_partition.topic] = topic_id
         if topic_id is not None and log.topic_id is None:
+            # Without the registry's lock: a thread that has the log's may wait for it.
             log.assign_topic_id(topic_id)
+            with registry.lock:
+                self._chosen_ids.pop(topic_partition.topic, None)
         elif topic_id is not None and topic_id != log.topic_id:
             raise InconsistentTopicIdError(
                 f"{log.directory}: the topic id is wrong "
@@ -98,12 +104,16 @@ class LogCreation:
     def _topic_id(self, topic: str) -> UUID | None:
         """Return the id of a topic's other partitions, or a random one for a new topic.
 
-        In Kafka a controller assigns the ids. A broker without ZooKeeper renames a log without
-        an id to `-stray`; one with ZooKeeper may have topics without ids.
+        The caller must hold the registry's lock. In Kafka a controller assigns the ids. A broker
+        without ZooKeeper renames a log without an id to `-stray`; one with ZooKeeper may have
+        topics without ids.
         """
-        for log in self._context.registry.of_topic(topic):
+        logs = self._context.registry.of_topic(topic)
+        for log in logs:
             if log.topic_id is not None:
                 return log.topic_id
+        if logs and topic in self._chosen_ids:
+            return self._chosen_ids[topic]
         return random_uuid(self._context.rng) if self._context.is_kraft else None
 
     def _preferred_directory(

@@ -105,11 +105,8 @@ def _aborts(
     partition: Partition, transactions: Transactions
 ) -> Iterator[tuple[str, int, int, int, int]]:
     """Yield, for each abort, the offsets between which its producer's records are aborted."""
-    last: dict[int, int] = {}
-    for offset, producer, is_abort in zip(*transactions.markers, strict=True):
-        if is_abort:
-            yield *_log(partition), int(producer), last.get(int(producer), -1), int(offset)
-        last[int(producer)] = int(offset)
+    for producer, after, offset in zip(*transactions.aborts, strict=True):
+        yield *_log(partition), int(producer), int(after), int(offset)
 
 
 def _with_aborts(records: DataFrame, aborts: DataFrame) -> DataFrame:

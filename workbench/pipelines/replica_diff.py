@@ -1,25 +1,88 @@
 """Replica diff: which records two copies of the same logs do not share.
 
 It compares what a consumer gets at an offset, so batches may be split and compressed differently:
-by a leader that converts, a mirror, or a cleaned follower.
+by a leader that converts, a mirror, or a cleaned follower. Batches that are equal byte for byte are
+never decoded: `comparison.records` is the core, here and in `compare_replicas`.
 """
 
-from collections.abc import Sequence
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 
-from workbench.pipelines.frames import LOG, Paths, load, size_of, source_options
-from workbench.spark_source.options import parse_options
+from workbench.comparison.records import Effort, differences
+from workbench.inspection.partition import Partition
+from workbench.loaders.remote import all_mounted
+from workbench.loaders.scan.plan import HIGHEST
+from workbench.pipelines.frames import LOG, Paths, source_options
+from workbench.spark_source.options import SourceOptions, parse_options
 from workbench.spark_source.planning import Plan
+from workbench.spark_source.worker import spare_collections
 
 MISSING: Final = "missing"
 EXTRA: Final = "extra"
 DIFFERENT: Final = "different"
 
-_COLUMNS: Final = "topic,partition,offset,timestamp,timestampType,key,value,headers,isControl"
-_RANGES: Final = "topic string, partition int, low bigint, high bigint"
+_KINDS: Final = (DIFFERENT, MISSING, EXTRA)  # in the order of `comparison.records.Differences`
+_SCHEMA: Final = pa.schema(
+    [
+        pa.field("topic", pa.string(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("difference", pa.string(), nullable=False),
+    ]
+)
+_COLUMNS: Final = "topic string, partition int, offset bigint, difference string"
+
+
+@dataclass(frozen=True)
+class DiffTask:
+    """The part of a log that one task compares.
+
+    Attributes:
+        paths: all directories of both copies, to be mounted where the task runs.
+        topic, partition: the log.
+        left, right: the two copies; None: that side lacks the log.
+        low, high: the offsets [low, high).
+    """
+
+    paths: tuple[str, ...]
+    topic: str
+    partition: int
+    left: Partition | None
+    right: Partition | None
+    low: int
+    high: int
+
+    def rows(self, effort: Effort | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield a row per offset at which the copies differ.
+
+        Args:
+            effort: is counted up.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
+        found = differences(
+            self.left, self.right, self.low, self.high,
+            lineage=False, check_crc=True, effort=effort,
+        )  # fmt: skip
+        for each in found:
+            for kind, offsets in zip(_KINDS, each, strict=True):
+                if len(offsets):
+                    count = len(offsets)
+                    columns = [
+                        pa.repeat(pa.scalar(self.topic), count),
+                        pa.repeat(pa.scalar(self.partition, pa.int32()), count),
+                        pa.array(offsets),
+                        pa.repeat(pa.scalar(kind), count),
+                    ]
+                    yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
 
 
 def replica_diff(
@@ -34,8 +97,7 @@ def replica_diff(
 
     Columns: topic, partition, offset, difference: "missing" (only left has it), "extra" (only right
     has it), "different" (both, with another key, value, headers, timestamp or kind). Transaction
-    markers are compared; unreadable records are left out. Contents are compared by a hash of 64
-    bits.
+    markers are compared; unreadable records count as not being there.
 
     A follower may lag, and a log may have been truncated at its start: offsets that only one of two
     copies reaches are left out unless ``everywhere`` is set. A log that one side lacks entirely is
@@ -52,34 +114,53 @@ def replica_diff(
         LogDirectoryError: a path does not exist.
         LookupError: a topic is not in both.
     """
-    sides = [
-        load(
-            spark, paths, topics, includeControl="true", onCorrupt="skip", columns=_COLUMNS
-        ).select(*LOG, "offset", F.lit(side).alias("side"), _content().alias("content"))
-        for side, paths in enumerate((left, right))
-    ]
-    contents = (F.max(F.when(F.col("side") == side, F.col("content"))) for side in (0, 1))
-    both = (
-        sides[0]
-        .union(sides[1])
-        .groupBy(*LOG, "offset")
-        .agg(*(each.alias(name) for each, name in zip(contents, ("left", "right"), strict=True)))
-    )
-    if not everywhere:
-        ranges = spark.createDataFrame(_common_ranges(left, right, topics), _RANGES)
-        both = both.join(F.broadcast(ranges), [*LOG], "left").where(
-            F.col("low").isNull() | F.col("offset").between(F.col("low"), F.col("high") - 1)
-        )
-    difference = (
-        F.when(F.col("right").isNull(), MISSING)
-        .when(F.col("left").isNull(), EXTRA)
-        .when(F.col("left") != F.col("right"), DIFFERENT)
-    )
-    return (
-        both.select(*LOG, "offset", difference.alias("difference"))
-        .where(F.col("difference").isNotNull())
-        .orderBy(*LOG, "offset")
-    )
+    tasks = diff_tasks(left, right, topics, everywhere=everywhere)
+    planned = [(bytearray(pickle.dumps(task)),) for task in tasks]
+    frame = spark.createDataFrame(planned, "task binary").repartition(max(1, len(tasks)))
+    return frame.mapInArrow(_compare, _COLUMNS).orderBy(*LOG, "offset")
+
+
+def diff_tasks(
+    left: Paths, right: Paths, topics: Sequence[str] = (), *, everywhere: bool = False
+) -> list[DiffTask]:
+    """Return the tasks of `replica_diff`; see there for the arguments."""
+    options = [parse_options(source_options(paths, topics)) for paths in (left, right)]
+    logs = [{(p.topic, p.partition): p for p in Plan(each).partitions} for each in options]
+    paths = (*options[0].paths, *options[1].paths)
+    tasks = []
+    for topic, partition in sorted({*logs[0], *logs[1]}):
+        one, other = (side.get((topic, partition)) for side in logs)
+        low, high = 0, HIGHEST
+        both = [copy for copy in (one, other) if copy is not None]
+        if not everywhere and len(both) == 2:
+            low = max(copy.log_start_offset for copy in both)
+            high = min(copy.log_end_offset for copy in both)
+        for first, end in _ranges(both, low, high, options[0]):
+            tasks.append(DiffTask(paths, topic, partition, one, other, first, end))
+    return tasks
+
+
+def _ranges(
+    copies: Sequence[Partition], low: int, high: int, options: SourceOptions
+) -> list[tuple[int, int]]:
+    """Return [low, high) in ranges of about a task's bytes, which begin where a segment does."""
+    edges, size = [low], 0
+    for segment in max(copies, key=lambda copy: copy.size).segments:
+        if size >= options.max_partition_bytes and low < segment.base_offset < high:
+            edges.append(segment.base_offset)
+            size = 0
+        size += segment.size
+    return [(first, end) for first, end in pairwise([*edges, high]) if first < end]
+
+
+def _compare(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Compare what the tasks of some rows name."""
+    for batch in batches:
+        for value in batch.column("task"):
+            task: DiffTask = pickle.loads(value.as_py())  # noqa: S301 - the driver's own bytes
+            all_mounted(task.paths)
+            yield from task.rows()
+    spare_collections()
 
 
 def summarize(differences: DataFrame) -> DataFrame:
@@ -93,41 +174,3 @@ def summarize(differences: DataFrame) -> DataFrame:
         )
         .orderBy(*LOG, "difference")
     )
-
-
-def _content() -> Column:
-    """Return a hash of a record's contents; lengths keep null from empty, and fields apart."""
-    headers = F.transform(
-        F.col("headers"), lambda each: F.struct(each["key"], *_told(each["value"]))
-    )
-    return F.xxhash64(
-        "timestamp",
-        "timestampType",
-        "isControl",
-        *_told(F.col("key")),
-        *_told(F.col("value")),
-        F.coalesce(F.size("headers"), F.lit(-1)),
-        headers,
-    )
-
-
-def _told(column: Column) -> tuple[Column, Column]:
-    length = F.when(column.isNull(), -1).otherwise(size_of(column))
-    return length, column
-
-
-def _common_ranges(
-    left: Paths, right: Paths, topics: Sequence[str]
-) -> list[tuple[str, int, int, int]]:
-    """Return the offsets that both copies of a log reach, for those that both have."""
-    ranges: list[dict[tuple[str, int], tuple[int, int]]] = []
-    for paths in (left, right):
-        found = Plan(parse_options(source_options(paths, topics))).partitions
-        ranges.append(
-            {(p.topic, p.partition): (p.log_start_offset, p.log_end_offset) for p in found}
-        )
-    return [
-        (*log, max(low, ranges[1][log][0]), min(high, ranges[1][log][1]))
-        for log, (low, high) in ranges[0].items()
-        if log in ranges[1]
-    ]

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.errors import CorruptRecordError, OffsetOutOfRangeError
@@ -231,8 +231,12 @@ def _with_own_markers(read: SegmentRead) -> SegmentRead:
     return replace(read, transactions=read.transactions.within(low, min(read.high, read.next_base)))
 
 
+SKIP_HINT: Final = "; onCorrupt=skip leaves it out"
+"""The end of `unreadable_error`: the option that gets past it."""
+
+
 def unreadable_error(finding: Finding) -> CorruptRecordError:
     """Return the error that ends a job at damage, or at a file that cannot be read."""
     wanted = f" (expected {finding.expected})" if finding.expected else ""
-    problem = f"{finding.found}{wanted}; onCorrupt=skip leaves it out"
+    problem = f"{finding.found}{wanted}{SKIP_HINT}"
     return CorruptRecordError(finding.path, finding.position, problem)

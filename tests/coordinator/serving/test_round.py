@@ -8,6 +8,7 @@ from tests.coordinator.serving.house import ORDERS, PAYMENTS, House, kinds
 from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.steps import KINDS
 from workbench.inspection.listing import list_log_directories
+from workbench.inspection.transaction_markers import read_markers
 from workbench.inspection.transactions import read_transactions
 from workbench.runtime.error_codes import ErrorCode
 
@@ -90,7 +91,7 @@ def test_what_was_written_is_what_inspection_reads(tmp_path: Path) -> None:
         producer = house.end(producer, commit=commit)
     house.stop()
     partition = list_log_directories(tmp_path).partitions["orders-0"]
-    found = read_transactions(partition)
-    assert found.markers.is_abort.tolist() == [False, True, False]
-    assert found.markers.producer_ids.tolist() == [4000] * 3
-    assert found.last_stable_offset == partition.log_end_offset == 6
+    markers = read_markers(partition)
+    assert markers.is_abort.tolist() == [False, True, False]
+    assert markers.producer_ids.tolist() == [4000] * 3
+    assert read_transactions(partition).last_stable_offset == partition.log_end_offset == 6

@@ -15,6 +15,7 @@ from workbench.cli.command import Command, chooses_records, select_records
 from workbench.cli.output import is_terminal
 from workbench.cli.reading import Part, Reading
 from workbench.cli.show import json_lines, text_lines
+from workbench.cli.show.pieces import are_huge
 from workbench.cli.show.text_lines import Look
 from workbench.cli.show.value_text import AUTO, FORMATS
 from workbench.decoders.registry import decoder_for
@@ -178,7 +179,8 @@ def _text(look: Look, *, with_batches: bool, with_records: bool) -> Lines:
             if part.partition.path not in known:
                 known[part.partition.path] = read_transactions(part.partition)
             fates = known[part.partition.path].fates(part.rows)
-        make = text_lines.record_line_maker(part.partition.topic, look)
+        huge = are_huge(part.columns) if with_records else []
+        make = text_lines.RecordLines(part.partition.topic, look).line
         for fate, (row, mine) in zip(fates.tolist(), _by_batch(part, runs), strict=True):
             if with_batches:
                 yield text_lines.batch_line(row, fate, look) + "\n"
@@ -187,6 +189,7 @@ def _text(look: Look, *, with_batches: bool, with_records: bool) -> Lines:
             is_control = bool(row["is_control"])
             for first, end in mine:
                 for at in range(first, end):
-                    yield make(part.columns, at, is_control=is_control) + "\n"
+                    yield from make(part.columns, at, is_control=is_control, is_huge=huge[at])
+                    yield "\n"
 
     return lines

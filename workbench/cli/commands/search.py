@@ -19,6 +19,7 @@ from workbench.cli.command import Command, chooses_records, select_records
 from workbench.cli.output import is_terminal, note, safe
 from workbench.cli.reading import Part, Reading
 from workbench.cli.show import json_lines, text_lines
+from workbench.cli.show.pieces import are_huge
 from workbench.cli.show.text_lines import Look
 from workbench.cli.show.value_text import AUTO, FORMATS
 from workbench.layout.rows import runs_of
@@ -273,6 +274,9 @@ class _TextPrinter:
         if part.partition.path != self._partition:
             self._partition = part.partition.path
             click.echo(self._look.style(safe(part.partition.name), bold=True))
-        line = text_lines.record_line_maker(part.partition.topic, self._look)
+        huge = are_huge(part.columns)
+        line = text_lines.RecordLines(part.partition.topic, self._look).line
         for index in np.flatnonzero(mask).tolist():
-            click.echo(line(part.columns, index, is_control=False))
+            text = line(part.columns, index, is_control=False, is_huge=huge[index])
+            sys.stdout.writelines(text)
+            sys.stdout.write("\n")

@@ -6,6 +6,7 @@ import click
 
 from workbench.cli.command import Command, as_json, open_logs, read_time
 from workbench.cli.output import note, print_json, print_table, time_of
+from workbench.cli.settings import settings_for, takes_settings
 from workbench.cli.show.coordinator_facts import open_facts, report, transaction_facts
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
@@ -23,13 +24,22 @@ _TIMES = frozenset({"transactionStartTimeMs", "lastUpdateTimestamp", "timesOutAt
     "--now", metavar="TIME", callback=read_time,
     help="Measure ages from this time: ISO 8601, or ms since the epoch. Default: no age is judged.",
 )  # fmt: skip
+@takes_settings
 @as_json
-def command(*, name: str, paths: tuple[str, ...], now: int | None, as_json: bool) -> int:
+def command(
+    *,
+    name: str,
+    paths: tuple[str, ...],
+    now: int | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> int:
     """Show one transaction: its state, what it blocks, whether it hangs, and what ends it.
 
     ID is a transactional id, or a producer id. The rules at the end say for each partition whether
     a transaction is open there, since when it holds back the last stable offset, and how many
-    offsets are above it; then which command would end it.
+    offsets are above it; then which command would end it. With --set, times are those of a broker
+    with that configuration: transactional.id.expiration.ms, transaction.max.timeout.ms.
 
     Exit codes: 0 done, 1 no record mentions the ID, its transaction hangs, or something could not
     be read.
@@ -39,15 +49,17 @@ def command(*, name: str, paths: tuple[str, ...], now: int | None, as_json: bool
     conclusion, and rules: a list of objects with rule, where (partition, or null: all), verdict
     (allows, blocks, limits, unknown), value, threshold, reason, kafka and due.
     """
-    coordinator = StoredTransactions(open_logs(paths).listing)
+    listing = open_logs(paths).listing
+    broker = settings_for(listing, settings).broker
+    coordinator = StoredTransactions(listing)
     if not coordinator.loads:
         note("the directories have no partition of __transaction_state")
-    explainer = TransactionExplainer(coordinator, name, now)
+    explainer = TransactionExplainer(coordinator, name, now, broker)
     story = explained_transaction(explainer)
     state = explainer.state
     facts: dict[str, Any] = {"transactionalId": None, "state": None}
     if state is not None:
-        facts = transaction_facts(state)
+        facts = transaction_facts(state, broker.transactional_id_expiration_ms)
     facts["open"] = [open_facts(each) for each in explainer.open]
     facts |= {"conclusion": story.conclusion, "rules": story.as_dict()["rules"]}
     code = report(coordinator.findings())

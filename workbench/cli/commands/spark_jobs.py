@@ -23,6 +23,8 @@ DIFFERENT: Final = 1
 
 INSTALL: Final = "pip install 'kafka-log-workbench[spark]'"
 
+_DAMAGE_HINT: Final = "; the job needs every record, and `rescue-to-parquet` saves the others"
+
 _SETTINGS: Final[dict[str, Any]] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
@@ -216,7 +218,7 @@ def _job(master: str, brokers: Sequence[Sequence[str]], topics: tuple[str, ...])
 
         from workbench.pipelines.frames import source_options
         from workbench.spark_source.options import parse_options
-        from workbench.spark_source.planning import Plan
+        from workbench.spark_source.planning import SKIP_HINT, Plan
     except ImportError as error:
         raise MissingDependencyError("pyspark", INSTALL) from error
     for paths in brokers:
@@ -224,7 +226,8 @@ def _job(master: str, brokers: Sequence[Sequence[str]], topics: tuple[str, ...])
     try:
         yield _session(master)
     except PySparkException as error:
-        raise click.ClickException(_told(str(error))) from error
+        told = _told(str(error)).replace(SKIP_HINT, _DAMAGE_HINT)
+        raise click.ClickException(told) from error
 
 
 def _session(master: str) -> Any:

@@ -19,8 +19,13 @@ from workbench.coordinator.groups.stored_groups import (
     LoadedGroup,
     StoredGroups,
 )
+from workbench.coordinator.repair.repair import Repair
+from workbench.coordinator.transactions.marker_data import MarkerData
 from workbench.coordinator.transactions.stored_transactions import OpenProducer
-from workbench.coordinator.transactions.transaction_load import TransactionMetadata
+from workbench.coordinator.transactions.transaction_load import (
+    ID_EXPIRATION_MS,
+    TransactionMetadata,
+)
 from workbench.inspection.findings import Finding
 from workbench.runtime.words import plural
 
@@ -187,8 +192,15 @@ def rebalance_facts(each: Rebalance) -> dict[str, Any]:
     }
 
 
-def transaction_facts(state: TransactionMetadata) -> dict[str, Any]:
-    """Return a transactional id as an object."""
+def transaction_facts(
+    state: TransactionMetadata, expiration_ms: int = ID_EXPIRATION_MS
+) -> dict[str, Any]:
+    """Return a transactional id as an object.
+
+    Args:
+        state: the id's state.
+        expiration_ms: `transactional.id.expiration.ms`.
+    """
     return {
         "transactionalId": state.transactional_id,
         "producerId": state.producer_id,
@@ -199,7 +211,7 @@ def transaction_facts(state: TransactionMetadata) -> dict[str, Any]:
         "transactionStartTimeMs": state.start_timestamp,
         "lastUpdateTimestamp": state.last_update_timestamp,
         "timesOutAt": state.times_out_at,
-        "expiresAt": state.expires_at,
+        "expiresAt": state.expires_after(expiration_ms),
         "previousProducerId": state.previous_producer_id,
         "nextProducerId": state.next_producer_id,
         "clientTransactionVersion": state.client_transaction_version,
@@ -225,4 +237,44 @@ def open_facts(each: OpenProducer) -> dict[str, Any]:
         "reason": each.reason,
         "lastStableOffset": each.last_stable_offset,
         "blockedOffsets": each.blocked,
+    }
+
+
+def marker_facts(each: MarkerData) -> dict[str, Any]:
+    """Return a transaction marker without data as an object."""
+    return {
+        "topic": each.where.topic,
+        "partition": each.where.partition,
+        "offset": each.offset,
+        "timestamp": each.timestamp if each.timestamp >= 0 else None,
+        "type": each.name,
+        "producerId": each.producer_id,
+        "producerEpoch": each.producer_epoch,
+        "coordinatorEpoch": each.coordinator_epoch,
+        "transactionalId": each.transactional_id,
+        "verdict": each.verdict,
+        "reason": each.reason,
+    }
+
+
+def repair_facts(each: Repair, *, show_values: bool) -> dict[str, Any]:
+    """Return a step of a repair as an object; keys and values in hex, or null."""
+    return {
+        "topic": each.where.topic,
+        "partition": each.where.partition,
+        "action": each.action,
+        "by": each.by,
+        "finding": each.finding,
+        "subject": each.subject,
+        "what": each.what,
+        "offset": each.offset,
+        "timestamp": each.timestamp,
+        "producerId": each.producer_id,
+        "producerEpoch": each.producer_epoch,
+        "coordinatorEpoch": each.coordinator_epoch,
+        "keySize": None if each.key is None else len(each.key),
+        "valueSize": None if each.value is None else len(each.value),
+        "key": each.key.hex() if show_values and each.key is not None else None,
+        "value": each.value.hex() if show_values and each.value is not None else None,
+        "reason": each.reason,
     }

@@ -9,7 +9,6 @@ Kafka: ConsumerRecord, TimestampType (4.2)
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Final
 
@@ -17,6 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from workbench.cli.show.pieces import (
+    HUGE,
+    MOST_DECODED,
+    hex_json_pieces,
+    size_at,
+    sizes_of,
+    text_json_pieces,
+)
 from workbench.decoders.decoder import Decoder, printable
 from workbench.errors import CorruptRecordError
 from workbench.layout import problems
@@ -37,9 +44,7 @@ TIMESTAMP_NAMES: Final = {**TIMESTAMP_TYPE_NAMES, NO_TIMESTAMP_TYPE: "NoTimestam
 """Names of timestamp types as Kafka's clients write them."""
 
 _RECORDS_AT_ONCE: Final = 4096
-_BYTES_AT_ONCE: Final = 1 << 20  # of keys and values, before they become twice as much hex
 _NO_HEADERS: Final = "[]"
-_EMPTY_VALUE: Final = '"value":""'
 
 Rows = npt.NDArray[Any]
 
@@ -112,9 +117,18 @@ def _block(columns: RecordColumns, rows: Rows, first: int, end: int, prefix: str
     is_control = rows["is_control"][columns.batch[first:end]]
     for index in np.flatnonzero(is_control).tolist():
         at = first + index
-        told = control_fields(columns.keys.item(at), columns.values.item(at))
-        lines[index] = f'{lines[index][:-1]},"control":{json.dumps(told)}}}'
+        lines[index] = f'{lines[index][:-1]},"control":{json.dumps(control_of(columns, at))}}}'
     return lines
+
+
+def control_of(columns: RecordColumns, at: int) -> dict[str, Any]:
+    """Return `control_fields` of a record; those of a huge one are not read."""
+    keys, values = columns.keys, columns.values
+    assert keys is not None
+    assert values is not None
+    if max(size_at(keys, at), size_at(values, at)) > MOST_DECODED:
+        return {"type": "UNKNOWN", "problem": f"it has more than {MOST_DECODED:,} bytes"}
+    return control_fields(keys.item(at), values.item(at))
 
 
 def control_fields(key: bytes | None, value: bytes | None) -> dict[str, Any]:
@@ -135,10 +149,17 @@ def control_fields(key: bytes | None, value: bytes | None) -> dict[str, Any]:
     return json.loads(json.dumps(told, default=str))  # type: ignore[no-any-return]
 
 
-def _decoded(line: str, key: bytes | None, value: bytes | None, decoder: Decoder) -> str:
-    """Return a line with what the key and the value mean."""
+def _decoded(columns: RecordColumns, at: int, decoder: Decoder) -> str:
+    """Return what the key and the value of a record mean, as JSON."""
+    keys, values = columns.keys, columns.values
+    assert keys is not None
+    assert values is not None
+    if max(size_at(keys, at), size_at(values, at)) > MOST_DECODED:
+        problem = {"error": f"not decoded: more than {MOST_DECODED:,} bytes"}
+        return json.dumps({"key": problem, "value": problem})
+    key, value = keys.item(at), values.item(at)
     meaning = {"key": decoder.key(key), "value": decoder.value(key, value)}
-    return f'{line[:-1]},"decoded":{json.dumps(printable(meaning), default=str)}}}'
+    return json.dumps(printable(meaning), default=str)
 
 
 def record_lines(
@@ -148,7 +169,7 @@ def record_lines(
     where: tuple[str, int],
     decoder: Decoder | None = None,
 ) -> Iterator[str]:
-    """Yield records as text of many lines, each with its end; a huge value comes in several parts.
+    """Yield records as text of many lines, each with its end; a huge record comes in pieces.
 
     Args:
         columns: the records, with keys, values and headers.
@@ -157,57 +178,57 @@ def record_lines(
         where: topic and partition.
         decoder: adds ``decoded`` with ``key`` and ``value`` to all but control records.
     """
-    assert columns.keys is not None
-    assert columns.values is not None
     prefix = f'{{"topic":{json.dumps(where[0])},"partition":{where[1]},"offset":'
-    size = int(columns.keys.offsets[-1]) + int(columns.values.offsets[-1])
-    step = max(1, min(_RECORDS_AT_ONCE, len(columns) * _BYTES_AT_ONCE // max(size, 1)))
-    huge = _huge_values(columns, rows) if decoder is None else np.zeros(0, np.int64)
-    for first, end in _split_at(runs, huge):
-        if end == first + 1 and first in huge:
-            yield from _huge_line(columns, rows, first, prefix)
-            continue
-        for at in range(first, end, step):
-            lines = _block(columns, rows, at, min(at + step, end), prefix)
+    ends = np.cumsum(sizes_of(columns))
+    for start, end in runs:
+        first = start
+        while first < end:
+            before = int(ends[first - 1]) if first else 0
+            behind = int(np.searchsorted(ends, before + HUGE, "right"))
+            last = min(behind, first + _RECORDS_AT_ONCE, end)
+            if last == first:
+                yield from _huge_line(columns, rows, first, prefix, decoder)
+                first += 1
+                continue
+            lines = _block(columns, rows, first, last, prefix)
             if decoder is not None:
-                for number, line in enumerate(lines, at):
-                    if not rows["is_control"][columns.batch[number]]:
-                        key, value = columns.keys.item(number), columns.values.item(number)
-                        lines[number - at] = _decoded(line, key, value, decoder)
+                for at, line in enumerate(lines, first):
+                    if not rows["is_control"][columns.batch[at]]:
+                        told = _decoded(columns, at, decoder)
+                        lines[at - first] = f'{line[:-1]},"decoded":{told}}}'
             lines.append("")
             yield "\n".join(lines)
+            first = last
 
 
-def _huge_values(columns: RecordColumns, rows: Rows) -> npt.NDArray[np.int64]:
-    """Return int64[k]: the records with values that would take much memory as one line."""
-    assert columns.values is not None
-    huge = np.flatnonzero(columns.values.sizes() > _BYTES_AT_ONCE)
-    kept: npt.NDArray[np.int64] = huge[~rows["is_control"][columns.batch[huge]]]
-    return kept
-
-
-def _split_at(
-    runs: list[tuple[int, int]], alone: npt.NDArray[np.int64]
-) -> Iterator[tuple[int, int]]:
-    """Yield the runs, split so that each of the records ``alone`` (ascending) is its own run."""
-    for first, end in runs:
-        inside = alone[(alone >= first) & (alone < end)].tolist()
-        edges = sorted({first, end, *inside, *(at + 1 for at in inside)})
-        yield from pairwise(edges)
-
-
-def _huge_line(columns: RecordColumns, rows: Rows, at: int, prefix: str) -> Iterator[str]:
-    """Yield the line of one record in parts, because whole it takes several times its size."""
-    assert columns.values is not None
-    values = columns.values
-    nothing = BinaryColumn(np.zeros(len(values) + 1, np.int64), values.data[:0], None, 0)
-    (line,) = _block(replace(columns, values=nothing), rows, at, at + 1, prefix)
-    before, mark, behind = line.partition(_EMPTY_VALUE)  # keys are hex: no key looks like it
-    yield before + mark[:-1]
-    start, end = values.offsets[at : at + 2].tolist()
-    for place in range(start, end, _BYTES_AT_ONCE):
-        yield values.data[place : min(place + _BYTES_AT_ONCE, end)].tobytes().hex()
-    yield f'"{behind}\n'
+def _huge_line(
+    columns: RecordColumns, rows: Rows, at: int, prefix: str, decoder: Decoder | None
+) -> Iterator[str]:
+    """Yield the line of one record in pieces."""
+    keys, values, headers = columns.keys, columns.values, columns.headers
+    assert keys is not None
+    assert values is not None
+    assert headers is not None
+    (kind,) = _type_names(columns, rows, at, at + 1)
+    yield f'{prefix}{columns.offsets[at]},"timestamp":{columns.timestamps[at]},'
+    yield f'"timestampType":"{kind}","key":'
+    yield from hex_json_pieces(keys, at)
+    yield ',"value":'
+    yield from hex_json_pieces(values, at)
+    yield ',"headers":['
+    first, end = headers.offsets[at : at + 2].tolist()
+    for header in range(first, end):
+        yield "[" if header == first else ",["
+        yield from text_json_pieces(headers.keys, header)
+        yield ","
+        yield from hex_json_pieces(headers.values, header)
+        yield "]"
+    yield "]"
+    if rows["is_control"][columns.batch[at]]:
+        yield f',"control":{json.dumps(control_of(columns, at))}'
+    elif decoder is not None:
+        yield f',"decoded":{_decoded(columns, at, decoder)}'
+    yield "}\n"
 
 
 def batch_values(rows: Rows, topic: str, partition: int, segment: int) -> list[dict[str, Any]]:

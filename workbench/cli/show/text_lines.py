@@ -6,18 +6,29 @@ batch has the outcome of its transaction.
 Kafka: DumpLogSegments (4.2)
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import click
 
 from workbench.cli.output import safe, size_text, time_of
-from workbench.cli.show.json_lines import control_fields
-from workbench.cli.show.value_text import AUTO, key_text, plain_text, size_of, value_text
+from workbench.cli.show.json_lines import control_of
+from workbench.cli.show.pieces import MOST_DECODED, is_null_at, size_at
+from workbench.cli.show.value_text import (
+    AUTO,
+    key_text,
+    pieces,
+    plain_pieces,
+    plain_text,
+    size_of,
+    size_text_at,
+    value_text,
+)
 from workbench.inspection.transactions import ABORTED, FATE_NAMES, OPEN
 from workbench.layout import problems
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
-from workbench.record.columns import RecordColumns
+from workbench.record.columns import BinaryColumn, HeaderColumn, RecordColumns
 from workbench.runtime.words import plural
 
 _LONGEST: Final = 300  # characters of a key or value, unless they are wanted whole
@@ -107,35 +118,118 @@ def _fate(row: Any, fate: int, look: Look) -> str:
     return look.style(FATE_NAMES[fate], fg={ABORTED: "red", OPEN: "yellow"}.get(fate, "green"))
 
 
-def record_line_maker(topic: str, look: Look) -> Any:
-    """Return a function from columns, row number and whether it is a control record to a line."""
-    show_key = key_text(look.key_format, topic)
-    show_value = value_text(look.value_format, topic)
+class RecordLines:
+    """Makes lines of the records of a topic.
 
-    def cut(text: str) -> str:
-        return text if look.full or len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    Args:
+        topic: decides which decoder `auto` means.
+        look: how lines are shown.
+    """
 
-    def line(columns: RecordColumns, at: int, *, is_control: bool) -> str:
+    def __init__(self, topic: str, look: Look) -> None:
+        self._topic = topic
+        self._look = look
+        self._key_text = key_text(look.key_format, topic)
+        self._value_text = value_text(look.value_format, topic)
+
+    def line(
+        self, columns: RecordColumns, at: int, *, is_control: bool, is_huge: bool
+    ) -> Iterable[str]:
+        """Return the line of a record, in pieces if it is huge, without the line end."""
+        if is_control:
+            return (self._control(columns, at),)
+        return self._huge(columns, at) if is_huge else (self._short(columns, at),)
+
+    def _start(self, columns: RecordColumns, at: int) -> str:
+        stamp = time_of(int(columns.timestamps[at])) or "no timestamp"
+        return f"  {int(columns.offsets[at]):>10,}  {stamp:<24}"
+
+    def _control(self, columns: RecordColumns, at: int) -> str:
+        told = control_of(columns, at)
+        rest = ", ".join(f"{name} {each}" for name, each in told.items() if name != "type")
+        kind = self._look.style(told["type"], fg="magenta")
+        return f"{self._start(columns, at)}  {kind}  {safe(rest)}".rstrip()
+
+    def _cut(self, text: str) -> str:
+        return text if self._look.full or len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+    def _short(self, columns: RecordColumns, at: int) -> str:
         assert columns.keys is not None
         assert columns.values is not None
         assert columns.headers is not None
+        cut = self._cut
         key, value = columns.keys.item(at), columns.values.item(at)
-        stamp = time_of(int(columns.timestamps[at])) or "no timestamp"
-        start = f"  {int(columns.offsets[at]):>10,}  {stamp:<24}"
-        if is_control:
-            told = control_fields(key, value)
-            rest = ", ".join(f"{name} {each}" for name, each in told.items() if name != "type")
-            return f"{start}  {look.style(told['type'], fg='magenta')}  {safe(rest)}".rstrip()
         headers = columns.headers.item(at)
-        if look.show_values:
-            words = f"key {cut(show_key(key))}  value {cut(show_value(key, value))}"
+        if self._look.show_values:
+            words = f"key {cut(self._key_text(key))}  value {cut(self._value_text(key, value))}"
             shown = cut(", ".join(f"{plain_text(k)}={plain_text(v)}" for k, v in headers))
         else:
             words = f"key {size_of(key)}  value {size_of(value)}"
             shown = str(len(headers))
-        tombstone = (
-            look.style("  tombstone", fg="yellow") if value is None and key is not None else ""
-        )
-        return f"{start}  {words}{tombstone}" + (f"  headers {shown}" if headers else "")
+        tombstone = _tombstone(self._look) if value is None and key is not None else ""
+        end = f"  headers {shown}" if headers else ""
+        return f"{self._start(columns, at)}  {words}{tombstone}{end}"
 
-    return line
+    def _huge(self, columns: RecordColumns, at: int) -> Iterator[str]:
+        keys, values, headers = columns.keys, columns.values, columns.headers
+        assert keys is not None
+        assert values is not None
+        assert headers is not None
+        yield f"{self._start(columns, at)}  key "
+        yield from self._huge_key(keys, at)
+        yield "  value "
+        yield from self._huge_value(keys, values, at)
+        if is_null_at(values, at) and not is_null_at(keys, at):
+            yield _tombstone(self._look)
+        first, end = headers.offsets[at : at + 2].tolist()
+        if first < end:
+            yield "  headers "
+            if self._look.show_values:
+                yield from self._cut_pieces(_header_pieces(headers, first, end))
+            else:
+                yield str(end - first)
+
+    def _huge_key(self, keys: BinaryColumn, at: int) -> Iterator[str]:
+        def text() -> str:
+            return self._key_text(keys.item(at))
+
+        if not self._look.show_values:
+            return iter([size_text_at(keys, at)])
+        return self._cut_pieces(pieces(self._look.key_format, self._topic, text, keys, at))
+
+    def _huge_value(self, keys: BinaryColumn, values: BinaryColumn, at: int) -> Iterator[str]:
+        def text() -> str:
+            key = None if size_at(keys, at) > MOST_DECODED else keys.item(at)
+            return self._value_text(key, values.item(at))
+
+        if not self._look.show_values:
+            return iter([size_text_at(values, at)])
+        return self._cut_pieces(pieces(self._look.value_format, self._topic, text, values, at))
+
+    def _cut_pieces(self, parts: Iterator[str]) -> Iterator[str]:
+        return parts if self._look.full else _shortened(parts)
+
+
+def _tombstone(look: Look) -> str:
+    return look.style("  tombstone", fg="yellow")
+
+
+def _header_pieces(headers: HeaderColumn, first: int, end: int) -> Iterator[str]:
+    """Yield the headers [first, end) as ``name=value``."""
+    for at in range(first, end):
+        if at > first:
+            yield ", "
+        yield from plain_pieces(headers.keys, at)
+        yield "="
+        yield from plain_pieces(headers.values, at)
+
+
+def _shortened(pieces: Iterator[str]) -> Iterator[str]:
+    """Yield `_LONGEST` characters at most; ``…`` stands for the others."""
+    left = _LONGEST
+    for piece in pieces:
+        yield piece[:left]
+        if len(piece) > left:
+            yield "…"
+            return
+        left -= len(piece)

@@ -6,12 +6,23 @@ printable UTF-8, otherwise hex.
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from workbench.cli.output import safe
+from workbench.cli.show.pieces import (
+    MOST_DECODED,
+    PIECE,
+    base64_pieces,
+    hex_pieces,
+    is_null_at,
+    size_at,
+    utf8_pieces,
+)
 from workbench.decoders.decoder import Decoder, printable
+from workbench.decoders.hex import HEX
 from workbench.decoders.registry import DECODERS, decoder_for
+from workbench.record.columns import BinaryColumn
 
 AUTO: Final = "auto"
 BASE64: Final = "base64"
@@ -19,6 +30,8 @@ FORMATS: Final = (AUTO, BASE64, *sorted(DECODERS))
 """The values of --key-format and --value-format."""
 
 _NULL: Final = "null"
+_ESCAPES: Final = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"})
+_LINE_ENDS: Final = str.maketrans("", "", "\n\t\r")
 
 KeyText = Callable[[bytes | None], str]
 ValueText = Callable[[bytes | None, bytes | None], str]
@@ -35,14 +48,46 @@ def plain_text(data: bytes | None) -> str:
     if text.isprintable():
         return text or '""'
     # Line ends and tabs are text too, but would break the line that they are in.
-    escaped = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t")
-    escaped = escaped.replace("\r", "\\r")
+    escaped = text.translate(_ESCAPES)
     return escaped if escaped.isprintable() else f"0x{data.hex()}"
+
+
+def plain_pieces(column: BinaryColumn, index: int) -> Iterator[str]:
+    """Yield one value as `plain_text` has it."""
+    if size_at(column, index) <= PIECE:
+        yield plain_text(column.item(index))
+    else:
+        is_plain, is_escaped = _kind_of_text(column, index)
+        if is_plain or is_escaped:
+            for text in utf8_pieces(column, index, "strict"):
+                yield text if is_plain else text.translate(_ESCAPES)
+        else:
+            yield "0x"
+            yield from hex_pieces(column, index)
+
+
+def _kind_of_text(column: BinaryColumn, index: int) -> tuple[bool, bool]:
+    """Return whether the bytes are printable text, and whether they are if escaped."""
+    is_plain = True
+    try:
+        for text in utf8_pieces(column, index, "strict"):
+            if not text.isprintable():
+                is_plain = False
+                if not text.translate(_LINE_ENDS).isprintable():
+                    return False, False
+    except UnicodeDecodeError:
+        return False, False
+    return is_plain, True
 
 
 def size_of(data: bytes | None) -> str:
     """Return how many bytes there are: what is shown instead of private data."""
     return _NULL if data is None else f"{len(data):,} B"
+
+
+def size_text_at(column: BinaryColumn, index: int) -> str:
+    """Return what `size_of` does, without a copy of the value."""
+    return _NULL if is_null_at(column, index) else f"{size_at(column, index):,} B"
 
 
 def _json_text(value: Any) -> str:
@@ -79,3 +124,23 @@ def value_text(name: str, topic: str) -> ValueText:
         return lambda _key, value: plain_text(value)
     decode = decoder.value
     return lambda key, value: _NULL if value is None else _json_text(decode(key, value))
+
+
+def pieces(
+    name: str, topic: str, text: Callable[[], str], column: BinaryColumn, index: int
+) -> Iterator[str]:
+    """Yield a huge key or value in one of `FORMATS`.
+
+    Args:
+        name: the format.
+        topic: decides what `auto` means.
+        text: gives what a decoder says; it is asked up to `MOST_DECODED` bytes.
+        column, index: the key or value.
+    """
+    if is_null_at(column, index):
+        return iter([_NULL])
+    if name == BASE64:
+        return base64_pieces(column, index)
+    if _decoder(name, topic) is None or size_at(column, index) > MOST_DECODED:
+        return hex_pieces(column, index) if name == HEX.name else plain_pieces(column, index)
+    return iter([text()])

@@ -80,12 +80,32 @@ class CommitReader:
         Raises:
             CorruptRecordError: the bytes do not fit.
         """
-        fields = read_key(TYPES, data).fields
-        key = CommitKey(fields["group"], TopicPartition(fields["topic"], fields["partition"]))
+        key = _read_key_quickly(data)
+        if key is None:
+            fields = read_key(TYPES, data).fields
+            key = CommitKey(fields["group"], TopicPartition(fields["topic"], fields["partition"]))
         if len(self._keys) >= _MOST_KEYS:
             self._keys.clear()
         self._keys[data] = key
         return key
+
+
+def _read_key_quickly(data: bytes) -> CommitKey | None:
+    """Return the contents of a key if it has the usual layout; None otherwise."""
+    if len(data) < _SMALLEST_KEY:
+        return None
+    kind, size = _KEY_START.unpack_from(data)
+    middle = _KEY_START.size + size
+    if kind not in OFFSET_TYPES or size < 0 or middle + _LENGTH.size > len(data):
+        return None
+    (length,) = _LENGTH.unpack_from(data, middle)
+    start = middle + _LENGTH.size
+    end = start + length
+    if length < 0 or end + _PARTITION.size != len(data):
+        return None
+    group = data[_KEY_START.size : middle].decode("utf-8", "replace")
+    topic = data[start:end].decode("utf-8", "replace")
+    return CommitKey(group, TopicPartition(topic, _PARTITION.unpack_from(data, end)[0]))
 
 
 def read_commit(data: bytes, record_offset: int, known: RecordType = _OFFSET) -> OffsetAndMetadata:

@@ -27,6 +27,7 @@ from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import Word
 from workbench.runtime.times import time_text
+from workbench.runtime.words import plural
 
 _LOAD: Final = "GroupCoordinatorShard.replay (4.2)"
 _FETCH: Final = "OffsetMetadataManager.fetchOffsets (4.2)"
@@ -113,7 +114,7 @@ class GroupExplainer:
         if wrong:
             reason = f"records are in {', '.join(wrong)}, but a broker reads only {wanted}"
             return CoordinatorVerdict("partition", None, "blocks", wrong[0], wanted, reason, _PLACE)
-        reason = f"{wanted} of {count} partitions"
+        reason = f"{wanted} of {plural(count, 'partition')}"
         return CoordinatorVerdict("partition", None, "allows", wanted, wanted, reason, _PLACE)
 
     def _existence(self) -> CoordinatorVerdict:

@@ -7,6 +7,7 @@ Kafka: GroupMetadataManager.loadGroupsAndOffsets (once loadGroupsForPartition), 
 GroupCoordinatorShard.replay, OffsetMetadataManager.replay, CoordinatorLoaderImpl.load (4.2)
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -37,6 +38,7 @@ from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.layout.rows import runs_of
+from workbench.runtime.collector import without_collector
 from workbench.runtime.steps import Observer, Step
 from workbench.runtime.words import plural
 
@@ -130,10 +132,12 @@ def load_group_partition(
     replay = GroupReplay(load, observer, each_commit=each_commit)
     limit = "" if end is None else f", up to offset {end}"
     replay.step("load started", f"rules of {era}{limit}", era=str(era))
-    for chunk in read_log_chunks(partition, load.findings, end=end):
-        replay.take_chunk(chunk)
-        if stop_at_newer and load.newest_era > era:
-            break
+    # An observer is not ours: what it makes may need the collector.
+    with without_collector() if observer is None else nullcontext():
+        for chunk in read_log_chunks(partition, load.findings, end=end):
+            replay.take_chunk(chunk)
+            if stop_at_newer and load.newest_era > era:
+                break
     replay.finish()
     return load
 

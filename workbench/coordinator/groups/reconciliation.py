@@ -8,6 +8,7 @@ from typing import Final
 
 from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.groups.members import Member, modern_member
+from workbench.runtime.words import plural
 
 AWAY_EPOCH: Final = -2
 """The epoch of a static member that left for a while."""
@@ -77,7 +78,7 @@ def _listed(names: list[str] | None) -> str:
 
 def _count(names: list[str] | None) -> str:
     count = len(names or ())
-    return "nothing" if not count else f"{count} partition{'' if count == 1 else 's'}"
+    return "nothing" if not count else plural(count, "partition")
 
 
 _SHOWN: Final = 5

@@ -19,6 +19,7 @@ from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.runtime.steps import Observer
+from workbench.runtime.words import plural
 
 
 class LoadedGroup(NamedTuple):
@@ -206,7 +207,7 @@ class StoredGroups:
                         None,
                         getattr(load.groups[name], "record_offset", None),
                         f"group {name!r} is in this partition",
-                        f"{GROUPS_TOPIC}-{right}: the topic has {count} partitions",
+                        f"{GROUPS_TOPIC}-{right}: the topic has {plural(count, 'partition')}",
                         "A broker looks for the group in the other partition: its members join a "
                         "new group there, and a broker does not find its offsets here.",
                     )

@@ -34,6 +34,7 @@ from workbench.files.names import TopicPartition
 from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Observer, Step
+from workbench.runtime.words import plural
 
 NO_OFFSET: Final = -1
 _NOT_WRITTEN: Final = -1  # offset of a record that is not in the log yet
@@ -385,7 +386,7 @@ class OffsetMetadataManager:
             codes[name] = ErrorCode.NONE
             doomed = list(self.state.table.offsets.get(name, {}))
             doomed += sorted(self._pending_for(name) - set(doomed))
-            self._tell("group deleted", f"{len(doomed)} offsets go with it", group=name)
+            self._tell("group deleted", f"with {plural(len(doomed), 'offset')}", group=name)
             records += [CoordinatorRecord(commit_key(name, where), None) for where in doomed]
             records += self._group_tombstones(group)
         return CoordinatorResult(records, codes)

@@ -9,7 +9,6 @@ producer was fenced or the transaction timed out.
 Kafka: TransactionStateManager.loadTransactionsForTxnTopicPartition (4.2)
 """
 
-import copy
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -26,7 +25,7 @@ from workbench.coordinator.transactions.transaction_load import (
 )
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
-from workbench.inspection.transactions import is_marker
+from workbench.inspection.transaction_markers import is_marker
 
 _SHOWN: Final = 5  # partitions that a finding names
 
@@ -97,13 +96,13 @@ def markers_without_decision(
         if each.topic == TRANSACTIONS_TOPIC:
             continue
         last: dict[int, tuple[Any, str]] = {}
-        for segment in copy.copy(each).segments:  # so that the batch tables are not kept
-            rows = segment.batches.rows
-            markers = rows[is_marker(rows)]
-            at = np.searchsorted(producers, markers["producer_id"]).clip(max=len(producers) - 1)
-            is_known = producers[at] == markers["producer_id"]
-            for row in markers[is_known & (markers["producer_epoch"] > epochs[at])]:
-                last[int(row["producer_id"])] = row, segment.path
+        for segment in each.segments:
+            for table in segment.batch_parts():
+                markers = table.rows[is_marker(table.rows)]
+                at = np.searchsorted(producers, markers["producer_id"]).clip(max=len(producers) - 1)
+                is_known = producers[at] == markers["producer_id"]
+                for row in markers[is_known & (markers["producer_epoch"] > epochs[at])]:
+                    last[int(row["producer_id"])] = row.copy(), segment.path
         found += [_undecided(owners[producer], *last[producer]) for producer in sorted(last)]
     return found
 

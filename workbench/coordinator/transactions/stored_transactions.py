@@ -6,7 +6,6 @@ Then the last stable offset of its partition does not advance, for consumers and
 Kafka: TransactionCoordinator, TransactionStateManager; TransactionsCommand find-hanging (4.2)
 """
 
-import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +29,7 @@ from workbench.inspection.transactions import (
     read_transactions,
 )
 from workbench.runtime.steps import Observer
+from workbench.runtime.words import plural
 
 WAITS: Final = "waits"
 HANGS: Final = "hangs"
@@ -123,13 +123,12 @@ class StoredTransactions:
         for each in chosen:
             if each.topic == TRANSACTIONS_TOPIC:
                 continue
-            partition = copy.copy(each)  # so that the batch tables of all logs are not kept
-            transactions = read_transactions(partition)
-            where = TopicPartition(partition.topic, partition.partition)
-            for opened in open_transactions(partition.segments, transactions):
+            transactions = read_transactions(each)
+            where = TopicPartition(each.topic, each.partition)
+            for opened in open_transactions(each.segments, transactions):
                 stable = transactions.last_stable_offset
                 is_oldest = opened.first_offset == stable
-                blocked = partition.log_end_offset - stable if is_oldest else 0
+                blocked = each.log_end_offset - stable if is_oldest else 0
                 found.append(self._judged(where, opened, stable, blocked))
         return found
 
@@ -162,6 +161,7 @@ class StoredTransactions:
             for name, state in sorted(load.transactions.items()):
                 if not self._is_in_place(name, load):
                     right = partition_for(name, count or 1)
+                    partitions = plural(count or 1, "partition")
                     found.append(
                         Finding(
                             "transaction-partition",
@@ -170,7 +170,7 @@ class StoredTransactions:
                             None,
                             state.record_offset,
                             f"transactional id {name!r} is in this partition",
-                            f"{TRANSACTIONS_TOPIC}-{right}: the topic has {count} partitions",
+                            f"{TRANSACTIONS_TOPIC}-{right}: the topic has {partitions}",
                             "A broker looks for the transactional id in the other partition and "
                             "gives it a new producer id there; a transaction it left open hangs.",
                         )

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Final
 
+from workbench.config.broker_config import BrokerConfig
 from workbench.coordinator.era import era_of_cluster
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC, load_group_partition
 from workbench.coordinator.partitioning import partition_for
@@ -19,7 +20,6 @@ from workbench.coordinator.transactions.stored_transactions import (
     StoredTransactions,
 )
 from workbench.coordinator.transactions.transaction_load import (
-    ID_EXPIRATION_MS,
     TRANSACTIONS_TOPIC,
     TransactionMetadata,
 )
@@ -27,9 +27,7 @@ from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import Word
 from workbench.runtime.times import time_text, with_hours
-
-MAX_TIMEOUT_MS: Final = 900_000
-"""`transaction.max.timeout.ms` unless configured; the age from which `find-hanging` looks."""
+from workbench.runtime.words import plural
 
 _LOAD: Final = "TransactionStateManager.loadTransactionMetadata (4.2)"
 _PLACE: Final = "TransactionStateManager.partitionFor (4.2)"
@@ -40,6 +38,10 @@ _HANGING: Final = "TransactionsCommand.FindHangingTransactionsCommand (4.2)"
 _STABLE: Final = "UnifiedLog.fetchLastStableOffsetMetadata (4.2)"
 _PENDING: Final = "OffsetMetadataManager.replayEndTransactionMarker (4.2)"
 _TOOL: Final = "kafka-transactions.sh --bootstrap-server HOST:PORT"
+
+_ABORT_INTERVAL: Final = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+_ID_EXPIRATION: Final = "transactional.id.expiration.ms"
+_MAX_TIMEOUT: Final = "transaction.max.timeout.ms"
 
 _ENDS: Final = {"PrepareCommit": "COMMIT", "PrepareAbort": "ABORT"}
 
@@ -52,6 +54,8 @@ class TransactionExplainer:
         transaction: a transactional id, or a producer id (as a number, or as text that is not a
             transactional id).
         now: ms, that ages are measured by; None: no age is judged.
+        config: the broker's; None: Kafka's defaults. The rows say which of both is a value's
+            source.
 
     Attributes:
         name: the given transactional id or producer id, as text.
@@ -61,11 +65,16 @@ class TransactionExplainer:
     """
 
     def __init__(
-        self, coordinator: StoredTransactions, transaction: str | int, now: int | None = None
+        self,
+        coordinator: StoredTransactions,
+        transaction: str | int,
+        now: int | None = None,
+        config: BrokerConfig | None = None,
     ) -> None:
         self.name = str(transaction)
         self._coordinator = coordinator
         self._now = now
+        self._config = BrokerConfig.of() if config is None else config
         ids = coordinator.transactions
         self._id = transaction if isinstance(transaction, str) else None
         producer: int | None = None
@@ -162,7 +171,7 @@ class TransactionExplainer:
         if found != wanted:
             reason = f"the records are in {found}; a broker looks in {wanted} alone"
             return CoordinatorVerdict("partition", None, "blocks", found, wanted, reason, _PLACE)
-        reason = f"{wanted} of {count} partitions"
+        reason = f"{wanted} of {plural(count, 'partition')}"
         return CoordinatorVerdict("partition", None, "allows", found, wanted, reason, _PLACE)
 
     def _loads(self) -> Iterator[CoordinatorVerdict]:
@@ -208,8 +217,8 @@ class TransactionExplainer:
                 return
             reason = (
                 f"began at {time_text(state.start_timestamp or -1)}, transaction.timeout.ms = "
-                f"{with_hours(timeout)}: a coordinator aborts it after {time_text(at)}, "
-                "within 10 s"
+                f"{with_hours(timeout)}: a coordinator aborts it after {time_text(at)}, within "
+                f"{self._shown(_ABORT_INTERVAL)}"
             )
             if now is not None and at < now:
                 reason += f"; a broker that runs at {time_text(now)} does"
@@ -221,12 +230,11 @@ class TransactionExplainer:
             )
             yield CoordinatorVerdict("markers", None, "limits", state.state, None, reason, _MARKERS)
         elif state.phase != "dead":
-            at = state.expires_at
+            at = state.expires_after(self._config.transactional_id_expiration_ms)
             over = at is not None and now is not None and at <= now
             reason = (
                 f"the id expires at {time_text(-1 if at is None else at)}: "
-                f"transactional.id.expiration.ms = {with_hours(ID_EXPIRATION_MS)}, unless "
-                "configured, after the last change"
+                f"{self._shown(_ID_EXPIRATION)} after the last change"
             )
             due = None if over else at
             yield CoordinatorVerdict("expiry", None, "allows", at, now, reason, _EXPIRY, due)
@@ -289,13 +297,16 @@ class TransactionExplainer:
         waiting = load.table.pending.get(opened.transaction.producer_id, {})
         count = sum(len(offsets) for offsets in waiting.values())
         if count:
-            reason = f"{count} offsets of {_listed(sorted(waiting))} wait for the marker"
+            waits = "waits" if count == 1 else "wait"
+            reason = (
+                f"{plural(count, 'offset')} of {_listed(sorted(waiting))} {waits} for the marker"
+            )
             yield CoordinatorVerdict(
                 "pending commits", opened.where, "limits", count, None, reason, _PENDING
             )
 
     def _hanging(self, opened: OpenProducer) -> CoordinatorVerdict:
-        last = opened.transaction.last_timestamp
+        last, limit = opened.transaction.last_timestamp, self._config.transaction_max_timeout_ms
         age = None if self._now is None or last < 0 else self._now - last
         reason = opened.reason
         if opened.verdict == HANGS:
@@ -307,14 +318,18 @@ class TransactionExplainer:
             verdict = "allows"
             reason += ": its transaction marker will come"
         if age is not None and opened.verdict == HANGS:
-            compared = "at or below" if age <= MAX_TIMEOUT_MS else "above"
+            compared = "at or below" if age <= limit else "above"
             reason += (
-                f"; its last record is {with_hours(age, ' ms')} old, {compared} the "
-                f"{MAX_TIMEOUT_MS:,} ms from which find-hanging looks"
+                f"; its last record is {with_hours(age, ' ms')} old, {compared} "
+                f"{self._shown(_MAX_TIMEOUT)}"
             )
-        return CoordinatorVerdict(
-            "hanging", opened.where, verdict, age, MAX_TIMEOUT_MS, reason, _HANGING
-        )
+        return CoordinatorVerdict("hanging", opened.where, verdict, age, limit, reason, _HANGING)
+
+    def _shown(self, name: str) -> str:
+        """Return a time of the broker's configuration, ms, with its name and where it is from."""
+        value = getattr(self._config, name.replace(".", "_"))
+        source = "the configured" if name in self._config.origins else "Kafka's default"
+        return f"{source} {name} = {with_hours(value)}"
 
     def _cure(self) -> CoordinatorVerdict:
         """Return the command that would end what is open."""

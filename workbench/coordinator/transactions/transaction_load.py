@@ -106,9 +106,17 @@ class TransactionMetadata:
 
         Open and prepared transactions never expire.
         """
+        return self.expires_after(ID_EXPIRATION_MS)
+
+    def expires_after(self, expiration_ms: int) -> int | None:
+        """Return when a coordinator with this expiration removes the id, ms; None: never.
+
+        Args:
+            expiration_ms: `transactional.id.expiration.ms`.
+        """
         if self.phase not in {"empty", "complete"}:
             return None
-        return _time(self.last_update_timestamp + ID_EXPIRATION_MS)
+        return _time(self.last_update_timestamp + expiration_ms)
 
     def waits_for(self, where: TopicPartition) -> bool:
         """Return whether a partition still waits for a transaction marker."""

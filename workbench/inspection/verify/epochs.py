@@ -16,6 +16,7 @@ from workbench.files import names
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
+from workbench.inspection.verify.log_pass import MOST_OF_A_KIND
 from workbench.inspection.verify.segment import SegmentSummary
 from workbench.inspection.verify.situation import METADATA_TOPIC, PartitionSituation
 
@@ -53,10 +54,13 @@ def verify_epochs(
         [np.zeros(0, np.int64), *(rows["partition_leader_epoch"] for _, rows in tables)]
     )
     odd = np.zeros(len(epochs), np.bool_)
-    for slot in _culprits(epochs):
-        odd[slot] = True
+    culprits = _culprits(epochs)
+    odd[culprits] = True
+    for number, slot in enumerate(culprits[:MOST_OF_A_KIND], 1):
         path, position = _place(tables, slot)
-        found = f"leader epoch {epochs[slot]}"
+        later = (len(culprits) - number) * (number == MOST_OF_A_KIND)
+        more = f" (the last of its kind to be shown; {later} more problems follow)" if later else ""
+        found = f"leader epoch {epochs[slot]}{more}"
         wanted = f"an epoch between those of its neighbors, {_neighbours(epochs, slot)}"
         yield Finding(
             "batch-epoch", "warning", path, position, int(offsets[slot]), found, wanted, _BATCH

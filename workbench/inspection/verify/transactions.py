@@ -7,28 +7,30 @@ still has batches in the log must have an entry, otherwise read_committed consum
 Kafka: TransactionIndex, ProducerStateManager.completeTxn, CleanedTransactionMetadata (4.2)
 """
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.files.indexes.transaction_index import TransactionIndex
 from workbench.files.reading import Problem
 from workbench.inspection.findings import Finding
 from workbench.inspection.transactions import (
-    AbortedTransaction,
-    Markers,
+    NO_BATCH,
+    Aborts,
     Transactions,
-    aborted_transactions,
+    first_aborted,
     open_transactions,
     transactions_of,
 )
 from workbench.inspection.verify.indexes import index_too_large
 from workbench.inspection.verify.segment import SegmentSummary
 from workbench.inspection.verify.situation import Place
+
+Offsets = npt.NDArray[np.int64]
 
 _ENTRY_SIZE: Final = 34
 _MOST_ENTRIES: Final = 100  # findings per index; more say nothing new
@@ -54,14 +56,14 @@ def verify_transactions(logs: Sequence[SegmentSummary], *, is_joined: bool) -> I
     is_whole = is_joined and all(log.is_whole for log in logs)
     segments = [log.segment for log in touched]
     transactions = transactions_of(segments, logs[-1].next_offset)
-    aborted = aborted_transactions(segments, transactions)
+    aborts, first = transactions.aborts, first_aborted(segments, transactions)
     for log in logs:
         index = log.transaction_index
         if index is not None and len(index) and not _is_garbage(index):
-            found = _entries(log, index, transactions.markers, aborted, is_whole=is_whole)
+            found = _entries(log, index, aborts, first, is_whole=is_whole)
             yield from _first_ones(found)
     if is_whole:
-        yield from _missing(logs, aborted)
+        yield from _missing(logs, aborts, first)
     latest = max(log.latest_time for log in logs)
     yield from _open_transactions(touched, transactions, latest)
 
@@ -126,22 +128,25 @@ def _problem_kind(problem: Problem, place: Place) -> tuple[str, str, str]:
 def _entries(
     log: SegmentSummary,
     index: TransactionIndex,
-    markers: Markers,
-    aborted: Sequence[AbortedTransaction],
+    aborts: Aborts,
+    first_offsets: Offsets,
     *,
     is_whole: bool,
 ) -> Iterator[Finding]:
     """Yield a finding for each entry that contradicts the transaction markers.
 
-    Cost: grows with the entries and the markers, not with both multiplied.
+    Args:
+        log: the segment.
+        index: its transaction index.
+        aborts: the ABORT markers of the log.
+        first_offsets: see `first_aborted`.
+        is_whole: whether all of the log could be read.
     """
-    in_log = {(entry.last_offset, entry.producer_id): entry for entry in aborted}
-    ends = _offsets_by_producer(markers)
-    abort_offsets = markers.offsets[markers.is_abort].tolist()
-    aborts = set(zip(markers.producer_ids[markers.is_abort].tolist(), abort_offsets, strict=True))
+    slots = aborts.at(index.producer_ids, index.last_offsets).tolist()
     for slot, (producer, first, last, stable) in enumerate(index):
         found = f"producer {producer}, offsets {first} to {last}, last stable offset {stable}"
-        if (producer, last) not in aborts:
+        abort = slots[slot]
+        if abort < 0:
             is_behind = log.is_end_sure and last >= log.next_offset
             if not log.is_whole and not is_behind:  # it may be among what could not be read
                 continue
@@ -154,12 +159,10 @@ def _entries(
             wanted = f"a transaction that ended below {next_base}, the next segment's base offset"
             yield _entry(log, slot, last, found, wanted)
             continue
-        mine = ends[producer]
-        earlier = bisect_left(mine, last)
-        before = mine[earlier - 1] if earlier else -1
-        known = in_log.get((last, producer))
-        if is_whole and known is not None and first > known.first_offset:
-            wanted = f"the transaction's first offset, {known.first_offset}"
+        before = max(int(aborts.after[abort]), -1)
+        known = int(first_offsets[abort])
+        if is_whole and known != NO_BATCH and first > known:
+            wanted = f"the transaction's first offset, {known}"
             yield _entry(log, slot, last, found, wanted)
         elif is_whole and first <= before:
             wanted = f"an offset after {before}, the end of the producer's previous transaction"
@@ -167,16 +170,6 @@ def _entries(
         elif stable > last + 1 or stable < 0:
             wanted = f"a last stable offset up to {last + 1}"
             yield _entry(log, slot, last, found, wanted)
-
-
-def _offsets_by_producer(markers: Markers) -> dict[int, list[int]]:
-    """Return the offsets of each producer's markers, ascending."""
-    found: dict[int, list[int]] = {}
-    for producer, offset in zip(
-        markers.producer_ids.tolist(), markers.offsets.tolist(), strict=True
-    ):
-        found.setdefault(producer, []).append(offset)
-    return found
 
 
 def _entry(log: SegmentSummary, slot: int, offset: int, found: str, wanted: str) -> Finding:
@@ -191,24 +184,23 @@ def _entry(log: SegmentSummary, slot: int, offset: int, found: str, wanted: str)
 
 
 def _missing(
-    logs: Sequence[SegmentSummary], aborted: Sequence[AbortedTransaction]
+    logs: Sequence[SegmentSummary], aborts: Aborts, first_offsets: Offsets
 ) -> Iterator[Finding]:
     """Yield a finding for each segment whose index lacks aborted transactions that ended in it."""
-    listed = {
-        (int(last), int(producer))
-        for log in logs
-        if log.transaction_index is not None
-        for last, producer in zip(
-            log.transaction_index.last_offsets, log.transaction_index.producer_ids, strict=True
-        )
-    }
+    is_lacking = first_offsets != NO_BATCH
+    for log in logs:
+        if log.transaction_index is not None:
+            index = log.transaction_index
+            slots = aborts.at(index.producer_ids, index.last_offsets)
+            is_lacking[slots[slots >= 0]] = False
+    lacking = np.flatnonzero(is_lacking)
+    lacking = lacking[np.lexsort((aborts.producer_ids[lacking], aborts.offsets[lacking]))]
     starts = np.array([log.place.base_offset for log in logs], np.int64)
-    lacking: dict[int, list[AbortedTransaction]] = {}
-    for entry in aborted:
-        if (entry.last_offset, entry.producer_id) not in listed:
-            at = int(np.searchsorted(starts, entry.last_offset, "right")) - 1
-            lacking.setdefault(at, []).append(entry)
-    for at, entries in lacking.items():
+    ends = np.searchsorted(starts, aborts.offsets[lacking], "right") - 1
+    places, firsts, counts = np.unique(ends, return_index=True, return_counts=True)
+    for at, slot, count in zip(
+        places.tolist(), lacking[firsts].tolist(), counts.tolist(), strict=True
+    ):
         log = logs[at]
         index = log.transaction_index
         if index is not None and (_is_garbage(index) or _is_cut(index)):
@@ -216,14 +208,14 @@ def _missing(
         is_there = "txnindex" in log.segment.files.keys() | log.place.unread
         if log.transaction_index is None and is_there:
             continue  # it could not be read, which has a finding of its own
-        first = entries[0]
         file = log.segment.files.get("txnindex")
         path = log.place.path if file is None else file.path
         holds = "no .txnindex" if file is None else f"{len(log.transaction_index or ())} entries"
-        more = f" (and {len(entries) - 1} more)" if len(entries) > 1 else ""
+        more = f" (and {count - 1} more)" if count > 1 else ""
+        first = int(first_offsets[slot])
         wanted = (
-            f"the aborted transaction of producer {first.producer_id}, offsets "
-            f"{first.first_offset} to {first.last_offset}{more}"
+            f"the aborted transaction of producer {aborts.producer_ids[slot]}, offsets "
+            f"{first} to {aborts.offsets[slot]}{more}"
         )
         if log.place.is_recovered:
             broker = "After the unclean shutdown, recovery rebuilds the index."
@@ -231,7 +223,7 @@ def _missing(
             broker = f"{_UNSEEN}get the aborted records."
         kind = "transaction-index-incomplete"
         severity = "warning" if log.place.is_recovered else "error"
-        yield Finding(kind, severity, path, None, first.first_offset, holds, wanted, broker)  # type: ignore[arg-type]
+        yield Finding(kind, severity, path, None, first, holds, wanted, broker)  # type: ignore[arg-type]
 
 
 def _open_transactions(

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from workbench.inspection.verify.log_pass import first_offsets
 from workbench.layout.batch_row import BATCH_ROW
+from workbench.layout.rows import joined_rows
 
 Rows = npt.NDArray[Any]
 Starts = npt.NDArray[np.int64]
@@ -89,8 +90,12 @@ class TrustedBatches:
 
     def epochs(self) -> Rows:
         """Return EPOCH_ROW[n]: the first and last batch, and where the epoch changes or should."""
-        rows = np.concatenate(self._epochs)
-        return _telling(rows[np.argsort(rows["position"], kind="stable")], self._epoch_starts)
+        rows = joined_rows(self._epochs, EPOCH_ROW)
+        self._epochs = [rows]  # there may be millions: not twice
+        positions = rows["position"]
+        if (positions[1:] < positions[:-1]).any():
+            rows = rows[np.argsort(positions, kind="stable")]
+        return _telling(rows, self._epoch_starts)
 
 
 def _telling(rows: Rows, starts: Starts) -> Rows:
@@ -103,4 +108,4 @@ def _telling(rows: Rows, starts: Starts) -> Rows:
     wanted[1:] |= epochs[1:] != epochs[:-1]
     at = np.searchsorted(rows["base_offset"], starts)
     wanted[at[at < len(rows)]] = True
-    return rows[wanted]
+    return rows if wanted.all() else rows[wanted]

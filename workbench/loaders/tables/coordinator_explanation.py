@@ -1,6 +1,6 @@
 """The explanations of groups and transactions as rows that read well and load into Arrow."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,6 +13,7 @@ from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.transactions.stored_transactions import StoredTransactions
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
 from workbench.coordinator.verdict import CoordinatorVerdict
+from workbench.foresight.dry_listing import settings_of
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
@@ -144,10 +145,15 @@ def explained(
 
 
 def explain_transaction(
-    listing: Listing, transaction: str | int, *, now: int | None = None
+    listing: Listing,
+    transaction: str | int,
+    *,
+    now: int | None = None,
+    config: Mapping[str, Any] | None = None,
 ) -> TransactionExplanation:
     """Return what a transaction blocks and what ends it; see `LogDirectory.explain_transaction`."""
-    explainer = TransactionExplainer(StoredTransactions(listing), transaction, now)
+    broker = settings_of(listing, config).broker
+    explainer = TransactionExplainer(StoredTransactions(listing), transaction, now, broker)
     return explained_transaction(explainer)
 
 
@@ -170,7 +176,8 @@ def _conclusion(rows: tuple[CoordinatorVerdict, ...], partitions: int) -> str:
         return "no commit is in the log, so its start is unknown"
     over = {row.where: row for row in rows if row.where is not None and row.verdict == "blocks"}
     if not over:
-        return f"resumes in {'its one partition' if partitions == 1 else f'all {partitions}'}"
+        every = "its one partition" if partitions == 1 else f"all {partitions:,} partitions"
+        return f"resumes in {every}"
     where, first = next(iter(over.items()))
     counted = "" if partitions == 1 else f" in {len(over)} of {partitions} partitions"
     return f"starts over{counted}: {where}: {first.reason}"

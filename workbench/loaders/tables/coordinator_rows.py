@@ -10,6 +10,8 @@ from workbench.coordinator.groups.commit_history import Commit
 from workbench.coordinator.groups.members import Member, members_of
 from workbench.coordinator.groups.rebalance_history import Rebalance
 from workbench.coordinator.groups.stored_groups import CommittedOffset, StoredGroups
+from workbench.coordinator.repair.repair import Repair
+from workbench.coordinator.transactions.marker_data import MarkerData
 from workbench.coordinator.transactions.stored_transactions import (
     WAITS,
     OpenProducer,
@@ -193,6 +195,56 @@ def open_producer_rows(opened: Iterable[OpenProducer]) -> Rows:
             each.reason,
             each.last_stable_offset,
             each.blocked,
+        )
+
+
+def marker_rows(markers: Iterable[MarkerData]) -> Rows:
+    """Yield rows of `schemas.TRANSACTION_MARKERS`."""
+    for each in markers:
+        yield (
+            *each.where,
+            each.offset,
+            _time(each.timestamp),
+            each.name,
+            each.producer_id,
+            each.producer_epoch,
+            each.coordinator_epoch,
+            each.transactional_id,
+            each.first_offset,
+            each.last_offset,
+            each.records,
+            each.data_epoch,
+            each.verdict,
+            each.reason,
+        )
+
+
+def repair_rows(repairs: Iterable[Repair], *, values: bool) -> Rows:
+    """Yield rows of `schemas.COORDINATOR_REPAIRS`.
+
+    Args:
+        repairs: the steps, in order.
+        values: whether the rows hold keys and values.
+    """
+    for step, each in enumerate(repairs, 1):
+        yield (
+            step,
+            *each.where,
+            each.action,
+            each.by,
+            each.finding,
+            each.subject,
+            each.what,
+            each.offset,
+            each.timestamp,
+            each.producer_id,
+            each.producer_epoch,
+            each.coordinator_epoch,
+            None if each.key is None else len(each.key),
+            None if each.value is None else len(each.value),
+            each.key if values else None,
+            each.value if values else None,
+            each.reason,
         )
 
 

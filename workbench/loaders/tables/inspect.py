@@ -321,6 +321,38 @@ class Inspect:
         opened = StoredTransactions(self._listing).open_producers(chosen)
         return table_of(schemas.OPEN_PRODUCERS, open_producer_rows(opened))
 
+    def transaction_markers(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return one row per transaction marker (`schemas.TRANSACTION_MARKERS`), with its data.
+
+        Where there is none, ``verdict`` and ``reason`` say why: it was compacted, deleted, never
+        written, … Loads `__transaction_state`, walks the batch headers and reads the markers.
+        """
+        from workbench.coordinator.transactions.marker_data import marker_data
+        from workbench.coordinator.transactions.stored_transactions import (
+            StoredTransactions,
+        )
+        from workbench.loaders.tables.coordinator_rows import marker_rows
+
+        chosen = choose_partitions(self._listing, topics, partitions)
+        markers = marker_data(StoredTransactions(self._listing), chosen)
+        return table_of(schemas.TRANSACTION_MARKERS, marker_rows(markers))
+
+    def coordinator_repairs(self, *, values: bool = False) -> pa.Table:
+        """Return what must be written so that a broker serves on (`schemas.COORDINATOR_REPAIRS`).
+
+        One row per record of `__consumer_offsets` and `__transaction_state`, transaction marker and
+        cleaning, in the order in which they are needed. Nothing is written. What damage has hidden
+        shows in the table of the repaired copy: plan until it is empty.
+
+        Args:
+            values: whether the rows hold the bytes of keys and values.
+        """
+        from workbench.coordinator.repair.plan import plan_repairs
+        from workbench.loaders.tables.coordinator_rows import repair_rows
+
+        found = plan_repairs(self._listing)
+        return table_of(schemas.COORDINATOR_REPAIRS, repair_rows(found, values=values))
+
     def _coordinator(self, version: str | None, **options: Any) -> "StoredGroups":
         from workbench.coordinator.era import era_of
         from workbench.coordinator.groups.stored_groups import StoredGroups

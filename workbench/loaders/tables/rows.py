@@ -1,7 +1,8 @@
-"""Make Arrow tables from rows of Python values: for thousands of rows, not millions."""
+"""Make Arrow tables from rows of Python values, part by part."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -9,12 +10,24 @@ from workbench.inspection.findings import Finding
 from workbench.loaders import schemas
 from workbench.loaders.scan import arrow
 
+_PART: Final = 1 << 16  # rows
+
 
 def table_of(schema: pa.Schema, rows: Iterable[Iterable[Any]]) -> pa.Table:
-    """Return rows, as many values each as the schema has fields, as a table."""
-    columns = list(zip(*rows, strict=True)) or [() for _ in schema]
+    """Return rows, as many values each as the schema has fields, as a table.
+
+    Only some thousand rows are there as Python values at a time.
+    """
+    left, parts = iter(rows), []
+    while part := list(islice(left, _PART)):
+        parts.append(_part(schema, part))
+    return pa.Table.from_batches(parts, schema)
+
+
+def _part(schema: pa.Schema, rows: Sequence[Iterable[Any]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
     arrays = [_array(values, f.type) for values, f in zip(columns, schema, strict=True)]
-    return pa.table(arrays, schema=schema)
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def finding_table(findings: Iterable[Finding], schema: pa.Schema = schemas.FINDINGS) -> pa.Table:

@@ -1,10 +1,13 @@
 """What is known about an append before and after the write.
 
-Kafka: LogAppendInfo (4.2)
+Kafka: LogAppendInfo, LogValidator.ValidationResult (4.2)
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
+
+from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.batch_checks import CheckedBatch
 
 UNKNOWN_OFFSET: Final = -1
 
@@ -54,3 +57,27 @@ class LogAppendInfo:
         if self.first_offset < 0 or self.last_offset < 0:
             return 0
         return self.last_offset - self.first_offset + 1
+
+
+class ValidationResult(NamedTuple):
+    """The checked records and their offsets.
+
+    Attributes:
+        records: the given records, or new ones.
+        batches: their batches after the change.
+        next_offset: offset after the last record.
+        max_timestamp: ms, -1: none.
+        offset_of_max_timestamp: last offset of the first batch that has it; -1: none.
+        log_append_time: ms; the time of the append, for any timestamp type of the topic.
+        message_size_maybe_changed: whether the records were rebuilt.
+
+    Kafka: LogValidator.ValidationResult (4.2)
+    """
+
+    records: MemoryRecords
+    batches: list[CheckedBatch]
+    next_offset: int
+    max_timestamp: int
+    offset_of_max_timestamp: int
+    log_append_time: int
+    message_size_maybe_changed: bool = False

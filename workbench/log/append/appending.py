@@ -4,39 +4,20 @@ Kafka: UnifiedLog.append (4.2)
 """
 
 from collections.abc import Sequence
-from typing import Final
 
-from workbench.config.changed_defaults import told
-from workbench.errors import (
-    CorruptRecordError,
-    InvalidRecordError,
-    OffsetsOutOfOrderError,
-    RecordBatchTooLargeError,
-    RecordTooLargeError,
-    StorageError,
-    UnexpectedAppendOffsetError,
-)
-from workbench.layout import problems
-from workbench.layout.attributes import NO_PARTITION_LEADER_EPOCH, NO_TIMESTAMP, NONE
-from workbench.log.append.append_info import UNKNOWN_OFFSET, LogAppendInfo
+from workbench.errors import InvalidRecordError, StorageError
+from workbench.log.append.analysis import analyze
+from workbench.log.append.append_info import LogAppendInfo
 from workbench.log.append.append_origin import AppendOrigin
+from workbench.log.append.offsets import assign_offsets, check_next_offset
 from workbench.log.append.validator import LogValidator, rules_of
-from workbench.log.context import LogContext
-from workbench.log.flushing import flush, roll
+from workbench.log.flushing import flush, maybe_roll
 from workbench.log.parts import LogParts
-from workbench.log.producers.entry import BatchMetadata
+from workbench.log.producers.producer import BatchMetadata
 from workbench.log.producers.update import ProducerUpdate, check_producers
-from workbench.log.segments.roll import why_roll
 from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.batch_checks import (
-    CheckedBatch,
-    LogBatch,
-    RecordRules,
-    check_batches,
-)
-
-_FARTHEST: Final = 2**31 - 1  # largest distance from an old wrapper's first offset to its last
+from workbench.record.writing.batch_checks import CheckedBatch, check_batches
 
 
 def append(
@@ -64,12 +45,18 @@ def append(
 
     Kafka: UnifiedLog.append (4.2)
     """
-    context = log.context
-    failures, now = context.failures, context.clock.now()
-    rules = None if keeps_offsets else rules_of(context.config)
-    start = log.watermarks.log_start_offset
-    info, checked = analyze(
-        context, records, origin, leader_epoch, log_start_offset=start, rules=rules, now=now
+    context, config = log.context, log.context.config
+    failures, now, where = context.failures, context.clock.now(), context.topic_partition
+    rules = rules_of(config)
+    checked = check_batches(records, None if keeps_offsets else rules, now)
+    info, batches = analyze(
+        context,
+        records,
+        checked,
+        origin,
+        leader_epoch,
+        log_start_offset=log.watermarks.log_start_offset,
+        keeps_offsets=keeps_offsets,
     )
     if info.valid_bytes <= 0:
         return info
@@ -80,201 +67,35 @@ def append(
             failures.check(context.log_directory)
         try:
             log.local.check_open()
-            batches: Sequence[LogBatch] = checked
-            if rules is None:
-                _check_next_offset(log, records, info)
+            end_offset = log.local.end.offset
+            if keeps_offsets:
+                check_next_offset(where, records, batches[0], info, end_offset)
             else:
-                records, batches = _number(log, records, checked, info, origin, leader_epoch)
+                info.first_offset = end_offset
+                validator = LogValidator(where, rules, origin, leader_epoch, context.clock.now())
+                records, batches = assign_offsets(context, records, batches, info, validator)
             _assign_epochs(log, batches)
-            segment = _maybe_roll(log, len(records.buffer), info, now)
+            segment = maybe_roll(log, len(records.buffer), info, now)
             update = None
             if info.has_producers:
                 update = check_producers(
-                    log.producer_state, records, segment, origin, transaction_version
+                    log.producer_state, records, batches, segment, origin, transaction_version
                 )
                 if update.duplicate is not None:
                     _answer_duplicate(log, info, update.duplicate)
                     return info
             _write(log, records, batches, info, update, segment)
-            if log.local.unflushed_messages >= context.config.flush_messages:
+            if log.local.unflushed_messages >= config.flush_messages:
                 flush(log)
         except StorageError:
             raise
         except OSError as error:
-            where = context.log_directory
-            raise failures.failed(where, "append to", context.topic_partition, error) from error
+            offline = context.log_directory
+            raise failures.failed(offline, "append to", where, error) from error
     return info
 
 
-def analyze(
-    context: LogContext,
-    records: MemoryRecords,
-    origin: AppendOrigin,
-    leader_epoch: int,
-    *,
-    log_start_offset: int,
-    rules: RecordRules | None,
-    now: int,
-) -> tuple[LogAppendInfo, list[CheckedBatch]]:
-    """Check the batches of an append, and sum them up.
-
-    Rules that the records of a leader's append break are noted in the batches, not raised.
-
-    Args:
-        context: the log's context.
-        records: batches; an incomplete last one is ignored.
-        origin: the source of the records.
-        leader_epoch: the partition's current leader epoch.
-        log_start_offset: the log's log start offset.
-        rules: rules for records that a leader assigns offsets to. None: they have their offsets,
-            which must ascend; from a leader sizes are not checked, and batches of a later leader
-            epoch are left for the next fetch.
-        now: ms; timestamps of records are compared with it.
-
-    Returns:
-        The summary, and the batches to append.
-
-    Raises:
-        CorruptRecordError: a size, magic or CRC is invalid.
-        InvalidRecordError: a client's batch has a base offset, or a controller's the wrong epoch.
-        RecordTooLargeError: a batch is larger than `max.message.bytes`.
-        OffsetsOutOfOrderError: given offsets do not ascend.
-
-    Kafka: UnifiedLog.analyzeAndValidateRecords (4.2)
-    """
-    where = context.topic_partition
-    is_client, is_controller = origin is AppendOrigin.CLIENT, origin is AppendOrigin.RAFT_LEADER
-    keeps_offsets = rules is None
-    is_follower = keeps_offsets and origin is AppendOrigin.REPLICATION
-    largest_batch = context.config.max_message_bytes
-    first_offset, last_offset, last_of_first = UNKNOWN_OFFSET, -1, -1
-    last_epoch, max_timestamp, source_codec, valid_bytes = -1, NO_TIMESTAMP, NONE, 0
-    has_producers = False
-    taken = 0
-    batches = check_batches(records, rules, now)
-    for batch in batches:
-        epoch = batch.partition_leader_epoch
-        if (is_client and batch.base_offset != 0 and batch.magic >= 2) or (
-            is_controller and epoch != leader_epoch
-        ):
-            raise _refused(where, batch, origin, leader_epoch)
-        if is_follower and epoch > leader_epoch and epoch != NO_PARTITION_LEADER_EPOCH:
-            break
-        if not taken:
-            first_offset = batch.base_offset if batch.magic >= 2 else UNKNOWN_OFFSET
-            last_of_first = batch.last_offset
-        elif keeps_offsets and last_offset >= batch.last_offset:
-            raise OffsetsOutOfOrderError(
-                f"{where}: offset {batch.last_offset} follows {last_offset}, "
-                "but offsets must ascend"
-            )
-        last_offset, last_epoch = batch.last_offset, epoch
-        if not is_follower and batch.size > largest_batch:
-            context.metrics.reject(where.topic, records.size)
-            raise RecordTooLargeError(
-                f"{where}: the batch has {batch.size} bytes, "
-                f"more than max.message.bytes = {told('max.message.bytes', largest_batch)}"
-            )
-        if batch.problem != problems.OK and not batch.is_valid:
-            raise CorruptRecordError(
-                str(where),
-                batch.position,
-                f"the CRC of the batch does not match the stored {batch.crc:08x}",
-            )
-        if batch.max_timestamp > max_timestamp:  # noqa: PLR1730  # a third of the time of `max`
-            max_timestamp = batch.max_timestamp
-        valid_bytes += batch.size
-        source_codec = batch.codec or source_codec
-        has_producers = has_producers or batch.producer_id >= 0
-        taken += 1
-    info = LogAppendInfo(
-        first_offset,
-        last_offset,
-        last_epoch if last_epoch >= 0 else None,
-        max_timestamp,
-        NO_TIMESTAMP,
-        log_start_offset,
-        source_codec,
-        valid_bytes,
-        last_of_first,
-        has_producers,
-    )
-    return info, batches if taken == len(batches) else batches[:taken]
-
-
-def _refused(
-    where: object, batch: CheckedBatch, origin: AppendOrigin, leader_epoch: int
-) -> InvalidRecordError:
-    """Return the error of a batch that its sender must not send so."""
-    if origin is AppendOrigin.CLIENT:
-        return InvalidRecordError(
-            f"{where}: the base offset of a batch from a client is wrong "
-            f"(found {batch.base_offset}, expected 0)"
-        )
-    return InvalidRecordError(
-        f"{where}: the epoch of a batch from the controller's leader is wrong (found "
-        f"{batch.partition_leader_epoch}, expected {leader_epoch})"
-    )
-
-
-def _check_next_offset(log: LogParts, records: MemoryRecords, info: LogAppendInfo) -> None:
-    end = log.local.end_offset
-    first = info.first_or_last_offset_of_first_batch
-    if first >= end:
-        return
-    if info.first_offset == UNKNOWN_OFFSET:
-        which, offset = "last offset of the first batch", records.records()[0].offset
-    else:
-        which, offset = "first offset", info.first_offset
-    raise UnexpectedAppendOffsetError(
-        f"{log.context.topic_partition}: the {which} is {first}, below the log end offset {end}; "
-        f"last offset {info.last_offset}, log start offset {log.watermarks.log_start_offset}",
-        offset,
-        info.last_offset,
-    )
-
-
-def _number(
-    log: LogParts,
-    records: MemoryRecords,
-    batches: list[CheckedBatch],
-    info: LogAppendInfo,
-    origin: AppendOrigin,
-    leader_epoch: int,
-) -> tuple[MemoryRecords, Sequence[LogBatch]]:
-    """Give the records offsets, epoch, time, and the topic's codec and format.
-
-    Args:
-        log: the log to append to.
-        records: changed in place if nothing else in them changes.
-        batches: what the checks found in them.
-        info: the append's summary; changed.
-        origin: the source of the records.
-        leader_epoch: the partition's current leader epoch.
-    """
-    context, config = log.context, log.context.config
-    info.first_offset = log.local.end.offset
-    validator = LogValidator(
-        context.topic_partition, config, origin, leader_epoch, context.clock.now()
-    )
-    result = validator.validate_and_assign(records, batches, info.first_offset)
-    info.max_timestamp = result.max_timestamp
-    info.last_offset = result.next_offset - 1
-    if config.message_timestamp_type == "LogAppendTime":
-        info.log_append_time = result.log_append_time
-    if result.message_size_maybe_changed:
-        for batch in result.batches:
-            if batch.size > config.max_message_bytes:
-                context.metrics.reject(context.topic_partition.topic, records.size)
-                limit = told("max.message.bytes", config.max_message_bytes)
-                raise RecordTooLargeError(
-                    f"{context.topic_partition}: a batch has {batch.size} bytes in the topic's "
-                    f"codec and format, more than max.message.bytes = {limit}"
-                )
-    return result.records, result.batches
-
-
-def _assign_epochs(log: LogParts, batches: Sequence[LogBatch]) -> None:
+def _assign_epochs(log: LogParts, batches: Sequence[CheckedBatch]) -> None:
     epochs = log.leader_epochs
     latest = epochs.latest
     for batch in batches:
@@ -290,7 +111,7 @@ def _assign_epochs(log: LogParts, batches: Sequence[LogBatch]) -> None:
             latest = epochs.latest
 
 
-def _without_epoch(where: object, batch: LogBatch) -> InvalidRecordError:
+def _without_epoch(where: object, batch: CheckedBatch) -> InvalidRecordError:
     """Return the error of a batch that has no offsets and epoch from a leader.
 
     Kafka: the IllegalArgumentException of LeaderEpochFileCache.assign (4.2)
@@ -300,26 +121,6 @@ def _without_epoch(where: object, batch: LogBatch) -> InvalidRecordError:
         f"(found {batch.partition_leader_epoch}, expected 0 or more), which a leader assigns: "
         "append it with append_as_leader, or build it with partition_leader_epoch"
     )
-
-
-def _maybe_roll(log: LogParts, size: int, info: LogAppendInfo, now: int) -> LogSegment:
-    """Return the segment to append to, a new one if the active one is full.
-
-    Kafka: UnifiedLog.maybeRoll (4.2)
-    """
-    config, segment = log.context.config, log.local.segments.active
-    if size > config.segment_bytes:
-        raise RecordBatchTooLargeError(
-            f"{log.context.topic_partition}: the append has {size} bytes, "
-            f"more than segment.bytes = {config.segment_bytes}"
-        )
-    reason = why_roll(segment, config, size, info.max_timestamp, info.last_offset, now)
-    if reason is None:
-        return segment
-    base_offset = info.first_offset
-    if base_offset == UNKNOWN_OFFSET:
-        base_offset = info.last_offset - _FARTHEST
-    return roll(log, base_offset, reason)
 
 
 def _answer_duplicate(log: LogParts, info: LogAppendInfo, duplicate: BatchMetadata) -> None:
@@ -338,22 +139,20 @@ def _answer_duplicate(log: LogParts, info: LogAppendInfo, duplicate: BatchMetada
 def _write(
     log: LogParts,
     records: MemoryRecords,
-    batches: Sequence[LogBatch],
+    batches: Sequence[CheckedBatch],
     info: LogAppendInfo,
     update: ProducerUpdate | None,
     segment: LogSegment,
 ) -> None:
-    state = log.producer_state
     log.local.append(info.last_offset, records, batches)
     log.watermarks.follow_end()
     if update is not None:
         update.apply(segment)
-    state.map_end_offset = info.last_offset + 1
+    log.producer_state.map_end_offset = info.last_offset + 1
     log.watermarks.update_first_unstable()
     if log.context.observer is not None:
         log.context.tell(
             "appended",
-            "",
             first_offset=info.first_offset,
             last_offset=info.last_offset,
             bytes=records.size,

@@ -12,7 +12,7 @@ from workbench.errors import CorruptRecordError, OffsetOverflowError
 from workbench.files.indexes.time_index import TimestampOffset
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.leader_epoch_cache import LeaderEpochCache
-from workbench.log.producers.append import TransactionMarker, producer_batches
+from workbench.log.producers.batches import TransactionMarker, producer_batches
 from workbench.log.producers.state import ProducerStateManager
 from workbench.log.segments.due_entries import due_entries
 from workbench.log.segments.segment import LogSegment, all_fit

@@ -14,7 +14,7 @@ from workbench.errors import CorruptSnapshotError
 from workbench.file_system.local import FileSystem
 from workbench.files.names import DELETED, file_name, parse_file_name
 from workbench.files.producer_snapshot import ProducerEntry, ProducerSnapshot
-from workbench.log.producers.entry import ProducerStateEntry
+from workbench.log.producers.producer import ProducerStateEntry
 from workbench.runtime.steps import Observer, Step
 
 FIRST_BUCKETS: Final = 16

@@ -17,10 +17,10 @@ from workbench.file_system.local import FileSystem
 from workbench.files.names import TopicPartition
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.fetch import LogOffsetMetadata
-from workbench.log.producers.append import ProducerAppendInfo
-from workbench.log.producers.entry import (
+from workbench.log.producers.producer import (
     CompletedTransaction,
     OpenTransaction,
+    ProducerAppendInfo,
     ProducerStateEntry,
 )
 from workbench.log.producers.snapshots import (

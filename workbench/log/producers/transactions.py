@@ -6,7 +6,7 @@ Kafka: ProducerStateManager.ongoingTxns, unreplicatedTxns (4.2)
 from bisect import insort
 
 from workbench.log.fetch import LogOffsetMetadata
-from workbench.log.producers.entry import CompletedTransaction, OpenTransaction
+from workbench.log.producers.producer import CompletedTransaction, OpenTransaction
 
 
 class UnstableTransactions:

@@ -3,6 +3,7 @@
 Kafka: UnifiedLog.analyzeAndValidateProducerState, loadProducersFromRecords (4.2)
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy.typing as npt
@@ -11,16 +12,16 @@ from workbench.errors import CorruptRecordError
 from workbench.files.file_records import FileRecords
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.fetch import LogOffsetMetadata
-from workbench.log.producers.append import (
+from workbench.log.producers.batches import ProducerBatch, TransactionMarker, producer_batches
+from workbench.log.producers.producer import (
+    BatchMetadata,
+    CompletedTransaction,
     ProducerAppendInfo,
-    ProducerBatch,
-    TransactionMarker,
-    producer_batches,
 )
-from workbench.log.producers.entry import BatchMetadata, CompletedTransaction
 from workbench.log.producers.state import ProducerStateManager
 from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.writing.batch_checks import CheckedBatch
 
 Rows = npt.NDArray[Any]
 
@@ -47,12 +48,14 @@ class ProducerUpdate:
 
     def add(
         self,
-        batch: ProducerBatch,
+        batch: ProducerBatch | CheckedBatch,
         marker: TransactionMarker | None,
         first_offset: LogOffsetMetadata | None = None,
         transaction_version: int | None = None,
     ) -> None:
         """Check a batch; for arguments and errors see `ProducerAppendInfo.append`.
+
+        A batch that a client sent before becomes the `duplicate`.
 
         Kafka: UnifiedLog.updateProducers (4.2)
         """
@@ -60,6 +63,10 @@ class ProducerUpdate:
         if append is None:
             append = self._state.prepare_update(batch.producer_id, self._origin)
             self._appends[batch.producer_id] = append
+        if self._origin is AppendOrigin.CLIENT:
+            self.duplicate = append.find_duplicate(batch)
+            if self.duplicate is not None:
+                return
         done = append.append(batch, marker, first_offset, transaction_version)
         if done is not None:
             self._completed.append(done)
@@ -79,6 +86,7 @@ class ProducerUpdate:
 def check_producers(
     state: ProducerStateManager,
     records: MemoryRecords,
+    batches: Iterable[CheckedBatch],
     segment: LogSegment,
     origin: AppendOrigin,
     transaction_version: int,
@@ -88,6 +96,7 @@ def check_producers(
     Args:
         state: the log's producer state; not changed.
         records: the append, with its offsets.
+        batches: its batches; markers are read from ``records``.
         segment: the segment to append to.
         origin: the source of the records.
         transaction_version: version that the transaction coordinator sends with a marker.
@@ -99,23 +108,19 @@ def check_producers(
     Kafka: UnifiedLog.analyzeAndValidateProducerState (4.2)
     """
     update = ProducerUpdate(state, origin)
-    rows = records.batches().rows
-    for batch in producer_batches(rows):
-        entry = state.last_entry(batch.producer_id)
-        if origin is AppendOrigin.CLIENT and entry is not None:
-            update.duplicate = entry.find_duplicate(
-                batch.producer_epoch, batch.base_sequence, batch.last_sequence
-            )
-            if update.duplicate is not None:
-                return update
+    for batch in batches:
+        if batch.producer_id < 0:
+            continue
         first_offset = marker = None
+        start = batch.position
         if batch.is_transactional:
-            position = segment.size + int(rows["position"][batch.row])
-            first_offset = LogOffsetMetadata(batch.base_offset, segment.base_offset, position)
+            base, at = segment.base_offset, segment.size + start
+            first_offset = LogOffsetMetadata(batch.base_offset, base, at)
         if batch.is_control and batch.record_count > 0:
-            start, size = (int(rows[name][batch.row]) for name in ("position", "size"))
-            marker = TransactionMarker.read(records.buffer[start : start + size])
+            marker = TransactionMarker.read(records.buffer[start : start + batch.size])
         update.add(batch, marker, first_offset, transaction_version)
+        if update.duplicate is not None:
+            break
     return update
 
 

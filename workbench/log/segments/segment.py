@@ -18,7 +18,7 @@ from workbench.files.indexes.transaction_index import AbortedTransaction, Writab
 from workbench.files.names import DELETED, FileKind, file_name
 from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
-from workbench.log.producers.entry import CompletedTransaction
+from workbench.log.producers.producer import CompletedTransaction
 from workbench.log.segments.due_entries import DueEntries, due_entries
 from workbench.log.segments.lookup_steps import (
     tell_batches_passed,
@@ -26,7 +26,7 @@ from workbench.log.segments.lookup_steps import (
     tell_time_probes,
 )
 from workbench.record.memory_records import MemoryRecords
-from workbench.record.writing.batch_checks import LogBatch
+from workbench.record.writing.batch_checks import CheckedBatch
 from workbench.runtime.steps import wants_details
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
@@ -127,7 +127,7 @@ class LogSegment:
         self,
         largest_offset: int,
         records: MemoryRecords,
-        batches: Sequence[LogBatch] | None = None,
+        batches: Sequence[CheckedBatch] | None = None,
     ) -> None:
         """Append batches that have their offsets, and the index entries that are due.
 
@@ -157,7 +157,7 @@ class LogSegment:
         else:
             self._add_known_entries(batches, position)
 
-    def _add_known_entries(self, batches: Sequence[LogBatch], position: int) -> None:
+    def _add_known_entries(self, batches: Sequence[CheckedBatch], position: int) -> None:
         """Append the index entries of a few batches, without reading them."""
         largest = self.max_timestamp_so_far
         since, interval = self._bytes_since_entry, self.index_interval_bytes

@@ -226,7 +226,9 @@ def scan_batches(source: FileSource, start: int = 0, stop: int | None = None) ->
     return BatchTable(rows[:count], ScanStop(code, position))
 
 
-def walk_batches(source: FileSource, stop: int | None = None) -> Iterator[BatchTable]:
+def walk_batches(
+    source: FileSource, stop: int | None = None, *, start: int = 0
+) -> Iterator[BatchTable]:
     """Do what `scan_batches` does in tables of some thousand rows; the last one has the `stop`.
 
     The others stop at ROWS_FULL. What is held does not grow with the file.
@@ -236,8 +238,9 @@ def walk_batches(source: FileSource, stop: int | None = None) -> Iterator[BatchT
     """
     file_end = source.size if stop is None else stop
     window = np.empty(_WINDOW, np.uint8)
-    position, code = 0, problems.ROWS_FULL
+    position, code = start, problems.ROWS_FULL
     while code == problems.ROWS_FULL:
-        rows = np.zeros(min(ROWS_AT_ONCE, (file_end - position) // SMALLEST_ENTRY + 1), BATCH_ROW)
+        most = max(0, file_end - position) // SMALLEST_ENTRY + 1  # an index may point past the end
+        rows = np.zeros(min(ROWS_AT_ONCE, most), BATCH_ROW)
         count, position, code = _fill_rows(source, position, file_end, window, rows)
         yield BatchTable(rows[:count], ScanStop(code, position))

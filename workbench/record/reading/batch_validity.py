@@ -13,14 +13,15 @@ from workbench.layout.batch_header import CRC_FROM, MAGIC_AT
 from workbench.layout.message_header import MESSAGE_CRC_FROM
 
 
-def count_valid(buffer: npt.NDArray[np.uint8], rows: npt.NDArray[Any]) -> int:
+def count_valid(buffer: npt.NDArray[np.uint8], rows: npt.NDArray[Any], position: int = 0) -> int:
     """Return how many batches come before the first that is not valid.
 
     Args:
-        buffer: uint8[n]; ``rows["position"]`` counts from its start.
+        buffer: uint8[n].
         rows: BATCH_ROW[m], complete batches, one after the other.
+        position: the one of ``buffer[0]``, as ``rows["position"]`` counts.
     """
-    return int(dispatch.first_invalid(buffer, 0, rows))
+    return int(dispatch.first_invalid(buffer, position, rows))
 
 
 def entry_crc(entry: npt.NDArray[np.uint8]) -> int:

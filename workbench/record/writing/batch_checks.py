@@ -2,7 +2,7 @@
 
 One pass over the bytes collects the facts for the checks of an append. It only reports violations,
 because the caller knows which rule comes first. The messages inside a compressed message of magic 0
-or 1 are a second step, `wrapped_messages`.
+or 1 are a second step, `received_records`.
 
 Kafka: UnifiedLog.analyzeAndValidateRecords, LogValidator, AbstractLegacyRecordBatch (4.2)
 """
@@ -12,6 +12,7 @@ import threading
 import zlib
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import repeat
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ import numpy.typing as npt
 
 from workbench.errors import CorruptRecordError, InvalidRecordError
 from workbench.kernels import dispatch
+from workbench.kernels.reading.outputs import KEYS
 from workbench.kernels.writing.checks import (
     APPEND_TIME,
     CHECK_RECORDS,
@@ -40,6 +42,7 @@ from workbench.layout.message_header import (
 )
 from workbench.record.codecs.compression import decompress_batch
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.reading.batch_records import columns_of
 from workbench.record.reading.wrapper import WrapperError, wrapper_value
 
 _ROWS: Final = 64  # batches that one call of a kernel has room for
@@ -111,37 +114,25 @@ class CheckedBatch(NamedTuple):
         return self.problem not in _NOT_VALID
 
 
-class AppendedBatch(NamedTuple):
-    """What a log needs to know of a batch with its offsets; a `CheckedBatch` has it, too."""
-
-    magic: int
-    size: int
-    base_offset: int
-    last_offset: int
-    max_timestamp: int
-    partition_leader_epoch: int
-
-
-class WrappedMessage(NamedTuple):
-    """A message inside a compressed one.
+class ReceivedRecord(NamedTuple):
+    """What the rules of a topic need to know about a record, or a message inside a message.
 
     Attributes:
-        offset: the absolute offset.
+        offset: as received; of a message inside a message the absolute one.
         timestamp: the time in ms, -1: none.
-        is_compressed: whether it claims to hold messages itself, which is not allowed.
-        is_valid: whether its CRC is valid.
+        magic: as the message says; of a batch of magic 2 its own.
+        is_compressed: whether a message claims to hold messages itself, which is not allowed.
+        is_valid: whether a message's CRC is valid.
     """
 
     offset: int
-    magic: int
     timestamp: int
-    key: bytes | None
-    value: bytes | None
-    is_compressed: bool
-    is_valid: bool
+    has_key: bool
+    magic: int
+    is_compressed: bool = False
+    is_valid: bool = True
 
 
-LogBatch = AppendedBatch | CheckedBatch
 _NOT_VALID: Final = {problems.SHORT_BATCH, problems.CRC_MISMATCH}
 
 
@@ -155,6 +146,7 @@ class RecordRules:
         before_ms, after_ms: the largest difference of a record's time from the append's.
         codec: the id of the topic's codec; None: the producer's. A batch that keeps its codec is
             only skimmed, a batch that changes it is read in full, which finds more problems.
+        level: the level of the topic's codec; None: the codec's default.
         options: the same as bits, for the kernels.
     """
 
@@ -163,6 +155,7 @@ class RecordRules:
     before_ms: int = 2**63 - 1
     after_ms: int = 2**63 - 1
     codec: int | None = None
+    level: int | None = None
     options: int = field(init=False)
 
     def keeps(self, codec: int) -> bool:
@@ -230,14 +223,30 @@ def check_batches(
     return checked
 
 
-def wrapped_messages(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> list[WrappedMessage]:
-    """Return the messages inside a compressed one, without an incomplete one at the end.
+def received_records(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> list[ReceivedRecord]:
+    """Return the records of a batch, or the messages inside a compressed one.
 
     Raises:
-        InvalidRecordError: it has no value or no messages in it, a codec that its format lacks, or
-            an offset below that of its last message.
-        CorruptRecordError: it cannot be decompressed, or sizes inside are invalid.
+        InvalidRecordError: a record cannot be read; or a compressed message has no value or no
+            messages in it, a codec that its format lacks, or an offset below that of its last one.
+        CorruptRecordError: a message cannot be decompressed, or sizes inside are invalid.
     """
+    if batch.magic < 2 and batch.codec != NONE:
+        return _wrapped_messages(buffer, batch)
+    whole = MemoryRecords(buffer[batch.position : batch.position + batch.size])
+    try:
+        columns = columns_of(whole.buffer, whole.batches().rows, KEYS)
+    except CorruptRecordError as error:
+        raise InvalidRecordError(str(error)) from error
+    keys = columns.keys
+    assert keys is not None
+    offsets, timestamps = columns.offsets.tolist(), columns.timestamps.tolist()
+    has_key = (~keys.is_null()).tolist()
+    return list(map(ReceivedRecord, offsets, timestamps, has_key, repeat(batch.magic)))
+
+
+def _wrapped_messages(buffer: npt.NDArray[np.uint8], batch: CheckedBatch) -> list[ReceivedRecord]:
+    """Return the messages inside a compressed one, without an incomplete one at the end."""
     if batch.codec == ZSTD:
         raise InvalidRecordError(f"magic {batch.magic} does not have zstd")
     view = memoryview(buffer)[batch.position : batch.position + batch.size]
@@ -313,7 +322,7 @@ def _check_compressed(
     return _checked(row.tolist())
 
 
-def _message(data: bytes, batch: CheckedBatch) -> WrappedMessage:
+def _message(data: bytes, batch: CheckedBatch) -> ReceivedRecord:
     """Return one entry, its offset as stored."""
     magic = data[MAGIC_AT]
     timestamp = NO_TIMESTAMP
@@ -325,26 +334,19 @@ def _message(data: bytes, batch: CheckedBatch) -> WrappedMessage:
         elif len(data) >= header:
             (timestamp,) = _LONG.unpack_from(data, MESSAGE_TIMESTAMP_AT)
     try:
-        key, at = _sized(data, header)
-        value, _ = _sized(data, at)
+        (key_size,) = _INT.unpack_from(data, header)
+        _INT.unpack_from(data, header + _INT.size + max(key_size, 0))  # the value's size
     except struct.error:  # its CRC is invalid, too, unless crafted
         raise InvalidRecordError(problems.WORDS[problems.BAD_INNER_MESSAGE]) from None
     (crc,) = _CRC.unpack_from(data, MESSAGE_CRC_AT)
-    return WrappedMessage(
+    return ReceivedRecord(
         _LONG.unpack_from(data)[0],
-        magic,
         timestamp,
-        key,
-        value,
+        key_size >= 0,
+        magic,
         is_compressed=data[MESSAGE_ATTRIBUTES_AT] & CODEC_MASK != 0,
         is_valid=crc == zlib.crc32(data[MESSAGE_CRC_FROM:]),
     )
-
-
-def _sized(data: bytes, at: int) -> tuple[bytes | None, int]:
-    (size,) = _INT.unpack_from(data, at)
-    start = at + _INT.size
-    return (None, start) if size < 0 else (data[start : start + size], start + size)
 
 
 def _not_a_batch(buffer: npt.NDArray[np.uint8], position: int, code: int) -> CorruptRecordError:

@@ -48,6 +48,7 @@ from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.runtime.scheduler import Scheduler
 from workbench.runtime.steps import Observer, Step
+from workbench.runtime.words import plural
 
 GetLog = Callable[[TopicPartition], Log | None]
 
@@ -418,7 +419,7 @@ class TransactionStateManager:
             self._loading.remove((number, coordinator_epoch))
             prepared = [each for each in loaded.values() if each.state.is_prepared]
         self.tell(
-            "partition loaded", where, f"{len(prepared)} transactions are to be completed",
+            "partition loaded", where, f"{plural(len(prepared), 'transaction')} to complete",
             coordinator_epoch=coordinator_epoch, transactional_ids=len(loaded),
         )  # fmt: skip
         for each in prepared:

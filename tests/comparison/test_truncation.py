@@ -1,0 +1,180 @@
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.comparison.truncation import (
+    EpochEndOffset,
+    FetchResponse,
+    LogState,
+    OffsetTruncationState,
+    become_follower,
+    fetch_offset_and_truncate,
+    fetch_response,
+    offset_truncation_state,
+)
+from workbench.files.leader_epochs import EpochEntry
+
+
+def log(epochs: Sequence[tuple[int, int]], end: int, start: int = 0, high: int = 0) -> LogState:
+    return LogState(tuple(EpochEntry(*each) for each in epochs), start, end, high)
+
+
+def diverging(epoch: int, end: int) -> FetchResponse:
+    return FetchResponse("diverging", EpochEndOffset(epoch, end))
+
+
+RECORDS = FetchResponse("records")
+OUT_OF_RANGE = FetchResponse("out of range")
+
+# RP-1: PartitionTest.testReadRecordsEpochValidation (Kafka 4.2), leader with log end offset 17.
+LEADER = [(0, 0), (3, 2), (4, 8), (7, 13), (9, 14), (10, 17)]
+
+
+@pytest.mark.parametrize(
+    ("start", "epoch", "offset", "answer"),
+    [
+        (0, 2, 5, diverging(0, 2)),
+        (0, 0, 4, diverging(0, 2)),
+        (0, 6, 6, diverging(4, 13)),
+        (0, 5, 9, diverging(4, 13)),
+        (0, 10, 18, diverging(10, 17)),
+        (0, 0, 2, RECORDS),
+        (0, 7, 14, RECORDS),
+        (0, 9, 17, RECORDS),
+        (0, 10, 17, RECORDS),
+        (0, 11, 5, OUT_OF_RANGE),
+        (5, 2, 8, diverging(2, 5)),
+        (5, 0, 5, RECORDS),
+        (5, 3, 5, RECORDS),
+        (5, 0, 0, OUT_OF_RANGE),
+        (10, 5, 6, OUT_OF_RANGE),
+        (10, 3, 6, OUT_OF_RANGE),
+    ],
+)
+def test_a_leader_answers_a_fetch_as_kafkas_test_says(
+    start: int, epoch: int, offset: int, answer: FetchResponse
+) -> None:
+    leader = log(LEADER, 17)
+    if start:
+        leader = leader.start_at(start)
+    assert fetch_response(leader, offset, epoch) == answer
+
+
+def test_a_follower_removes_one_wrong_epoch_each_round() -> None:
+    """AbstractFetcherThreadTest: the example of truncation on fetch."""
+    found = become_follower(log([(0, 0), (2, 1), (4, 2)], 3), log([(1, 0), (3, 1), (5, 2)], 3))
+    cuts = [
+        (each.fetch_offset, each.last_fetched_epoch, each.truncated_to) for each in found.rounds
+    ]
+    assert cuts == [(3, 4, 2), (2, 2, 1), (1, 0, 0), (0, None, 0)]
+    assert [each.diverging_epoch for each in found.rounds] == [(3, 2), (1, 1), (0, 0), None]
+    assert (found.offset, found.removes) == (0, 3)
+
+
+def test_a_follower_asks_again_if_it_lacks_the_leaders_epoch() -> None:
+    """KIP-279: the two rounds of OffsetsForLeaderEpoch (G-4b)."""
+    leader, follower = log([(0, 0), (1, 5), (3, 8)], 12), log([(0, 0), (2, 6)], 10)
+    first = offset_truncation_state(follower, leader.end_offset_for(2), 0)
+    assert first == OffsetTruncationState(6, truncation_completed=False)
+    follower = follower.truncate_to(6)
+    second = offset_truncation_state(follower, leader.end_offset_for(0), 0)
+    assert second == OffsetTruncationState(5, truncation_completed=True)
+
+
+def test_an_old_leader_or_an_unknown_epoch_has_its_own_rule() -> None:
+    follower = log([(0, 0), (2, 6)], 10, high=4)
+    assert offset_truncation_state(follower, None, 4) == (4, True)
+    assert offset_truncation_state(follower, EpochEndOffset(-1, 8), 4) == (8, True)
+    assert offset_truncation_state(log([(5, 3)], 10), EpochEndOffset(2, 20), 4) == (3, True)
+    assert offset_truncation_state(log([], 10), EpochEndOffset(2, 20), 4) == (10, True)
+
+
+def test_a_log_without_epochs_is_truncated_to_its_high_watermark() -> None:
+    found = become_follower(log([], 10, high=4), log([(3, 7)], 9))
+    assert [str(each) for each in found.rounds] == [
+        "no epochs: truncate to the high watermark 4",
+        "fetch(4, no epoch) → records",
+    ]
+    assert found.removes == 6
+
+
+def test_a_follower_behind_the_start_of_the_leader_drops_its_log() -> None:
+    """G-11."""
+    found = become_follower(log([(0, 0)], 1), log([(0, 2)], 3, start=2))
+    assert (found.after.log_start_offset, found.offset, found.after.epochs) == (2, 2, ())
+    assert found.rounds[0].is_full
+    assert found.removes == 1
+
+
+def test_a_follower_longer_than_the_leader_without_epochs_is_truncated_to_its_end() -> None:
+    change = fetch_offset_and_truncate(log([], 9), log([], 5))
+    assert (change.offset, change.is_full, change.fetch_offset) == (5, False, 5)
+    assert become_follower(log([], 9, high=9), log([], 5)).offset == 5
+
+
+def test_a_new_leader_without_records_keeps_what_followers_have() -> None:
+    """G-5 with its entry at the log end offset (2.0.1): nothing below it is truncated."""
+    leader = log([(0, 0)], 2).as_leader(2)
+    assert become_follower(log([(0, 0), (1, 2)], 3), leader).offset == 2
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[list[int], list[int]]:
+    """Return the epochs of the records of two logs with one ancestor, as one cluster writes them.
+
+    Epochs never fall along a log, and after the common part no epoch is in both: one leader each.
+    """
+    epoch, common = 0, []
+    for step in draw(st.lists(st.integers(0, 2), max_size=8)):
+        epoch += step
+        common.append(epoch)
+    logs = [list(common[: draw(st.integers(0, len(common)))]), list(common)]
+    for leader in draw(st.lists(st.booleans(), max_size=6)):
+        epoch += draw(st.integers(1, 2))
+        logs[leader] += [epoch] * draw(st.integers(1, 3))
+    return logs[0], logs[1]
+
+
+def state_of(epochs: Sequence[int], start: int = 0) -> LogState:
+    entries = [
+        EpochEntry(epoch, offset)
+        for offset, epoch in enumerate(epochs)
+        if not offset or epochs[offset - 1] != epoch
+    ]
+    found = LogState(tuple(entries), 0, len(epochs), len(epochs))
+    return found.start_at(start) if start else found
+
+
+@given(histories())
+def test_after_truncation_a_follower_is_the_beginning_of_the_leaders_log(
+    logs: tuple[list[int], list[int]],
+) -> None:
+    """One leader per epoch, and each leader wrote from where its log ended."""
+    for mine, leaders in (logs, logs[::-1]):
+        leader = state_of(leaders).as_leader(max([0, *mine, *leaders]) + 1)
+        found = become_follower(state_of(mine), leader)
+        assert mine[: found.offset] == leaders[: found.offset]
+        assert found.after.epochs == state_of(mine[: found.offset]).epochs
+        assert len(found.rounds) <= len(set(mine)) + 2
+        # Nothing more than the difference is truncated.
+        same = 0
+        while same < min(len(mine), len(leaders)) and mine[same] == leaders[same]:
+            same += 1
+        assert found.offset == same
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 20)), max_size=5),
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 20)), max_size=5),
+    st.tuples(*[st.integers(0, 20)] * 6),
+)
+def test_any_entries_come_to_an_end(
+    mine: list[tuple[int, int]], leaders: list[tuple[int, int]], offsets: tuple[int, ...]
+) -> None:
+    follower = log(sorted(mine), max(offsets[:2]), min(offsets[:2]), offsets[4])
+    leader = log(sorted(leaders), max(offsets[2:4]), min(offsets[2:4]), offsets[5]).as_leader(10)
+    found = become_follower(follower, leader)
+    assert len(found.rounds) <= len(mine) + 4
+    assert found.rounds[-1].truncated_to == found.offset

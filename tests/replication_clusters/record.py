@@ -1,0 +1,81 @@
+"""Plays a schedule on a real cluster and writes it down as a golden case.
+
+    python -m tests.replication_clusters.record INTO 4.2.0-normal-rounds …
+
+writes ``INTO/4.2.0-normal-rounds``: ``LABEL/brokerN`` for each ``keep`` and ``end/brokerN`` after
+the clean shutdown, `end/controller` with a KRaft cluster's metadata log, and ``truth.json``.
+`tests.golden.archive.pack` makes the archive of it.
+"""
+
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import kafka
+
+from tests.golden.archive import pack
+from tests.replication_clusters.cluster import Cluster
+from tests.replication_clusters.play import Player, copy_directory
+from tests.replication_clusters.schedules import SCHEDULES, TOPIC, Schedule
+
+METADATA_LOG = "__cluster_metadata-0"
+
+
+def record(version: str, schedule: Schedule, into: Path) -> Path:
+    """Play the schedule on a cluster of the version; return the folder of the case."""
+    case = into / f"{version}-{schedule.name}"
+    case.mkdir(parents=True)
+    with tempfile.TemporaryDirectory() as folder:
+        cluster = Cluster(
+            version,
+            Path(folder),
+            sorted(schedule.replicas),
+            schedule.settings,
+            settings_of=schedule.settings_of,
+            features=schedule.features,
+        )
+        with cluster:
+            player = Player(cluster, case)
+            played = player.play(schedule)
+            led = player.state()["leader"]
+            consumed = cluster.wire.consume(cluster.nodes[led].port, TOPIC)
+        for number, node in cluster.nodes.items():
+            copy_directory(node.data, case / "end" / f"broker{number}")
+        if cluster.is_kraft:
+            _copy_metadata(cluster.controller.data, case / "end" / "controller")
+        truth: dict[str, Any] = {
+            "case": case.name,
+            "purpose": schedule.purpose,
+            "versions": {"broker": version, "client": f"kafka-python {kafka.__version__}"},
+            "metadata": "KRaft" if cluster.is_kraft else "ZooKeeper",
+            "topic": {"name": TOPIC, "replicas": schedule.replicas, "configs": schedule.topic},
+            "settings": cluster.settings,
+            "settings_of": schedule.settings_of,
+            "features": schedule.features,
+            "steps": played,
+            "consumed": [one._asdict() for one in consumed],
+        }
+    text = json.dumps(truth, indent=1, ensure_ascii=False)
+    (case / "truth.json").write_text(f"{text}\n", encoding="utf-8")
+    return case
+
+
+def _copy_metadata(data: Path, into: Path) -> None:
+    """Copy the metadata log of the controller: who led, and who was in sync, at each change."""
+    shutil.copytree(data / METADATA_LOG, into / METADATA_LOG)
+    shutil.copy2(data / "meta.properties", into / "meta.properties")
+
+
+def main(into: str, *names: str) -> None:
+    """Record cases, by their names in `SCHEDULES`, and pack each."""
+    for name in names or tuple(SCHEDULES):
+        version, _, _ = name.partition("-")
+        case = record(version, SCHEDULES[name], Path(into))
+        pack(case, Path(into) / f"{case.name}.tar.xz")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,47 @@
+"""`kafka-workbench repairs`: what must be written so that a broker's coordinators serve on."""
+
+import click
+
+from workbench.cli.command import Command, as_json, open_logs
+from workbench.cli.output import print_json, print_table
+from workbench.cli.show.coordinator_facts import repair_facts
+from workbench.coordinator.repair.plan import plan_repairs
+from workbench.coordinator.repair.repair import REPAIR
+
+SOMETHING_TO_DO = 1
+
+
+@click.command("repairs", cls=Command, short_help="Plan a repair of groups and transactions.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.option("--show-values", is_flag=True, help="Print keys and values in hex, not their sizes.")
+@as_json
+def command(*, paths: tuple[str, ...], show_values: bool, as_json: bool) -> int:
+    """Plan what must be written so that a broker's coordinators serve on; write nothing.
+
+    Records of __consumer_offsets and __transaction_state, transaction markers, and cleanings that
+    drop damaged records, in the order in which they are needed. What a starting broker does by
+    itself has "broker" in the column "by". Plan again for the repaired copy: damage may have hidden
+    more.
+
+    Exit codes: 0 nothing to repair, 1 something to repair.
+
+    With --json: a list of objects with topic, partition, action (append, marker, clean, remove), by
+    (repair, broker), finding, subject, what, offset, timestamp, producerId, producerEpoch,
+    coordinatorEpoch, keySize, valueSize, key and value (hex with --show-values, otherwise null),
+    and reason.
+    """
+    planned = plan_repairs(open_logs(paths).listing)
+    found = [repair_facts(each, show_values=show_values) for each in planned]
+    if as_json:
+        print_json(found)
+    elif found:
+        last = ["key", "value"] if show_values else ["keySize", "valueSize"]
+        names = ["topic", "partition", "action", "by", "subject", "what", "producerId",
+                 "producerEpoch", *last, "reason"]  # fmt: skip
+        titles = ["topic", "partition", "action", "by", "subject", "what", "producer", "epoch",
+                  "key" if show_values else "key bytes",
+                  "value" if show_values else "value bytes", "reason"]  # fmt: skip
+        print_table(titles, [[each[name] for name in names] for each in found], spare=("reason",))
+    else:
+        click.echo("nothing to repair")
+    return SOMETHING_TO_DO if any(each.by == REPAIR for each in planned) else 0

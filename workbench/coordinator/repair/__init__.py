@@ -1,0 +1,1 @@
+"""What a repair of the coordinators' logs must contain: records, transaction markers, cleanings."""

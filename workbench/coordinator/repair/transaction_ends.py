@@ -1,0 +1,184 @@
+"""End transactions that no running coordinator would end, and tell it of ends that it has lost.
+
+Kafka: TransactionsCommand.AbortTransactionCommand, TransactionLog.valueToBytes,
+TransactionStateManager.loadTransactionsForTxnTopicPartition (4.2)
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from workbench.coordinator.repair.repair import APPEND, BROKER, MARKER, Repair
+from workbench.coordinator.transactions.marker_data import MarkerData, marker_data
+from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
+from workbench.coordinator.transactions.serving.transaction_log import (
+    key_to_bytes,
+    value_to_bytes,
+)
+from workbench.coordinator.transactions.serving.transaction_metadata import TxnTransitMetadata
+from workbench.coordinator.transactions.stored_transactions import (
+    HANGS,
+    OpenProducer,
+    StoredTransactions,
+)
+from workbench.coordinator.transactions.transaction_load import (
+    TRANSACTIONS_TOPIC,
+    TransactionMetadata,
+)
+from workbench.files.names import TopicPartition
+from workbench.inspection.partition import Partition
+from workbench.layout.control_records import ABORT, COMMIT
+from workbench.record.control import encode_control_key, encode_end_transaction
+from workbench.runtime.words import plural
+
+_ENDS: Final = {"PrepareCommit": "COMMIT", "PrepareAbort": "ABORT"}
+_NO_ID: Final = -1
+
+
+def end_transactions(
+    coordinator: StoredTransactions, partitions: Iterable[Partition]
+) -> Iterator[Repair]:
+    """Yield the markers and the states that end what is open.
+
+    Nothing is said of ids whose log cannot be loaded to its end: later states of theirs are hidden.
+    Walks the batch headers of the logs.
+
+    Args:
+        coordinator: the loaded transactional ids.
+        partitions: the partitions whose logs are read.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    logs = [each for each in partitions if each.topic != TRANSACTIONS_TOPIC]
+    opened = coordinator.open_producers(logs)
+    complete = {load.partition.partition for load in coordinator.loads if load.failure is None}
+    known_ids = {
+        name for name, state in coordinator.transactions.items() if state.log_partition in complete
+    }
+    hanging = [
+        each
+        for each in opened
+        if each.verdict == HANGS
+        and (each.transactional_id is None or each.transactional_id in known_ids)
+    ]
+    of_hanging = {(each.where, each.transaction.producer_id) for each in hanging}
+    epochs: dict[tuple[TopicPartition, int], int] = {}  # the coordinator's last, where one hangs
+    lost: dict[str, list[MarkerData]] = {}  # the newest of each partition
+    for marker in marker_data(coordinator, logs):
+        known = marker.where, marker.producer_id
+        if known in of_hanging and marker.coordinator_epoch is not None:
+            epochs[known] = marker.coordinator_epoch
+        name = marker.transactional_id
+        if (
+            name in known_ids
+            and marker.producer_epoch > coordinator.transactions[name].producer_epoch
+        ):
+            others = lost.setdefault(name, [])
+            others[:] = [each for each in others if each.where != marker.where] + [marker]
+    ended: set[tuple[str | None, TopicPartition]] = set()
+    for name, markers in sorted(lost.items()):
+        state = coordinator.transactions[name]
+        waiting = [each for each in opened if each.transactional_id == name]
+        ended |= {(name, each.where) for each in waiting}
+        yield _lost_decision(state, markers, waiting)
+    for each in hanging:
+        if (each.transactional_id, each.where) not in ended:
+            yield _abort(each, epochs.get((each.where, each.transaction.producer_id), 0))
+    for state in coordinator.transactions.values():
+        name = state.transactional_id
+        if state.phase == "prepared" and name in known_ids and name not in lost:
+            yield from _by_the_broker(state)
+
+
+def _abort(each: OpenProducer, coordinator_epoch: int) -> Repair:
+    """Return the marker that `kafka-transactions.sh abort` would write."""
+    transaction = each.transaction
+    return Repair(
+        where=each.where,
+        action=MARKER,
+        finding="hanging-transaction",
+        subject=each.transactional_id or f"producer {transaction.producer_id}",
+        what="ABORT",
+        offset=transaction.first_offset,
+        key=encode_control_key(ABORT),
+        value=encode_end_transaction(coordinator_epoch),
+        producer_id=transaction.producer_id,
+        producer_epoch=transaction.producer_epoch,
+        coordinator_epoch=coordinator_epoch,
+        reason=f"{each.reason}: its records from offset {transaction.first_offset} to "
+        f"{transaction.last_offset} are dropped, and the last stable offset can advance from "
+        f"{each.last_stable_offset}",
+    )
+
+
+def _by_the_broker(state: TransactionMetadata) -> Iterator[Repair]:
+    """Yield the markers that the coordinator writes when it loads a prepared transaction."""
+    what = _ENDS[state.state]
+    for where in state.partitions:
+        yield Repair(
+            where=where,
+            action=MARKER,
+            by=BROKER,
+            finding="prepared-transaction",
+            subject=state.transactional_id,
+            what=what,
+            key=encode_control_key(COMMIT if what == "COMMIT" else ABORT),
+            producer_id=state.producer_id,
+            producer_epoch=state.producer_epoch,
+            reason=f"the state is {state.state}: the coordinator that loads it writes the marker "
+            "to every partition that it lists, then the Complete state",
+        )
+
+
+def _lost_decision(
+    state: TransactionMetadata, markers: list[MarkerData], opened: list[OpenProducer]
+) -> Repair:
+    """Return the state that the markers prove: prepared where data waits, otherwise complete."""
+    newest = max(markers, key=lambda each: (each.producer_epoch, each.timestamp))
+    waiting = frozenset(each.where for each in opened)
+    prepared = TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT
+    complete = TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT
+    follows = (prepared if waiting else complete)[0 if newest.is_commit else 1]
+    is_new = state.version >= TransactionVersion.TV_1.value_version
+    client = TransactionVersion(state.client_transaction_version)
+    time = max(newest.timestamp, state.last_update_timestamp)
+    transit = TxnTransitMetadata(
+        state.producer_id,
+        _NO_ID,
+        _NO_ID,
+        newest.producer_epoch,
+        _NO_ID,
+        state.timeout_ms,
+        follows,
+        waiting,
+        _NO_ID if state.start_timestamp is None else state.start_timestamp,
+        time,
+        client,
+    )
+    shown = f"the {newest.name} marker at offset {newest.offset} of {newest.where}"
+    reason = (
+        f"{shown} has epoch {newest.producer_epoch}, and the state is {state.state} with epoch "
+        f"{state.producer_epoch}: "
+    )
+    if waiting:
+        reason += (
+            f"the coordinator that loads this state ends the transaction in the other "
+            f"{plural(len(waiting), 'partition')} in the same way"
+        )
+    else:
+        reason += "the transaction has ended in every partition of these directories"
+    version = max(client, TransactionVersion.TV_1 if is_new else TransactionVersion.TV_0)
+    return Repair(
+        where=TopicPartition(TRANSACTIONS_TOPIC, state.log_partition),
+        action=APPEND,
+        finding="unprepared-marker",
+        subject=state.transactional_id,
+        what=f"TransactionLog {follows}",
+        offset=state.record_offset,
+        key=key_to_bytes(state.transactional_id),
+        value=value_to_bytes(transit, version),
+        timestamp=time,
+        producer_id=state.producer_id,
+        producer_epoch=newest.producer_epoch,
+        reason=reason,
+    )
