@@ -215,6 +215,11 @@ class _Walk:
     def _judge(
         self, made: MarkerData, previous: _Previous | None, counts: _Counts
     ) -> tuple[str | None, str]:
+        if made.first_offset is not None and not made.records:
+            return COMPACTED, (
+                f"compaction emptied the producer's batches from offset {made.first_offset} to "
+                f"{made.last_offset}"
+            )
         if made.first_offset is not None:
             return DATA, f"it ends {plural(made.records, 'record')} of the producer"
         since = f"offset {self._start if previous is None else previous.offset}"
