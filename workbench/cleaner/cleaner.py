@@ -175,7 +175,7 @@ def _clean(
             for group in groups:
                 cleaner.clean(group, writes=writes)
         except OffsetOverflowError as error:
-            if writes and cleaner.segment is not None:
+            if writes and cleaner.segment is not None:  # the `.cleaned` files are removed by now
                 log.split_overflowed_segment(cleaner.segment)
             raise CleaningAbortedError(f"{error}; cleaning starts again") from error
         stats.map_utilization = offset_map.utilization
