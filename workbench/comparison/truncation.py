@@ -14,7 +14,6 @@ from typing import Final, Literal, NamedTuple
 
 from workbench.files.leader_epochs import (
     EpochEntry,
-    LeaderEpochs,
     cut_end,
     cut_start,
     with_entry,
@@ -78,12 +77,12 @@ class LogState:
         """The newest epoch of the cache; None without any."""
         return self.epochs[-1].epoch if self.epochs else None
 
-    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int] | None:
-        """Return the largest epoch up to ``epoch`` and its end; None if it is unknown.
+    def end_offset_for(self, epoch: int, rules: Rules = NEWEST) -> EpochEndOffset:
+        """Return the largest epoch up to ``epoch`` and its end, by the rules of a version.
 
         Kafka: LeaderEpochFileCache.endOffsetFor (4.2)
         """
-        return LeaderEpochs(self.epochs).end_offset_for(epoch, self.log_end_offset)
+        return end_offset_for(rules, self.epochs, epoch, self.log_end_offset)
 
     def as_leader(self, epoch: int, rules: Rules = NEWEST) -> "LogState":
         """Return the log after its broker became the leader in an epoch, before it appends.
@@ -264,7 +263,7 @@ def become_follower(follower: LogState, leader: LogState, rules: Rules = NEWEST)
         response = fetch_response(leader, before.log_end_offset, epoch)
         is_full = False
         if response.diverging_epoch is not None:
-            state, _ = _truncated(before, response.diverging_epoch)
+            state, _ = _truncated(before, response.diverging_epoch, rules)
         elif response.outcome == "out of range":
             change = fetch_offset_and_truncate(before, leader)
             is_full = change.is_full
@@ -298,8 +297,8 @@ def _ask_for_epochs(
     while not is_completed:
         before, epoch = state, state.latest_epoch
         asked = UNDEFINED_EPOCH if epoch is None else epoch
-        end = end_offset_for(rules, leader.epochs, asked, leader.log_end_offset)
-        state, is_completed = _truncated(before, end)
+        end = leader.end_offset_for(asked, rules)
+        state, is_completed = _truncated(before, end, rules)
         is_completed |= state == before
         rounds.append(
             FetchRound(before.log_end_offset, epoch, "epoch end", end, state.log_end_offset)
@@ -307,9 +306,12 @@ def _ask_for_epochs(
     return state
 
 
-def _truncated(state: LogState, end: EpochEndOffset) -> tuple[LogState, bool]:
+def _truncated(state: LogState, end: EpochEndOffset, rules: Rules) -> tuple[LogState, bool]:
     """Return a follower's log after a leader's answer, and whether that settles it."""
     found = offset_truncation_state(
-        end, state.log_end_offset, state.end_offset_for_epoch, state.high_watermark
+        end,
+        state.log_end_offset,
+        lambda epoch: state.end_offset_for(epoch, rules),
+        state.high_watermark,
     )
     return state.truncate_to(found.offset), found.is_completed

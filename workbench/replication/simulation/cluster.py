@@ -455,19 +455,6 @@ class Cluster:
             {self.partition: records}, sent.acks, ("produce", number), timeout_ms=timeout_ms
         )
 
-    def delete_records(self, before: int) -> bool:
-        """Let the leader delete the records before an offset; return whether it had any.
-
-        Raises:
-            ReplicationError: there is no leader.
-            OffsetOutOfRangeError: the offset is above the high watermark.
-
-        Kafka: Partition.deleteRecordsOnLeader (4.2)
-        """
-        return self.log(self.leader).maybe_increment_log_start_offset(
-            before, "a client deleted records"
-        )
-
     def _answer_client(self, number: int, error: ErrorCode, offset: int = -1) -> None:
         known = self.produced[number]
         self.produced[number] = known._replace(
