@@ -73,10 +73,12 @@ def test_g0c_the_slower_follower_acknowledges() -> None:
 @pytest.mark.parametrize(
     ("name", "rules", "end", "broken"),
     [
-        ("G-1", "0.10", ["m0 m1", "m0 m2"], {"committed record lost", "in-sync replicas differ"}),
+        ("G-1", "0.10", ["m0 m1", "m0 m2"],
+         {"committed record lost", "divergence", "in-sync replicas differ"}),
         ("G-1", "0.11", ["m0 m1 m2"] * 2, set()),
         ("G-1", "4.2", ["m0 m1 m2"] * 2, set()),
-        ("G-2", "0.10", ["m0 m1", "m0 m2"], {"committed record lost", "in-sync replicas differ"}),
+        ("G-2", "0.10", ["m0 m1", "m0 m2"],
+         {"committed record lost", "divergence", "in-sync replicas differ"}),
         ("G-2", "0.11", ["m0 m2"] * 2, {"committed record lost"}),
         ("G-2", "4.2", ["m0 m2"] * 2, {"committed record lost"}),
         ("G-3", "1.1", ["m0 m1 m3", "m0 m2 m3"], {"divergence", "in-sync replicas differ"}),

@@ -70,7 +70,7 @@ def test_a_record_that_differs_from_the_leaders_is_marked(tmp_path: Path) -> Non
 
 def test_other_rules_play_the_same_events_again() -> None:
     player = ReplicationPlayer("G-1", at=8)
-    assert player.describe().split("\n")[0].endswith("rules of 0.10: 2 promises broken")
+    assert player.describe().split("\n")[0].endswith("rules of 0.10: 3 promises broken")
     player.set_state({"rules": "4.2"})
     assert (player.at, player.about) == (8, "rules of 4.2: all promises kept")
     assert player.played.rules == "4.2"

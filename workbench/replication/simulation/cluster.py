@@ -877,18 +877,18 @@ class Cluster:
     def rest(self, most: int = 1000) -> None:
         """Let followers fetch until nothing changes any more: all waits end, all answers arrive.
 
+        Afterwards the followers' next fetches wait at the leader.
+
         Raises:
             ReplicationError: the cluster does not come to rest within ``most`` rounds.
         """
         before = None
         for _ in range(most):
-            for broker in self.brokers:
-                self.answer(broker)
-                if self.fetch(broker):
-                    self.answer(broker)
+            self._exchange(())
             for broker in self.brokers:
                 if self.expire(broker):
                     self.answer(broker)
+            self._exchange(())
             state = self.fingerprint()
             if state == before:
                 return
