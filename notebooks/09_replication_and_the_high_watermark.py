@@ -117,14 +117,14 @@ print(wb.scenarios.play("G-0c").table())
 # producer was told is stored. The events of KIP-101:
 
 # %%
-ReplicationPlayer("G-1", at=8)
+ReplicationPlayer("G-1", at=7)
 
 # %% [markdown]
 # The end is worse than a loss. The old leader still has m1 where the new one has m2. Both are in
 # sync, both say that offset 1 is committed, and nobody notices:
 
 # %%
-ReplicationPlayer("G-1", at=13)
+ReplicationPlayer("G-1", at=12)
 
 # %% [markdown]
 # Which versions lose it? The events are the same, only the rules differ. At the top right of the

@@ -51,7 +51,7 @@ def states(rules: str, bounds: Bounds) -> int:
 def main() -> None:
     """Print the rates."""
     for storage in ("engine", "light"):
-        with Cluster(3, storage=storage) as cluster:  # type: ignore[arg-type]
+        with Cluster(3, storage=storage) as cluster:
             rate = best(lambda cluster=cluster: with_records(cluster))  # type: ignore[misc]
             print(f"{storage}: {rate:,.0f} fetch rounds/s that bring a record")
             rate = best(lambda cluster=cluster: without_records(cluster))  # type: ignore[misc]

@@ -62,18 +62,18 @@ def test_other_rules_keep_what_the_old_ones_lose(page: Page, show: Show) -> None
 
 
 def test_without_a_kernel_the_rules_stay_those_that_are_shown(page: Page, show: Show) -> None:
-    show(ReplicationPlayer("G-1", at=8), kernel=False)
+    show(ReplicationPlayer("G-1", at=7), kernel=False)
     page.get_by_role("button", name="4.2").click()
     expect(page.locator(".klw-era [aria-pressed=true]")).to_have_text("0.10")
     page.locator(".klw-player").focus()
     page.keyboard.press("End")
-    expect(page.locator(ROWS)).to_have_count(14)
+    expect(page.locator(ROWS)).to_have_count(13)
 
 
 @pytest.mark.parametrize(
     ("name", "at", "width", "theme"),
     [
-        ("G-0b", 4, 480, "dark"), ("G-6", 6, 860, "light"), ("G-1", 13, 1440, "dark"),
+        ("G-0b", 4, 480, "dark"), ("G-6", 6, 860, "light"), ("G-1", 12, 1440, "dark"),
         ("G-4", 15, 1440, "light"), ("G-8", 13, 1920, "light"),
     ],
 )  # fmt: skip

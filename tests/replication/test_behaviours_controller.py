@@ -110,7 +110,7 @@ def test_all_replicas_are_offline() -> None:
 
 def test_the_last_known_leader_is_elected() -> None:
     """RP-91: an unclean election; a replica of the ELR that is dead is not elected."""
-    nobody = {"leader": NO_LEADER, "isr": ()}
+    nobody: dict[str, Any] = {"leader": NO_LEADER, "isr": ()}
     made = controller(dead=(1,), last_known_elr=(1,), **nobody)
     assert made.unfence(1) == [ORDERS]
     state = made.partitions[ORDERS]

@@ -289,7 +289,7 @@ def test_a_corrupt_batch_is_fetched_again() -> None:
     follower, leader = pair(ON_FETCH, (), (0, 0), epoch=0, leader_high=2)
     request = follower.fetcher().next_request()
     good = leader.fetch(0, 1)
-    broken = bytearray(good.records.buffer)
+    broken = good.records.buffer.copy()
     broken[-1] ^= 1
     bad = good._replace(records=MemoryRecords(broken))
     assert request is not None
@@ -318,6 +318,19 @@ def test_the_epoch_changes_while_the_question_is_out(error: ErrorCode) -> None:
     lead(leader, 2)
     carry(follower, leader)
     assert (state_of(follower), follower.log().log_end_offset) == (FetchState.FETCHING, 1)
+
+
+def test_the_epoch_changes_while_a_fetch_is_out() -> None:
+    """RP-52: the answer is taken, up to the epoch of the request."""
+    follower, leader = pair(ON_FETCH, (0,), (0, 0, 0, 1), epoch=0)
+    request = follower.fetcher().next_request()
+    assert isinstance(request, FetchRequest)
+    follower.follow(epoch=1, partition_epoch=2, isr=PAIR, replicas=PAIR)
+    data = leader.log().read(1)
+    late = FetchPartitionData(OK, 0, 0, data.records, data.size)
+    follower.fetcher().handle(request, {ORDERS: late})
+    assert contents(follower) == [(0, 0), (1, 0), (2, 0)]
+    assert follower.fetcher().states[ORDERS].current_leader_epoch == 1
 
 
 def test_an_answer_about_a_partition_that_was_not_asked_for() -> None:

@@ -5,10 +5,11 @@ from random import Random
 
 import pytest
 
-from tests.replication.campaign import known_kinds
+from tests.replication.campaign import known_kinds, smallest
 from tests.replication.walks import Walk, next_event, play
 from workbench.replication.rules import Rules, Truncation
 from workbench.replication.simulation.events import do
+from workbench.replication.simulation.invariants import violations
 from workbench.runtime.steps import Step
 
 STEPS = 250
@@ -80,3 +81,14 @@ def test_walks_go_everywhere() -> None:
         "request waits",
     }  # fmt: skip
     assert wanted <= set(kinds)
+
+
+def test_a_broken_promise_is_told_in_few_events() -> None:
+    walk = next(walk for walk in walks("1.1", 60) if play(walk)[3])
+    _, _, events, (broken, *_) = play(walk)
+    fewer = smallest(walk, events, broken.kind)
+    assert len(fewer) < len(events)
+    cluster = walk.cluster(storage="light")
+    for event in fewer:
+        do(cluster, event)
+    assert broken.kind in {violation.kind for violation in violations(cluster)}

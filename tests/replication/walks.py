@@ -87,7 +87,7 @@ def play(walk: Walk) -> tuple[int, Cluster, list[Event], list[Violation]]:
 
 def seen(cluster: Cluster) -> tuple[Any, ...]:
     """Return what a cluster shows, whichever logs it runs on."""
-    brokers = []
+    brokers: list[tuple[Any, ...]] = []
     for broker in cluster.brokers.values():
         log, partition = broker.log, broker.partition
         if log is None or partition is None:

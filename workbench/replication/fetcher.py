@@ -10,7 +10,12 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
-from workbench.errors import CorruptRecordError, ReplicationError, WorkbenchError
+from workbench.errors import (
+    CorruptRecordError,
+    InvalidRecordError,
+    ReplicationError,
+    WorkbenchError,
+)
 from workbench.files.names import TopicPartition
 from workbench.replication.messages import (
     EpochEndOffset,
@@ -44,7 +49,7 @@ class PartitionFetchState(NamedTuple):
         current_leader_epoch: the epoch that the follower knows.
         state: what it does next.
         last_fetched_epoch: epoch of the last record in the log; None: none, or not used.
-        lag: offsets behind the leader's high watermark; None: nothing was fetched yet.
+        lag: offsets behind the leader's high watermark after the last records; None: no answer yet.
         delayed_until_ms: no request before that time.
 
     Kafka: PartitionFetchState (4.2)
@@ -277,12 +282,11 @@ class ReplicaFetcher:
             ):
                 continue
             told = asked.current_leader_epoch
-            if told is not None and told != state.current_leader_epoch:
-                continue
             if data.error is ErrorCode.NONE and data.diverging_epoch is not None:
                 diverging.append((name, data.diverging_epoch))
             elif data.error is ErrorCode.NONE:
-                if self._append(name, state, data):
+                epoch = state.current_leader_epoch if told is None else told
+                if self._append(name, state, data, epoch):
                     moved.append(name)
             elif data.error is ErrorCode.OFFSET_OUT_OF_RANGE:
                 self.states[name] = state._replace(state=FetchState.ASKING_LATEST)
@@ -294,9 +298,15 @@ class ReplicaFetcher:
             host.complete_delayed_fetches(name)
 
     def _append(
-        self, name: TopicPartition, state: PartitionFetchState, data: FetchPartitionData
+        self,
+        name: TopicPartition,
+        state: PartitionFetchState,
+        data: FetchPartitionData,
+        leader_epoch: int,
     ) -> bool:
         """Append records, move the high watermark; return whether it moved.
+
+        The leader epoch is that of the request: the leader can have changed while it was out.
 
         Kafka: ReplicaFetcherThread.processPartitionData (4.2)
         """
@@ -309,13 +319,13 @@ class ReplicaFetcher:
         before = log.high_watermark
         try:
             if data.size:
-                partition.append_records_to_follower(data.records, state.current_leader_epoch)
+                partition.append_records_to_follower(data.records, leader_epoch)
             after = log.update_high_watermark(data.high_watermark)
             if data.log_start_offset > log.log_start_offset:
                 log.maybe_increment_log_start_offset(
                     data.log_start_offset, "the leader's log start offset rose"
                 )
-        except CorruptRecordError:
+        except (CorruptRecordError, InvalidRecordError):
             self._delay(name)
             return False
         except WorkbenchError as error:
@@ -332,12 +342,12 @@ class ReplicaFetcher:
                 broker=self._host.broker_id, before=before, high_watermark=after,
                 log_end_offset=log.log_end_offset,
             )  # fmt: skip
-        lag = max(0, data.high_watermark - next_offset)
-        if data.size:
+        if data.size or state.lag is None:
             del self.states[name]  # to the end, so that a busy partition does not hide the others
-        self.states[name] = state._replace(
-            fetch_offset=next_offset, lag=lag, last_fetched_epoch=epoch
-        )
+            lag = max(0, data.high_watermark - next_offset)
+            self.states[name] = state._replace(
+                fetch_offset=next_offset, lag=lag, last_fetched_epoch=epoch
+            )
         return after != before
 
     def _handle_epoch_end(

@@ -444,7 +444,10 @@ class Partition:
                 self._host.now(), leader_end_offset, params.replica_epoch,
             )  # fmt: skip
             self.remote[follower] = after
-            self._maybe_expand_isr(follower)
+            change = self._expansion(follower)
+        if change is not None:
+            self._host.submit(self, change)  # outside of the lock: the answer may come at once
+        with self._lock:
             rose = (
                 before.log_end_offset != after.log_end_offset
                 and self._maybe_increment_leader_high_watermark()
@@ -461,6 +464,8 @@ class Partition:
         Kafka: Partition.maybeIncrementLeaderHW (4.2)
         """
         host, log, state = self._host, self.log, self.isr_state
+        if not self.is_leader:
+            return False
         if host.rules.needs_min_isr and len(state.isr) < self.effective_min_isr:
             return False
         end = log.log_end
@@ -497,24 +502,24 @@ class Partition:
 
     # The ISR
 
-    def _maybe_expand_isr(self, broker: int) -> None:
-        """Ask to add a follower that has caught up.
+    def _expansion(self, broker: int) -> AlterPartition | None:
+        """Return the question to add a follower that has caught up; None: it stays outside.
 
         Kafka: Partition.maybeExpandIsr, needsExpandIsr (4.2)
         """
         state, replica = self.isr_state, self.remote[broker]
         if state.is_inflight or broker in state.isr:
-            return
+            return None
         end = replica.log_end_offset
         if end < self.log.high_watermark:
-            return
+            return None
         start = self.leader_epoch_start_offset
         if self._host.rules.joins_from_epoch_start and (start is None or end < start):
-            return
+            return None
         if not self._host.is_isr_eligible(broker, replica.broker_epoch):
-            return
+            return None
         wanted = tuple(b for b in self.replicas if b in state.isr or b == broker)
-        self._change_isr(wanted, "ISR expanding", f"broker {broker} has caught up")
+        return self._change_isr(wanted, "ISR expanding", f"broker {broker} has caught up")
 
     def maybe_shrink_isr(self) -> None:
         """Ask to remove the followers that lag too long.
@@ -526,15 +531,17 @@ class Partition:
             if not self.is_leader or state.is_inflight:
                 return
             gone = self.out_of_sync_replicas()
-            if gone:
-                wanted = tuple(broker for broker in state.isr if broker not in gone)
-                names = ", ".join(map(str, sorted(gone)))
-                self._change_isr(
-                    wanted,
-                    "ISR shrinking",
-                    f"broker {names} did not have all records for "
-                    f"{self._host.lag_time_max_ms} ms (replica.lag.time.max.ms)",
-                )
+            if not gone:
+                return
+            wanted = tuple(broker for broker in state.isr if broker not in gone)
+            names = ", ".join(map(str, sorted(gone)))
+            change = self._change_isr(
+                wanted,
+                "ISR shrinking",
+                f"broker {names} did not have all records for "
+                f"{self._host.lag_time_max_ms} ms (replica.lag.time.max.ms)",
+            )
+        self._host.submit(self, change)
 
     def out_of_sync_replicas(self) -> set[int]:
         """Return the members of the ISR that lag too long.
@@ -556,12 +563,9 @@ class Partition:
             )
         }
 
-    def _change_isr(self, wanted: tuple[int, ...], kind: str, reason: str) -> None:
+    def _change_isr(self, wanted: tuple[int, ...], kind: str, reason: str) -> AlterPartition:
         self.isr_state = self.isr_state._replace(pending=wanted)
         self._host.tell(kind, self.name, reason, isr=self.isr_state.isr, wanted=wanted)
-        self._host.submit(self, self._request(wanted))
-
-    def _request(self, wanted: tuple[int, ...]) -> AlterPartition:
         epochs = tuple(
             self.remote[broker].broker_epoch if broker in self.remote else -1 for broker in wanted
         )
@@ -583,7 +587,7 @@ class Partition:
 
         Kafka: Partition.handleAlterPartitionUpdate, handleAlterPartitionError (4.2)
         """
-        rose = False
+        rose = is_asked_again = False
         with self._lock:
             state = self.isr_state
             if (
@@ -608,8 +612,10 @@ class Partition:
                 rose = self._maybe_increment_leader_high_watermark()
             elif answer in _REFUSED or not self._host.rules.waits_for_isr_change:
                 self.isr_state = IsrState(state.isr)
-            elif answer not in _WAITS_FOR_METADATA:
-                self._host.submit(self, request)
+            else:
+                is_asked_again = answer not in _WAITS_FOR_METADATA
+        if is_asked_again:
+            self._host.submit(self, request)
         if rose:
             self._host.complete_delayed_requests(self.name)
 

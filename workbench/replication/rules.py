@@ -54,6 +54,8 @@ class Rules(NamedTuple):
             only live brokers join an ISR (KIP-841), and the controller makes each change of an ISR
             itself (3.3; KRaft).
         tells_broker_epoch: fetches carry the follower's broker epoch (KIP-903, 3.5).
+        empties_isr: the last member of an ISR leaves it, too, if unclean elections are allowed
+            (before 1.1).
         notices_fast_restart: the controller notices each restart of a broker (KIP-380, 2.2).
         exits_ahead_of_leader: a follower with more offsets than its leader ends its process
             unless unclean elections are allowed (up to 2.0.0).
@@ -77,6 +79,7 @@ class Rules(NamedTuple):
     hides_lagging_end: bool
     has_quorum_controller: bool
     tells_broker_epoch: bool
+    empties_isr: bool
     notices_fast_restart: bool
     exits_ahead_of_leader: bool
     unclean_election: bool
@@ -119,6 +122,7 @@ class Rules(NamedTuple):
             hides_lagging_end=at >= (2, 2),
             has_quorum_controller=at >= (3, 3),
             tells_broker_epoch=at >= (3, 5),
+            empties_isr=at < (1, 1),
             notices_fast_restart=at >= (2, 2),
             exits_ahead_of_leader=at <= (2, 0, 0),
             unclean_election=at < (0, 11),

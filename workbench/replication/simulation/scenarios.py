@@ -171,10 +171,8 @@ _ALL: Final = (
                 The follower fetches until both logs and both high watermarks are equal.
             checkpoint 1
                 The follower writes its high watermark of 1 to its checkpoint.
-            fetch 1
-                The follower's next fetch waits for records.
             produce m1
-                A second record. It wakes the follower's fetch.
+                A second record. The follower's fetch has waited for it.
             answer 1
                 The follower has m1. Its high watermark is still 1.
             fetch 1
@@ -385,10 +383,8 @@ _ALL: Final = (
                 The first record; both replicas will have it.
             rest
                 The follower fetches until both logs and both high watermarks are equal.
-            fetch 1
-                The follower's next fetch waits for records.
             produce m1
-                A second record. It wakes the follower's fetch.
+                A second record. The follower's fetch has waited for it.
             answer 1
                 The follower has m1; its high watermark is 1.
             fetch 1
@@ -688,12 +684,8 @@ _ALL: Final = (
                 The first record.
             rest
                 All replicas have it, and all high watermarks are 1.
-            fetch 1
-                Follower 1 waits for records.
-            fetch 2
-                Follower 2 waits, too.
             produce m1
-                The second record. It wakes the fetches of both followers.
+                The second record. The fetches of both followers have waited for it.
             answer 1
                 Follower 1 has m1; its high watermark is 1.
             answer 2
