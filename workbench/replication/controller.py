@@ -267,12 +267,12 @@ class Controller:
         if unclean is None:
             unclean = bool(config["unclean.leader.election.enable"])
         elr, last_known = self._target_elr(old, target_isr, config, unclean_shutdown)
-        if not target_isr and not self.rules.has_elr:
+        if not target_isr and not self.rules.has_elr and not (unclean and self.rules.empties_isr):
             target_isr = old.isr  # the last member stays
         leader, is_unclean = self._elect(old, target_isr, elr, last_known, unclean=unclean)
         if leader != NO_LEADER and leader not in target_isr:
             target_isr = (leader,)
-            elr = tuple(member for member in elr if member != leader)
+            elr = () if is_unclean else tuple(member for member in elr if member != leader)
         if leader != NO_LEADER and target_isr:
             last_known = ()
         shrinks = set(old.isr) - set(target_isr) != set()

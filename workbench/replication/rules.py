@@ -45,6 +45,8 @@ class Rules(NamedTuple):
             from outside (3.6).
         bumps_epoch_on_shrink: the controller starts a leader epoch when the ISR shrinks (before
             3.6).
+        empties_isr: an ISR whose last member dies is empty if unclean elections are allowed (before
+            1.1).
         has_elr: replicas that left the ISR below its minimum can still be elected (KIP-966, 4.0).
         same_leader_skips: a follower keeps fetching without truncation if its leader stays the same
             and the leader epoch rises by at most this: any up to 2.0.0, 1 in 2.0.1, 0 since 2.1.
@@ -72,6 +74,7 @@ class Rules(NamedTuple):
     needs_min_isr: bool
     counts_eligible_only: bool
     bumps_epoch_on_shrink: bool
+    empties_isr: bool
     has_elr: bool
     same_leader_skips: int
     hides_lagging_end: bool
@@ -114,6 +117,7 @@ class Rules(NamedTuple):
             needs_min_isr=at >= (3, 7),
             counts_eligible_only=at >= (3, 6),
             bumps_epoch_on_shrink=at < (3, 6),
+            empties_isr=at < (1, 1),
             has_elr=at >= (4, 0),
             same_leader_skips=0 if at >= (2, 1) else 1 if at >= (2, 0, 1) else _LAST,
             hides_lagging_end=at >= (2, 2),
