@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import workbench as wb
 from tests.golden.replication_cases import NAMES, ReplicationCase, open_replication_case
 from tests.replication_clusters.schedules import PARTITION
 from workbench.replication.rules import Rules
@@ -194,6 +195,12 @@ class Replay:
             return lambda: [b for b in known if b > 0 and not known[b].is_fenced] == wanted
         return lambda: bool(getattr(cluster.log(step["broker"]), step["for"]) == wanted)
 
+    def stored(self, broker: int) -> tuple[list[Any], list[Any]]:
+        """Return the records and the leader epochs of a log."""
+        epochs = self.cluster.log(broker).leader_epochs.entries
+        records = [(record.offset, record.value) for record in self.cluster.records(broker)]
+        return records, [tuple(e) for e in epochs] if self.cluster.rules.uses_epochs else []
+
     def state(self, recorded: dict[str, Any]) -> dict[str, Any]:
         """Return the state in the form in which it was recorded, of the replicas that told it."""
         state = self.cluster.state
@@ -206,11 +213,24 @@ class Replay:
             replicas[name] = {part: getattr(log, part) for part in told}
         return {
             "leader": state.leader,
+            "leader_epoch": state.leader_epoch,
             "isr": sorted(state.isr),
             "elr": sorted(state.elr),
             "last_known_elr": sorted(state.last_known_elr),
             "replicas": replicas,
         }
+
+
+def on_disk(
+    case: ReplicationCase, label: str, broker: int, start: int
+) -> tuple[list[Any], list[Any]]:
+    """Return the records from an offset on and the leader epochs that a real broker left."""
+    logs = wb.open_log_directory(case.directory(label, broker))
+    rows = logs.scan(columns=("offset", "value")).to_arrow().to_pylist()
+    epochs = logs[PARTITION].leader_epochs
+    entries = [] if epochs is None else [tuple(entry) for entry in epochs.entries]
+    values = [(row["offset"], row["value"].decode()) for row in rows if row["offset"] >= start]
+    return values, entries
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -223,8 +243,16 @@ def test_simulated_brokers_do_what_real_ones_did(name: str, tmp_path: Path) -> N
             if recorded["state"] is not None:
                 found = replay.state(recorded["state"])
                 wanted = {part: recorded["state"][part] or [] for part in found}
-                wanted["leader"] = recorded["state"]["leader"]
+                for part in ("leader", "leader_epoch"):
+                    wanted[part] = recorded["state"][part]
                 wanted["isr"] = sorted(wanted["isr"])
                 if recorded["step"]["do"] == "start":  # it joins a moment sooner or later
                     wanted["isr"] = found["isr"]
                 assert found == wanted, f"step {number}: {recorded['step']}"
+            if recorded["step"]["do"] == "keep":
+                label = recorded["step"]["as"]
+                for broker in case.brokers:
+                    if case.is_running(label, broker):
+                        start = replay.cluster.log(broker).log_start_offset
+                        wanted_log = on_disk(case, label, broker, start)
+                        assert replay.stored(broker) == wanted_log, f"{label} {broker}"
