@@ -10,6 +10,7 @@ from widgets.coordinators.offsets_player import OffsetsPlayer
 from widgets.coordinators.transaction_lanes import TransactionLanes
 from widgets.explorer import LogExplorer
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
+from widgets.replication.replication_player import ReplicationPlayer
 from widgets.stack import Stack
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "LookupPlayer",
     "OffsetsPlayer",
     "RecoveryPlayer",
+    "ReplicationPlayer",
     "Stack",
     "StepPlayer",
     "TransactionLanes",

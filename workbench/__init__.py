@@ -9,7 +9,8 @@
 
 Nothing is written by any of these; `LogManager` is the engine that writes, and `OffsetManager`,
 `GroupCoordinatorService` and `TransactionCoordinator` are coordinators on its logs. `Cluster`
-simulates brokers that replicate, and `find_schedule` finds the events that lose a record.
+simulates brokers that replicate, `find_schedule` finds the events that lose a record, and
+`scenarios.play` plays the known ones.
 """
 
 from importlib import import_module
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
         TransactionCoordinator,
     )
     from workbench.log_manager.manager import LogManager
+    from workbench.replication.simulation import scenarios
     from workbench.replication.simulation.cluster import Cluster
     from workbench.replication.simulation.search import find_schedule
 
@@ -75,6 +77,7 @@ __all__ = [
     "compare_replicas",
     "find_schedule",
     "open_log_directory",
+    "scenarios",
     "spark",
     "verify",
     "what_if",
@@ -92,10 +95,15 @@ _LATER: Final = {
 }
 """Names of the engine that writes, and their modules: imported at the first use."""
 
+_LATER_MODULES: Final = {"scenarios": "workbench.replication.simulation.scenarios"}
+
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name in _LATER_MODULES:
+        found: Any = import_module(_LATER_MODULES[name])
+    elif name in _LATER:
+        found = getattr(import_module(_LATER[name]), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_LATER[name]), name)
     globals()[name] = found
     return found

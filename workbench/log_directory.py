@@ -109,6 +109,7 @@ def compare_replicas(
     topics: Iterable[str] | str | None = None,
     partitions: Iterable[int | str] | int | str | None = None,
     deep: bool = True,
+    version: str | None = None,
     progress: "Callable[[PartitionComparison], None] | None" = None,
 ) -> "ReplicaComparison":
     """Compare the disks of several brokers of one cluster, partition by partition.
@@ -126,9 +127,11 @@ def compare_replicas(
         partitions: numbers, or names as ``orders-0``; None: all.
         deep: check the CRC of every batch; otherwise only headers are read, and the stored CRCs
             compared.
+        version: of Kafka, such as "2.4": followers truncate by its rules; None: by the newest.
         progress: a callback after each partition.
 
     Raises:
+        ConfigError: the version is none.
         LogDirectoryError: a path does not exist, nothing there looks like Kafka's, no broker is
             given, or two brokers have one directory.
         LookupError: no broker has a topic or partition that is named.
@@ -158,6 +161,7 @@ def compare_replicas(
         topics=_several(topics),
         partitions=_several(partitions),
         deep=deep,
+        version=version,
         progress=progress,
     )
 

@@ -23,6 +23,7 @@ from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.map_building import MapBuilder
 from workbench.cleaner.offset_map import OffsetMap
 from workbench.cleaner.statistics import CleanerStats
+from workbench.cleaner.transactions import CleanedTransactions
 from workbench.config.log_config import LogConfig
 from workbench.log.log import Log
 from workbench.runtime.clock import ManualClock
@@ -94,7 +95,14 @@ def timed(folder: Path, what: str) -> Timing:
     for _ in range(3):
         log = open_log(view(folder, "ours"))
         end = log.active_segment.base_offset
-        builder = MapBuilder(offset_map, config.buffer_size, CleanerStats(), _go_on, _go_on)
+        builder = MapBuilder(
+            offset_map,
+            CleanedTransactions(),
+            config.buffer_size,
+            CleanerStats(),
+            _go_on,
+            _go_on,
+        )
         runs: dict[str, Callable[[], object]] = {
             "clean": partial(clean_log, log, 0, end, NOW, collects=False, offset_map=offset_map),
             "plan": partial(plan_cleaning, log, 0, end, NOW, offset_map=offset_map),

@@ -3,6 +3,11 @@
 python -m tests.benchmarks.bench_coordinator_size [COMMITS]
 
 The peak is that of the process beyond what it had after the same call on a small log. Linux only.
+On two cores that were shared with other work, Python 3.11, November 2026:
+
+13,000,000 commits of 2,000 keys, 1040 MiB: 4.5 s and 33 MiB for each of the calls.
+13,000,000 commits of 1,000,000 keys in turn, 1076 MiB: load 68 s, 447 MiB; `group_offsets` 75 s,
+669 MiB. Before the collector paused and keys were read by structs, the load took 175 s.
 """
 
 import json

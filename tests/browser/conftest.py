@@ -16,6 +16,7 @@ from widgets import (
     GroupView,
     LogExplorer,
     OffsetsPlayer,
+    ReplicationPlayer,
     StepPlayer,
     TransactionLanes,
 )
@@ -29,6 +30,7 @@ ENTRIES: dict[type[KafkaWidget], str] = {
     StepPlayer: "player.js",
     LogExplorer: "explorer.js",
     OffsetsPlayer: "offsets_player.js",
+    ReplicationPlayer: "replication_player.js",
     TransactionLanes: "transaction_lanes.js",
 }
 

@@ -7,8 +7,7 @@ import pytest
 from tests.cleaner.cleaning import DAY, LATER, Cleanable, map_of
 from tests.log.logs import NOW
 from workbench.cleaner.cleaner import Cleaning, plan_cleaning
-from workbench.cleaner.cleaning_steps import tell_choice
-from workbench.cleaner.schedule.log_to_clean import log_to_clean
+from workbench.cleaner.schedule.log_to_clean import log_to_clean, tell_choice
 from workbench.runtime.steps import BatchOutline, Outline, Step, wants_details, wants_records
 
 VERDICTS = {1: "batch copied", 2: "batch rebuilt", 3: "batch emptied", 4: "batch removed"}

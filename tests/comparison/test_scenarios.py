@@ -251,12 +251,22 @@ def test_without_a_leader_epoch_file_a_follower_truncates_to_its_high_watermark(
 def test_a_wrong_leader_epoch_file_is_told(tmp_path: Path) -> None:
     a = write_replica(tmp_path / "a", [*run(0, 5, 0), *run(5, 9, 2)])
     b = write_replica(tmp_path / "b", [*run(0, 5, 0), *run(5, 9, 2)])
-    wrong = LeaderEpochs((EpochEntry(0, 0), EpochEntry(2, 7)))
+    wrong = LeaderEpochs((EpochEntry(0, 0), EpochEntry(2, 7)))  # 2 began at 5
     (b / "orders-0" / names.LEADER_EPOCHS).write_bytes(wrong.encode())
     found = compare(a=a, b=b)
     assert "leader-epochs-mismatch" in kinds(found)
     assert found.pairs[0].epoch_divergence == 5
     assert found.divergence_offset is None
+
+
+def test_epochs_below_the_log_start_offset_need_no_entry(tmp_path: Path) -> None:
+    # A leader whose first records were deleted, killed before it wrote the log start offset.
+    history = [*run(0, 5, 0), *run(5, 9, 2), *run(9, 12, 3)]
+    a = write_replica(tmp_path / "a", history)
+    b = write_replica(tmp_path / "b", history)
+    cut = LeaderEpochs((EpochEntry(2, 7), EpochEntry(3, 9)))
+    (b / "orders-0" / names.LEADER_EPOCHS).write_bytes(cut.encode())
+    assert compare(a=a, b=b).findings == ()
 
 
 def test_the_replicas_need_one_topic_and_one_cluster(tmp_path: Path) -> None:

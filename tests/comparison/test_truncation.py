@@ -5,16 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.comparison.truncation import (
-    EpochEndOffset,
     FetchResponse,
     LogState,
-    OffsetTruncationState,
     become_follower,
     fetch_offset_and_truncate,
     fetch_response,
-    offset_truncation_state,
 )
 from workbench.files.leader_epochs import EpochEntry
+from workbench.replication.messages import EpochEndOffset
+from workbench.replication.rules import Rules
 
 
 def log(epochs: Sequence[tuple[int, int]], end: int, start: int = 0, high: int = 0) -> LogState:
@@ -73,22 +72,55 @@ def test_a_follower_removes_one_wrong_epoch_each_round() -> None:
     assert (found.offset, found.removes) == (0, 3)
 
 
+def words(follower: LogState, leader: LogState, version: str) -> list[str]:
+    found = become_follower(follower, leader, Rules.of(version))
+    assert found.offset == found.rounds[-1].truncated_to
+    return [str(each) for each in found.rounds]
+
+
 def test_a_follower_asks_again_if_it_lacks_the_leaders_epoch() -> None:
     """KIP-279: the two rounds of OffsetsForLeaderEpoch (G-4b)."""
     leader, follower = log([(0, 0), (1, 5), (3, 8)], 12), log([(0, 0), (2, 6)], 10)
-    first = offset_truncation_state(follower, leader.end_offset_for(2), 0)
-    assert first == OffsetTruncationState(6, truncation_completed=False)
-    follower = follower.truncate_to(6)
-    second = offset_truncation_state(follower, leader.end_offset_for(0), 0)
-    assert second == OffsetTruncationState(5, truncation_completed=True)
+    assert words(follower, leader, "2.4") == [
+        "end of epoch 2? → epoch 1 ends at 8: truncate to 6",
+        "end of epoch 0? → epoch 0 ends at 5: truncate to 5",
+        "fetch(5, no epoch) → records",
+    ]
 
 
-def test_an_old_leader_or_an_unknown_epoch_has_its_own_rule() -> None:
-    follower = log([(0, 0), (2, 6)], 10, high=4)
-    assert offset_truncation_state(follower, None, 4) == (4, True)
-    assert offset_truncation_state(follower, EpochEndOffset(-1, 8), 4) == (8, True)
-    assert offset_truncation_state(log([(5, 3)], 10), EpochEndOffset(2, 20), 4) == (3, True)
-    assert offset_truncation_state(log([], 10), EpochEndOffset(2, 20), 4) == (10, True)
+def test_high_watermarks_lose_what_epochs_keep_g1() -> None:
+    """KIP-101: the follower has m1, and its high watermark does not know it yet."""
+    follower, leader = log([(0, 0)], 2, high=1), log([(0, 0)], 2, high=2)
+    assert words(follower, leader, "0.10.2") == [
+        "high watermark: truncate to the high watermark 1", "fetch(1, no epoch) → records",
+    ]  # fmt: skip
+    for version, first in (
+        ("1.1", "end of epoch 0? → it ends at 2"),
+        ("2.7", "end of epoch 0? → epoch 0 ends at 2"),
+        ("4.2", "fetch(2, epoch 0) → records"),
+    ):
+        assert words(follower, leader, version)[0] == first
+        assert become_follower(follower, leader, Rules.of(version)).removes == 0
+
+
+def test_fast_failover_diverges_before_2_0_g3() -> None:
+    """KIP-279: A has m0, m1, m3 and leads epoch 2; B has m0, m2 of epochs 0 and 1."""
+    leader, follower = log([(0, 0), (2, 2)], 3), log([(0, 0), (1, 1)], 2, high=1)
+    assert words(follower, leader, "1.1") == [
+        "end of epoch 1? → it ends at 2", "fetch(2, no epoch) → records",
+    ]  # fmt: skip
+    assert become_follower(follower, leader, Rules.of("2.0")).offset == 1
+    assert become_follower(follower, leader).offset == 1
+
+
+def test_a_leader_without_an_entry_of_its_epoch_g5() -> None:
+    """KAFKA-7415: up to 2.0.0 the leader does not know the follower's epoch."""
+    leader, follower = log([(0, 0)], 2), log([(0, 0), (1, 2)], 3, high=1)
+    assert words(follower, leader.as_leader(2, Rules.of("2.0.0")), "2.0.0") == [
+        "end of epoch 1? → unknown to the leader: truncate to 1", "fetch(1, no epoch) → records",
+    ]  # fmt: skip
+    newer = Rules.of("2.0.1")
+    assert become_follower(follower, leader.as_leader(2, newer), newer).offset == 2
 
 
 def test_a_log_without_epochs_is_truncated_to_its_high_watermark() -> None:
@@ -112,12 +144,6 @@ def test_a_follower_longer_than_the_leader_without_epochs_is_truncated_to_its_en
     change = fetch_offset_and_truncate(log([], 9), log([], 5))
     assert (change.offset, change.is_full, change.fetch_offset) == (5, False, 5)
     assert become_follower(log([], 9, high=9), log([], 5)).offset == 5
-
-
-def test_a_new_leader_without_records_keeps_what_followers_have() -> None:
-    """G-5 with its entry at the log end offset (2.0.1): nothing below it is truncated."""
-    leader = log([(0, 0)], 2).as_leader(2)
-    assert become_follower(log([(0, 0), (1, 2)], 3), leader).offset == 2
 
 
 @st.composite
@@ -166,15 +192,19 @@ def test_after_truncation_a_follower_is_the_beginning_of_the_leaders_log(
 
 
 @given(
+    st.sampled_from(["0.10", "1.1", "2.4", "4.2"]),
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 20)), max_size=5),
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 20)), max_size=5),
     st.tuples(*[st.integers(0, 20)] * 6),
 )
 def test_any_entries_come_to_an_end(
-    mine: list[tuple[int, int]], leaders: list[tuple[int, int]], offsets: tuple[int, ...]
+    version: str,
+    mine: list[tuple[int, int]],
+    leaders: list[tuple[int, int]],
+    offsets: tuple[int, ...],
 ) -> None:
     follower = log(sorted(mine), max(offsets[:2]), min(offsets[:2]), offsets[4])
     leader = log(sorted(leaders), max(offsets[2:4]), min(offsets[2:4]), offsets[5]).as_leader(10)
-    found = become_follower(follower, leader)
-    assert len(found.rounds) <= len(mine) + 4
+    found = become_follower(follower, leader, Rules.of(version))
+    assert len(found.rounds) <= len(mine) + 5
     assert found.rounds[-1].truncated_to == found.offset

@@ -19,6 +19,7 @@ from tests.coordinator.writing import (
     record,
     transaction,
 )
+from tests.golden.cases import open_case
 from workbench.coordinator.groups.commit_records import commit_key
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.coordinator.log_records import LogRecord, read_log_records
@@ -294,6 +295,50 @@ def test_a_hanging_transaction_is_aborted(tmp_path: Path) -> None:
     after = House(tmp_path, 0)
     assert after.committed(ORDERS) == [b"x"]
     after.stop()
+
+
+@pytest.mark.parametrize("version", [0, 2])
+@pytest.mark.parametrize("word", ["COMMIT", "ABORT"])
+def test_a_marker_that_was_lost_is_the_one_that_was_decided(
+    word: str, version: int, tmp_path: Path
+) -> None:
+    """The second transaction's marker is gone from one of two partitions, as after a cut tail."""
+    house = House(tmp_path, version, holds=True)
+    for number, ends in enumerate((True, word == "COMMIT")):
+        state = house.init() if number == 0 else house.state()
+        producer = house.coordinator.init_producer_id(None)._replace(
+            producer_id=state.producer_id, producer_epoch=state.producer_epoch
+        )
+        house.add(producer, ORDERS, PAYMENTS, client=version)
+        for where in (ORDERS, PAYMENTS):
+            sequence = number if version == 0 else 0
+            house.produce(producer, b"%d" % number, where=where, sequence=sequence)
+        house.clock.advance(1000)  # in versions 0 and 1 the times tell one end from another
+        house.end(producer, commit=ends, client=version)
+        house.run()
+    house.log(PAYMENTS).truncate_to(3)
+    house.stop()
+    (one,) = plan(tmp_path)
+    epoch = 2 if version == 2 else 0
+    assert _steps([one]) == [("payments-1", "marker", "tx", word)]
+    assert (one.producer_epoch, one.offset) == (epoch, 2)
+    assert "the partition has lost the marker" in one.reason
+    _mended(tmp_path)
+    after = House(tmp_path, version)
+    wanted = [b"0", b"1"] if word == "COMMIT" else [b"0"]
+    assert after.committed(ORDERS) == after.committed(PAYMENTS) == wanted
+    after.stop()
+
+
+def test_committed_records_of_a_real_broker_are_kept(tmp_path: Path) -> None:
+    """Its files lost their last batch, a marker; `kafka-transactions.sh abort` would drop them."""
+    root = open_case("k2.3-damage", tmp_path).directory("clean-before")
+    found = {str(each.where): (each.what, each.offset) for each in plan(root)}
+    assert found == {
+        "d-cut-header-0": ("COMMIT", 37),
+        "d-empty-last-0": ("COMMIT", 33),
+        "d-flip-last-0": ("COMMIT", 33),
+    }
 
 
 def test_what_damage_hides_is_not_taken_for_hanging(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The notebook on groups and transactions in JupyterLab, driven by a real browser."""
+"""The notebooks on groups and on replication in JupyterLab, driven by a real browser."""
 
 from collections.abc import Iterator
 
@@ -10,11 +10,12 @@ from tests.e2e.jupyter import SHOTS, Notebook, notebook_page
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 GROUPS = "08_where_do_my_consumers_stand"
+REPLICATION = "09_replication_and_the_high_watermark"
 
 
 @pytest.fixture(scope="module")
 def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
-    with notebook_page(tmp_path_factory, (GROUPS,)) as (page, address):
+    with notebook_page(tmp_path_factory, (GROUPS, REPLICATION)) as (page, address):
         found = Notebook(page, address, f"{GROUPS}.ipynb")
         found.run_all()
         yield found
@@ -58,3 +59,21 @@ def test_the_open_transaction_is_shown(notebook: Notebook) -> None:
     notebook.until(lambda: notebook.value("lanes.selected")["offset"] == 4736, "nothing selected")
     notebook.page.wait_for_timeout(400)
     notebook.page.screenshot(path=SHOTS / "notebook-transactions.png")
+
+
+def test_a_lost_record_is_kept_under_other_rules(notebook: Notebook) -> None:
+    page = notebook.page
+    address = page.url.partition("/doc/")[0]
+    replication = Notebook(page, address, f"{REPLICATION}.ipynb")
+    replication.run_all()
+    player = replication.in_sight(".klw-replication", "G-1 A restart")
+    expect(player.locator(".klw-broken")).to_contain_text("in-sync replica 1 has [m0]")
+    player.focus()
+    page.keyboard.press("End")
+    expect(player.locator(".klw-offset[data-differs=true]")).to_have_count(1)
+    page.wait_for_timeout(300)
+    page.screenshot(path=SHOTS / "notebook-replication.png")
+    player.get_by_role("button", name="4.2").click()
+    expect(player.locator(".klw-sum")).to_have_text("rules of 4.2: all promises kept")
+    expect(player.locator(".klw-offset[data-differs=true]")).to_have_count(0)
+    expect(player.locator(".klw-growing tbody tr")).to_have_count(13)

@@ -27,7 +27,7 @@ from workbench.files.names import (
 )
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
-from workbench.log.segments.files import create_new_cleaned_segment
+from workbench.log.segments.segment import create_new_cleaned_segment
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.builder import end_transaction_marker
 from workbench.runtime.clock import ManualClock

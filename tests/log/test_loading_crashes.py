@@ -14,13 +14,10 @@ from tests.engine.crash_states import crash_states
 from tests.engine.file_systems import FailingFileSystem, RecordingFileSystem, tree
 from tests.log.folder import MAX_RELATIVE, Folder, batch, keys, marker, produced, three_segments
 from workbench.file_system.local import FileSystem
-from workbench.log.segments.files import (
-    create_new_cleaned_segment,
-    replace_segments,
-    split_overflowed_segment,
-)
 from workbench.log.segments.log_segments import LogSegments
-from workbench.log.segments.segment import LogSegment
+from workbench.log.segments.replacing import replace_segments
+from workbench.log.segments.segment import LogSegment, create_new_cleaned_segment
+from workbench.log.segments.splitting import split_overflowed_segment
 
 _MEMORY = Path("/dev/shm")  # noqa: S108
 

@@ -24,7 +24,7 @@ from tests.log.logs import (
 from workbench.errors import OffsetOutOfRangeError, StorageError
 from workbench.log.log import Log
 from workbench.log.retention import LogState, by_log_start, by_size, by_time, rules_for
-from workbench.log.segments.files import create_new_cleaned_segment
+from workbench.log.segments.segment import create_new_cleaned_segment
 
 ONE = values(1).size
 DELETE_DELAY = 60_000

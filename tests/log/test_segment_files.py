@@ -10,13 +10,12 @@ from workbench.errors import StorageError
 from workbench.file_system.local import FileSystem
 from workbench.log.segments.files import (
     create_and_delete_segment,
-    create_new_cleaned_segment,
     delete_segment_files,
     remove_and_delete_segments,
-    replace_segments,
 )
 from workbench.log.segments.log_segments import LogSegments
-from workbench.log.segments.segment import LogSegment
+from workbench.log.segments.replacing import replace_segments
+from workbench.log.segments.segment import LogSegment, create_new_cleaned_segment
 
 
 def opened_segments(folder: Folder) -> LogSegments:

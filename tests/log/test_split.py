@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.log.folder import MAX_RELATIVE, Folder, batch
-from workbench.log.segments.files import split_overflowed_segment
 from workbench.log.segments.log_segments import LogSegments
 from workbench.log.segments.segment import LogSegment
+from workbench.log.segments.splitting import split_overflowed_segment
 
 FAR = MAX_RELATIVE + 10
 OVERFLOWED = (batch(0, 2), batch(5, 3), batch(FAR, 2), batch(FAR + 7, 1))

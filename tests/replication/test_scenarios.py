@@ -486,9 +486,10 @@ def test_g11_a_follower_behind_the_log_start(rules: str) -> None:
 @pytest.mark.parametrize("brokers", [2, 3])
 def test_g12_committed_records_hide_after_a_failover(storage: Any, brokers: int) -> None:
     with settled(brokers, "m0", storage=storage) as cluster:
-        cluster.produce("m1")
+        cluster.produce("m1")  # the fetches that wait get it
         cluster.produce("m2")
         for broker in range(1, brokers):
+            cluster.answer(broker)
             cluster.round(broker)
         for broker in range(1, brokers):
             cluster.fetch(broker)

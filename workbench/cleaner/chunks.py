@@ -11,7 +11,7 @@ import numpy.typing as npt
 from workbench.errors import CorruptRecordError
 from workbench.files.file_records import FileRecords
 from workbench.layout import problems
-from workbench.layout.batch_header import ENTRY_HEADER_SIZE, LENGTH_END
+from workbench.layout.batch_header import ENTRY_HEADER_SIZE, LENGTH_END, MAGIC_AT
 from workbench.record.buffers import thread_pool
 from workbench.record.compaction.locating import BatchSurveyor, Chunk
 
@@ -27,16 +27,22 @@ def read_chunks(log: FileRecords, start: int, buffer_size: int) -> Iterator[Chun
         CorruptRecordError: a size or magic is invalid, or the last batch is incomplete.
     """
     position, surveyor = start, BatchSurveyor()
+    buffer_size = max(buffer_size, ENTRY_HEADER_SIZE)
     buffer = thread_pool().take(np.uint8, min(buffer_size, log.size))
     while position < log.size:
+        left = log.size - position
         data = _read(log, position, buffer[:buffer_size])
+        size = _size_of_batch(data)
+        if len(data) < size <= left:
+            data = _read(log, position, thread_pool().take(np.uint8, size)[:size])
         chunk = surveyor.survey(data, log.path, position, log.largest_content)
         if not len(chunk.rows):
-            size = _size_of_batch(log, position)
-            data = _read(log, position, thread_pool().take(np.uint8, size)[:size])
-            chunk = surveyor.survey(data, log.path, position, log.largest_content)
-        if not len(chunk.rows):
-            raise CorruptRecordError(log.path, position, problems.WORDS[problems.UNFINISHED])
+            problem = problems.WORDS[problems.UNFINISHED]
+            if len(data) < ENTRY_HEADER_SIZE:
+                problem = f"the file ends within a batch header: {left} bytes are left"
+            elif size > left:
+                problem = f"the batch has {size} bytes, but only {left} are left in the segment"
+            raise CorruptRecordError(log.path, position, problem)
         yield chunk
         position += chunk.size
 
@@ -47,15 +53,8 @@ def _read(log: FileRecords, position: int, buffer: Bytes) -> Bytes:
     return buffer[: log.file.read_into(buffer, position)]
 
 
-def _size_of_batch(log: FileRecords, position: int) -> int:
-    """Return the bytes of a batch that the buffer holds only a part of."""
-    left = log.size - position
-    header = bytes(log.read(position, ENTRY_HEADER_SIZE))
-    if len(header) < ENTRY_HEADER_SIZE:
-        problem = f"the file ends within a batch header: {left} bytes are left"
-        raise CorruptRecordError(log.path, position, problem)
-    size = int.from_bytes(header[8:LENGTH_END], signed=True) + LENGTH_END
-    if size > left:
-        problem = f"the batch has {size} bytes, but only {left} are left in the segment"
-        raise CorruptRecordError(log.path, position, problem)
-    return size
+def _size_of_batch(data: Bytes) -> int:
+    """Return the size of the first batch in bytes; 0 if its header is incomplete or invalid."""
+    if len(data) < ENTRY_HEADER_SIZE or data[MAGIC_AT] > 2:
+        return 0
+    return int.from_bytes(data[8:LENGTH_END].tobytes(), signed=True) + LENGTH_END

@@ -7,13 +7,17 @@ Kafka: MemoryRecords.RecordFilter, Cleaner.shouldRetainRecord (4.2)
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Final
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.layout import compaction
 from workbench.layout.rows import joined_rows
+from workbench.record.compaction.locating import Chunk
+
+_NONE: Final = -1  # value of a column for none
 
 
 class Reason(IntEnum):
@@ -157,6 +161,34 @@ class Decisions:
         return Reason(int(self.reasons[found[0]]))
 
 
+class BatchesDecided(NamedTuple):
+    """What is decided about the batches of a chunk, before their records are read and afterwards.
+
+    Attributes:
+        outcomes: BATCH_OUTCOME[m].
+        wanted: bool[m], which are read; the others are dropped unread. None: all are read.
+        new_horizon: delete horizon of those that get one now, ms.
+    """
+
+    outcomes: npt.NDArray[Any]
+    wanted: npt.NDArray[np.bool_] | None
+    new_horizon: int
+
+
+class RecordsDecided(NamedTuple):
+    """The decisions on the records of some batches that follow each other in a chunk.
+
+    Attributes:
+        first: row of the first of the batches.
+        offsets, reasons, newer_offsets: see `Decisions`.
+    """
+
+    first: int
+    offsets: Longs
+    reasons: Codes
+    newer_offsets: Longs
+
+
 class DecisionsBuilder:
     """Collects decisions chunk by chunk."""
 
@@ -167,15 +199,37 @@ class DecisionsBuilder:
         self._newer: list[Longs] = []
         self._parts = [0]  # number of column parts at the end of each chunk
 
-    def add_records(self, offsets: Longs, reasons: Codes, newer_offsets: Longs) -> None:
-        """Add copies of the decisions on records; for the fields see `Decisions`."""
-        self._offsets.append(offsets.copy())
-        self._reasons.append(reasons.copy())
-        self._newer.append(newer_offsets.copy())
+    def add_chunk(
+        self, chunk: Chunk, segment: int, batches: BatchesDecided, records: list[RecordsDecided]
+    ) -> None:
+        """Add the decisions on a chunk.
 
-    def end_chunk(self, batches: npt.NDArray[Any]) -> None:
-        """Add the batches of a chunk, BATCH_DECISION[m], whose records were added."""
-        self._batches.append(batches)
+        Args:
+            chunk: the chunk.
+            segment: base offset of its segment.
+            batches: those on its batches; the records of those dropped unread are counted.
+            records: those on the records that were read.
+        """
+        rows, outcomes = chunk.rows, batches.outcomes
+        unread = () if batches.wanted is None else np.flatnonzero(~batches.wanted).tolist()
+        for index in unread:
+            offsets = chunk.offsets(index)
+            outcomes["count"][index] = count = len(offsets)
+            reasons = np.full(count, outcomes["rule"][index], np.uint8)
+            records.append(RecordsDecided(index, offsets, reasons, np.full(count, _NONE)))
+        for part in sorted(records, key=itemgetter(0)):
+            self._offsets.append(part.offsets)
+            self._reasons.append(part.reasons)
+            self._newer.append(part.newer_offsets)
+        decisions = np.empty(len(rows), BATCH_DECISION)
+        decisions["segment"] = segment
+        decisions["position"] = rows["position"] + chunk.position
+        decisions["record_count"] = outcomes["count"]
+        for name in ("size", "base_offset", "last_offset"):
+            decisions[name] = rows[name]
+        for name in ("new_size", "delete_horizon", "verdict", "keeping"):
+            decisions[name] = outcomes[name]
+        self._batches.append(decisions)
         self._parts.append(len(self._offsets))
 
     def last_chunk(self) -> Decisions:

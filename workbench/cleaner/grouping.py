@@ -3,9 +3,11 @@
 Kafka: Cleaner.groupSegmentsBySize (4.2)
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from workbench.log.segments.segment import MAX_RELATIVE_OFFSET, LogSegment
+from workbench.runtime.steps import Step
 
 
 def group_segments(
@@ -21,25 +23,37 @@ def group_segments(
 
     Kafka: Cleaner.groupSegmentsBySize (4.2)
     """
-    groups: list[list[LogSegment]] = []
+    starts: list[int] = []  # of the groups, in the list of segments
     room = (0, 0, 0)
     for number, segment in enumerate(segments):
         sizes = _sizes(segment)
         following = segments[number + 1] if number + 1 < len(segments) else None
         last_offset = (upper_bound if following is None else following.base_offset) - 1
-        if (
-            groups
+        is_fitting = (
+            bool(starts)
             and all(size <= left for size, left in zip(sizes, room, strict=True))
             and (
-                segment.size == 0 or last_offset - groups[-1][0].base_offset <= MAX_RELATIVE_OFFSET
+                segment.size == 0
+                or last_offset - segments[starts[-1]].base_offset <= MAX_RELATIVE_OFFSET
             )
-        ):
-            groups[-1].append(segment)
-        else:
-            groups.append([segment])
+        )
+        if not is_fitting:
+            starts.append(number)
             room = (most_bytes, most_index_bytes, most_index_bytes)
         room = (room[0] - sizes[0], room[1] - sizes[1], room[2] - sizes[2])
-    return groups
+    return [list(segments[start:end]) for start, end in pairwise([*starts, len(segments)])]
+
+
+def steps_of_groups(groups: Sequence[Sequence[LogSegment]]) -> Iterator[Step]:
+    """Yield which segments are cleaned into one, for an observer."""
+    for group in groups:
+        bases = [segment.base_offset for segment in group]
+        size = sum(segment.size for segment in group)
+        together = "the segment is cleaned by itself"
+        if len(group) > 1:
+            together = f"{len(group)} segments of {size} bytes together fit into one"
+        numbers = {"base_offsets": bases, "bytes": size}
+        yield Step("segments grouped", group[0].log.path, together, numbers)
 
 
 def _sizes(segment: LogSegment) -> tuple[int, int, int]:

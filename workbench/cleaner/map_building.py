@@ -3,19 +3,22 @@
 Kafka: Cleaner.buildOffsetMap (4.2)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.cleaner.chunks import read_chunks
-from workbench.cleaner.cleaning_steps import MapTeller
-from workbench.cleaner.offset_map import OffsetMap
+from workbench.cleaner.offset_map import NOT_FOUND, OffsetMap
 from workbench.cleaner.statistics import CleanerStats
-from workbench.cleaner.transactions import CleanedTransactions
+from workbench.cleaner.transactions import CleanedTransactions, Followed
 from workbench.log.log import Log
-from workbench.log.segments.segment import LogSegment
-from workbench.record.compaction.locating import Chunk, RecordLocator
+from workbench.record.compaction.locating import Chunk, Located, RecordLocator
+from workbench.runtime.steps import wants_details, wants_records
+
+Longs = npt.NDArray[np.int64]
+Rows = npt.NDArray[Any]
 
 
 class MapBuilder:
@@ -23,6 +26,7 @@ class MapBuilder:
 
     Args:
         offset_map: the map to empty and fill.
+        transactions: those of the batches that are read.
         buffer_size: bytes read at a time.
         stats: the counts to raise.
         check: called between reads; ends the cleaning by raising.
@@ -34,17 +38,18 @@ class MapBuilder:
     def __init__(
         self,
         offset_map: OffsetMap,
+        transactions: CleanedTransactions,
         buffer_size: int,
         stats: CleanerStats,
         check: Callable[[], None],
         throttle: Callable[[int], None],
     ) -> None:
         self._map = offset_map
+        self._transactions = transactions
         self._buffer_size = buffer_size
         self._stats = stats
         self._check = check
         self._throttle = throttle
-        self._transactions = CleanedTransactions()
         self._locator = RecordLocator()
 
     def build(self, log: Log, start: int, end: int) -> None:
@@ -55,41 +60,35 @@ class MapBuilder:
 
         Kafka: Cleaner.buildOffsetMap (4.2)
         """
+        self._context = log.context
         self._map.clear()
         self._map.mark(start, end)
-        self._teller = MapTeller(log.context, self._map)
         dirty = log.local.segments.values(start, end)
-        self._transactions.add_aborted(log.collect_aborted_transactions(start, end))
         ends = [*(segment.base_offset for segment in dirty[1:]), end]
         for segment, segment_end in zip(dirty, ends, strict=False):
             self._check()
-            if self._take_segment(segment, start):
-                return
+            position = segment.offset_index.lookup(start).position
+            for chunk in read_chunks(segment.log, position, self._buffer_size):
+                self._check()
+                self._throttle(chunk.size)
+                followed = self._transactions.follow(chunk)
+                if self._take_chunk(chunk, followed, start):
+                    return
+                self._stats.map_bytes_read += chunk.size
             self._map.latest_offset = segment_end - 1  # even if the last offsets are missing
-            self._teller.segment(segment, segment_end)
+            self._tell_segment(segment.log.path, segment_end)
 
-    def _take_segment(self, segment: LogSegment, start: int) -> bool:
-        """Put a segment's keys into the map; return whether it became full."""
-        position = segment.offset_index.lookup(start).position
-        for chunk in read_chunks(segment.log, position, self._buffer_size):
-            self._check()
-            self._throttle(chunk.size)
-            if self._take_chunk(chunk, start):
-                return True
-            self._stats.map_bytes_read += chunk.size
-        return False
-
-    def _take_chunk(self, chunk: Chunk, start: int) -> bool:
+    def _take_chunk(self, chunk: Chunk, followed: Iterable[Followed], start: int) -> bool:
         """Put some batches' keys into the map; return whether it became full."""
         rows = chunk.rows
-        without_keys = self._records_without_keys(chunk)
+        without_keys = _records_without_keys(rows, followed)
         wanted = None if without_keys is None else without_keys < 0
         done, partly = 0, None
         for located in self._locator.locate(chunk, wanted):
-            self._teller.skipped(chunk, done, located.first)
-            known = self._teller.known(located)
+            self._tell_skipped(chunk, done, located.first)
+            known = self._known(located)
             passed = self._map.put_records(located, start)
-            self._teller.taken(chunk.path, located, start, known, passed)
+            self._tell_taken(chunk.path, located, start, known, passed)
             self._stats.map_messages_read += passed
             done = located.last
             if passed < len(located.places):
@@ -97,7 +96,7 @@ class MapBuilder:
                 partly = located.places[:passed]
                 break
         else:
-            self._teller.skipped(chunk, done, len(rows))
+            self._tell_skipped(chunk, done, len(rows))
             done = len(rows)
         if without_keys is not None:
             self._stats.map_messages_read += int(without_keys[:done].clip(0).sum())
@@ -108,19 +107,98 @@ class MapBuilder:
         self._reach(partly["offset"][is_taken], start)
         return True
 
-    def _reach(self, offsets: npt.NDArray[np.int64], start: int) -> None:
+    def _reach(self, offsets: Longs, start: int) -> None:
         """Extend the map to the last of some offsets, unless it is before ``start``."""
         for offset in reversed(offsets):
             if offset >= start:
                 self._map.latest_offset = int(offset)
                 return
 
-    def _records_without_keys(self, chunk: Chunk) -> npt.NDArray[np.int64] | None:
-        """Return the record counts of control and aborted batches, -1 for others; None if none."""
-        found, rows = None, chunk.rows
-        for index, _, can_go in self._transactions.follow(chunk):
-            is_control = bool(rows["is_control"][index])
-            if is_control or can_go:
-                found = np.full(len(rows), -1) if found is None else found
-                found[index] = 1 if is_control else rows["record_count"][index]
-        return found
+    # --- what an observer receives -----------------------------------------------------------
+
+    def _known(self, located: Located) -> Longs | None:
+        """Return the map's offsets of keys; None if no observer wants them."""
+        if not wants_records(self._context.observer):
+            return None
+        known = np.empty(len(located.places), np.int64)
+        self._map.newest_of(located, known)
+        return known
+
+    def _tell_taken(
+        self, path: str, located: Located, start: int, known: Longs | None, passed: int
+    ) -> None:
+        """Report the keys that were put into the map, and whether it is full.
+
+        Args:
+            path: the `.log` file's path.
+            located: the records.
+            start: offset of the first record to report.
+            known: the result of `_known` from before they were put into the map.
+            passed: number of them that were put into the map.
+        """
+        if known is not None:
+            for offset, before in _mapped(located, start, known, passed):
+                reason, numbers = "the record's key is new", {"offset": offset}
+                if before != NOT_FOUND:
+                    reason, numbers["previous"] = f"the record supersedes offset {before}", before
+                self._context.tell("key mapped", reason, path, **numbers)
+        if passed < len(located.places) and self._context.observer is not None:
+            offset = int(located.places["offset"][passed])
+            self._context.tell(
+                "map full",
+                f"the offset map is full with {self._map.size} keys; the round ends before offset "
+                f"{offset}, where the next one begins",
+                path,
+                offset=offset,
+                entries=self._map.size,
+                slots=self._map.slots,
+            )
+
+    def _tell_skipped(self, chunk: Chunk, first: int, last: int) -> None:
+        """Report that the keys of batches were not put into the map."""
+        if not wants_details(self._context.observer):
+            return
+        for row in chunk.rows[first:last]:
+            reason = (
+                "the batch ends a transaction"
+                if row["is_control"]
+                else "the batch's transaction was aborted"
+            )
+            numbers = {"offset": int(row["base_offset"]), "size": int(row["size"])}
+            position = chunk.position + int(row["position"])
+            self._context.tell("batch not mapped", reason, chunk.path, position=position, **numbers)
+
+    def _tell_segment(self, path: str, end: int) -> None:
+        """Report that all keys of a segment, up to the offset ``end``, are in the map."""
+        if self._context.observer is not None:
+            entries, most = self._map.size, self._map.most
+            self._context.tell(
+                "segment mapped",
+                f"up to offset {end} the offset map has {entries} keys, of at most {most}",
+                path,
+                end_offset=end,
+                entries=entries,
+                most=most,
+            )
+
+
+def _records_without_keys(rows: Rows, followed: Iterable[Followed]) -> Longs | None:
+    """Return the record counts of control and aborted batches, -1 for others; None if none."""
+    found = None
+    for index, _, can_go in followed:
+        is_control = bool(rows["is_control"][index])
+        if is_control or can_go:
+            found = np.full(len(rows), -1) if found is None else found
+            found[index] = 1 if is_control else rows["record_count"][index]
+    return found
+
+
+def _mapped(located: Located, start: int, known: Longs, passed: int) -> Iterator[tuple[int, int]]:
+    """Yield the offset of each record that was mapped, and the one that its key had before."""
+    newest: dict[bytes, int] = {}
+    for place, before in zip(located.places[:passed], known.tolist(), strict=False):
+        offset, at, size = (int(place[name]) for name in ("offset", "key_start", "key_size"))
+        if size >= 0 and offset >= start:
+            key = located.data[at : at + size].tobytes()
+            yield offset, newest.get(key, before)
+            newest[key] = offset

@@ -3,17 +3,17 @@
 Kafka: Cleaner.cleanInto (its RecordFilter), Cleaner.shouldRetainRecord (4.2)
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.cleaner.decisions import Keeping, Reason
-from workbench.cleaner.offset_map import OffsetMap
-from workbench.cleaner.transactions import CleanedTransactions
+from workbench.cleaner.decisions import BatchesDecided, Keeping, Reason, Verdict
+from workbench.cleaner.transactions import CleanedTransactions, Followed
 from workbench.layout.compaction import (
+    BATCH_OUTCOME,
     BEYOND,
     FACTS,
     HAS_HORIZONS,
@@ -50,39 +50,36 @@ class Rules:
     """What a round's decisions depend on.
 
     Attributes:
-        offset_map: the newest offset of each key.
         transactions: the transactions at the cleaner's position.
         last_records: last record of each known producer, by id.
         upper_bound: end of the round, exclusive.
         now: ms.
+        delete_retention_ms: time from now to a new delete horizon, ms.
         retains_old_tombstones: whether this segment keeps tombstones of magic 0 and 1.
     """
 
-    offset_map: OffsetMap
     transactions: CleanedTransactions
     last_records: Mapping[int, LastRecord]
     upper_bound: int
     now: int
+    delete_retention_ms: int
     retains_old_tombstones: bool = True
 
 
-def decide_about_batches(rules: Rules, chunk: Chunk, outcomes: Any) -> Mask | None:
-    """Decide on batches before their records are read; called once for each chunk.
+def decide_about_batches(
+    rules: Rules, chunk: Chunk, followed: Iterable[Followed]
+) -> BatchesDecided:
+    """Decide on batches before their records are read.
 
     Args:
         rules: the round's rules.
         chunk: the next chunk of the log.
-        outcomes: BATCH_OUTCOME[m], zeros; the first half of each is filled.
-
-    Returns:
-        bool[m]: which are read; the others are dropped unread. None: all are read.
-
-    Raises:
-        CorruptRecordError: a control record cannot be read.
+        followed: its control and transactional batches.
 
     Kafka: MemoryRecords.RecordFilter.checkBatchRetention as in Cleaner.cleanInto (4.2)
     """
     rows = chunk.rows
+    outcomes = np.zeros(len(rows), BATCH_OUTCOME)
     outcomes["rule"] = Reason.TOMBSTONE_HORIZON_SET
     if chunk.found & (HAS_OTHERS | HAS_HORIZONS):
         outcomes["rule"] = _rules_of_data(rules, rows)
@@ -94,7 +91,7 @@ def decide_about_batches(rules: Rules, chunk: Chunk, outcomes: Any) -> Mask | No
             if _is_last_of_producer(rules, rows[index]):
                 outcomes["keeping"][index] = Keeping.LAST_OF_PRODUCER
     wanted = None
-    for index, control_type, can_go in rules.transactions.follow(chunk):
+    for index, control_type, can_go in followed:
         discards = can_go
         if rows["is_control"][index]:
             reason = _reason_of_control(rules, rows[index], control_type, can_go=can_go)
@@ -106,7 +103,9 @@ def decide_about_batches(rules: Rules, chunk: Chunk, outcomes: Any) -> Mask | No
         if discards and outcomes["keeping"][index] == Keeping.NOTHING:
             wanted = np.ones(len(rows), np.bool_) if wanted is None else wanted
             wanted[index] = False
-    return wanted
+            outcomes["verdict"][index] = Verdict.REMOVED
+            outcomes["delete_horizon"][index] = outcomes["max_offset"][index] = ABSENT
+    return BatchesDecided(outcomes, wanted, rules.now + rules.delete_retention_ms)
 
 
 def _is_last_of_producer(rules: Rules, row: Any) -> bool:

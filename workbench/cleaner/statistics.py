@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
+from workbench.log.segments.segment import LogSegment
+from workbench.runtime.steps import Step
+
 _MIB: Final = 1 << 20
 
 
@@ -92,21 +95,6 @@ class CleanerStats:
         )
 
 
-def _ratio(part: float, whole: float) -> float:
-    """Divide as Java does."""
-    if whole:
-        return part / whole
-    return math.inf if part else math.nan
-
-
-def _one(value: float, *, grouped: bool = True) -> str:
-    """Return a number as Java's ``%,.1f`` does, or ``%.1f``."""
-    if not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "Infinity"
-    rounded = Decimal(repr(value)).quantize(Decimal("0.1"), ROUND_HALF_UP)
-    return f"{rounded:,}" if grouped else str(rounded)
-
-
 @dataclass(slots=True)
 class PreCleanStats:
     """What was found when choosing a log.
@@ -130,3 +118,57 @@ class PreCleanStats:
         """
         self.max_compaction_delay_ms = max(self.max_compaction_delay_ms, delay_ms)
         self.delayed_partitions += delay_ms > 0
+
+
+def step_of_segment(
+    segment: LogSegment, target: LogSegment, before: CleanerStats, after: CleanerStats
+) -> Step:
+    """Return how much of a segment was copied into the new one, for an observer.
+
+    Args:
+        segment: the segment that was read.
+        target: the first segment of its group.
+        before, after: the round's statistics before and after the segment.
+    """
+    size = after.bytes_read - before.bytes_read
+    new_size = after.bytes_written - before.bytes_written
+    numbers = {
+        "base_offset": segment.base_offset,
+        "into": target.base_offset,
+        "size": size,
+        "new_size": new_size,
+        "records_kept": after.messages_written - before.messages_written,
+    }
+    reason = f"{new_size} of {size} bytes are kept"
+    return Step("segment cleaned", segment.log.path, reason, numbers)
+
+
+def step_of_log(where: str, stats: CleanerStats) -> Step:
+    """Return how a round ended, for an observer; ``where`` is the partition."""
+    numbers = {
+        "end_offset": stats.end_offset,
+        "bytes_read": stats.bytes_read,
+        "bytes_written": stats.bytes_written,
+        "records_kept": stats.messages_written,
+        "map_entries_share": round(stats.map_utilization, 4),
+    }
+    reason = (
+        f"the log is clean up to offset {stats.end_offset}: "
+        f"{stats.bytes_written} of {stats.bytes_read} bytes were kept"
+    )
+    return Step("log cleaned", where, reason, numbers)
+
+
+def _ratio(part: float, whole: float) -> float:
+    """Divide as Java does."""
+    if whole:
+        return part / whole
+    return math.inf if part else math.nan
+
+
+def _one(value: float, *, grouped: bool = True) -> str:
+    """Return a number as Java's ``%,.1f`` does, or ``%.1f``."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity"
+    rounded = Decimal(repr(value)).quantize(Decimal("0.1"), ROUND_HALF_UP)
+    return f"{rounded:,}" if grouped else str(rounded)

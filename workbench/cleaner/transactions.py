@@ -3,7 +3,6 @@
 Kafka: CleanedTransactionMetadata (4.2)
 """
 
-import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -41,33 +40,25 @@ class Followed(NamedTuple):
 class CleanedTransactions:
     """Follows transactions through the batches of a log.
 
+    Args:
+        aborted: the aborted transactions of these batches.
+
     Attributes:
         index: gets the aborted transactions that have batches left; None: not wanted.
 
     Kafka: CleanedTransactionMetadata (4.2)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, aborted: Iterable[AbortedTransaction] = ()) -> None:
         self.index: WritableTransactionIndex | None = None
-        self._coming: list[tuple[int, int, AbortedTransaction]] = []  # a heap by first offset
-        self._added = 0
+        self._coming = sorted(aborted, key=lambda one: one.first_offset, reverse=True)
         self._aborted: dict[int, _Aborted] = {}
         self._committed: set[int] = set()
-
-    def add_aborted(self, transactions: Iterable[AbortedTransaction]) -> None:
-        """Add aborted transactions that come later; one may be added twice.
-
-        Kafka: CleanedTransactionMetadata.addAbortedTransactions (4.2)
-        """
-        for transaction in transactions:
-            heapq.heappush(self._coming, (transaction.first_offset, self._added, transaction))
-            self._added += 1
 
     def follow(self, chunk: Chunk) -> Iterator[Followed]:
         """Yield the control and transactional batches of a chunk; called once for each chunk.
 
         Raises:
-            CorruptRecordError: a control record cannot be read.
             InvalidOffsetError: see `on_control_batch`.
 
         Kafka: Cleaner.shouldDiscardBatch (4.2)
@@ -83,7 +74,7 @@ class CleanedTransactions:
             producer_id = int(rows["producer_id"][index])
             control_type = None
             if rows["is_control"][index]:
-                control_type = chunk.control_type(index)
+                control_type = chunk.control_types[index]
                 can_go = self.on_control_batch(last_offset, producer_id, control_type)
             else:
                 can_go = self.on_batch(last_offset, producer_id)
@@ -134,6 +125,6 @@ class CleanedTransactions:
         return True
 
     def _come_to(self, offset: int) -> None:
-        while self._coming and self._coming[0][0] <= offset:
-            transaction = heapq.heappop(self._coming)[2]
+        while self._coming and self._coming[-1].first_offset <= offset:
+            transaction = self._coming.pop()
             self._aborted.setdefault(transaction.producer_id, _Aborted(transaction))

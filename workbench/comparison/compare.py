@@ -8,13 +8,14 @@ from workbench.comparison.disks import BrokerDisks
 from workbench.comparison.pairs import Pairs, compare_all
 from workbench.comparison.replica import Replica, read_replica
 from workbench.comparison.results import Leadership, PartitionComparison
-from workbench.comparison.truncation import become_follower
+from workbench.comparison.truncation import NEWEST, become_follower
 from workbench.comparison.verdicts import findings_of
 from workbench.config.internal_topics import COMPACTED_TOPICS
 from workbench.files.names import TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.stored_configs import StoredCluster, StoredPartition
+from workbench.replication.rules import Rules
 
 
 class Comparer:
@@ -22,12 +23,14 @@ class Comparer:
 
     Args:
         brokers: name of each broker → its log directories.
+        rules: how followers truncate in the brokers' version.
 
     Attributes:
         findings: what is wrong with the directories as a whole.
     """
 
-    def __init__(self, brokers: Mapping[str, Listing]) -> None:
+    def __init__(self, brokers: Mapping[str, Listing], rules: Rules = NEWEST) -> None:
+        self._rules = rules
         self._disks = [BrokerDisks(name, listing) for name, listing in brokers.items()]
         newest = max(self._disks, key=lambda disks: disks.metadata_end)
         self._cluster: StoredCluster | None = newest.cluster
@@ -88,7 +91,7 @@ class Comparer:
             ahead=ahead.broker,
             pairs=pairs.all,
             committed=committed,
-            leaderships=_leaderships(replicas, ahead, pairs, registration),
+            leaderships=_leaderships(replicas, ahead, pairs, registration, self._rules),
             registration=registration,
             is_compacted=is_compacted,
         )
@@ -136,6 +139,7 @@ def _leaderships(
     ahead: Replica,
     pairs: Pairs,
     registration: StoredPartition | None,
+    rules: Rules,
 ) -> dict[str, Leadership]:
     """Return what would happen if each broker became the leader."""
     epochs = [
@@ -147,7 +151,7 @@ def _leaderships(
     epoch = max([known, *epochs]) + 1
     found = {}
     for leader in replicas:
-        state = leader.state.as_leader(epoch)
+        state = leader.state.as_leader(epoch, rules)
         lost = _lost_under(leader, state.log_end_offset, replicas, pairs)
         kept = min(pairs.of(leader, ahead).common_end, state.log_end_offset)
         gone = max(0, ahead.log_end_offset - kept)
@@ -156,7 +160,7 @@ def _leaderships(
         found[leader.broker] = Leadership(
             leader.broker,
             {
-                each.broker: become_follower(each.state, state)
+                each.broker: become_follower(each.state, state, rules)
                 for each in replicas
                 if each is not leader
             },

@@ -336,12 +336,19 @@ def epoch_problems(replica: Replica) -> Iterator[Finding]:
             "a leader epoch below that of an earlier batch", "leader epochs that never fall",
             "No leader writes that. Followers of this log may keep wrong records.",
         )  # fmt: skip
-    if replica.stored_epochs is None or replica.cleaner_offset is not None:
+    if not replica.stored_epochs or replica.cleaner_offset is not None:
         return
+    # Epochs up to the first one stored are cut when records are deleted, and a killed broker may
+    # not have written the log start offset yet.
+    earliest = replica.stored_epochs[0].epoch
     entry = if_readable(lambda: replica.partition.file(names.LEADER_EPOCHS))
     path = entry.path if entry else replica.path
     stored = {each.epoch: each.start_offset for each in replica.stored_epochs}
-    for epoch, offset in replica.batch_epochs:
+    ends = (*(each.start_offset for each in replica.batch_epochs[1:]), replica.log_end_offset)
+    for (epoch, first), end in zip(replica.batch_epochs, ends, strict=False):
+        if end <= replica.log_start_offset or epoch <= earliest:
+            continue
+        offset = max(first, replica.log_start_offset)
         start = stored.get(epoch)
         if start is None or start > offset:
             found = "no such epoch" if start is None else f"epoch {epoch} starts at offset {start}"

@@ -1,42 +1,33 @@
-"""Where a follower truncates its log: the rules of both sides, as functions on epochs and offsets.
+"""Where a follower truncates its log on becoming a follower of a leader, to the end.
 
-The leader compares the epoch of the follower's last record with its own epochs
-(`fetch_response`); the follower truncates to what both have (`offset_truncation_state`), fetches
-again, and so on until the leader sends records. A fetch below or above the leader's log has its own
-rule (`fetch_offset_and_truncate`). `become_follower` repeats them to the end.
+Since 2.8, the leader compares the epoch of the follower's last record with its own epochs
+(`fetch_response`); the follower truncates to what both have, fetches again, and so on until the
+leader sends records. From 0.11 to 2.7 it asks before it fetches; before 0.11 it asks nothing and
+truncates to its high watermark. A fetch below or above the leader's log has its own rule
+(`fetch_offset_and_truncate`). Each single rule is that of `replication.truncation`.
 
-Kafka: Partition.readRecords, AbstractFetcherThread, LeaderEpochFileCache.endOffsetFor (4.2)
+Kafka: Partition.readRecords, AbstractFetcherThread, ReplicaManager.makeFollowers (0.10.2 to 4.2)
 """
 
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from workbench.files.leader_epochs import (
     EpochEntry,
-    LeaderEpochs,
     cut_end,
     cut_start,
     with_entry,
 )
+from workbench.replication.messages import UNDEFINED_EPOCH, EpochEndOffset
+from workbench.replication.rules import Rules
+from workbench.replication.rules import Truncation as Mode
+from workbench.replication.truncation import end_offset_for, offset_truncation_state
 
 Outcome = Literal["records", "diverging", "out of range"]
+Asked = Outcome | Literal["epoch end", "high watermark", "no epochs"]
 
-
-class EpochEndOffset(NamedTuple):
-    """The largest epoch of a leader up to the requested one, and its end offset (exclusive)."""
-
-    leader_epoch: int
-    end_offset: int
-
-
-class OffsetTruncationState(NamedTuple):
-    """Where a follower truncates, and whether that settles it; otherwise it asks again.
-
-    Kafka: OffsetTruncationState (4.2)
-    """
-
-    offset: int
-    truncation_completed: bool
+NEWEST: Final = Rules.of()
+"""The rules of the newest version that is known."""
 
 
 class OutOfRange(NamedTuple):
@@ -86,19 +77,22 @@ class LogState:
         """The newest epoch of the cache; None without any."""
         return self.epochs[-1].epoch if self.epochs else None
 
-    def end_offset_for(self, epoch: int) -> EpochEndOffset | None:
-        """Return the largest epoch up to ``epoch`` and its end; None if it is unknown.
+    def end_offset_for(self, epoch: int, rules: Rules = NEWEST) -> EpochEndOffset:
+        """Return the largest epoch up to ``epoch`` and its end, by the rules of a version.
 
         Kafka: LeaderEpochFileCache.endOffsetFor (4.2)
         """
-        found = LeaderEpochs(self.epochs).end_offset_for(epoch, self.log_end_offset)
-        return None if found is None else EpochEndOffset(*found)
+        return end_offset_for(rules, self.epochs, epoch, self.log_end_offset)
 
-    def as_leader(self, epoch: int) -> "LogState":
+    def as_leader(self, epoch: int, rules: Rules = NEWEST) -> "LogState":
         """Return the log after its broker became the leader in an epoch, before it appends.
+
+        Up to 2.0.0 a leader stores its epoch with its first record.
 
         Kafka: Partition.makeLeader (4.2)
         """
+        if not rules.new_leader_assigns_epoch:
+            return self
         entry = EpochEntry(epoch, self.log_end_offset)
         return replace(self, epochs=with_entry(self.epochs, entry))
 
@@ -144,40 +138,14 @@ def fetch_response(
     Kafka: Partition.readRecords, UnifiedLog.read (4.2)
     """
     if last_fetched_epoch is not None:
-        found = leader.end_offset_for(last_fetched_epoch)
-        if found is None or fetch_offset < leader.log_start_offset:
+        end = end_offset_for(NEWEST, leader.epochs, last_fetched_epoch, leader.log_end_offset)
+        if end.is_undefined or fetch_offset < leader.log_start_offset:
             return FetchResponse("out of range")
-        if found.leader_epoch < last_fetched_epoch or found.end_offset < fetch_offset:
-            return FetchResponse("diverging", found)
+        if end.epoch < last_fetched_epoch or end.end_offset < fetch_offset:
+            return FetchResponse("diverging", end)
     if not leader.log_start_offset <= fetch_offset <= leader.log_end_offset:
         return FetchResponse("out of range")
     return FetchResponse("records")
-
-
-def offset_truncation_state(
-    follower: LogState, leader: EpochEndOffset | None, fetch_offset: int
-) -> OffsetTruncationState:
-    """Return where a follower truncates after a leader named an epoch and its end.
-
-    Args:
-        follower: the follower's log.
-        leader: the leader's answer; its epoch is -1 before 2.0; None: the epoch is unknown to it.
-        fetch_offset: the offset that the follower began with, its high watermark.
-
-    Kafka: AbstractFetcherThread.getOffsetTruncationState (4.2)
-    """
-    log_end = follower.log_end_offset
-    if leader is None:
-        return OffsetTruncationState(fetch_offset, truncation_completed=True)
-    own = None if leader.leader_epoch < 0 else follower.end_offset_for(leader.leader_epoch)
-    if own is None:
-        return OffsetTruncationState(min(leader.end_offset, log_end), truncation_completed=True)
-    if own.leader_epoch != leader.leader_epoch:
-        # The follower lacks the leader's epoch: what it has after its epoch before is not the
-        # leader's, and it must ask with that one.
-        return OffsetTruncationState(min(own.end_offset, log_end), truncation_completed=False)
-    end = min(own.end_offset, leader.end_offset, log_end)
-    return OffsetTruncationState(end, truncation_completed=True)
 
 
 def fetch_offset_and_truncate(follower: LogState, leader: LogState) -> OutOfRange:
@@ -196,33 +164,43 @@ def fetch_offset_and_truncate(follower: LogState, leader: LogState) -> OutOfRang
 
 @dataclass(frozen=True, slots=True)
 class FetchRound:
-    """One fetch of a follower, and what followed from the answer.
+    """One question of a follower, and what followed from the answer.
 
     Attributes:
         fetch_offset: the follower's log end offset.
-        last_fetched_epoch: the newest epoch of its cache; None without any.
-        outcome: what the leader answered; "no epochs" if the follower did not ask.
-        diverging_epoch: the leader's epoch and its end, if it answered "diverging".
+        last_fetched_epoch: the newest epoch of its cache; None without any, or if it does not tell.
+        outcome: what the leader answered: to a fetch "records", "diverging" or "out of range", to
+            the question for the end of an epoch "epoch end". If the follower asked nothing "high
+            watermark", or "no epochs" if it asks nothing only because its log has none.
+        diverging_epoch: the epoch and its end, if the leader answered with one.
         truncated_to: the follower's log end offset afterwards.
         is_full: whether the follower dropped its whole log.
     """
 
     fetch_offset: int
     last_fetched_epoch: int | None
-    outcome: Outcome | Literal["no epochs"]
+    outcome: Asked
     diverging_epoch: EpochEndOffset | None
     truncated_to: int
     is_full: bool = False
 
     def __str__(self) -> str:
+        if self.outcome in {"no epochs", "high watermark"}:
+            return f"{self.outcome}: truncate to the high watermark {self.truncated_to}"
         epoch = (
             "no epoch" if self.last_fetched_epoch is None else f"epoch {self.last_fetched_epoch}"
         )
-        if self.outcome == "no epochs":
-            return f"no epochs: truncate to the high watermark {self.truncated_to}"
         text = f"fetch({self.fetch_offset}, {epoch}) → {self.outcome}"
-        if self.diverging_epoch is not None:
-            text += f": epoch {self.diverging_epoch[0]} ends at {self.diverging_epoch[1]}"
+        if self.outcome == "epoch end":
+            text = f"end of {epoch}?"
+        end = self.diverging_epoch
+        if end is not None and end.is_undefined:
+            text += " → unknown to the leader"
+        elif end is not None:
+            named = "it" if end.epoch == UNDEFINED_EPOCH else f"epoch {end.epoch}"
+            text += (
+                f"{':' if self.outcome == 'diverging' else ' →'} {named} ends at {end.end_offset}"
+            )
         if self.is_full:
             return f"{text}: drop the log, start at {self.truncated_to}"
         if self.truncated_to < self.fetch_offset:
@@ -237,7 +215,7 @@ class Truncation:
     Attributes:
         before: the follower's log.
         after: the log when the leader sends records.
-        rounds: the fetches until then, at least one.
+        rounds: the questions until then, at least one.
     """
 
     before: LogState
@@ -253,35 +231,39 @@ class Truncation:
     def removes(self) -> int:
         """How many offsets the follower loses at its end."""
         before, kept = self.before, min(self.offset, self.before.log_end_offset)
-        if self.rounds and any(each.is_full for each in self.rounds):
+        if any(each.is_full for each in self.rounds):
             kept = before.log_start_offset
         return before.log_end_offset - max(kept, before.log_start_offset)
 
 
-def become_follower(follower: LogState, leader: LogState) -> Truncation:
-    """Return how a follower truncates, fetch by fetch, until the leader sends it records.
+def become_follower(follower: LogState, leader: LogState, rules: Rules = NEWEST) -> Truncation:
+    """Return how a follower truncates, question by question, until the leader sends it records.
 
     A follower without epochs truncates to its high watermark first and is not checked afterwards.
 
     Args:
         follower: the log of a broker that has just become a follower.
         leader: the log of the leader, which has the entry of its new epoch (`LogState.as_leader`).
+        rules: those of the version of both.
 
-    Kafka: ReplicaManager.initialFetchOffset, AbstractFetcherThread.doWork (4.2)
+    Kafka: ReplicaManager.initialFetchOffset, AbstractFetcherThread.doWork (0.10.2 to 4.2)
     """
     state, rounds = follower, []
-    if state.latest_epoch is None and state.high_watermark < state.log_end_offset:
+    asks = rules.truncation is not Mode.HIGH_WATERMARK and state.latest_epoch is not None
+    if not asks and (not rules.uses_epochs or state.high_watermark < state.log_end_offset):
         end = state.log_end_offset
         state = state.truncate_to(max(state.high_watermark, state.log_start_offset))
-        rounds.append(FetchRound(end, None, "no epochs", None, state.log_end_offset))
+        why: Asked = "no epochs" if rules.uses_epochs else "high watermark"
+        rounds.append(FetchRound(end, None, why, None, state.log_end_offset))
+    if asks and rules.truncation is not Mode.ON_FETCH:
+        state = _ask_for_epochs(state, leader, rules, rounds)
     while True:
         before = state
-        response = fetch_response(leader, before.log_end_offset, before.latest_epoch)
+        epoch = before.latest_epoch if rules.truncation is Mode.ON_FETCH else None
+        response = fetch_response(leader, before.log_end_offset, epoch)
         is_full = False
-        if response.outcome == "diverging":
-            high = before.high_watermark
-            found = offset_truncation_state(before, response.diverging_epoch, high)
-            state = before.truncate_to(found.offset)
+        if response.diverging_epoch is not None:
+            state, _ = _truncated(before, response.diverging_epoch, rules)
         elif response.outcome == "out of range":
             change = fetch_offset_and_truncate(before, leader)
             is_full = change.is_full
@@ -293,7 +275,7 @@ def become_follower(follower: LogState, leader: LogState) -> Truncation:
         rounds.append(
             FetchRound(
                 before.log_end_offset,
-                before.latest_epoch,
+                epoch,
                 response.outcome,
                 response.diverging_epoch,
                 state.log_end_offset,
@@ -302,3 +284,34 @@ def become_follower(follower: LogState, leader: LogState) -> Truncation:
         )
         if response.outcome == "records" or state == before:
             return Truncation(follower, state, tuple(rounds))
+
+
+def _ask_for_epochs(
+    state: LogState, leader: LogState, rules: Rules, rounds: list[FetchRound]
+) -> LogState:
+    """Ask where the newest epoch ends until that is settled, as followers did from 0.11 to 2.7.
+
+    Kafka: AbstractFetcherThread.maybeTruncate (2.7)
+    """
+    is_completed = False
+    while not is_completed:
+        before, epoch = state, state.latest_epoch
+        asked = UNDEFINED_EPOCH if epoch is None else epoch
+        end = leader.end_offset_for(asked, rules)
+        state, is_completed = _truncated(before, end, rules)
+        is_completed |= state == before
+        rounds.append(
+            FetchRound(before.log_end_offset, epoch, "epoch end", end, state.log_end_offset)
+        )
+    return state
+
+
+def _truncated(state: LogState, end: EpochEndOffset, rules: Rules) -> tuple[LogState, bool]:
+    """Return a follower's log after a leader's answer, and whether that settles it."""
+    found = offset_truncation_state(
+        end,
+        state.log_end_offset,
+        lambda epoch: state.end_offset_for(epoch, rules),
+        state.high_watermark,
+    )
+    return state.truncate_to(found.offset), found.is_completed

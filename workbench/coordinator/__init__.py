@@ -4,4 +4,5 @@ Partitions of `__consumer_offsets` and `__transaction_state` are loaded as a bro
 it becomes their leader, and the loaded state answers: from directories, without writing
 (`groups.stored_groups`, `transactions.stored_transactions`), or on the logs of a log
 manager, which requests change (`offsets`, `group_coordinator_service`, `transactions.serving`).
+What a damaged directory needs before a broker serves on is planned by `repair`.
 """

@@ -32,16 +32,14 @@ from workbench.log.fetch import FetchData, LogOffsetMetadata
 from workbench.log.flushing import flush, flush_up_to, roll
 from workbench.log.loading.load_parts import load_parts
 from workbench.log.parts import LogParts
+from workbench.log.producers.state import delete_producer_snapshots
 from workbench.log.retention import LogState, RetentionVerdict
-from workbench.log.segments.files import (
-    remove_and_delete_segments,
-    replace_segments,
-    split_overflowed_segment,
-)
+from workbench.log.segments.files import remove_and_delete_segments
+from workbench.log.segments.replacing import replace_segments
 from workbench.log.segments.segment import LogSegment
+from workbench.log.segments.splitting import split_overflowed_segment
 from workbench.log.shortening import (
     delete_old_segments,
-    delete_snapshots,
     maybe_increment_log_start_offset,
     retention_state,
     truncate_fully_and_start_at,
@@ -531,7 +529,7 @@ class Log:
             deleted = replace_segments(
                 self.context, self.local.segments, new_segments, old_segments, reason=reason
             )
-            delete_snapshots(self.parts, deleted, asynchronous=True)
+            delete_producer_snapshots(self.context, self.producer_state, deleted, asynchronous=True)
 
     def split_overflowed_segment(self, segment: LogSegment) -> list[LogSegment]:
         """Split a segment whose offsets are too far from its base offset; return the parts.
@@ -544,7 +542,9 @@ class Log:
         with self.lock, self.context.guard("split a segment of"):
             self.local.check_open()
             result = split_overflowed_segment(self.context, self.local.segments, segment)
-            delete_snapshots(self.parts, result.deleted, asynchronous=True)
+            delete_producer_snapshots(
+                self.context, self.producer_state, result.deleted, asynchronous=True
+            )
             return result.new
 
     def assign_topic_id(self, topic_id: UUID) -> None:
@@ -642,7 +642,7 @@ class Log:
                 asynchronous=False,
                 reason="the log is deleted",
             )
-            delete_snapshots(self.parts, doomed, asynchronous=False)
+            delete_producer_snapshots(self.context, self.producer_state, doomed, asynchronous=False)
             self.local.remove_directory()
 
     def _remove_expired_producers(self) -> None:

@@ -3,14 +3,13 @@
 Kafka: UnifiedLog.deleteOldSegments, maybeIncrementLogStartOffset, truncateTo (4.2)
 """
 
-from collections.abc import Sequence
-
 from workbench.errors import OffsetOutOfRangeError
 from workbench.log.flushing import roll
 from workbench.log.parts import LogParts
 from workbench.log.producers.rebuild import rebuild_producer_state
+from workbench.log.producers.state import delete_producer_snapshots
 from workbench.log.retention import LogState, RetentionVerdict, Rule, rules_for
-from workbench.log.segments.files import delete_producer_snapshots, remove_and_delete_segments
+from workbench.log.segments.files import remove_and_delete_segments
 from workbench.log.segments.segment import LogSegment
 
 
@@ -86,7 +85,8 @@ def truncate_to(log: LogParts, offset: int) -> bool:
         if log.local.segments.all[0].base_offset > offset:
             truncate_fully_and_start_at(log, offset)
             return True
-        delete_snapshots(log, log.local.truncate_to(offset), asynchronous=True)
+        deleted = log.local.truncate_to(offset)
+        delete_producer_snapshots(log.context, log.producer_state, deleted, asynchronous=True)
         log.leader_epochs.truncate_from_end_async_flush(offset)
         log.watermarks.log_start_offset = min(offset, log.watermarks.log_start_offset)
         _rebuild_producer_state(log, offset)
@@ -117,11 +117,6 @@ def truncate_fully_and_start_at(
         log.watermarks.log_start_offset = start
         _rebuild_producer_state(log, offset)
         log.watermarks.update(log.local.end)
-
-
-def delete_snapshots(log: LogParts, segments: Sequence[LogSegment], *, asynchronous: bool) -> None:
-    """Remove the producer snapshots at the base offsets of removed segments."""
-    delete_producer_snapshots(log.context, log.producer_state, segments, asynchronous=asynchronous)
 
 
 def _delete_by(log: LogParts, rule: Rule) -> list[RetentionVerdict]:
@@ -157,7 +152,7 @@ def _delete_segments(log: LogParts, doomed: list[LogSegment], rule: str) -> None
     remove_and_delete_segments(
         log.context, log.local.segments, doomed, asynchronous=True, reason=rule
     )
-    delete_snapshots(log, doomed, asynchronous=True)
+    delete_producer_snapshots(log.context, log.producer_state, doomed, asynchronous=True)
     if log.local.synced_to < log.local.recovery_point:
         log.context.sync_names()  # not flushed, and no recovery would check them
 

@@ -267,12 +267,18 @@ class Controller:
         if unclean is None:
             unclean = bool(config["unclean.leader.election.enable"])
         elr, last_known = self._target_elr(old, target_isr, config, unclean_shutdown)
-        if not target_isr and not self.rules.has_elr and not (unclean and self.rules.empties_isr):
+        if (
+            not target_isr
+            and not self.rules.has_elr
+            and (not self.rules.empties_isr or not unclean)
+        ):
             target_isr = old.isr  # the last member stays
         leader, is_unclean = self._elect(old, target_isr, elr, last_known, unclean=unclean)
         if leader != NO_LEADER and leader not in target_isr:
             target_isr = (leader,)
-            elr = () if is_unclean else tuple(member for member in elr if member != leader)
+            elr = tuple(member for member in elr if member != leader)
+            if self._min_isr(old, config) == 1:
+                elr = ()
         if leader != NO_LEADER and target_isr:
             last_known = ()
         shrinks = set(old.isr) - set(target_isr) != set()
@@ -309,8 +315,7 @@ class Controller:
         """
         if not self.rules.has_elr:
             return (), ()
-        min_isr = min(int(config["min.insync.replicas"]), len(old.replicas))
-        if len(target_isr) >= min_isr:
+        if len(target_isr) >= self._min_isr(old, config):
             return (), ()
         candidates = {*old.elr, *old.isr} - {*target_isr, unclean_shutdown}
         elr = tuple(broker for broker in old.replicas if broker in candidates)
@@ -318,6 +323,9 @@ class Controller:
         if not target_isr and old.leader != NO_LEADER:
             last_known = (old.leader,)
         return elr, last_known
+
+    def _min_isr(self, state: LeaderAndIsr, config: Mapping[str, Any]) -> int:
+        return min(int(config["min.insync.replicas"]), len(state.replicas))
 
     def _elect(
         self,

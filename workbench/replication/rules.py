@@ -45,8 +45,6 @@ class Rules(NamedTuple):
             from outside (3.6).
         bumps_epoch_on_shrink: the controller starts a leader epoch when the ISR shrinks (before
             3.6).
-        empties_isr: an ISR whose last member dies is empty if unclean elections are allowed (before
-            1.1).
         has_elr: replicas that left the ISR below its minimum can still be elected (KIP-966, 4.0).
         same_leader_skips: a follower keeps fetching without truncation if its leader stays the same
             and the leader epoch rises by at most this: any up to 2.0.0, 1 in 2.0.1, 0 since 2.1.
@@ -56,6 +54,8 @@ class Rules(NamedTuple):
             only live brokers join an ISR (KIP-841), and the controller makes each change of an ISR
             itself (3.3; KRaft).
         tells_broker_epoch: fetches carry the follower's broker epoch (KIP-903, 3.5).
+        empties_isr: the last member of an ISR leaves it, too, if unclean elections are allowed
+            (before 1.1).
         notices_fast_restart: the controller notices each restart of a broker (KIP-380, 2.2).
         exits_ahead_of_leader: a follower with more offsets than its leader ends its process
             unless unclean elections are allowed (up to 2.0.0).
@@ -74,12 +74,12 @@ class Rules(NamedTuple):
     needs_min_isr: bool
     counts_eligible_only: bool
     bumps_epoch_on_shrink: bool
-    empties_isr: bool
     has_elr: bool
     same_leader_skips: int
     hides_lagging_end: bool
     has_quorum_controller: bool
     tells_broker_epoch: bool
+    empties_isr: bool
     notices_fast_restart: bool
     exits_ahead_of_leader: bool
     unclean_election: bool
@@ -117,12 +117,12 @@ class Rules(NamedTuple):
             needs_min_isr=at >= (3, 7),
             counts_eligible_only=at >= (3, 6),
             bumps_epoch_on_shrink=at < (3, 6),
-            empties_isr=at < (1, 1),
             has_elr=at >= (4, 0),
             same_leader_skips=0 if at >= (2, 1) else 1 if at >= (2, 0, 1) else _LAST,
             hides_lagging_end=at >= (2, 2),
             has_quorum_controller=at >= (3, 3),
             tells_broker_epoch=at >= (3, 5),
+            empties_isr=at < (1, 1),
             notices_fast_restart=at >= (2, 2),
             exits_ahead_of_leader=at <= (2, 0, 0),
             unclean_election=at < (0, 11),

@@ -8,9 +8,10 @@ Kafka: LogCleanerManager.cleanableOffsets, LogToClean (4.2)
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from workbench.files.names import TopicPartition
+from workbench.log.context import LogContext
 from workbench.log.log import Log
 from workbench.log.segments.log_segments import total_size
 
@@ -219,3 +220,29 @@ def cleaning_order(logs: Iterable[LogToClean]) -> list[LogToClean]:
     """
     due = [one for one in logs if one.is_cleanable]
     return sorted(due, key=lambda one: (-one.cleanable_ratio, one.topic_partition))
+
+
+def tell_choice(context: LogContext, to_clean: LogToClean) -> None:
+    """Report whether a log is dirty enough to be cleaned, and which offsets may be."""
+    if context.observer is None:
+        return
+    ratio, threshold = to_clean.cleanable_ratio, context.config.min_cleanable_dirty_ratio
+    least = to_clean.offsets.least_bound
+    numbers: dict[str, Any] = {
+        "first_dirty_offset": to_clean.first_dirty_offset,
+        "first_uncleanable_offset": to_clean.first_uncleanable_offset,
+        "bound": least.name,
+        "dirty_ratio": round(ratio, 4),
+        "clean_bytes": to_clean.clean_bytes,
+        "cleanable_bytes": to_clean.cleanable_bytes,
+    }
+    measured = f"the log's dirty ratio {ratio:.2f} is {{}} min.cleanable.dirty.ratio {threshold:g}"
+    if to_clean.first_dirty_offset >= to_clean.first_uncleanable_offset:
+        context.tell("log not due", f"nothing may be cleaned: {least.name} is the bound", **numbers)
+    elif to_clean.needs_compaction_now and to_clean.cleanable_bytes:
+        late = f"max.compaction.lag.ms made the log due {to_clean.compaction_delay_ms} ms ago"
+        context.tell("log chosen", late, **numbers)
+    elif to_clean.is_cleanable:
+        context.tell("log chosen", measured.format("above"), **numbers)
+    else:
+        context.tell("log not due", measured.format("not above"), **numbers)

@@ -13,9 +13,13 @@ import threading
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from workbench.cleaner.cleaning_steps import tell_choice
 from workbench.cleaner.schedule.checkpoints import CleanerCheckpoints
-from workbench.cleaner.schedule.log_to_clean import LogToClean, cleaning_order, log_to_clean
+from workbench.cleaner.schedule.log_to_clean import (
+    LogToClean,
+    cleaning_order,
+    log_to_clean,
+    tell_choice,
+)
 from workbench.cleaner.statistics import PreCleanStats
 from workbench.errors import CleaningAbortedError
 from workbench.files.names import TopicPartition

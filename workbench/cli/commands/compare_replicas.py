@@ -36,6 +36,9 @@ _SEVERITY_COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
 @click.option(
     "--quick", is_flag=True, help="Compare headers and stored CRCs; check no CRC of a batch."
 )
+@click.option(
+    "--kafka", "version", metavar="VERSION", help="Truncate by the rules of this version, as 2.4."
+)
 @click.option("--all", "everything", is_flag=True, help="Also show details of equal replicas.")
 @as_json
 def command(
@@ -44,6 +47,7 @@ def command(
     topics: tuple[str, ...],
     partitions: tuple[str, ...],
     quick: bool,
+    version: str | None,
     everything: bool,
     as_json: bool,
 ) -> int:
@@ -80,6 +84,7 @@ def command(
             topics=topics or None,
             partitions=chosen or None,
             deep=not quick,
+            version=version,
             progress=lambda done: meter.advance(sum(r.partition.size for r in done.replicas)),
         )
     if as_json:

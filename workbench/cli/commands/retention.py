@@ -19,7 +19,7 @@ from workbench.cli.settings import settings_for, takes_settings
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL
 from workbench.foresight.copies.copying import LeftOut
-from workbench.foresight.copies.repair import Retention, retain
+from workbench.foresight.copies.retaining import Retention, retain
 from workbench.runtime.words import plural
 
 

@@ -84,6 +84,7 @@ class CommitHistory:
         self.commits: list[Commit] = []
         self.events: list[GroupEvent] = []
         self._group = group
+        self._places: dict[TopicPartition, TopicPartition] = {}  # one object for all commits
         self._current: dict[tuple[str, str, TopicPartition], Commit] = {}
         self._pending: dict[tuple[str, int, str, TopicPartition], Commit] = {}
 
@@ -93,7 +94,8 @@ class CommitHistory:
         if self._group is not None and numbers.get("group") != self._group:
             return
         if "topic" in numbers:
-            self._take(step, TopicPartition(numbers["topic"], numbers["partition"]))
+            where = TopicPartition(numbers["topic"], numbers["partition"])
+            self._take(step, self._places.setdefault(where, where))
         elif self._group is not None and step.kind in {"group loaded", "group removed"}:
             group = numbers.get("value")
             self.events.append(GroupEvent(step.where, numbers["at"], numbers["time"], group))

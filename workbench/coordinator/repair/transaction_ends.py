@@ -8,7 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from workbench.coordinator.repair.repair import APPEND, BROKER, MARKER, Repair
-from workbench.coordinator.transactions.marker_data import MarkerData, marker_data
+from workbench.coordinator.transactions.marker_data import (
+    MarkerData,
+    decided_states,
+    marker_data,
+)
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_log import (
     key_to_bytes,
@@ -62,12 +66,12 @@ def end_transactions(
         and (each.transactional_id is None or each.transactional_id in known_ids)
     ]
     of_hanging = {(each.where, each.transaction.producer_id) for each in hanging}
-    epochs: dict[tuple[TopicPartition, int], int] = {}  # the coordinator's last, where one hangs
+    before: dict[tuple[TopicPartition, int], MarkerData] = {}  # the last one, where one hangs
     lost: dict[str, list[MarkerData]] = {}  # the newest of each partition
     for marker in marker_data(coordinator, logs):
         known = marker.where, marker.producer_id
-        if known in of_hanging and marker.coordinator_epoch is not None:
-            epochs[known] = marker.coordinator_epoch
+        if known in of_hanging:
+            before[known] = marker
         name = marker.transactional_id
         if (
             name in known_ids
@@ -81,33 +85,73 @@ def end_transactions(
         waiting = [each for each in opened if each.transactional_id == name]
         ended |= {(name, each.where) for each in waiting}
         yield _lost_decision(state, markers, waiting)
+    decided = list(decided_states(coordinator)) if hanging else []
     for each in hanging:
         if (each.transactional_id, each.where) not in ended:
-            yield _abort(each, epochs.get((each.where, each.transaction.producer_id), 0))
+            marker_before = before.get((each.where, each.transaction.producer_id))
+            yield _marker(each, marker_before, _decision(each, marker_before, decided))
     for state in coordinator.transactions.values():
         name = state.transactional_id
         if state.phase == "prepared" and name in known_ids and name not in lost:
             yield from _by_the_broker(state)
 
 
-def _abort(each: OpenProducer, coordinator_epoch: int) -> Repair:
-    """Return the marker that `kafka-transactions.sh abort` would write."""
+def _decision(
+    each: OpenProducer, before: MarkerData | None, decided: Iterable[TransactionMetadata]
+) -> TransactionMetadata | None:
+    """Return the decided end whose marker the partition has lost; None: there is none.
+
+    Args:
+        each: a transaction that hangs.
+        before: the producer's last marker in the partition.
+        decided: the decided ends of the coordinator's log, in log order.
+    """
+    found = None
+    for state in decided:
+        is_same = state.producer_id == each.transaction.producer_id
+        if is_same and each.where in state.partitions:
+            found = state
+    if found is None or found.producer_epoch < each.transaction.producer_epoch:
+        return None
+    if before is None:
+        return found
+    if found.client_transaction_version >= TransactionVersion.TV_2:  # each has its own epoch
+        return found if before.producer_epoch < found.producer_epoch else None
+    return found if before.timestamp < found.last_update_timestamp else None
+
+
+def _marker(
+    each: OpenProducer, before: MarkerData | None, decision: TransactionMetadata | None
+) -> Repair:
+    """Return the marker that was decided, otherwise what `kafka-transactions.sh abort` writes."""
     transaction = each.transaction
+    what, epoch = "ABORT", transaction.producer_epoch
+    offsets = f"its records from offset {transaction.first_offset} to {transaction.last_offset}"
+    if decision is None:
+        reason = f"{each.reason}: {offsets} are dropped"
+    else:
+        what, epoch = _ENDS[decision.state], decision.producer_epoch
+        reason = (
+            f"{decision.transactional_id!r} decided {decision.state} at offset "
+            f"{decision.record_offset} of {TRANSACTIONS_TOPIC}-{decision.log_partition}, and the "
+            f"partition has lost the marker: {offsets} are "
+            f"{'kept' if what == 'COMMIT' else 'dropped'}"
+        )
+    known = None if before is None else before.coordinator_epoch
+    coordinator_epoch = 0 if known is None else known
     return Repair(
         where=each.where,
         action=MARKER,
         finding="hanging-transaction",
         subject=each.transactional_id or f"producer {transaction.producer_id}",
-        what="ABORT",
+        what=what,
         offset=transaction.first_offset,
-        key=encode_control_key(ABORT),
+        key=encode_control_key(COMMIT if what == "COMMIT" else ABORT),
         value=encode_end_transaction(coordinator_epoch),
         producer_id=transaction.producer_id,
-        producer_epoch=transaction.producer_epoch,
+        producer_epoch=epoch,
         coordinator_epoch=coordinator_epoch,
-        reason=f"{each.reason}: its records from offset {transaction.first_offset} to "
-        f"{transaction.last_offset} are dropped, and the last stable offset can advance from "
-        f"{each.last_stable_offset}",
+        reason=f"{reason}, and the last stable offset can advance from {each.last_stable_offset}",
     )
 
 

@@ -215,6 +215,11 @@ class _Walk:
     def _judge(
         self, made: MarkerData, previous: _Previous | None, counts: _Counts
     ) -> tuple[str | None, str]:
+        if made.first_offset is not None and not made.records:
+            return COMPACTED, (
+                f"compaction emptied the producer's batches from offset {made.first_offset} to "
+                f"{made.last_offset}"
+            )
         if made.first_offset is not None:
             return DATA, f"it ends {plural(made.records, 'record')} of the producer"
         since = f"offset {self._start if previous is None else previous.offset}"
@@ -287,11 +292,9 @@ class _Decisions:
     def _prepared(self) -> dict[tuple[int, int, bool], list[TransactionMetadata]]:
         """Each decided end that is still in the log, by producer id, epoch and type of marker."""
         found: dict[tuple[int, int, bool], list[TransactionMetadata]] = {}
-        for load in self._coordinator.loads:
-            for state in _states(load.partition):
-                if state.state in _ENDS:
-                    key = (state.producer_id, state.producer_epoch, _ENDS[state.state])
-                    found.setdefault(key, []).append(state)
+        for state in decided_states(self._coordinator):
+            key = (state.producer_id, state.producer_epoch, _ENDS[state.state])
+            found.setdefault(key, []).append(state)
         return found
 
     @cached_property
@@ -300,6 +303,16 @@ class _Decisions:
         return self._coordinator.is_complete and all(
             _is_whole(load.partition) for load in self._coordinator.loads
         )
+
+
+def decided_states(coordinator: StoredTransactions) -> Iterator[TransactionMetadata]:
+    """Yield each decided end that is still in the coordinator's log, in log order.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    for load in coordinator.loads:
+        yield from (state for state in _states(load.partition) if state.state in _ENDS)
 
 
 def _states(partition: Partition) -> Iterator[TransactionMetadata]:

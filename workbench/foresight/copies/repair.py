@@ -1,15 +1,14 @@
-"""Recover a log directory, or apply retention to it, as a broker would.
+"""Recover a log directory as a broker would.
 
 The directory is ready for a broker afterwards: shut down cleanly, with checkpoints and the clean
 shutdown file.
 
-Kafka: LogManager.startup, cleanupLogs, shutdown (4.2)
+Kafka: LogManager.startup, shutdown (4.2)
 """
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from random import Random
+from dataclasses import dataclass
 from typing import Any, Final
 
 from workbench.config.broker_config import BrokerConfig
@@ -19,7 +18,6 @@ from workbench.file_system.local import LOCAL, FileSystem
 from workbench.files.names import CLEAN_SHUTDOWN, RECOVERY_POINTS
 from workbench.foresight.startup.prediction import PartitionStart
 from workbench.foresight.startup.start_rows import StepsByFolder, partition_start
-from workbench.log_manager.high_watermarks import StartingHighWatermark
 from workbench.log_manager.loading import Progress
 from workbench.log_manager.manager import LogManager
 from workbench.runtime.clock import ManualClock, SystemClock
@@ -42,46 +40,6 @@ class Recovery:
     path: str
     had_clean_shutdown: bool
     partitions: tuple[PartitionStart, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentFate:
-    """The verdict of retention on one segment.
-
-    Attributes:
-        partition: name of its partition directory.
-        base_offset: the segment's base offset.
-        size: size of its `.log` in bytes.
-        rule: the rule that decided.
-        is_deleted: whether the segment is deleted.
-        reason: the reason, with the numbers.
-    """
-
-    partition: str
-    base_offset: int
-    size: int
-    rule: str
-    is_deleted: bool
-    reason: str
-
-
-@dataclass(slots=True)
-class Retention:
-    """The result of retention, done or predicted.
-
-    Attributes:
-        path: the log directory.
-        now: ms since the epoch.
-        segments: the verdict of each rule on each segment that it judged, in order.
-        log_start_offsets: partition → log start offset before and after.
-        high_watermarks: partition → the offset below which records are committed, and its source.
-    """
-
-    path: str
-    now: int
-    segments: list[SegmentFate] = field(default_factory=list)
-    log_start_offsets: dict[str, tuple[int, int]] = field(default_factory=dict)
-    high_watermarks: dict[str, StartingHighWatermark] = field(default_factory=dict)
 
 
 def recover_directory(
@@ -143,71 +101,6 @@ def recover_directory(
     )
     finish(manager, clock)
     return Recovery(path, had_clean_shutdown, tuple(rows))
-
-
-def retain(
-    path: str,
-    now: int,
-    config: BrokerConfig | Mapping[str, Any] | None = None,
-    *,
-    topic_configs: Mapping[str, Mapping[str, Any]] | None = None,
-    fs: FileSystem = LOCAL,
-    observer: Observer | None = None,
-    progress: Progress | None = None,
-) -> Retention:
-    """Apply retention to a log directory once, as if all replicas held all records.
-
-    Args:
-        path: the log directory, which is changed unless ``fs`` keeps changes in memory.
-        now: the time that ages are measured by, ms since the epoch.
-        config: the broker's configuration.
-        topic_configs: topic → its own configuration, by Kafka's names; see `internal_topics`.
-        fs: the file system that is written through.
-        observer: the receiver of each step.
-        progress: a callback after each partition.
-
-    Raises:
-        LogDirectoryError, WorkbenchError, StorageError: see `recover_directory`.
-
-    Kafka: LogManager.cleanupLogs (4.2)
-    """
-    path = os.path.abspath(path)
-    result = Retention(path, now)
-    clock = ManualClock(now)
-    manager = LogManager(
-        [path],
-        config,
-        fs=fs,
-        clock=clock,
-        scheduler=ManualScheduler(clock),
-        rng=Random(0),  # noqa: S311 - nothing is made that needs an id
-        observer=observer,
-        topic_configs=with_internal_topics(topic_configs),
-        progress=progress,
-    )
-    manager.startup(with_tasks=False)
-    for log in manager.logs.values():
-        if log.config.compact:
-            continue
-        result.high_watermarks[str(log.topic_partition)] = manager.starting_high_watermarks[
-            log.topic_partition
-        ]
-        name, before = str(log.topic_partition), log.log_start_offset
-        for verdict in log.delete_old_segments():
-            segment = verdict.segment
-            result.segments.append(
-                SegmentFate(
-                    name,
-                    segment.base_offset,
-                    segment.size,
-                    verdict.rule,
-                    verdict.is_deleted,
-                    verdict.reason,
-                )
-            )
-        result.log_start_offsets[name] = (before, log.log_start_offset)
-    finish(manager, clock)
-    return result
 
 
 def finish(manager: LogManager, clock: ManualClock) -> None:

@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from workbench.cleaner.chunks import read_chunks
 from workbench.cleaner.cleaner import Cleaning, clean_log
-from workbench.cleaner.cleaning_steps import tell_choice
 from workbench.cleaner.config import CleanerConfig
-from workbench.cleaner.schedule.log_to_clean import LogToClean, log_to_clean
+from workbench.cleaner.schedule.log_to_clean import LogToClean, log_to_clean, tell_choice
 from workbench.errors import WorkbenchError
 from workbench.files.names import CLEANER_OFFSETS
 from workbench.log.log import Log
@@ -227,7 +226,7 @@ def _records_of(segments: Sequence[LogSegment], keys: dict[bytes, int]) -> Recor
                 assert found.values is not None
                 control = NO_CONTROL
                 if chunk.rows[index]["is_control"]:
-                    kind = chunk.control_type(index)
+                    kind = chunk.control_types[index]
                     control = NO_CONTROL if kind is None else kind
                 nulls = found.values.is_null().tolist()
                 for at in range(len(found)):

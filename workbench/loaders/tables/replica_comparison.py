@@ -9,11 +9,13 @@ import pyarrow as pa
 from workbench.comparison.compare import Comparer
 from workbench.comparison.replica import Replica
 from workbench.comparison.results import VERDICTS, PartitionComparison, Verdict
+from workbench.comparison.truncation import NEWEST
 from workbench.inspection.findings import Finding, Severity, worst
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
 from workbench.loaders.tables.rows import finding_table, table_of
+from workbench.replication.rules import Rules
 from workbench.runtime.words import plural
 
 _SHOWN: Final = 100  # rows of the table in a notebook
@@ -126,10 +128,11 @@ def compare_listings(
     topics: Collection[str] | None = None,
     partitions: Collection[int | str] | None = None,
     deep: bool = True,
+    version: str | None = None,
     progress: Progress | None = None,
 ) -> ReplicaComparison:
     """Compare the replicas of each partition; see `log_directory.compare_replicas`."""
-    comparer = Comparer(brokers)
+    comparer = Comparer(brokers, NEWEST if version is None else Rules.of(version))
     compared = []
     for name in comparer.partitions(topics, partitions):
         compared.append(comparer.compare(name, deep=deep))

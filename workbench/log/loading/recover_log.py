@@ -14,14 +14,11 @@ from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.log.loading.recovery_snapshots import RecoverySnapshots
 from workbench.log.loading.segment_recovery import recover_segment
 from workbench.log.producers.rebuild import rebuild_producer_state
-from workbench.log.producers.state import ProducerStateManager
-from workbench.log.segments.files import (
-    delete_producer_snapshots,
-    remove_and_delete_segments,
-    split_overflowed_segment,
-)
+from workbench.log.producers.state import ProducerStateManager, delete_producer_snapshots
+from workbench.log.segments.files import remove_and_delete_segments
 from workbench.log.segments.log_segments import LogSegments
 from workbench.log.segments.segment import LogSegment
+from workbench.log.segments.splitting import split_overflowed_segment
 
 T = TypeVar("T")
 

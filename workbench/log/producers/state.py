@@ -8,6 +8,7 @@ Kafka: ProducerStateManager, ProducerStateManagerConfig (4.2)
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Final
 
@@ -16,6 +17,7 @@ from workbench.errors import CorruptSnapshotError
 from workbench.file_system.local import FileSystem
 from workbench.files.names import TopicPartition
 from workbench.log.append.append_origin import AppendOrigin
+from workbench.log.context import LogContext
 from workbench.log.fetch import LogOffsetMetadata
 from workbench.log.producers.producer import (
     CompletedTransaction,
@@ -31,6 +33,7 @@ from workbench.log.producers.snapshots import (
 )
 from workbench.log.producers.transactions import UnstableTransactions
 from workbench.log.producers.verification import Verifications
+from workbench.log.segments.segment import LogSegment
 from workbench.runtime.clock import Clock
 from workbench.runtime.steps import Observer, Step
 
@@ -367,3 +370,52 @@ class ProducerStateManager:
         first = self._transactions.first_open
         entry = None if first is None else self._producers.get(first.producer_id)
         self._oldest_timestamp = None if entry is None else entry.last_timestamp
+
+
+def delete_producer_snapshots(
+    context: LogContext,
+    producer_state: ProducerStateManager,
+    segments: Iterable[LogSegment],
+    *,
+    asynchronous: bool,
+) -> None:
+    """Rename the producer snapshots at the base offsets of segments to `.deleted`; remove them.
+
+    Args:
+        context: the log's context.
+        producer_state: the log's, which forgets the snapshots.
+        segments: segments that were removed from the log.
+        asynchronous: whether to remove the files `file.delete.delay.ms` from now.
+
+    Raises:
+        OSError: a file cannot be renamed.
+        StorageError: a file cannot be removed (even in the scheduled task); the log directory
+            is offline.
+
+    Kafka: UnifiedLog.deleteProducerSnapshots (4.2)
+    """
+    marked = [
+        path
+        for segment in segments
+        if (path := producer_state.remove_and_mark_snapshot_for_deletion(segment.base_offset))
+    ]
+    if not marked:
+        return
+    context.names_changed = True
+    log_directory = context.log_directory
+
+    def remove() -> None:
+        with context.failures.guard(
+            log_directory, f"delete producer snapshots of {context.topic_partition}"
+        ):
+            for path in marked:
+                with suppress(FileNotFoundError):  # its directory was renamed
+                    context.fs.remove(path)
+                    context.tell("snapshot removed", "the snapshot's segment was deleted", path)
+
+    if asynchronous:
+        context.scheduler.schedule(
+            "delete-producer-snapshot", remove, context.config.file_delete_delay_ms
+        )
+    else:
+        remove()

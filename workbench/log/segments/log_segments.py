@@ -57,6 +57,15 @@ class LogSegments:
                 [*segments[:slot], *segments[slot + 1 :]],
             )
 
+    def replace(self, old: Iterable[LogSegment], new: Iterable[LogSegment]) -> None:
+        """Put new segments in the place of old ones, in one step for readers."""
+        kept = dict(zip(*self._state, strict=True))
+        for segment in old:
+            kept.pop(segment.base_offset, None)
+        kept.update((segment.base_offset, segment) for segment in new)
+        bases = sorted(kept)
+        self._state = (bases, [kept[base] for base in bases])
+
     def clear(self) -> None:
         """Remove all segments."""
         self._state = ([], [])

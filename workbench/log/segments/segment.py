@@ -15,7 +15,7 @@ from workbench.files.file_records import FileRecords, LogOffsetPosition, Timesta
 from workbench.files.indexes.offset_index import WritableOffsetIndex
 from workbench.files.indexes.time_index import TimestampOffset, WritableTimeIndex
 from workbench.files.indexes.transaction_index import AbortedTransaction, WritableTransactionIndex
-from workbench.files.names import DELETED, FileKind, file_name
+from workbench.files.names import CLEANED, DELETED, SEGMENT_KINDS, FileKind, file_name
 from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
 from workbench.log.producers.producer import CompletedTransaction
@@ -86,8 +86,16 @@ class LogSegment:
         *,
         file_exists: bool = False,
         suffix: str = "",
+        is_new: bool = False,
     ) -> "LogSegment":
         """Return the segment of these files; the `.log` is created if missing.
+
+        Args:
+            context: the log's context.
+            base_offset: the segment's base offset.
+            file_exists: whether the `.log` must exist.
+            suffix: that of the files, after their kind.
+            is_new: whether to remove files of these names first.
 
         Raises:
             OSError: the file cannot be created or found.
@@ -99,6 +107,9 @@ class LogSegment:
         def path(kind: FileKind) -> str:
             return context.path(file_name(kind, base_offset, suffix))
 
+        for kind in SEGMENT_KINDS if is_new else ():
+            if fs.exists(path(kind)):
+                fs.remove(path(kind))
         preallocate = 0 if file_exists else config.init_file_size
         log = FileRecords.open(fs, path("log"), exists=file_exists, preallocate_size=preallocate)
         size = config.segment_index_bytes
@@ -586,3 +597,14 @@ class LogSegment:
         self,
     ) -> tuple[FileRecords, WritableOffsetIndex, WritableTimeIndex, WritableTransactionIndex]:
         return self.log, self.offset_index, self.time_index, self.transaction_index
+
+
+def create_new_cleaned_segment(context: LogContext, base_offset: int) -> LogSegment:
+    """Create an empty `.cleaned` segment, replacing one that an earlier attempt left.
+
+    Raises:
+        OSError: an old file cannot be removed, or the new one not created.
+
+    Kafka: LocalLog.createNewCleanedSegment (4.2)
+    """
+    return LogSegment.open(context, base_offset, suffix=CLEANED, is_new=True)

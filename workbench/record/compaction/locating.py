@@ -5,7 +5,7 @@ Compressed batches are decompressed, a run of them at a time, into memory that i
 Kafka: DefaultRecordBatch.streamingIterator (4.2)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
@@ -19,7 +19,7 @@ from workbench.layout import problems
 from workbench.layout.attributes import NONE
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, MAGIC_AT
 from workbench.layout.batch_row import BATCH_ROW
-from workbench.layout.compaction import HAS_COMPRESSED, HAS_OTHERS, RECORD_PLACE
+from workbench.layout.compaction import HAS_COMPRESSED, HAS_OTHERS, HAS_TRANSACTIONS, RECORD_PLACE
 from workbench.layout.rows import with_more_rows
 from workbench.record.codecs.compression import decompress_run
 from workbench.record.columns import RecordColumns
@@ -69,6 +69,7 @@ class Chunk(NamedTuple):
         last_offset: the largest; -1 without batches.
         size: the batches' size in bytes.
         limit: the size in bytes to which one batch may decompress.
+        control_types: type of the first record of each control batch, by row; None if it has none.
     """
 
     path: str
@@ -79,6 +80,7 @@ class Chunk(NamedTuple):
     last_offset: int
     size: int
     limit: int
+    control_types: Mapping[int, int | None]
 
     def columns(self, index: int, options: int) -> RecordColumns:
         """Return the records of a batch; see `record.reading.batch_records.columns_of`.
@@ -89,15 +91,14 @@ class Chunk(NamedTuple):
         with _placed(self.path, self.position):
             return columns_of(self.buffer, self.rows[index : index + 1], options, self.limit)
 
-    def control_type(self, index: int) -> int | None:
-        """Return the type of the first record of a control batch; None if it has no records.
-
-        Raises:
-            CorruptRecordError: the record cannot be read.
-        """
-        keys = self.columns(index, KEYS).keys
-        assert keys is not None
-        return decode_control_type(keys.item(0)) if len(keys) else None
+    def offsets(self, index: int) -> npt.NDArray[np.int64]:
+        """Return the offsets of a batch's records; those of its header if it is damaged."""
+        try:
+            return self.columns(index, 0).offsets
+        except CorruptRecordError:
+            row = self.rows[index]
+            base, count = int(row["base_offset"]), max(int(row["record_count"]), 0)
+            return np.arange(base, min(base + count, int(row["last_offset"]) + 1), dtype=np.int64)
 
 
 @contextmanager
@@ -126,21 +127,30 @@ class BatchSurveyor:
             limit: the size in bytes to which one batch may decompress.
 
         Raises:
-            CorruptRecordError: see `MemoryRecords.batches`.
+            CorruptRecordError: see `MemoryRecords.batches`; or a control record cannot be read.
         """
         count, size, code = dispatch.scan_window(buffer, 0, len(buffer), self._rows)
         rows = self._rows[:count]
         found, last_offset = dispatch.survey_batches(rows)
         rest = len(buffer) - size
         is_cut = code == problems.UNFINISHED and rest > MAGIC_AT and buffer[size + MAGIC_AT] < 3
-        if found & HAS_OTHERS or not (code == problems.END or is_cut):
-            with _placed(path, position):
+        controls: dict[int, int | None] = {}
+        with _placed(path, position):
+            if found & HAS_OTHERS or not (code == problems.END or is_cut):
                 batches = MemoryRecords(buffer).batches(self._rows)  # looks closer
-            rows, size = batches.rows, batches.valid_size
-            if len(rows) > len(self._rows):
-                self._rows = np.zeros(len(rows), BATCH_ROW)
-            found, last_offset = dispatch.survey_batches(rows)
-        return Chunk(path, position, buffer, rows, found, last_offset, size, limit)
+                rows, size = batches.rows, batches.valid_size
+                if len(rows) > len(self._rows):
+                    self._rows = np.zeros(len(rows), BATCH_ROW)
+                found, last_offset = dispatch.survey_batches(rows)
+            if found & HAS_TRANSACTIONS:
+                for index in np.flatnonzero(rows["is_control"]).tolist():
+                    keys = columns_of(buffer, rows[index : index + 1], KEYS, limit).keys
+                    try:
+                        controls[index] = decode_control_type(keys.item(0)) if keys else None
+                    except CorruptRecordError as error:
+                        at = int(rows["position"][index])
+                        raise CorruptRecordError(None, at, error.problem) from error
+        return Chunk(path, position, buffer, rows, found, last_offset, size, limit, controls)
 
 
 class RecordLocator:

@@ -100,6 +100,8 @@ class SimulatedBroker:
         manager: its replica manager; None: it is dead.
         exchange: its request to a leader that is under way; None: there is none.
         is_isolated: whether neither the controller nor other brokers reach it; clients do.
+        is_paused: whether its process stands still: requests wait in its sockets.
+        waiting: (number, timeout in ms) of the records that clients sent while it was paused.
         was_clean: whether it was stopped cleanly the last time.
         last_heartbeat_ms: when the controller heard of it.
     """
@@ -110,6 +112,8 @@ class SimulatedBroker:
         self.manager: ReplicaManager | None = None
         self.exchange: Exchange | None = None
         self.is_isolated = False
+        self.is_paused = False
+        self.waiting: tuple[tuple[int, int], ...] = ()
         self.was_clean = True
         self.last_heartbeat_ms = cluster.clock.now()
         self._cluster = cluster
@@ -184,6 +188,8 @@ class SimulatedBroker:
         other.storage = storage
         other.exchange = self.exchange
         other.is_isolated = self.is_isolated
+        other.is_paused = self.is_paused
+        other.waiting = self.waiting
         other.was_clean = self.was_clean
         other.last_heartbeat_ms = self.last_heartbeat_ms
         other._cluster = cluster  # noqa: SLF001
@@ -207,6 +213,9 @@ class Cluster:
         directory: where the brokers' log directories are made; None keeps the files in memory.
         lag_time_max_ms: `replica.lag.time.max.ms`; None takes the default of the rules.
         fetch_max_bytes: `replica.fetch.max.bytes`; 1 fetches one batch at a time.
+        fetch_max_wait_ms: `replica.fetch.wait.max.ms`.
+        session_timeout_ms: time without heartbeats after which the controller fences a broker; of
+            all, or broker → its own, for the others the default.
         observer: receives each step of replication.
 
     Attributes:
@@ -234,6 +243,8 @@ class Cluster:
         directory: str | os.PathLike[str] | None = None,
         lag_time_max_ms: int | None = None,
         fetch_max_bytes: int = 1 << 20,
+        fetch_max_wait_ms: int = 500,
+        session_timeout_ms: int | Mapping[int, int] = SESSION_TIMEOUT_MS,
         observer: Observer | None = None,
     ) -> None:
         name = parse_directory_name(partition)
@@ -253,6 +264,12 @@ class Cluster:
         self.halted: dict[int, str] = {}
         self._lag_time_max_ms = lag_time_max_ms
         self._fetch_max_bytes = fetch_max_bytes
+        self._fetch_max_wait_ms = fetch_max_wait_ms
+        self._session_timeouts = (
+            dict.fromkeys(range(brokers), session_timeout_ms)
+            if isinstance(session_timeout_ms, int)
+            else {b: session_timeout_ms.get(b, SESSION_TIMEOUT_MS) for b in range(brokers)}
+        )
         self._numbers = 0
         config = {
             "min.insync.replicas": min_insync_replicas,
@@ -296,6 +313,8 @@ class Cluster:
         other.halted = self.halted.copy()
         other._lag_time_max_ms = self._lag_time_max_ms  # noqa: SLF001
         other._fetch_max_bytes = self._fetch_max_bytes  # noqa: SLF001
+        other._fetch_max_wait_ms = self._fetch_max_wait_ms  # noqa: SLF001
+        other._session_timeouts = self._session_timeouts  # noqa: SLF001
         other._numbers = self._numbers  # noqa: SLF001
         other.controller = self.controller.copy()
         other.brokers = {broker: b.copy(other) for broker, b in self.brokers.items()}
@@ -391,7 +410,9 @@ class Cluster:
 
     # Clients
 
-    def produce(self, value: str, *, acks: int = -1, to: int | None = None) -> int:
+    def produce(
+        self, value: str, *, acks: int = -1, to: int | None = None, timeout_ms: int = 30_000
+    ) -> int:
         """Send one record; return its number in `produced`.
 
         The answer may come later: with acks=all when all in-sync replicas have the record.
@@ -399,19 +420,40 @@ class Cluster:
         Args:
             value: the record's value.
             acks: -1 (all), 0 or 1.
-            to: the broker; None sends it to the leader.
+            to: the broker; None sends it to the leader. At a paused one the request waits.
+            timeout_ms: longest wait of the broker for acks=all.
         """
         broker = self._broker(self.leader if to is None else to)
         number = len(self.produced)
         self.produced.append(Produced(value, acks, broker.id))
+        if broker.is_paused:
+            broker.waiting += ((number, timeout_ms),)
+        else:
+            self._append(broker, number, timeout_ms)
+        return number
+
+    def delete_records(self, before: int) -> bool:
+        """Let the leader delete the records before an offset; return whether it had any.
+
+        Raises:
+            ReplicationError: there is no leader.
+            OffsetOutOfRangeError: the offset is above the high watermark.
+
+        Kafka: Partition.deleteRecordsOnLeader (4.2)
+        """
+        return self.log(self.leader).maybe_increment_log_start_offset(
+            before, "a client deleted records"
+        )
+
+    def _append(self, broker: SimulatedBroker, number: int, timeout_ms: int) -> None:
+        sent = self.produced[number]
         if broker.manager is None:
             self._answer_client(number, ErrorCode.NETWORK_EXCEPTION)
-            return number
-        records = broker.storage.records_of(value)
+            return
+        records = broker.storage.records_of(sent.value)
         broker.manager.append_records(
-            {self.partition: records}, acks, ("produce", number), timeout_ms=30_000
+            {self.partition: records}, sent.acks, ("produce", number), timeout_ms=timeout_ms
         )
-        return number
 
     def _answer_client(self, number: int, error: ErrorCode, offset: int = -1) -> None:
         known = self.produced[number]
@@ -426,6 +468,7 @@ class Cluster:
         follower = self.brokers[broker]
         return (
             follower.manager is not None
+            and not follower.is_paused
             and follower.exchange is None
             and bool(follower.manager.fetchers)
         )
@@ -444,6 +487,8 @@ class Cluster:
         manager = follower.manager
         assert manager is not None
         for fetcher in manager.fetchers.values():
+            if self.brokers[fetcher.leader].is_paused:
+                continue  # the request waits in the leader's socket
             request = fetcher.next_request()
             if request is None:
                 continue
@@ -490,7 +535,7 @@ class Cluster:
         """Deliver the answer that travels to a follower; return whether there was one."""
         follower = self._broker(broker)
         exchange = follower.exchange
-        if exchange is None or not exchange.is_answered:
+        if follower.is_paused or exchange is None or not exchange.is_answered:
             return False
         self._deliver(follower, exchange, exchange.answer)
         return True
@@ -523,7 +568,7 @@ class Cluster:
         It is `replica.fetch.wait.max.ms` that passes.
         """
         exchange = self._broker(broker).exchange
-        if exchange is None or exchange.is_answered:
+        if exchange is None or exchange.is_answered or self.brokers[exchange.leader].is_paused:
             return False
         leader = self.brokers[exchange.leader].manager
         assert leader is not None
@@ -566,7 +611,7 @@ class Cluster:
     def _send_metadata(self, *, but: int | None = None) -> None:
         state = self.state
         for broker in self.brokers.values():
-            if broker.id == but or broker.manager is None or broker.is_isolated:
+            if broker.id == but or not self._heartbeats(broker):
                 continue
             if broker.id in state.replicas:
                 self._apply(broker, state)
@@ -623,8 +668,7 @@ class Cluster:
         victim = self._broker(broker)
         if victim.manager is None:
             return False
-        victim.manager = None
-        victim.exchange = None
+        self._end(victim)
         victim.was_clean = False
         victim.storage.kill(lose)
         self._break_connections(broker)
@@ -638,8 +682,7 @@ class Cluster:
         if not victim.is_isolated:
             self.controller.shut_down(broker)
             self._send_metadata()
-        victim.manager = None
-        victim.exchange = None
+        self._end(victim)
         victim.was_clean = True
         victim.storage.stop()
         self._break_connections(broker)
@@ -648,14 +691,25 @@ class Cluster:
             self._send_metadata()
         return True
 
+    def _end(self, victim: SimulatedBroker) -> None:
+        for number, _ in victim.waiting:
+            self._answer_client(number, ErrorCode.NETWORK_EXCEPTION)
+        victim.manager = None
+        victim.exchange = None
+        victim.is_paused = False
+        victim.waiting = ()
+
     def _break_connections(self, broker: int) -> None:
         for follower in self.brokers.values():
             exchange = follower.exchange
             if exchange is not None and exchange.leader == broker and not exchange.is_answered:
                 self._deliver(follower, exchange, None)
 
-    def start(self, broker: int) -> bool:
+    def start(self, broker: int, *, stays_fenced: bool = False) -> bool:
         """Start a dead broker on what it has stored; return whether it was dead.
+
+        With ``stays_fenced`` it fetches, but neither leads nor joins an ISR before `unfence`: a
+        broker with KRaft begins so.
 
         Since 2.2 the controller notices that it was away, however short; before, a fast restart
         leaves the ISR as it is.
@@ -672,9 +726,17 @@ class Cluster:
         if was_unfenced:
             self.controller.unfence(broker)
         self._send_metadata()
-        if not was_unfenced:
-            self.controller.unfence(broker)
-            self._send_metadata()
+        if not was_unfenced and not stays_fenced:
+            self.unfence(broker)
+        return True
+
+    def unfence(self, broker: int) -> bool:
+        """Let the controller take a started broker for alive; return whether that is new."""
+        chosen = self._broker(broker)
+        if not self._heartbeats(chosen) or not self._is_fenced(broker):
+            return False
+        self.controller.unfence(broker)
+        self._send_metadata()
         return True
 
     def _start(self, broker: SimulatedBroker) -> None:
@@ -687,11 +749,36 @@ class Cluster:
             self.rules,
             lag_time_max_ms=self._lag_time_max_ms,
             fetch_max_bytes=self._fetch_max_bytes,
+            fetch_max_wait_ms=self._fetch_max_wait_ms,
             fetch_backoff_ms=0,
             broker_epoch=self.controller.brokers[broker.id].epoch
             if self.rules.tells_broker_epoch
             else -1,
         )
+
+    def pause(self, broker: int) -> bool:
+        """Let a broker's process stand still, as SIGSTOP does; return whether it ran.
+
+        Its connections stay open: what is sent to it waits, also answers to its fetches.
+        """
+        chosen = self._broker(broker)
+        if chosen.manager is None or chosen.is_paused:
+            return False
+        chosen.is_paused = True
+        chosen.last_heartbeat_ms = self.clock.now()
+        return True
+
+    def resume(self, broker: int) -> bool:
+        """Let a paused broker go on: first with the requests that wait, then with new metadata."""
+        chosen = self._broker(broker)
+        if not chosen.is_paused:
+            return False
+        chosen.is_paused = False
+        waiting, chosen.waiting = chosen.waiting, ()
+        for number, timeout_ms in waiting:
+            self._append(chosen, number, timeout_ms)
+        self._return(chosen)
+        return True
 
     def isolate(self, broker: int) -> bool:
         """Cut a broker off from the controller and the other brokers, not from its clients."""
@@ -710,19 +797,23 @@ class Cluster:
         if not chosen.is_isolated:
             return False
         chosen.is_isolated = False
-        chosen.last_heartbeat_ms = self.clock.now()
-        if chosen.manager is not None:
-            if self.controller.brokers[broker].is_fenced:
-                self.controller.unfence(broker)
-            self._send_metadata()
+        self._return(chosen)
         return True
+
+    def _return(self, broker: SimulatedBroker) -> None:
+        """Let the controller hear of a broker again."""
+        broker.last_heartbeat_ms = self.clock.now()
+        if self._heartbeats(broker):
+            if self._is_fenced(broker.id):
+                self.controller.unfence(broker.id)
+            self._send_metadata()
 
     # Time
 
     def checkpoint(self, broker: int) -> bool:
         """Write the high watermark of a broker to its checkpoint; return whether it runs."""
         chosen = self._broker(broker)
-        if chosen.partition is None:
+        if chosen.partition is None or chosen.is_paused:
             return False
         chosen.storage.checkpoint()
         return True
@@ -730,7 +821,7 @@ class Cluster:
     def check_isr(self) -> None:
         """Let every leader look for followers that lag too long."""
         for broker in self.brokers.values():
-            if broker.manager is not None:
+            if broker.manager is not None and not broker.is_paused:
                 broker.manager.maybe_shrink_isr()
 
     def advance(self, ms: int) -> None:
@@ -749,15 +840,18 @@ class Cluster:
     def _next_due(self) -> int:
         times = [self._next_isr_check, self._next_checkpoint]
         for broker in self.brokers.values():
-            if broker.manager is not None:
+            if broker.manager is not None and not broker.is_paused:
                 times += [o.deadline_ms for o in broker.manager.produce_purgatory.operations]
                 times += [o.deadline_ms for o in broker.manager.fetch_purgatory.operations]
             if not self._heartbeats(broker) and not self._is_fenced(broker.id):
-                times.append(broker.last_heartbeat_ms + SESSION_TIMEOUT_MS)
+                times.append(self._session_end(broker))
         return min(times)
 
     def _heartbeats(self, broker: SimulatedBroker) -> bool:
-        return broker.manager is not None and not broker.is_isolated
+        return broker.manager is not None and not broker.is_isolated and not broker.is_paused
+
+    def _session_end(self, broker: SimulatedBroker) -> int:
+        return broker.last_heartbeat_ms + self._session_timeouts[broker.id]
 
     def _is_fenced(self, broker: int) -> bool:
         return self.controller.brokers[broker].is_fenced
@@ -767,10 +861,10 @@ class Cluster:
         for broker in self.brokers.values():
             if self._heartbeats(broker):
                 broker.last_heartbeat_ms = now
-            elif now >= broker.last_heartbeat_ms + SESSION_TIMEOUT_MS:
+            elif now >= self._session_end(broker):
                 self.notice(broker.id)
         for broker in self.brokers.values():
-            if broker.manager is not None:
+            if broker.manager is not None and not broker.is_paused:
                 broker.manager.expire_delayed()
         if now >= self._next_isr_check:
             self.check_isr()
@@ -783,18 +877,18 @@ class Cluster:
     def rest(self, most: int = 1000) -> None:
         """Let followers fetch until nothing changes any more: all waits end, all answers arrive.
 
+        Afterwards the followers' next fetches wait at the leader.
+
         Raises:
             ReplicationError: the cluster does not come to rest within ``most`` rounds.
         """
         before = None
         for _ in range(most):
-            for broker in self.brokers:
-                self.answer(broker)
-                if self.fetch(broker):
-                    self.answer(broker)
+            self._exchange(())
             for broker in self.brokers:
                 if self.expire(broker):
                     self.answer(broker)
+            self._exchange(())
             state = self.fingerprint()
             if state == before:
                 return
@@ -810,13 +904,18 @@ class Cluster:
             stuck: brokers that do not fetch.
         """
         end = self.clock.now() + ms
+        self._exchange(stuck)
         while self.clock.now() < end:
-            for broker in self.brokers:
-                if broker not in stuck:
-                    self.answer(broker)
-                    if self.fetch(broker):
-                        self.answer(broker)
             self.advance(min(every_ms, end - self.clock.now()))
+            self._exchange(stuck)
+
+    def _exchange(self, stuck: Sequence[int]) -> None:
+        """Let followers take their answers and fetch, as if the network took no time."""
+        for broker in self.brokers:
+            if broker not in stuck:
+                self.answer(broker)
+                if self.fetch(broker):
+                    self.answer(broker)
 
     # Comparison
 
@@ -842,7 +941,7 @@ class Cluster:
             exchange = broker.exchange
             brokers.append(
                 (
-                    broker.is_isolated, content,
+                    broker.is_isolated, broker.is_paused, broker.waiting, content,
                     None if partition is None else partition.key(),
                     tuple(fetcher.key() for fetcher in manager.fetchers.values()),
                     None if exchange is None

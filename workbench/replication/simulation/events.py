@@ -1,10 +1,12 @@
 """What can happen to a cluster, as plain data: events can be stored and played again."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from workbench.errors import ReplicationError
 from workbench.replication.simulation.cluster import Cluster, SimulatedBroker
+from workbench.runtime.words import plural
 
 KINDS: Final = {
     "produce": "a client sends a record to the leader, with acks=all unless it says otherwise",
@@ -24,7 +26,10 @@ KINDS: Final = {
     "heal": "an isolated broker is connected again",
     "checkpoint": "a broker writes its high watermark to its checkpoint",
     "check ISR": "leaders look for followers that lag too long",
+    "configure": "the topic's configuration changes",
+    "delete records": "a client deletes the records before an offset",
     "advance": "time passes",
+    "run": "time passes while followers fetch; a broker that is named does not fetch",
     "rest": "followers fetch until nothing changes any more",
 }
 """Every kind of event and its meaning."""
@@ -36,10 +41,11 @@ class Event(NamedTuple):
     Attributes:
         do: what happens, one of `KINDS`.
         broker: the broker concerned; -1: none.
-        value: the record of a produce.
+        value: the record of a produce; NAME=VALUE of a configuration.
         acks: of a produce.
         lose: records that a killed broker loses with its page cache.
         ms: how much time passes.
+        offset: records before it are deleted.
     """
 
     do: str
@@ -48,6 +54,7 @@ class Event(NamedTuple):
     acks: int = -1
     lose: int = 0
     ms: int = 0
+    offset: int = 0
 
     def __str__(self) -> str:
         if self.do == "produce":
@@ -56,7 +63,14 @@ class Event(NamedTuple):
             return f"produce {self.value}{to}{acks}"
         if self.do == "advance":
             return f"{self.ms} ms pass"
-        lost = f", {self.lose} records lost" if self.lose else ""
+        if self.do == "run":
+            stuck = "" if self.broker < 0 else f", {self.broker} does not"
+            return f"{self.ms} ms pass, followers fetch{stuck}"
+        if self.do == "configure":
+            return f"configure {self.value}"
+        if self.do == "delete records":
+            return f"delete records before {self.offset}"
+        lost = f", {plural(self.lose, 'record')} lost" if self.lose else ""
         return f"{self.do} {self.broker}{lost}" if self.broker >= 0 else self.do
 
 
@@ -77,14 +91,30 @@ def do(cluster: Cluster, event: Event) -> None:
     elif kind == "restart":
         cluster.kill(broker, lose=event.lose)
         cluster.start(broker)
-    elif kind == "advance":
-        cluster.advance(event.ms)
+    elif kind in {"advance", "run"}:
+        _pass_time(cluster, event)
+    elif kind == "configure":
+        _configure(cluster, event.value)
+    elif kind == "delete records":
+        cluster.delete_records(event.offset)
     elif kind in _SIMPLE:
         getattr(cluster, _SIMPLE[kind])(broker)
     elif kind in _WITHOUT_BROKER:
         getattr(cluster, _WITHOUT_BROKER[kind])()
     else:
         raise ReplicationError(f"event {kind!r}: expected one of {', '.join(KINDS)}")
+
+
+def _pass_time(cluster: Cluster, event: Event) -> None:
+    if event.do == "advance":
+        cluster.advance(event.ms)
+    else:
+        cluster.run(event.ms, stuck=() if event.broker < 0 else (event.broker,))
+
+
+def _configure(cluster: Cluster, text: str) -> None:
+    name, _, value = text.partition("=")
+    cluster.configure(name, _SETTINGS.get(value, value))
 
 
 _SIMPLE: Final = {
@@ -105,6 +135,41 @@ _WITHOUT_BROKER: Final = {
     "check ISR": "check_isr",
     "rest": "rest",
 }
+_SETTINGS: Final[dict[str, Any]] = {"true": True, "false": False, **{str(n): n for n in range(10)}}
+_TEXTS: Final = (
+    re.compile(
+        r"(?P<do>produce) (?P<value>.+?)(?: to (?P<broker>\d+))?(?: with acks=(?P<acks>-1|0|1))?"
+    ),
+    re.compile(r"(?P<ms>\d+) ms pass(?P<run>, followers fetch(?:, (?P<broker>\d+) does not)?)?"),
+    re.compile(r"(?P<do>configure) (?P<value>[\w.]+=\w+)"),
+    re.compile(r"(?P<do>delete records) before (?P<offset>\d+)"),
+    re.compile(rf"(?P<do>{'|'.join(_WITHOUT_BROKER)})"),
+    re.compile(
+        rf"(?P<do>{'|'.join([*_SIMPLE, 'crash', 'kill', 'restart'])}) (?P<broker>\d+)"
+        r"(?:, (?P<lose>[1-9]\d*) records? lost)?"
+    ),
+)
+
+
+def event_of(text: str) -> Event:
+    """Return the event that a text means, written as `str(Event)` writes it.
+
+    Such as `"produce m0"`, `"produce m1 to 0 with acks=1"`, `"fetch 1"`, `"kill 1, 2 records
+    lost"`, `"9000 ms pass"`.
+
+    Raises:
+        ReplicationError: the text is no event.
+    """
+    for form in _TEXTS:
+        found = form.fullmatch(text)
+        if found is not None:
+            parts = {name: part for name, part in found.groupdict().items() if part is not None}
+            run = parts.pop("run", None)
+            parts.setdefault("do", "advance" if run is None else "run")
+            return Event(
+                **{n: v if n in {"do", "value"} else int(v) for n, v in parts.items()}  # type: ignore[arg-type]
+            )
+    raise ReplicationError(f"event {text!r}: expected such as 'produce m0', 'fetch 1' or 'crash 0'")
 
 
 class Bounds(NamedTuple):

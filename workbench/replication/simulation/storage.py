@@ -34,7 +34,13 @@ class StoredRecord(NamedTuple):
 
 
 class Storage(ABC):
-    """The log of one partition at one broker, over its lives."""
+    """The log of one partition at one broker, over its lives.
+
+    Attributes:
+        checkpointed: the high watermark that was written last; 0: none.
+    """
+
+    checkpointed = 0
 
     @abstractmethod
     def start(self) -> None:
@@ -181,9 +187,15 @@ class EngineStorage(Storage):
     def checkpoint(self) -> None:
         """Write `replication-offset-checkpoint`."""
         self.manager.checkpoint_high_watermarks()
+        self._remember()
+
+    def _remember(self) -> None:
+        for log in self.manager.logs.values():
+            self.checkpointed = log.high_watermark
 
     def stop(self) -> None:
         """Close cleanly."""
+        self._remember()
         self.manager.shutdown()
         self._end()
 

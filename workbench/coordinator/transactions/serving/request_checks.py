@@ -3,12 +3,9 @@
 Kafka: TransactionCoordinator (4.2)
 """
 
-from enum import Enum
 from typing import NamedTuple
 
-from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
 from workbench.coordinator.transactions.serving.transaction_metadata import (
-    LARGEST_EPOCH,
     NO_PRODUCER_EPOCH,
     TransactionMetadata,
     is_epoch_exhausted,
@@ -29,62 +26,6 @@ class ProducerIdAndEpoch(NamedTuple):
     producer_id: int
     producer_epoch: int
     error: ErrorCode = ErrorCode.NONE
-
-
-class EndTxn(NamedTuple):
-    """A request to end a transaction."""
-
-    producer_id: int
-    producer_epoch: int
-    commit: bool
-    version: TransactionVersion
-    is_from_client: bool = True
-
-    @property
-    def prepared(self) -> TransactionState:
-        """The state that decides the end."""
-        commits = self.commit
-        return TransactionState.PREPARE_COMMIT if commits else TransactionState.PREPARE_ABORT
-
-    @property
-    def completed(self) -> TransactionState:
-        """The state after all markers."""
-        commits = self.commit
-        return TransactionState.COMPLETE_COMMIT if commits else TransactionState.COMPLETE_ABORT
-
-
-class Retry(Enum):
-    """Why an end of transaction version 2 is a retry."""
-
-    NONE = "none"
-    OF_BUMP = "its end gave the next epoch"
-    OF_ROTATION = "its end gave a new producer id"
-
-
-def retry_of(metadata: TransactionMetadata, request: EndTxn) -> Retry:
-    """Return whether an end was served before, as its producer id and epoch tell."""
-    epoch = request.producer_epoch
-    if metadata.producer_epoch == epoch + 1:
-        return Retry.OF_BUMP
-    is_rotated = metadata.previous_producer_id == request.producer_id
-    if is_rotated and epoch == LARGEST_EPOCH - 1 and metadata.producer_epoch == 0:
-        return Retry.OF_ROTATION
-    return Retry.NONE
-
-
-def has_valid_epoch(
-    metadata: TransactionMetadata, request: EndTxn, retry: Retry, *, is_fence: bool
-) -> bool:
-    """Return whether an end of version 2 has the current epoch, or may be a retry."""
-    is_current = request.producer_epoch == metadata.producer_epoch
-    if is_fence:
-        is_newer = request.producer_epoch > metadata.producer_epoch
-        return is_current or (is_newer and not request.is_from_client)
-    if metadata.state.is_prepared:
-        return retry is Retry.OF_BUMP
-    if metadata.state is TransactionState.ONGOING or metadata.state is TransactionState.EMPTY:
-        return is_current
-    return is_current or retry is not Retry.NONE
 
 
 def is_valid_producer(metadata: TransactionMetadata, expected: ProducerIdAndEpoch) -> bool:
@@ -135,9 +76,3 @@ def concurrent(metadata: TransactionMetadata) -> CoordinatorError:
     """Return the error for a request while the transaction is being ended."""
     reason = f"the transaction is being ended: {metadata.state}"
     return ErrorCode.CONCURRENT_TRANSACTIONS.error(reason)
-
-
-def invalid_state(metadata: TransactionMetadata, request: EndTxn) -> CoordinatorError:
-    """Return the error for an end that the state does not allow."""
-    end = "commit" if request.commit else "abort"
-    return ErrorCode.INVALID_TXN_STATE.error(f"a {end} is not possible in {metadata.state}")

@@ -18,6 +18,7 @@ from workbench.coordinator.partitioning import (
     partition_for,
 )
 from workbench.coordinator.transactions.serving.config import TransactionConfig
+from workbench.coordinator.transactions.serving.ending import EndTxn, decide_end
 from workbench.coordinator.transactions.serving.markers import (
     CompletesOffsets,
     MarkerWriter,
@@ -30,18 +31,11 @@ from workbench.coordinator.transactions.serving.producer_ids import (
     first_block_after,
 )
 from workbench.coordinator.transactions.serving.request_checks import (
-    EndTxn,
     ProducerIdAndEpoch,
-    Retry,
     check_not_pending,
     check_producer,
     concurrent,
-    fenced,
-    has_valid_epoch,
-    invalid_state,
     is_valid_producer,
-    other_producer,
-    retry_of,
 )
 from workbench.coordinator.transactions.serving.state_manager import (
     EpochAndMetadata,
@@ -516,15 +510,13 @@ class TransactionCoordinator:
         request = EndTxn(producer_id, producer_epoch, commit, client_version)
         return self._end(transactional_id, request)
 
-    def _end(self, transactional_id: str | None, request: "EndTxn") -> ProducerIdAndEpoch:
+    def _end(self, transactional_id: str | None, request: EndTxn) -> ProducerIdAndEpoch:
         try:
             name, found = self._find(transactional_id)
             metadata = found.metadata
             with self.states.lock:
-                decision = (
-                    self._decide_end_2(metadata, request)
-                    if request.version.supports_epoch_bump
-                    else self._decide_end(metadata, request)
+                decision = decide_end(
+                    metadata, request, self._clock.now(), self.producer_ids.generate_producer_id
                 )
         except CoordinatorError as refused:
             return self._refuse(transactional_id, "EndTxn", refused)
@@ -544,83 +536,6 @@ class TransactionCoordinator:
         if not request.version.supports_epoch_bump:
             return ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
         return ProducerIdAndEpoch(complete.producer_id, complete.producer_epoch)
-
-    def _decide_end(
-        self, metadata: TransactionMetadata, request: "EndTxn"
-    ) -> "tuple[TxnTransitMetadata, bool] | ProducerIdAndEpoch":
-        """Return the prepared end and whether it fences the producer, or the answer to a retry.
-
-        Kafka: TransactionCoordinator.endTransactionWithTV1 (4.2)
-        """
-        epoch = request.producer_epoch
-        if metadata.producer_id != request.producer_id:
-            raise other_producer(metadata, request.producer_id)
-        if (request.is_from_client and epoch != metadata.producer_epoch) or (
-            epoch < metadata.producer_epoch
-        ):
-            raise fenced(metadata, epoch)
-        is_fence = metadata.pending_state is TransactionState.PREPARE_EPOCH_FENCE
-        if not is_fence:
-            check_not_pending(metadata)
-        if metadata.state is TransactionState.ONGOING:
-            is_fence = is_fence and not request.commit
-            if is_fence:
-                metadata.pending_state = None
-                metadata.producer_epoch = epoch
-                metadata.last_producer_epoch = NO_PRODUCER_EPOCH
-            now = self._clock.now()
-            return metadata.prepare_abort_or_commit(
-                request.prepared, TransactionVersion.TV_0, NO_PRODUCER_ID, now
-            ), is_fence
-        if metadata.state is request.completed:
-            return ProducerIdAndEpoch(NO_PRODUCER_ID, NO_PRODUCER_EPOCH)
-        if metadata.state is request.prepared:
-            raise concurrent(metadata)
-        raise invalid_state(metadata, request)
-
-    def _decide_end_2(
-        self, metadata: TransactionMetadata, request: "EndTxn"
-    ) -> "tuple[TxnTransitMetadata, bool] | ProducerIdAndEpoch":
-        """Do what `_decide_end` does, for transaction version 2.
-
-        Here the epoch tells a retry from the next request: with the epoch before it is a retry.
-
-        Kafka: TransactionCoordinator.endTransaction (4.2)
-        """
-        state = metadata.state
-        is_fence = metadata.pending_state is TransactionState.PREPARE_EPOCH_FENCE
-        if not is_fence:
-            check_not_pending(metadata)
-        retry = Retry.NONE if is_fence else retry_of(metadata, request)
-        if metadata.producer_id != request.producer_id and retry is not Retry.OF_ROTATION:
-            raise other_producer(metadata, request.producer_id)
-        if not has_valid_epoch(metadata, request, retry, is_fence=is_fence):
-            raise fenced(metadata, request.producer_epoch)
-        if state is TransactionState.ONGOING:
-            return self._prepare_end_2(metadata, request, is_fence=is_fence), is_fence
-        if state is request.prepared:
-            raise concurrent(metadata)
-        if state is request.completed and retry is not Retry.NONE:
-            return ProducerIdAndEpoch(metadata.producer_id, metadata.producer_epoch)
-        if request.commit or state.is_prepared or retry is not Retry.NONE:
-            raise invalid_state(metadata, request)
-        return self._prepare_end_2(metadata, request, is_fence=is_fence), is_fence
-
-    def _prepare_end_2(
-        self, metadata: TransactionMetadata, request: "EndTxn", *, is_fence: bool
-    ) -> TxnTransitMetadata:
-        next_producer_id = NO_PRODUCER_ID
-        if not is_fence and metadata.is_epoch_exhausted:
-            next_producer_id = self.producer_ids.generate_producer_id()
-        if is_fence and not request.commit:
-            metadata.pending_state = None
-        return metadata.prepare_abort_or_commit(
-            request.prepared,
-            request.version,
-            next_producer_id,
-            self._clock.now(),
-            is_without_partitions=metadata.state is not TransactionState.ONGOING,
-        )
 
     def _note_failed_fence(self, transactional_id: str, found: EpochAndMetadata) -> None:
         with self.states.lock:

@@ -1,0 +1,1 @@
+"""How replicas fetch, commit, truncate and elect, moment by moment."""

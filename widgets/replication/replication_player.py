@@ -1,0 +1,179 @@
+"""ReplicationPlayer: brokers that replicate, moment by moment."""
+
+import inspect
+from collections.abc import Iterable
+from typing import Any, Final
+
+import traitlets
+
+from widgets._link import STATIC, link
+from widgets._player import Player
+from widgets.replication.moments import (
+    MOST_MOMENTS,
+    cluster_state,
+    kind_rows,
+    names_of,
+    renamed,
+    step_rows,
+    steps_of,
+)
+from workbench.replication.rules import Rules
+from workbench.replication.simulation.cluster import Cluster
+from workbench.replication.simulation.events import Event, event_of
+from workbench.replication.simulation.playback import Playback, play
+from workbench.replication.simulation.scenarios import Scenario, scenario_of
+from workbench.replication.simulation.scenarios import play as play_scenario
+from workbench.replication.simulation.search import Schedule
+from workbench.runtime.words import plural
+
+Script = Iterable[Event | str | tuple[Event | str, str]]
+"""Events, texts of events, or pairs of one of them and why it happens."""
+
+_CLUSTER: Final = frozenset(inspect.signature(Cluster).parameters) - {"rules"}
+_VERSIONS: Final = ("0.10", "1.1", "2.0", "2.8", "4.2")
+
+
+class ReplicationPlayer(Player):
+    """Step through what happens to the replicas of a partition, forward and back.
+
+    Each broker is a lane with its log: the records, colored by leader epoch, the log end offset
+    and the high watermark; the leader's lane also has the log end offsets that it knows of its
+    followers. Requests and answers are arrows between the lanes; a request that waits stands at
+    its leader. The table grows with each step. The same events can be played under the rules of
+    another version.
+
+    Attributes:
+        at: the index of the step shown; -1 without steps.
+        steps: the events, each with why it happens.
+        rules: the version whose rules hold, such as "0.10"; a change plays the events again.
+        played: the moments, and the cluster at the end.
+
+    Args:
+        what: the name of a scenario, such as "G-1"; a scenario; a schedule that `find_schedule`
+            found; or events.
+        rules: the version; None takes that of the scenario or schedule, otherwise "4.2".
+        at: the first step to show; by default the first.
+        title: what it is; None takes that of the scenario.
+        show_values: whether to show the values of your own events; otherwise the records are #1,
+            #2 and so on. Scenarios and schedules have values of the workbench's own.
+        options: of the `Cluster`, such as ``brokers`` or ``min_insync_replicas``; ``acks`` of a
+            scenario.
+
+    Raises:
+        ReplicationError: there is no such scenario, or an event is wrong.
+        ConfigError: the rules are no version.
+
+    Kafka: Partition, ReplicaManager, AbstractFetcherThread (0.10.2 to 4.2)
+    """
+
+    _esm = link("replication_player.js")
+    _css = "\n".join(
+        (STATIC / name).read_text(encoding="utf-8")
+        for name in ("explorer.css", "player.css", "replication.css")
+    )
+
+    rules = traitlets.Unicode("4.2").tag(sync=True)
+    _versions: Any = traitlets.List().tag(sync=True)
+    _long: Any = traitlets.Unicode().tag(sync=True)
+
+    def __init__(
+        self,
+        what: str | Scenario | Schedule | Script,
+        *,
+        rules: str | None = None,
+        at: int = 0,
+        title: str | None = None,
+        show_values: bool = False,
+        **options: Any,
+    ) -> None:
+        """Play; see the class."""
+        named = {name: options.pop(name) for name in (*_CLUSTER, "acks") if name in options}
+        if isinstance(what, str):
+            what = scenario_of(what)
+        versions: tuple[str, ...] = _VERSIONS
+        if isinstance(what, Scenario):
+            versions = (what.rules, *what.also)
+        elif isinstance(what, Schedule):
+            versions = (what.rules, *versions)
+        else:
+            what = _named(what, is_shown=show_values)
+        self._what, self._options, self._given_title = what, named, title
+        first = what.rules if isinstance(what, Scenario | Schedule) else "4.2"
+        first = first if rules is None else rules
+        self.played: Playback = self._play(first)
+        chosen = dict.fromkeys([*versions, first])
+        super().__init__(rules=first, _versions=sorted(chosen, key=_order), **options)
+        self._show(at)
+
+    def _play(self, rules: str) -> Playback:
+        what, options = self._what, {"rules": rules, **self._options}
+        if isinstance(what, Scenario):
+            return play_scenario(what, **options)
+        return play(what, **options)
+
+    @traitlets.validate("rules")
+    def _known_rules(self, proposal: Any) -> str:
+        """Refuse a text that is no version."""
+        return Rules.of(str(proposal["value"])).version
+
+    @traitlets.observe("rules")
+    def _play_again(self, _change: Any) -> None:
+        if self.steps and self.played.rules != self.rules:
+            self.played = self._play(self.rules)
+            self._show(self.at)
+
+    def _show(self, at: int) -> None:
+        played = self.played
+        moments = played.moments[:MOST_MOMENTS]
+        self.steps = steps_of(played)[:MOST_MOMENTS]
+        self._picture = None
+        with self.hold_sync():
+            self._title = self._given_title or played.title
+            self._long = played.about
+            broken = played.violations
+            self._about = f"rules of {played.rules}: " + (
+                f"{plural(len(broken), 'promise')} broken" if broken else "all promises kept"
+            )
+            self._played = {
+                "left_out": len(played.moments) - len(moments),
+                "kinds": kind_rows(moments),
+                "steps": step_rows(moments, self.steps),
+                "start": cluster_state(played.start),
+            }
+            self.at = at
+
+    def describe(self) -> str:
+        """Return the title, the result, the event shown, and its row of the table."""
+        name, *_ = super().describe().split("\n")
+        if not self.steps:
+            return name
+        moment = self.played.moments[self.at]
+        row = self.played.rows()[self.at]
+        numbers = ", ".join(
+            f"{name} = {'none' if value is None else value}"
+            for name, value in row.items()
+            if name not in {"step", "event"}
+        )
+        return f"{name}\n{self.at + 1}. {moment.event}: {moment.outcome}\n{numbers}"
+
+    def to_png(self) -> bytes:
+        """Draw the step shown: the lanes and the table up to it. Imports matplotlib."""
+        if self._picture is None:
+            from widgets.replication.replication_picture import replication_picture
+
+            self._picture = replication_picture(self.played, self.at, self.title, self.about)
+        return self._picture
+
+
+def _named(script: Script, *, is_shown: bool) -> list[tuple[Event, str]]:
+    """Return events with their reasons; with other names for values that are not shown."""
+    pairs = [(each, "") if isinstance(each, Event | str) else each for each in script]
+    events = [(event_of(event) if isinstance(event, str) else event, why) for event, why in pairs]
+    if is_shown:
+        return events
+    names = names_of([event for event, _ in events])
+    return [(renamed(event, names), why) for event, why in events]
+
+
+def _order(version: str) -> list[int]:
+    return [int(part) if part.isdecimal() else 99 for part in version.split(".")]
