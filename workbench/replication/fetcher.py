@@ -495,7 +495,7 @@ class ReplicaFetcher:
         return (
             self.leader,
             tuple(
-                (name, *state[:4], state.delayed_until_ms > now)  # what it lags does not matter
+                (name, *state[:4], state.lag is None, state.delayed_until_ms > now)
                 for name, state in self.states.items()
             ),
             tuple(self.failed),
