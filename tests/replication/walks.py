@@ -56,6 +56,8 @@ def next_event(cluster: Cluster, rng: Random) -> Event:
         found.append(Event("heal" if broker.is_isolated else "isolate", broker.id))
         weights.append(1.0 if broker.is_isolated else 0.1)
         if broker.is_alive:
+            found.append(Event("resume" if broker.is_paused else "pause", broker.id))
+            weights.append(1.0 if broker.is_paused else 0.1)
             found += [Event("checkpoint", broker.id), Event("stop", broker.id)]
             weights += [0.3, 0.05]
             if broker.partition is not None and broker.partition.is_leader:

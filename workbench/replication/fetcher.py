@@ -495,7 +495,7 @@ class ReplicaFetcher:
         return (
             self.leader,
             tuple(
-                (name, state._replace(lag=None, delayed_until_ms=int(state.delayed_until_ms > now)))
+                (name, *state[:4], state.lag is None, state.delayed_until_ms > now)
                 for name, state in self.states.items()
             ),
             tuple(self.failed),

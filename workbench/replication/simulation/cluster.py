@@ -953,7 +953,7 @@ class Cluster:
         fenced = tuple(known.is_fenced for known in self.controller.brokers.values())
         return (
             tuple(brokers),
-            state._replace(partition_epoch=0),
+            state[:3] + state[4:],  # without the partition epoch
             fenced,
             tuple((p.value, p.acks, p.answer, p.offset) for p in self.produced),
         )

@@ -24,6 +24,8 @@ KINDS: Final = {
     "elect unclean": "the controller elects a replica though none in sync lives",
     "isolate": "a broker is cut off from the controller and the other brokers",
     "heal": "an isolated broker is connected again",
+    "pause": "a broker's process stands still; what is sent to it waits",
+    "resume": "a paused broker goes on",
     "checkpoint": "a broker writes its high watermark to its checkpoint",
     "check ISR": "leaders look for followers that lag too long",
     "configure": "the topic's configuration changes",
@@ -134,6 +136,8 @@ _SIMPLE: Final = {
     "elect": "elect",
     "isolate": "isolate",
     "heal": "heal",
+    "pause": "pause",
+    "resume": "resume",
     "checkpoint": "checkpoint",
 }
 _WITHOUT_BROKER: Final = {
