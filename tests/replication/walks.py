@@ -45,8 +45,8 @@ class Walk(NamedTuple):
         )
 
 
-def next_event(cluster: Cluster, rng: Random) -> Event:
-    """Return an event that can happen now."""
+def next_event(cluster: Cluster, rng: Random, *, deletes: bool = True) -> Event:
+    """Return an event that can happen now; clients delete records only if ``deletes``."""
     found: list[Event] = []
     weights: list[float] = []
     for event in possible_events(cluster, _EVERYTHING, Spent()):
@@ -67,6 +67,10 @@ def next_event(cluster: Cluster, rng: Random) -> Event:
         else:
             found.append(Event("notice", broker.id))
             weights.append(1.0)
+    leader = cluster.brokers[cluster.leader].partition if cluster.leader >= 0 else None
+    if deletes and leader is not None and leader.log.high_watermark:
+        found.append(Event("delete records", offset=leader.log.high_watermark - rng.randrange(2)))
+        weights.append(0.1)
     found += [Event("check ISR"), Event("advance", ms=rng.choice(_PASSING))]
     weights += [0.3, 1.0]
     return rng.choices(found, weights)[0]

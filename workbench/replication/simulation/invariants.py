@@ -101,8 +101,9 @@ def in_sync_replicas_differ(cluster: Cluster) -> str | None:
         log = cluster.brokers[member].log
         if member == leader.id or log is None:
             continue
-        start = log.log_start_offset
-        mine = [record for record in cluster.records(member) if record.offset < high]
+        start = max(log.log_start_offset, leader.partition.log.log_start_offset)
+        records = cluster.records(member)
+        mine = [record for record in records if start <= record.offset < high]
         if mine != [record for record in theirs if record.offset >= start]:
             return (
                 f"in-sync replica {member} has {_values(mine)} below the leader's high watermark "

@@ -74,6 +74,13 @@ class LightEpochs:
         """Remove the epochs that begin at or after an offset."""
         self.entries = tuple(entry for entry in self.entries if entry.start_offset < end_offset)
 
+    def truncate_from_start(self, start_offset: int) -> None:
+        """Remove the epochs that end before an offset; that of the offset begins there."""
+        gone = [entry for entry in self.entries if entry.start_offset <= start_offset]
+        if gone:
+            first = EpochEntry(gone[-1].epoch, start_offset)
+            self.entries = (first, *self.entries[len(gone) :])
+
 
 class LightLog:
     """A log of values; see `Log` for the methods.
@@ -207,6 +214,7 @@ class LightLog:
             return False
         self.content = self.content[offset - self.log_start_offset :]
         self.log_start_offset = offset
+        self.leader_epochs.truncate_from_start(offset)
         return True
 
     def truncate_to(self, offset: int) -> bool:
