@@ -8,8 +8,8 @@
     logs.verify()                               # what is damaged, and what a broker would do
 
 Nothing is written by any of these; `LogManager` is the engine that writes, and `OffsetManager`,
-`GroupCoordinatorService` and `TransactionCoordinator` are coordinators on its logs. `Cluster`
-simulates brokers that replicate, and `find_schedule` finds the events that lose a record.
+`GroupCoordinatorService` and `TransactionCoordinator` are coordinators on its logs. `serve`
+answers any Kafka client from a directory, read-only. `Cluster` simulates brokers that replicate, and `find_schedule` finds the events that lose a record.
 """
 
 from importlib import import_module
@@ -30,7 +30,7 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.segment import Segment
 from workbench.loaders.partition import Partition
 from workbench.loaders.scan.scan import CorruptDataWarning, Scan
-from workbench.log_directory import LogDirectory, open_log_directory, verify, what_if
+from workbench.log_directory import LogDirectory, open_log_directory, serve, verify, what_if
 
 if TYPE_CHECKING:
     from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
@@ -68,6 +68,7 @@ __all__ = [
     "WorkbenchError",
     "find_schedule",
     "open_log_directory",
+    "serve",
     "spark",
     "verify",
     "what_if",
