@@ -249,14 +249,12 @@ class ServedLog:
 
         Kafka: UnifiedLog.fetchOffsetByTimestamp (4.2)
         """
-
-        def reaches(rows: Rows) -> npt.NDArray[np.bool_]:
-            return np.asarray(rows["max_timestamp"] >= timestamp, np.bool_)
-
-        for segment, row in self._batches(reaches):
-            found = self._first_record(segment, row, timestamp, end)
-            if found is not None:
-                return found
+        for segment, rows in self._batches():
+            reaching = (rows["max_timestamp"] >= timestamp) & (first_offsets(rows) < end)
+            for row in rows[reaching]:
+                found = self._first_record(segment, row, timestamp, end)
+                if found is not None:
+                    return found
         return None
 
     def max_timestamp(self) -> TimestampAndOffset | None:
@@ -265,27 +263,25 @@ class ServedLog:
         Kafka: UnifiedLog.fetchOffsetByTimestamp with MAX_TIMESTAMP (4.2)
         """
         largest: tuple[int, Segment, Any] | None = None
-        for segment, row in self._batches(lambda rows: rows["max_timestamp"] >= 0):
-            stamp = int(row["max_timestamp"])
-            if largest is None or stamp > largest[0]:
-                largest = (stamp, segment, row.copy())
+        for segment, rows in self._batches():
+            at = int(rows["max_timestamp"].argmax())
+            stamp = int(rows["max_timestamp"][at])
+            if stamp >= 0 and (largest is None or stamp > largest[0]):
+                largest = (stamp, segment, rows[at].copy())
         if largest is None:
             return None
         return self._first_record(largest[1], largest[2], largest[0], self.log_end_offset)
 
-    def _batches(
-        self, select: Callable[[Rows], npt.NDArray[np.bool_]]
-    ) -> Iterator[tuple[Segment, Any]]:
-        """Yield the selected batches by their headers, with records that are served."""
+    def _batches(self) -> Iterator[tuple[Segment, Rows]]:
+        """Yield the batches with records that are served, by their headers, some at a time."""
         start = self.log_start_offset
         for segment in self.partition.segments:
             try:
-                for table in segment.batch_parts():
-                    rows = table.rows
-                    wanted = select(rows) & (rows["last_offset"] >= start)
-                    wanted &= (rows["problem"] == problems.OK) & (rows["record_count"] != 0)
-                    for row in rows[wanted]:
-                        yield segment, row
+                for rows in _headers(segment):
+                    wanted = (rows["last_offset"] >= start) & (rows["problem"] == problems.OK)
+                    wanted &= rows["record_count"] != 0
+                    if wanted.any():
+                        yield segment, rows[wanted]
             except OSError as error:
                 self._note(unreadable(segment.path, error))
 
@@ -314,6 +310,17 @@ class ServedLog:
                     self._told.add(key)
             if is_new:
                 self._tell(finding)
+
+
+def _headers(segment: Segment) -> Iterator[Rows]:
+    """Yield the batches of a segment by their headers, also those after damage."""
+    for table in segment.batch_parts():
+        yield table.rows
+        if table.stop.code == problems.BAD_SIZE:
+            everywhere = (0, _HIGHEST)
+            position = table.stop.position
+            for found in sound_batches(segment, position, everywhere, thread_pool()):
+                yield found.rows
 
 
 class _Reading:
