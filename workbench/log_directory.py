@@ -117,8 +117,8 @@ def serve(
 ) -> "Server":
     """Return a server that any Kafka client can read the logs from; nothing is written.
 
-        with wb.serve("data") as server:
-            consumer = KafkaConsumer("orders", bootstrap_servers=server.bootstrap_servers)
+        with serve("sample_data/shop-4.3.1") as server:
+            where = server.bootstrap_servers  # for the configuration of a client
 
     Args:
         logs: the result of `open_log_directory`, or its argument.

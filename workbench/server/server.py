@@ -1,7 +1,9 @@
 """The server: a thread with an event loop that answers Kafka's clients.
 
-    with Server(list_log_directories("data")) as server:
-        ...  # clients connect to server.bootstrap_servers
+    from workbench.inspection.listing import list_log_directories
+
+    with Server(list_log_directories("sample_data/shop-4.3.1")) as server:
+        where = server.bootstrap_servers  # for the configuration of a client
 
 Kafka: KafkaServer, SocketServer (4.0)
 """
@@ -150,7 +152,7 @@ class Server:
             raise ServerError(
                 self._host,
                 "other machines can reach it, without encryption or authentication "
-                f"(expected a loopback address such as {LOOPBACK}); insecure allows it",
+                f"(expected a loopback address such as {LOOPBACK}); --insecure allows it",
             )
         try:
             return [socket.create_server(address[:2], family=family, backlog=128)]
