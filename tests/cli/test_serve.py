@@ -19,6 +19,17 @@ def start(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+def end(process: subprocess.Popen[str], kind: signal.Signals) -> tuple[str, str]:
+    """Send a signal; return what else was printed, after it ended with 0."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.send_signal(kind)
+    with process:
+        printed = process.stdout.read(), process.stderr.read()
+    assert process.returncode == 0, printed[1]
+    return printed
+
+
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_line_says_where_and_each_request_is_a_line(kind: signal.Signals) -> None:
     process = start("--json", "--topics", "orders", str(SHOP))
@@ -30,9 +41,7 @@ def test_the_first_line_says_where_and_each_request_is_a_line(kind: signal.Signa
     where = TopicPartition("orders", 0)
     assert consumer.beginning_offsets([where]) == {where: 0}
     consumer.close()
-    process.send_signal(kind)
-    out, err = process.communicate(timeout=30)
-    assert process.returncode == 0, err
+    out, _ = end(process, kind)
     lines = [json.loads(line) for line in out.splitlines()]
     requests = [line for line in lines if "api" in line]
     assert {"ApiVersions", "Metadata", "ListOffsets"} <= {line["api"] for line in requests}
@@ -44,9 +53,7 @@ def test_a_status_line_says_where_without_json() -> None:
     process = start(str(SHOP))
     assert process.stdout is not None
     line = process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
-    assert process.returncode == 0
+    _, err = end(process, signal.SIGINT)
     assert line.startswith("serving 7 topics, 15 partitions at 127.0.0.1:")
     assert "offsets of groups are kept in memory" in err
 
