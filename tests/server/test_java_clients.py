@@ -6,6 +6,7 @@ from collections import Counter
 import pytest
 
 import workbench
+from tests.golden.cases import Isolation
 from tests.kafka_broker import run_java
 from tests.server.conftest import SHOP
 from workbench.runtime.times import milliseconds
@@ -29,7 +30,7 @@ def run(server: Server, version: str, tool: str, *arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def values(topic: str, isolation: str = "read_uncommitted") -> Counter[str]:
+def values(topic: str, isolation: Isolation = "read_uncommitted") -> Counter[str]:
     """Return the values of a topic of the sample data, as a scan gives them."""
     scan = workbench.open_log_directory(SHOP).scan(topics=topic, isolation_level=isolation)
     found = (value or b"null" for batch in scan.batches() for value in batch["value"].to_pylist())

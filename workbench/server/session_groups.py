@@ -15,6 +15,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from functools import cached_property
 from typing import Final
+from uuid import uuid4
 
 from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
@@ -49,6 +50,8 @@ from workbench.runtime.error_codes import ErrorCode
 _CONFIG: Final = {"offsets.topic.num.partitions": 1, "log.cleaner.enable": False}
 _GROUPS: Final = ClassicGroupConfig(initial_rebalance_delay_ms=0)
 """Nobody waits for further members of a new group: it is a debugger's, not an application's."""
+_MOST_BYTES: Final = 256 << 20  # of joins and commits together: the log in memory is never cleaned
+_RECORD_BYTES: Final = 200  # of a join or commit beside its texts
 
 
 class SessionGroups:
@@ -66,6 +69,7 @@ class SessionGroups:
         self._used: set[str] = set()
         self._stack = ExitStack()
         self._closed = False
+        self._written = 0
 
     def close(self) -> None:
         """Forget everything."""
@@ -75,8 +79,8 @@ class SessionGroups:
 
     @cached_property
     def _service(self) -> GroupCoordinatorService:
-        # The folder does not exist on the disk, and is made in memory only.
-        folder = os.path.join(tempfile.gettempdir(), "kafka-workbench", "in-memory")
+        # No folder of this name exists on the disk; it is made in memory only.
+        folder = os.path.join(tempfile.gettempdir(), f"kafka-workbench-{uuid4().hex}")
         manager = LogManager([folder], _CONFIG, fs=DryFileSystem(), node_id=1)
         self._stack.enter_context(manager)
         service = GroupCoordinatorService(manager, groups=_GROUPS, partition_exists=self._exists)
@@ -128,16 +132,40 @@ class SessionGroups:
                     service.commit(group_id, there)
             return service
 
+    def _write(self, size: int) -> None:
+        """Count what a request writes to the log in memory.
+
+        Raises:
+            CoordinatorError: it is full, as after days of many commits.
+        """
+        with self._lock:
+            if self._written + size > _MOST_BYTES:
+                raise ErrorCode.COORDINATOR_NOT_AVAILABLE.error(
+                    f"the groups of this server have written {self._written} bytes of memory"
+                )
+            self._written += size
+
     # members
 
     def join(
         self, client: RequestContext, request: JoinGroupRequest
     ) -> "Future[JoinGroupResponse]":
-        """Let a client join a group; see `GroupCoordinatorService.join_group`."""
+        """Let a client join a group; see `GroupCoordinatorService.join_group`.
+
+        Raises:
+            CoordinatorError: the memory for groups is full.
+        """
+        texts = (len(each.name) + len(each.metadata) for each in request.protocols)
+        self._write(_RECORD_BYTES + len(request.group_id) + sum(texts))
         return self._use(request.group_id).join_group(client, request)
 
     def sync(self, request: SyncGroupRequest) -> "Future[SyncGroupResponse]":
-        """Give a member its assignment."""
+        """Give a member its assignment.
+
+        Raises:
+            CoordinatorError: the memory for groups is full.
+        """
+        self._write(sum(len(member) + len(given) for member, given in request.assignments))
         return self.service.sync_group(request)
 
     def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
@@ -165,6 +193,9 @@ class SessionGroups:
         Raises:
             CoordinatorError: the whole request fails.
         """
+        each_commit = _RECORD_BYTES + len(group_id)
+        texts = (len(where.topic) + len(each.metadata or "") for where, each in offsets.items())
+        self._write(each_commit * len(offsets) + sum(texts))
         return self._use(group_id).commit(
             group_id,
             offsets,

@@ -92,7 +92,9 @@ class ServedLog:
         self._tell = tell
         self._has_converted = False
         self._told: set[tuple[str, str, int | None]] = set()
-        self._lock = threading.RLock()
+        self._lock = threading.Lock()
+        self._end_lock = threading.Lock()
+        self._transactions_lock = threading.Lock()
         self._hints: OrderedDict[int, tuple[int, int]] = OrderedDict()
 
     @cached_property
@@ -128,7 +130,7 @@ class ServedLog:
 
         Nobody replicates a dead log, so all of it is served: as if this replica were the only one.
         """
-        with self._lock:
+        with self._end_lock:
             return self._log_end_offset
 
     @cached_property
@@ -152,7 +154,7 @@ class ServedLog:
     @property
     def last_stable_offset(self) -> int:
         """First offset of the oldest open transaction; without one the log end offset."""
-        with self._lock:
+        with self._transactions_lock:
             return min(self._ends.last_stable_offset, self.log_end_offset)
 
     @cached_property
@@ -170,7 +172,7 @@ class ServedLog:
 
         Kafka: UnifiedLog.collectAbortedTransactions (4.2)
         """
-        with self._lock:
+        with self._transactions_lock:
             return [
                 each
                 for each in self._ends.aborted
