@@ -213,7 +213,7 @@ class _Connection:
             view = memoryview(part)
             for at in range(0, len(view), _PIECE):
                 self._writer.write(view[at : at + _PIECE])
-                async with asyncio.timeout(self._shared.limits.receive_seconds):
+                async with asyncio.timeout(self._shared.limits.idle_seconds):
                     await self._writer.drain()
 
     def _report(

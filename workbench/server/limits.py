@@ -18,9 +18,9 @@ class ServerLimits:
             `fetch.max.bytes`).
         max_response_bytes: records in all responses that are not sent yet; then each gets one
             batch.
-        receive_seconds: time for a request to arrive once its first byte has, and for a client to
-            take a piece of a response.
-        idle_seconds: time without a request (Kafka: `connections.max.idle.ms`).
+        receive_seconds: time for a request to arrive after its size.
+        idle_seconds: time without a request, or without taking a piece of a response (Kafka:
+            `connections.max.idle.ms`).
         max_wait_ms: the longest time that a fetch waits.
         file_threads: threads that read files.
     """
