@@ -1,46 +1,23 @@
 """Python clients read the sample data through the server, alone and in groups."""
 
 import asyncio
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer
-from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaAdminClient, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError, TopicAuthorizationFailedError
 from kafka.structs import OffsetAndMetadata
 
 import workbench
 from tests.server.conftest import SHOP
+from tests.server.consumers import consuming, poll_until
 from tests.trees import snapshot
 from workbench.errors import LogDirectoryError, ServerError
 from workbench.server.server import Server
 
 ORDERS = [TopicPartition("orders", number) for number in range(3)]
-
-
-@contextmanager
-def consuming(server: Server, *topics: str, **options: Any) -> Iterator[KafkaConsumer]:
-    settings = {"auto_offset_reset": "earliest", "fetch_max_wait_ms": 50, **options}
-    consumer = KafkaConsumer(*topics, bootstrap_servers=server.bootstrap_servers, **settings)
-    try:
-        yield consumer
-    finally:
-        consumer.close()
-
-
-def poll_until(consumer: KafkaConsumer, count: int) -> list[Any]:
-    """Return at least ``count`` records."""
-    found: list[Any] = []
-    deadline = time.monotonic() + 30
-    while len(found) < count and time.monotonic() < deadline:
-        for records in consumer.poll(timeout_ms=200).values():
-            found += records
-    assert len(found) >= count
-    return found
 
 
 def test_every_record_is_read_and_the_disk_stays_as_it_is() -> None:

@@ -7,6 +7,7 @@ Kafka: SocketServer, Selector, NetworkReceive (4.0)
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from contextlib import asynccontextmanager
@@ -34,6 +35,8 @@ from workbench.server.serving import ResponseBytes
 _SMALL: Final = 1 << 16  # bytes of a request that needs no share of the queue
 _PIECE: Final = 1 << 18  # bytes of a response that are given to the system at a time
 _LOOK_SECONDS: Final = 0.5  # after which a client that waits is looked at: is it still there?
+
+_LOG: Final = logging.getLogger("workbench.server")
 
 Observe = Callable[[RequestDone], None]
 
@@ -78,6 +81,8 @@ class Connections:
             await _Connection(self._shared, reader, writer).run()
         except (OSError, EOFError, TimeoutError):
             pass  # the client is gone, or too slow
+        except Exception:  # noqa: BLE001 - one connection must not end the others
+            _LOG.exception("a connection failed")
         finally:
             writer.close()
 

@@ -125,7 +125,7 @@ class Server:
         self._tell("read-only: members and offsets of groups are kept in memory, writes refused")
         ready = threading.Event()
         self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._run(ready)), name="workbench-server", daemon=True
+            target=self._work, args=(ready,), name="workbench-server", daemon=True
         )
         self._thread.start()
         ready.wait()
@@ -159,6 +159,12 @@ class Server:
         except OSError as error:
             where = f"{self._host}:{self._port}"
             raise ServerError(where, f"cannot be listened at: {error.strerror}") from error
+
+    def _work(self, ready: threading.Event) -> None:
+        try:
+            asyncio.run(self._run(ready))
+        finally:
+            ready.set()
 
     async def _run(self, ready: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()

@@ -4,6 +4,7 @@ Kafka: KafkaApis.handleApiVersionsRequest, handleTopicMetadataRequest, handleDes
 handleDescribeConfigsRequest, handleDescribeLogDirsRequest (4.0)
 """
 
+import os
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -172,7 +173,7 @@ def _log_dir(catalog: Catalog, root: Root, logs: list[tuple[str, int, ServedLog]
             topics.setdefault(topic, []).append({"partitionIndex": number, **sizes})
     return {
         "errorCode": ErrorCode.NONE,
-        "logDir": root.path,
+        "logDir": os.fsencode(root.path).decode("utf-8", "replace"),
         "topics": [{"name": name, "partitions": found} for name, found in topics.items()],
     }
 
