@@ -11,7 +11,7 @@ from kafka import KafkaConsumer, TopicPartition
 
 from tests.cli.program import run
 
-SHOP = Path("sample_data/shop-4.3.1")
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
 
 def start(*arguments: str) -> subprocess.Popen[str]:

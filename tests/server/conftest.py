@@ -9,8 +9,8 @@ import workbench
 from tests.golden.archive import extract
 from workbench.server.server import Server
 
-SHOP = Path("sample_data/shop-4.3.1")
-ARCHIVES = Path("tests/golden/archives")
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
+ARCHIVES = Path(__file__).parents[1] / "golden" / "archives"
 
 
 @pytest.fixture(scope="session")

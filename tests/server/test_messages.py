@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.decoders.test_against_schemas import NEWEST, text_of
+from tests.decoders.schema_text import NEWEST, text_of
 from tests.kafka_broker import compile_java, run_java
 from workbench.record.message_schema import Message
 from workbench.server.protocol.api_keys import API_KEYS
 
-SOURCE = Path("tests/decoders/Schemas.java").read_text()
+SOURCE = (Path(__file__).parents[1] / "decoders" / "Schemas.java").read_text()
 MESSAGES = {
     message.name: (api, message)
     for api in API_KEYS.values()

@@ -16,7 +16,7 @@ pytestmark = [
     ),
 ]
 
-SHOP = Path("sample_data/shop-4.3.1")
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 COLUMNS = ("topic", "partition", "offset", "timestamp", "timestampType", "key", "value")
 
 
