@@ -7,9 +7,10 @@
     logs.scan(topics=["orders"]).to_pandas()    # a DataFrame
     logs.verify()                               # what is damaged, and what a broker would do
 
-Nothing is written by any of these; `LogManager` is the engine that writes, and `OffsetManager`,
-`GroupCoordinatorService` and `TransactionCoordinator` are coordinators on its logs. `serve`
-answers any Kafka client from a directory, read-only. `Cluster` simulates brokers that replicate, and `find_schedule` finds the events that lose a record.
+Nothing is written by any of these, nor by `serve`, which answers any Kafka client from a directory.
+`LogManager` is the engine that writes, and `OffsetManager`, `GroupCoordinatorService` and
+`TransactionCoordinator` are coordinators on its logs. `Cluster` simulates brokers that replicate,
+and `find_schedule` finds the events that lose a record.
 """
 
 from importlib import import_module
