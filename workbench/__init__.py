@@ -7,10 +7,10 @@
     logs.scan(topics=["orders"]).to_pandas()    # a DataFrame
     logs.verify()                               # what is damaged, and what a broker would do
 
-Nothing is written by any of these; `LogManager` is the engine that writes, and `OffsetManager`,
-`GroupCoordinatorService` and `TransactionCoordinator` are coordinators on its logs. `Cluster`
-simulates brokers that replicate, `find_schedule` finds the events that lose a record, and
-`scenarios.play` plays the known ones.
+Nothing is written by any of these, nor by `serve`, which answers any Kafka client from a directory.
+`LogManager` is the engine that writes, and `OffsetManager`, `GroupCoordinatorService` and
+`TransactionCoordinator` are coordinators on its logs. `Cluster` simulates brokers that replicate,
+`find_schedule` finds the events that lose a record, and `scenarios.play` plays the known ones.
 """
 
 from importlib import import_module
@@ -35,6 +35,7 @@ from workbench.log_directory import (
     LogDirectory,
     compare_replicas,
     open_log_directory,
+    serve,
     verify,
     what_if,
 )
@@ -78,6 +79,7 @@ __all__ = [
     "find_schedule",
     "open_log_directory",
     "scenarios",
+    "serve",
     "spark",
     "verify",
     "what_if",

@@ -35,6 +35,7 @@
     ├── LinkError (OSError)                   a link out of the directory, or to nothing; .path
     ├── LogDirectoryError (OSError)           not a log directory, locked, or offline
     │   └── StorageError                        a write failed: its log directory is offline
+    ├── ServerError (OSError)                 a server must not, or cannot, listen there
     ├── OutputError (OSError)                 a file or folder must not be created there
     └── MissingDependencyError (ImportError)  a loader needs a package; names the command
 
@@ -208,6 +209,20 @@ class OutputError(WorkbenchError, OSError):
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
         self.path = path
+        self.problem = problem
+
+
+class ServerError(WorkbenchError, OSError):
+    """A server must not listen at an address, or cannot.
+
+    Attributes:
+        where: the host, or host and port.
+        problem: why not.
+    """
+
+    def __init__(self, where: str, problem: str) -> None:
+        super().__init__(f"{where}: {problem}")
+        self.where = where
         self.problem = problem
 
 

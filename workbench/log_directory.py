@@ -18,6 +18,7 @@ from workbench.inspection.listing import Listing, Root, StrPath, list_log_direct
 from workbench.loaders.partition import Partition
 from workbench.loaders.scan.arrow import utf8
 from workbench.loaders.scan.column_engines import new_connection
+from workbench.loaders.scan.plan import choose_partitions
 from workbench.loaders.scan.scan import Scan, ScanOptions
 from workbench.loaders.tables.inspect import Inspect, chosen_findings
 
@@ -33,6 +34,9 @@ if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
     from workbench.loaders.tables.replica_comparison import ReplicaComparison
     from workbench.loaders.tables.what_if import WhatIf
     from workbench.log_manager.loading import Progress
+    from workbench.server.events import Event
+    from workbench.server.limits import ServerLimits
+    from workbench.server.server import Server
 
 
 def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
@@ -171,6 +175,51 @@ def _several(given: Iterable[Any] | str | int | None) -> list[Any] | None:
     if given is None:
         return None
     return [given] if isinstance(given, str | int) else list(given)
+
+
+def serve(
+    logs: "LogDirectory | StrPath | Iterable[StrPath]",
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    topics: Collection[str] | None = None,
+    insecure: bool = False,
+    limits: "ServerLimits | None" = None,
+    observe: "Callable[[Event], None] | None" = None,
+) -> "Server":
+    """Return a server that any Kafka client can read the logs from; nothing is written.
+
+        with serve("sample_data/shop-4.3.1") as server:
+            where = server.bootstrap_servers  # for the configuration of a client
+
+    Args:
+        logs: the result of `open_log_directory`, or its argument.
+        host: name or address to listen at.
+        port: 0 takes any free one.
+        topics: the only topics to serve; None: all.
+        insecure: allows a host that other machines can reach.
+        limits: what clients can take at most; None: the defaults.
+        observe: receives each request and finding in the server's thread.
+
+    Raises:
+        LogDirectoryError: a path does not exist, or nothing there looks like Kafka's.
+        LookupError: a topic is not there.
+    """
+    from workbench.server.server import Server
+
+    opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
+    require_logs(opened.listing)
+    if topics is not None:
+        choose_partitions(opened.listing, topics, None)
+    return Server(
+        opened.listing,
+        host,
+        port,
+        topics=topics,
+        insecure=insecure,
+        limits=limits,
+        observe=observe,
+    )
 
 
 class LogDirectory(Mapping[str, Partition]):

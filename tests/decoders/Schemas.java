@@ -10,7 +10,7 @@ import org.apache.kafka.common.protocol.types.TaggedFields;
 import org.apache.kafka.common.protocol.types.Type;
 
 /**
- * Prints every message that Kafka stores, one line for each version: its name, the version, its fields; and one
+ * Prints every message that Kafka stores, or with the argument "requests" that clients send and get, one line for each version: its name, the version, its fields; and one
  * line for each field: its name, the field, its default.
  */
 public final class Schemas {
@@ -36,9 +36,10 @@ public final class Schemas {
         return text.toString().trim();
     }
 
-    private static boolean isStored(String file) {
+    private static boolean isWanted(String file, boolean isStored) {
         return file.matches(".*/(generated|common/metadata|common/message)/[^/$]*\\.class")
-            && !file.contains("Request") && !file.contains("Response");
+            && isStored != file.matches(".*(Request|Response)Data\\.class")
+            && !(isStored && file.matches(".*(Request|Response).*"));
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -47,7 +48,7 @@ public final class Schemas {
             try (JarFile jar = new JarFile(path)) {
                 for (Enumeration<JarEntry> entries = jar.entries(); entries.hasMoreElements();) {
                     String file = entries.nextElement().getName();
-                    if (!isStored(file)) continue;
+                    if (!isWanted(file, arguments.length == 0)) continue;
                     Class<?> message = Class.forName(file.replace('/', '.').substring(0, file.length() - 6));
                     Schema[] schemas;
                     try {

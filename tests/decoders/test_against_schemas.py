@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.decoders.schema_text import NEWEST, text_of
 from tests.kafka_broker import compile_java, run_java
 from workbench.decoders import (
     cluster_metadata,
@@ -13,9 +14,8 @@ from workbench.decoders import (
     transaction_state,
 )
 from workbench.record.control import MESSAGES as CONTROL_MESSAGES
-from workbench.record.message_schema import Field, Message
+from workbench.record.message_schema import Message
 
-NEWEST = "4.3.1"
 SOURCE = Path(__file__).with_name("Schemas.java").read_text()
 COORDINATORS = (consumer_offsets, share_group_state, transaction_state)
 OLDER = {  # in Kafka 4.0 or 4.1, and gone since
@@ -52,31 +52,6 @@ def declared() -> dict[str, Message]:
         *(message for known in types for message in (known.key, known.value)),
     )
     return {message.name: message for message in messages}
-
-
-def text_of(fields: tuple[Field, ...], version: int, *, flexible: bool) -> str:
-    """Return fields as `Schemas.java` prints them."""
-    there = [field for field in fields if field.first <= version <= field.last]
-    plain = [field for field in there if field.tag is None or not flexible]
-    parts = [
-        f"{field.name.lower()}:{type_of(field, version, flexible=flexible)}" for field in plain
-    ]
-    if flexible:
-        tagged = sorted((field.tag, field) for field in there if field.tag is not None)
-        parts += [
-            f"tag {tag} {field.name.lower()}:{type_of(field, version, flexible=flexible)}"
-            for tag, field in tagged
-        ]
-        parts.append("~")
-    return " ".join(parts)
-
-
-def type_of(field: Field, version: int, *, flexible: bool) -> str:
-    if isinstance(field.type, tuple):
-        text = f"{{{text_of(field.type, version, flexible=flexible)}}}"
-    else:
-        text = "boolean" if field.type == "bool" else field.type
-    return f"{f'[{text}]' if field.is_array else text}{'?' if field.is_nullable else ''}"
 
 
 @pytest.fixture(scope="module")

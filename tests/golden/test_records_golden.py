@@ -24,9 +24,11 @@ from tests.golden.reading import (
     read,
     read_log,
 )
+from tests.golden.served import Wanted, consume_served
 
 Golden = Callable[[str], Case]
 
+ISOLATIONS: tuple[Isolation, ...] = ("read_uncommitted", "read_committed")
 LATER_EPOCH = frozenset(
     {("3.9.1-plain-java", "java-single"), ("4.2.0-plain-timestamps", "refused")}
 )
@@ -172,6 +174,41 @@ def test_a_scan_gives_what_consumers_read(opened: Opened, isolation: Isolation) 
                     differ = [] if is_explained(opened, reading, where, rows, isolation) else differ
                 wrong += [(label, where, what) for what in differ[:3]]
         assert set(told) <= seen
+    assert wrong == []
+
+
+def as_served(row: Row) -> Row:
+    """Return a record of a scan as a client of a server gets it.
+
+    A batch of magic 2 has a type of timestamp even if its records have none, as those of magic 0.
+    """
+    timestamp = -1 if row["timestamp"] is None else row["timestamp"]
+    names = ("offset", "key", "value", "headers")
+    kind = row["timestamp_type"] or "CreateTime"
+    return {**{name: row[name] for name in names}, "timestamp": timestamp, "timestamp_type": kind}
+
+
+def test_a_client_of_the_server_consumes_what_a_scan_gives(opened: Opened) -> None:
+    """Of every era and codec, damaged or not, in both isolations."""
+    case = opened.case
+    wanted = []
+    for isolation in ISOLATIONS:
+        for label in case.consumed_labels:
+            topics = frozenset(topic for topic, _ in by_partition(case.consumed(isolation, label)))
+            groups = [[path] for path in directories(case, label)]
+            if case.kind == "dirs":
+                groups = [directories(case, label)]
+            wanted += [Wanted(tuple(paths), isolation, topics) for paths in groups if topics]
+    wrong = []
+    for each, served in zip(wanted, consume_served(wanted), strict=True):
+        scanned = opened.read(each.paths, each.isolation).records
+        expected = {where: rows for where, rows in scanned.items() if where[0] in each.topics}
+        assert served.keys() == expected.keys()
+        wrong += [
+            (each, where)
+            for where, rows in served.items()
+            if rows != list(map(as_served, expected[where]))
+        ]
     assert wrong == []
 
 

@@ -62,6 +62,7 @@ COMMANDS: Final = {
     "recover": "recover",
     "retention": "retention",
     "compact": "compact",
+    "serve": "serve",
     "spark": "spark_jobs",
     "lab": "open_lab",
     "doctor": "doctor",

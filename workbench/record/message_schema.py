@@ -43,6 +43,8 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "uuid": NULL_UUID,
 }  # fmt: skip
 
+_LARGE: Final = 1 << 12  # bytes of a field that is worth a part of its own
+
 Bytes = bytes | memoryview
 
 
@@ -86,10 +88,19 @@ class Message:
     highest: int
     flexible: int | None
 
-    def decode(self, data: Bytes, version: int, at: int = 0) -> tuple[dict[str, Any], int]:
+    def decode(
+        self, data: Bytes, version: int, at: int = 0, *, most_items: int | None = None
+    ) -> tuple[dict[str, Any], int]:
         """Return the values by field name, and the position after the message.
 
         Missing tagged fields have their default; bytes after the message are ignored.
+
+        Args:
+            data: the bytes.
+            version: of the message.
+            at: where the message begins.
+            most_items: how many elements all arrays may have together, because an element takes
+                many times its bytes in memory; None: any number.
 
         Raises:
             UnsupportedFormatError: the version is not declared.
@@ -97,7 +108,7 @@ class Message:
                 position in ``data``.
         """
         self._check_version(version, at)
-        reader = _Reader(data, version, flexible=self._is_flexible(version))
+        reader = _Reader(data, version, flexible=self._is_flexible(version), items=most_items)
         values, end = reader.struct(self.fields, at)
         return values, end
 
@@ -112,6 +123,17 @@ class Message:
         writer = _Writer(out, version, flexible=self._is_flexible(version))
         writer.struct(self.fields, values)
         return bytes(out)
+
+    def encode_parts(self, values: dict[str, Any], version: int) -> list[bytes]:
+        """Return what `encode` does in parts; a large field of bytes is a part and not copied.
+
+        Raises:
+            UnsupportedFormatError: the version is not declared.
+        """
+        self._check_version(version, None)
+        writer = _PartsWriter(bytearray(), version, flexible=self._is_flexible(version))
+        writer.struct(self.fields, values)
+        return [*writer.parts, bytes(writer.out)]
 
     def _check_version(self, version: int, at: int | None) -> None:
         if not 0 <= version <= self.highest:
@@ -184,11 +206,14 @@ def _default(line: re.Match[str], kind: str | tuple[Field, ...], text: str | Non
 class _Reader:
     """Reads one message; every method takes a position and returns a value and the next one."""
 
-    def __init__(self, data: Bytes, version: int, *, flexible: bool) -> None:
+    def __init__(
+        self, data: Bytes, version: int, *, flexible: bool, items: int | None = None
+    ) -> None:
         self.data = data
         self.size = len(data)
         self.version = version
         self.flexible = flexible
+        self.items_left = items
 
     def struct(self, fields: tuple[Field, ...], at: int) -> tuple[dict[str, Any], int]:
         values: dict[str, Any] = {}
@@ -230,6 +255,10 @@ class _Reader:
             return None, at
         # An element takes a byte or more, so a count that cannot be right reserves nothing.
         self.end(at, count, f"{field.name}, an array")
+        if self.items_left is not None:
+            self.items_left -= count
+            if self.items_left < 0:
+                raise CorruptRecordError(None, at, f"{field.name} has {count} elements too many")
         items = []
         for _ in range(count):
             item, at = self.value(field, at)
@@ -337,13 +366,31 @@ class _Writer:
         else:
             content = value.encode() if isinstance(value, str) else value
             self.length(2 if kind == "string" else 4, -1 if content is None else len(content))
-            self.out += content or b""
+            self.content(content or b"")
+
+    def content(self, content: bytes) -> None:
+        self.out += content
 
     def length(self, width: int, size: int) -> None:
         if self.flexible:
             self.out += varint.encode_unsigned(size + 1)
         else:
             self.out += _NUMBERS["int16" if width == 2 else "int32"].pack(size)
+
+
+class _PartsWriter(_Writer):
+    """Appends one message to ``out``, and to `parts` what comes before it."""
+
+    def __init__(self, out: bytearray, version: int, *, flexible: bool) -> None:
+        super().__init__(out, version, flexible=flexible)
+        self.parts: list[bytes] = []
+
+    def content(self, content: bytes) -> None:
+        if len(content) < _LARGE:
+            self.out += content
+            return
+        self.parts += [bytes(self.out), content]
+        self.out.clear()
 
 
 def uuid_text(data: bytes) -> str:

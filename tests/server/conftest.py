@@ -1,0 +1,35 @@
+"""Servers that the tests of this folder share."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import workbench
+from tests.golden.archive import extract
+from workbench.server.server import Server
+
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
+ARCHIVES = Path(__file__).parents[1] / "golden" / "archives"
+
+
+@pytest.fixture(scope="session")
+def shop() -> Iterator[Server]:
+    """Return a server of the sample data; groups that a test makes stay."""
+    with workbench.serve(SHOP) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def old_logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a log directory of 0.10.0: messages of magic 0 and 1, topics without an id."""
+    into = tmp_path_factory.mktemp("old")
+    extract(ARCHIVES / "k0.10.0-formats.tar.xz", into)
+    return into / "data"
+
+
+@pytest.fixture(scope="session")
+def old(old_logs: Path) -> Iterator[Server]:
+    """Return a server of `old_logs`."""
+    with workbench.serve(old_logs) as server:
+        yield server

@@ -1,0 +1,65 @@
+"""Directories as no broker leaves them: everything sound is served, and nothing hangs."""
+
+import os
+import shutil
+import warnings
+from pathlib import Path
+
+import pytest
+from kafka import TopicPartition
+
+import workbench
+from tests.server.conftest import SHOP
+from tests.server.consumers import consuming, poll_until
+from tests.trees import snapshot
+from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.server.events import Event
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """Return a copy of two topics with damage, a FIFO, a link and a name that no topic has."""
+    for name in ("orders-0", "orders-1", "returns-0"):
+        shutil.copytree(SHOP / name, tmp_path / name)
+    os.rename(tmp_path / "returns-0", os.fsencode(tmp_path) + b"/r\xe9turns-0")
+    (tmp_path / "fifo-0").mkdir()
+    os.mkfifo(tmp_path / "fifo-0" / f"{0:020}.log")
+    (tmp_path / "empty-0").mkdir()
+    (tmp_path / "link-0").symlink_to("/etc")
+    last = max((tmp_path / "orders-0").glob("*.log"))
+    size = last.stat().st_size
+    with last.open("r+b") as file:
+        file.seek(size // 2)
+        file.write(bytes(size // 4))
+    with max((tmp_path / "orders-1").glob("*.log")).open("r+b") as file:
+        file.seek(-3, os.SEEK_END)
+        file.write(b"\xff\xff\xff")
+    return tmp_path
+
+
+def test_what_is_sound_is_served_and_the_rest_is_told(odd: Path) -> None:
+    before = {name: snapshot(odd / name) for name in ("orders-0", "orders-1")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CorruptDataWarning)
+        scanned = workbench.open_log_directory(odd).scan(topics="orders").to_arrow()
+    where = [TopicPartition("orders", 0), TopicPartition("orders", 1)]
+    others = [TopicPartition(topic, 0) for topic in ("fifo", "empty", "link")]
+    events: list[Event] = []
+    with workbench.serve(odd, observe=events.append) as server, consuming(server) as consumer:
+        assert consumer.topics() == {"orders", "fifo", "empty", "link"}
+        consumer.assign(where + others)
+        ends = consumer.end_offsets(where + others)
+        assert all(ends[each] == 0 for each in others)
+        found = poll_until(consumer, len(scanned))
+        assert {each: consumer.position(each) for each in where} == {
+            each: ends[each] for each in where
+        }
+        findings = {(finding.kind, Path(finding.path).parent.name) for finding in server.findings}
+    offsets = sorted(
+        zip(scanned["partition"].to_pylist(), scanned["offset"].to_pylist(), strict=True)
+    )
+    assert sorted((record.partition, record.offset) for record in found) == offsets
+    assert findings >= {("batch-size", "orders-0"), ("crc", "orders-1")}
+    notes = [event for event in events if isinstance(event, str)]
+    assert any("turns-0: not served" in note for note in notes)
+    assert before == {name: snapshot(odd / name) for name in ("orders-0", "orders-1")}

@@ -1,0 +1,158 @@
+"""`kafka-workbench serve`: let any Kafka client read a directory that no broker opens."""
+
+import json
+import queue
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from workbench.cli.command import Command, as_json, open_logs
+from workbench.cli.output import note, say
+from workbench.inspection.findings import Finding
+from workbench.log_directory import serve
+
+if TYPE_CHECKING:
+    from workbench.server.events import Event
+
+_MOST_WAITING: Final = 10_000  # events that wait to be printed; further ones are only counted
+
+
+@click.command("serve", cls=Command, short_help="Let Kafka's clients read the logs.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="Listen at this port; default any free one.",
+)
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    metavar="HOST",
+    help="Listen at this host; default 127.0.0.1.",
+)
+@click.option(
+    "--insecure",
+    is_flag=True,
+    help="Allow a HOST that other machines can reach, without encryption or authentication.",
+)
+@click.option(
+    "--topic",
+    "-t",
+    "--topics",
+    "topics",
+    multiple=True,
+    metavar="NAME",
+    help="Serve only this topic; repeatable.",
+)
+@as_json
+def command(
+    *,
+    paths: tuple[str, ...],
+    port: int,
+    host: str,
+    insecure: bool,
+    topics: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Serve the logs to any Kafka client, read-only, until SIGINT or SIGTERM.
+
+    Nothing on the disk is written or locked. Offsets and members of groups are kept in memory, and
+    begin with the committed offsets on the disk; requests that would write are refused. Damaged
+    batches are left out. Messages of magic 0 and 1 are served as batches of magic 2.
+
+    Exit codes: 0 ended by a signal.
+
+    With --json: one object per line. The first, printed when clients can connect, has bootstrap
+    ("127.0.0.1:PORT"), topics and partitions. Then one per request: client, client_id, api,
+    version, request_bytes, response_bytes, milliseconds, problem (why it was not answered); one
+    with finding per thing left out; one with note for what clients get otherwise than it is stored.
+    """
+    events = _Events()
+    server = serve(
+        open_logs(paths),
+        host=host,
+        port=port,
+        topics=topics or None,
+        insecure=insecure,
+        observe=events.add,
+    )
+    with _ended_by_signals(events), server:
+        served = server.catalog.topics
+        partitions = sum(map(len, served.values()))
+        if as_json:
+            first = {"topics": len(served), "partitions": partitions}
+            _print_line({"bootstrap": server.bootstrap_servers, **first})
+        else:
+            count = f"{len(served)} topics, {partitions} partitions"
+            say(f"serving {count} at {server.bootstrap_servers}, read-only; Ctrl-C ends it")
+        for event in events:
+            if as_json:
+                _print_line(_fields(event))
+            elif isinstance(event, Finding):
+                note(f"left out: {event}")
+            elif isinstance(event, str):
+                note(event)
+    return 0
+
+
+def _fields(event: "Event") -> dict[str, Any]:
+    if isinstance(event, str):
+        return {"note": event}
+    if isinstance(event, Finding):
+        return {"finding": event.as_dict()}
+    return asdict(event)
+
+
+def _print_line(fields: dict[str, Any]) -> None:
+    click.echo(json.dumps(fields))  # which also flushes
+
+
+class _Events:
+    """What the server reports, to be printed by the main thread; ends when `end` was called.
+
+    A reader of stdout that stops reading does not stop the server.
+    """
+
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._dropped = 0
+
+    def add(self, event: "Event") -> None:
+        """Take an event, in the server's thread."""
+        if self._queue.qsize() < _MOST_WAITING:
+            self._queue.put(event)
+        else:
+            self._dropped += 1
+
+    def end(self) -> None:
+        """End the iteration; a handler of signals may call it."""
+        self._queue.put(None)
+
+    def __iter__(self) -> "Iterator[Event]":
+        while (event := self._queue.get()) is not None:
+            if self._dropped:
+                dropped, self._dropped = self._dropped, 0
+                yield f"{dropped} events were not printed: nobody read them"
+            yield event
+
+
+@contextmanager
+def _ended_by_signals(events: _Events) -> Iterator[None]:
+    """Let SIGINT and SIGTERM end the server."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(kind, lambda *_: events.end()) for kind in kinds]
+    try:
+        yield
+    finally:
+        for kind, handler in zip(kinds, before, strict=True):
+            signal.signal(kind, handler)

@@ -1,0 +1,252 @@
+"""Connections: frames in, frames out, one request after the other, within limits.
+
+A client is read no further while its request is handled and its response is sent, so that a slow
+one waits itself and nothing is stored for it.
+
+Kafka: SocketServer, Selector, NetworkReceive (4.0)
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from workbench.runtime.error_codes import ErrorCode
+from workbench.server.events import RequestDone
+from workbench.server.handlers.of_cluster import supported_versions
+from workbench.server.kafka_apis import KafkaApis
+from workbench.server.limits import ServerLimits
+from workbench.server.protocol.cluster_messages import API_VERSIONS
+from workbench.server.protocol.frames import (
+    SIZE,
+    Request,
+    UnknownRequestError,
+    UnsupportedApiVersionsError,
+    read_request,
+    response_frame,
+)
+from workbench.server.protocol.log_messages import FETCH
+from workbench.server.protocol.write_messages import PRODUCE
+from workbench.server.serving import ResponseBytes
+
+_SMALL: Final = 1 << 16  # bytes of a request that needs no share of the queue
+_PIECE: Final = 1 << 18  # bytes of a response that are given to the system at a time
+_LOOK_SECONDS: Final = 0.5  # after which a client that waits is looked at: is it still there?
+
+_LOG: Final = logging.getLogger("workbench.server")
+
+Observe = Callable[[RequestDone], None]
+
+
+class Connections:
+    """The connections of one server; everything here runs in its event loop.
+
+    Args:
+        apis: answers the requests.
+        limits: the limits.
+        response_bytes: the records in responses that are not sent yet.
+        observe: receives each request.
+    """
+
+    def __init__(
+        self,
+        apis: KafkaApis,
+        limits: ServerLimits,
+        response_bytes: ResponseBytes,
+        observe: Observe,
+    ) -> None:
+        queue = _Queue(limits.max_queued_bytes)
+        self._shared = _Shared(apis, limits, response_bytes, observe, queue)
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def count(self) -> int:
+        """How many connections there are."""
+        return len(self._tasks)
+
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve a new connection, if there are not too many."""
+        if len(self._tasks) >= self._shared.limits.max_connections:
+            writer.transport.abort()
+            return
+        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await _Connection(self._shared, reader, writer).run()
+        except (OSError, EOFError, TimeoutError):
+            pass  # the client is gone, or too slow
+        except Exception:  # noqa: BLE001 - one connection must not end the others
+            _LOG.exception("a connection failed")
+        finally:
+            writer.close()
+
+    async def close(self) -> None:
+        """End all connections."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _Queue:
+    """Bytes that all large requests together may take; who finds none left waits in line."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._used = 0
+        self._changed = asyncio.Condition()
+
+    @asynccontextmanager
+    async def share(self, size: int) -> Any:
+        if size <= _SMALL:
+            yield
+            return
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._used + size <= self._limit)
+            self._used += size
+        try:
+            yield
+        finally:
+            self._used -= size
+            async with self._changed:
+                self._changed.notify_all()
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What all connections share; see `Connections`."""
+
+    apis: KafkaApis
+    limits: ServerLimits
+    response_bytes: ResponseBytes
+    observe: Observe
+    queue: _Queue
+
+
+class _Connection:
+    """One connection."""
+
+    def __init__(
+        self, shared: _Shared, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._shared = shared
+        self._reader = reader
+        self._writer = writer
+        writer.transport.set_write_buffer_limits(high=_PIECE)
+        peer = writer.get_extra_info("peername") or ("", 0)
+        here = writer.get_extra_info("sockname") or ("", 0)
+        self._peer = (str(peer[0]), int(peer[1]))
+        self._here = (str(here[0]), int(here[1]))
+
+    async def run(self) -> None:
+        while await self._serve_request():
+            pass
+
+    async def _serve_request(self) -> bool:
+        """Serve the next request; return whether another can follow."""
+        limits = self._shared.limits
+        try:
+            async with asyncio.timeout(limits.idle_seconds):
+                head = await self._reader.readexactly(SIZE.size)
+        except asyncio.IncompleteReadError:
+            return False
+        (size,) = SIZE.unpack(head)
+        if not 0 <= size <= limits.max_request_bytes:
+            problem = f"a request of {size} bytes (expected 0 to {limits.max_request_bytes})"
+            self._report(None, size, 0, 0.0, problem)
+            return False
+        async with self._shared.queue.share(size):
+            async with asyncio.timeout(limits.receive_seconds):
+                frame = await self._reader.readexactly(size)
+            return await self._answer(frame)
+
+    async def _answer(self, frame: bytes) -> bool:
+        start = time.perf_counter()
+        try:
+            request = read_request(frame)
+        except UnsupportedApiVersionsError as error:
+            supported = supported_versions(ErrorCode.UNSUPPORTED_VERSION)
+            await self._send(response_frame(API_VERSIONS, 0, error.correlation_id, supported))
+            return True
+        except UnknownRequestError as error:
+            self._report(None, len(frame), 0, 0.0, str(error))
+            return False
+        values = await self._handle(request)
+        if values is None:
+            return False
+        taken = 0
+        if request.api is FETCH:
+            taken = _records_in(values)
+            self._shared.response_bytes.change(taken)
+        try:
+            parts = response_frame(request.api, request.version, request.correlation_id, values)
+            size = sum(map(len, parts))
+            is_unanswered = request.api is PRODUCE and request.values["acks"] == 0
+            problem = "a producer that wants no answer" if is_unanswered else None
+            seconds = time.perf_counter() - start
+            self._report(request, len(frame), size, seconds, problem)
+            if is_unanswered:  # it was refused, and nothing else can tell the producer
+                return False
+            await self._send(parts)
+        finally:
+            self._shared.response_bytes.change(-taken)
+        return True
+
+    async def _handle(self, request: Request) -> dict[str, Any] | None:
+        """Return the response; None if the client went away meanwhile."""
+        handling = asyncio.ensure_future(
+            self._shared.apis.handle(request, self._peer[0], self._here)
+        )
+        try:
+            while True:
+                done, _ = await asyncio.wait({handling}, timeout=_LOOK_SECONDS)
+                if done:
+                    return handling.result()
+                if self._reader.at_eof() or self._writer.is_closing():
+                    return None
+        finally:
+            handling.cancel()
+
+    async def _send(self, parts: list[bytes]) -> None:
+        for part in parts:
+            view = memoryview(part)
+            for at in range(0, len(view), _PIECE):
+                self._writer.write(view[at : at + _PIECE])
+                async with asyncio.timeout(self._shared.limits.idle_seconds):
+                    await self._writer.drain()
+
+    def _report(
+        self,
+        request: Request | None,
+        size: int,
+        response: int,
+        seconds: float,
+        problem: str | None,
+    ) -> None:
+        self._shared.observe(
+            RequestDone(
+                f"{self._peer[0]}:{self._peer[1]}",
+                None if request is None else request.client_id,
+                None if request is None else request.api.name,
+                None if request is None else request.version,
+                size,
+                response,
+                round(seconds * 1000, 3),
+                problem,
+            )
+        )
+
+
+def _records_in(values: dict[str, Any]) -> int:
+    """Return the bytes of the records in a response to a fetch."""
+    return sum(
+        len(partition["records"])
+        for topic in values.get("responses", ())
+        for partition in topic["partitions"]
+    )

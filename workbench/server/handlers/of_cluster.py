@@ -1,0 +1,187 @@
+"""About the cluster: its only broker is the server, which leads every partition.
+
+Kafka: KafkaApis.handleApiVersionsRequest, handleTopicMetadataRequest, handleDescribeCluster,
+handleDescribeConfigsRequest, handleDescribeLogDirsRequest (4.0)
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from workbench.inspection.listing import Root
+from workbench.record.message_schema import NULL_UUID
+from workbench.runtime.error_codes import ErrorCode
+from workbench.server.logs.catalog import Catalog
+from workbench.server.logs.served_log import ServedLog
+from workbench.server.protocol import cluster_messages as messages
+from workbench.server.protocol.api_keys import API_KEYS
+from workbench.server.serving import BlockingHandler, Call, Values
+
+_SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
+_TOPIC, _BROKER = 2, 4  # resource types
+_OF_TOPIC, _OF_BROKER, _DEFAULT = 1, 4, 5  # sources of a configuration
+
+
+def api_versions(call: Call) -> Values:
+    """Return the kinds of request that are answered, and their versions."""
+    if call.version >= 3:
+        names = (call.values["clientSoftwareName"], call.values["clientSoftwareVersion"])
+        if not all(map(_SOFTWARE.fullmatch, names)):
+            return {"errorCode": ErrorCode.INVALID_REQUEST, "apiKeys": []}
+    return supported_versions(ErrorCode.NONE)
+
+
+def supported_versions(code: ErrorCode) -> Values:
+    """Return the response of ApiVersions, which every client understands in version 0."""
+    keys = [
+        {"apiKey": api.key, "minVersion": api.lowest, "maxVersion": api.highest}
+        for api in sorted(API_KEYS.values(), key=lambda api: api.key)
+    ]
+    return {"errorCode": code, "apiKeys": keys}
+
+
+def _broker(call: Call) -> Values:
+    host, port = call.address
+    return {"nodeId": call.serving.catalog.node_id, "host": host, "port": port}
+
+
+def metadata(call: Call) -> Values:
+    """Return topics and their partitions, those that are on the disk."""
+    catalog = call.serving.catalog
+    asked = call.values["topics"]
+    if asked is None or (call.version == 0 and not asked):
+        topics = [_topic(catalog, name, catalog.topic_id(name)) for name in catalog.topics]
+    else:
+        topics = [_asked(catalog, each) for each in asked]
+    return {
+        "brokers": [_broker(call)],
+        "clusterId": catalog.cluster_id,
+        "controllerId": catalog.node_id,
+        "topics": topics,
+    }
+
+
+def _asked(catalog: Catalog, asked: Values) -> Values:
+    topic_id = asked.get("topicId", NULL_UUID)
+    if asked["name"] is not None:
+        return _topic(catalog, asked["name"], catalog.topic_id(asked["name"]))
+    name = catalog.names_by_id.get(topic_id)
+    if name is not None:
+        return _topic(catalog, name, topic_id)
+    code = ErrorCode.UNKNOWN_TOPIC_ID
+    return {"errorCode": code, "name": None, "topicId": topic_id, "partitions": []}
+
+
+def _topic(catalog: Catalog, name: str, topic_id: str) -> Values:
+    logs = catalog.topics.get(name)
+    if logs is None:
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return {"errorCode": code, "name": name, "partitions": []}
+    node = catalog.node_id
+    return {
+        "errorCode": ErrorCode.NONE,
+        "name": name,
+        "topicId": topic_id,
+        "isInternal": catalog.is_internal(name),
+        "partitions": [
+            {
+                "errorCode": ErrorCode.NONE,
+                "partitionIndex": number,
+                "leaderId": node,
+                "leaderEpoch": log.leader_epoch,
+                "replicaNodes": [node],
+                "isrNodes": [node],
+                "offlineReplicas": [],
+            }
+            for number, log in logs.items()
+        ],
+    }
+
+
+def describe_cluster(call: Call) -> Values:
+    """Return the only broker."""
+    catalog = call.serving.catalog
+    broker = _broker(call)
+    return {
+        "clusterId": catalog.cluster_id or "",
+        "controllerId": catalog.node_id,
+        "brokers": [{"brokerId": broker["nodeId"], **broker}],
+    }
+
+
+def describe_configs(call: Call) -> Values:
+    """Return the configurations of topics, as far as the cluster's metadata tells them."""
+    return {"results": [_configs(call, each) for each in call.values["resources"]]}
+
+
+def _configs(call: Call, resource: Values) -> Values:
+    catalog = call.serving.catalog
+    kind, name = resource["resourceType"], resource["resourceName"]
+    result: Values = {"resourceType": kind, "resourceName": name, "configs": []}
+    if kind == _TOPIC:
+        if name not in catalog.topics:
+            return {**result, "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+        own = catalog.settings.own(name)
+        rows = catalog.settings.config_of(name).describe()
+        found = [
+            _config(row.name, row.value, _OF_TOPIC if row.name in own else _DEFAULT) for row in rows
+        ]
+    elif kind == _BROKER:
+        cluster = catalog.cluster
+        stored = {} if cluster is None else cluster.configs.of_broker(catalog.node_id)
+        found = [_config(each, value, _OF_BROKER) for each, value in sorted(stored.items())]
+    else:
+        return {**result, "errorCode": ErrorCode.INVALID_REQUEST}
+    wanted = resource["configurationKeys"]
+    return {**result, "configs": [c for c in found if wanted is None or c["name"] in wanted]}
+
+
+def _config(name: str, value: Any, source: int) -> Values:
+    text = ",".join(map(str, value)) if isinstance(value, tuple) else value
+    if isinstance(value, bool):
+        text = str(value).lower()
+    return {
+        "name": name,
+        "value": None if text is None else str(text),
+        "readOnly": True,
+        "isDefault": source == _DEFAULT,
+        "configSource": source,
+        "synonyms": [],
+    }
+
+
+def describe_log_dirs(call: Call) -> Values:
+    """Return the log directories, and the sizes of the logs in them."""
+    catalog = call.serving.catalog
+    asked = call.values["topics"]
+    wanted = None if asked is None else {each["topic"]: set(each["partitions"]) for each in asked}
+    logs = [
+        (topic, number, log)
+        for topic, numbers in catalog.topics.items()
+        for number, log in numbers.items()
+        if wanted is None or number in wanted.get(topic, ())
+    ]
+    return {"results": [_log_dir(catalog, root, logs) for root in catalog.listing.roots]}
+
+
+def _log_dir(catalog: Catalog, root: Root, logs: list[tuple[str, int, ServedLog]]) -> Values:
+    topics: dict[str, list[Values]] = {}
+    for topic, number, log in logs:
+        if catalog.root_of(log) is root:
+            sizes = {"partitionSize": log.partition.size, "offsetLag": 0, "isFutureKey": False}
+            topics.setdefault(topic, []).append({"partitionIndex": number, **sizes})
+    return {
+        "errorCode": ErrorCode.NONE,
+        "logDir": os.fsencode(root.path).decode("utf-8", "replace"),
+        "topics": [{"name": name, "partitions": found} for name, found in topics.items()],
+    }
+
+
+HANDLERS: Final[Mapping[int, BlockingHandler]] = {
+    messages.API_VERSIONS.key: api_versions,
+    messages.METADATA.key: metadata,
+    messages.DESCRIBE_CLUSTER.key: describe_cluster,
+    messages.DESCRIBE_CONFIGS.key: describe_configs,
+    messages.DESCRIBE_LOG_DIRS.key: describe_log_dirs,
+}

@@ -1,0 +1,36 @@
+"""What the server takes from clients at most, so that no client can exhaust it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """Limits of one server.
+
+    Attributes:
+        max_connections: connections at a time; further ones are closed at once (Kafka:
+            `max.connections`).
+        max_request_bytes: size of a request; a larger one ends its connection (Kafka:
+            `socket.request.max.bytes`).
+        max_queued_bytes: size of all requests above 64 KiB that are being received or handled;
+            others wait (Kafka: `queued.max.request.bytes`).
+        max_fetch_bytes: records in one response, if the first batch is not larger (Kafka:
+            `fetch.max.bytes`).
+        max_response_bytes: records in all responses that are not sent yet; then each gets one
+            batch.
+        receive_seconds: time for a request to arrive after its size.
+        idle_seconds: time without a request, or without taking a piece of a response (Kafka:
+            `connections.max.idle.ms`).
+        max_wait_ms: the longest time that a fetch waits.
+        file_threads: threads that read files.
+    """
+
+    max_connections: int = 500
+    max_request_bytes: int = 2 << 20
+    max_queued_bytes: int = 16 << 20
+    max_fetch_bytes: int = 8 << 20
+    max_response_bytes: int = 128 << 20
+    receive_seconds: float = 30.0
+    idle_seconds: float = 600.0
+    max_wait_ms: int = 60_000
+    file_threads: int = 4

@@ -1,0 +1,419 @@
+"""One partition as clients see it: its offsets, batches, timestamps and aborted transactions.
+
+Everything is read when it is first asked for. Nothing is written or locked.
+
+Kafka: UnifiedLog.read, UnifiedLog.fetchOffsetByTimestamp, ReplicaManager.readFromLog (4.2)
+"""
+
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cached_property
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.files.leader_epochs import LeaderEpochs
+from workbench.inspection.findings import Finding
+from workbench.inspection.partition import Partition
+from workbench.inspection.segment import Segment
+from workbench.inspection.transactions import (
+    AbortedTransaction,
+    aborted_transactions,
+    read_transactions,
+)
+from workbench.inspection.unreadable import unreadable
+from workbench.layout import problems
+from workbench.layout.attributes import ZSTD
+from workbench.record.buffers import BufferPool, thread_pool
+from workbench.record.writing.record_encoding import empty_batch_header
+from workbench.server.logs.sound_batches import SoundBatches, first_offsets, sound_batches
+from workbench.server.logs.up_conversion import runs, up_convert
+
+Rows = npt.NDArray[Any]
+Tell = Callable[[Finding | str], None]
+"""Receives what was left out, and in words what clients get otherwise than it is on the disk."""
+
+NO_EPOCH: Final = -1
+_FAR: Final = 1 << 31  # the offsets of a segment do not span more
+_HIGHEST: Final = (1 << 63) - 1
+_MOST_HINTS: Final = 64  # positions kept of where readers of a log continue
+_MOST_FINDINGS: Final = 1000  # that are reported of one log
+
+
+class Records(NamedTuple):
+    """What a fetch gets of a log.
+
+    Attributes:
+        parts: whole batches of magic 2.
+        size: bytes.
+        next_offset: where the next fetch continues; the fetched offset if there is nothing.
+    """
+
+    parts: list[bytes]
+    size: int
+    next_offset: int
+
+
+class TimestampAndOffset(NamedTuple):
+    """A record found by its time: ms, and its offset."""
+
+    timestamp: int
+    offset: int
+
+
+class UnsupportedCompressionError(Exception):
+    """The next batch has a codec that the version of the fetch does not know."""
+
+
+class _Ends(NamedTuple):
+    """Outcome of a partition's transactions: the last stable offset, and those that aborted."""
+
+    last_stable_offset: int
+    aborted: list[AbortedTransaction]
+
+
+class ServedLog:
+    """A partition that is served; threads may share it.
+
+    Args:
+        partition: the partition.
+        tell: receives what was left out, each finding once for each log.
+
+    Attributes:
+        partition: the partition.
+    """
+
+    def __init__(self, partition: Partition, tell: Tell) -> None:
+        self.partition = partition
+        self._tell = tell
+        self._has_converted = False
+        self._told: set[tuple[str, str, int | None]] = set()
+        self._lock = threading.Lock()
+        self._end_lock = threading.Lock()
+        self._transactions_lock = threading.Lock()
+        self._hints: OrderedDict[int, tuple[int, int]] = OrderedDict()
+
+    @cached_property
+    def leader_epochs(self) -> LeaderEpochs:
+        """The leader epoch checkpoint; without entries where there is none."""
+        with suppress(OSError):
+            return self.partition.leader_epochs or LeaderEpochs()
+        return LeaderEpochs()
+
+    @property
+    def leader_epoch(self) -> int:
+        """The newest leader epoch; `NO_EPOCH` if unknown."""
+        latest = self.leader_epochs.latest
+        return NO_EPOCH if latest is None else latest.epoch
+
+    def epoch_of(self, offset: int) -> int:
+        """Return the leader epoch of an offset; `NO_EPOCH` if unknown."""
+        epoch = self.leader_epochs.epoch_for_offset(offset)
+        return NO_EPOCH if epoch is None else epoch
+
+    @cached_property
+    def _bases(self) -> list[int]:
+        return [segment.base_offset for segment in self.partition.segments]
+
+    @property
+    def log_start_offset(self) -> int:
+        """First offset that is served."""
+        return self.partition.log_start_offset
+
+    @property
+    def log_end_offset(self) -> int:
+        """The offset after the last sound batch; also the high watermark.
+
+        Nobody replicates a dead log, so all of it is served: as if this replica were the only one.
+        """
+        with self._end_lock:
+            return self._log_end_offset
+
+    @cached_property
+    def _log_end_offset(self) -> int:
+        segments = self.partition.segments
+        if not segments:
+            return self.log_start_offset
+        last = segments[-1]
+        end = last.base_offset
+        try:
+            position = last.position_of(max(last.next_offset - 1, last.base_offset))
+            pool = thread_pool()
+            for found in sound_batches(last, position, (0, last.base_offset + _FAR), pool):
+                self._note(found.findings)
+                if len(found.rows):
+                    end = int(found.rows["last_offset"][-1]) + 1
+        except OSError as error:
+            self._note(unreadable(last.path, error))
+        return max(end, self.log_start_offset)
+
+    @property
+    def last_stable_offset(self) -> int:
+        """First offset of the oldest open transaction; without one the log end offset."""
+        with self._transactions_lock:
+            return min(self._ends.last_stable_offset, self.log_end_offset)
+
+    @cached_property
+    def _ends(self) -> _Ends:
+        try:
+            found = read_transactions(self.partition)
+            aborted = aborted_transactions(self.partition.segments, found)
+        except OSError as error:
+            self._note(unreadable(self.partition.path, error))
+            return _Ends(self.log_end_offset, [])
+        return _Ends(found.last_stable_offset, aborted)
+
+    def aborted_in(self, first: int, end: int) -> list[AbortedTransaction]:
+        """Return the aborted transactions that have records or their end in [first, end).
+
+        Kafka: UnifiedLog.collectAbortedTransactions (4.2)
+        """
+        with self._transactions_lock:
+            return [
+                each
+                for each in self._ends.aborted
+                if each.first_offset < end and each.last_offset >= first
+            ]
+
+    # records
+
+    def read(self, offset: int, end: int, most: int, *, first: bool, zstd: bool) -> Records:
+        """Return the batches from an offset on.
+
+        Args:
+            offset: from the log start offset to the log end offset.
+            end: no batch that begins here or later.
+            most: bytes.
+            first: take the first batch even if it is larger.
+            zstd: whether the client knows zstd.
+
+        Raises:
+            UnsupportedCompressionError: the first batch is compressed with zstd, unknown to the
+                client.
+        """
+        reading = _Reading(offset, end, most, is_first=first, zstd=zstd)
+        at = max(bisect_right(self._bases, offset) - 1, 0)
+        for index in range(at, len(self._bases)):
+            if reading.is_done or self._bases[index] >= end:
+                break
+            self._read_segment(index, reading)
+        if offset < end and not reading.is_done and not reading.parts:
+            reading.take_hole()
+        return Records(reading.parts, reading.size, reading.low)
+
+    def _read_segment(self, index: int, reading: "_Reading") -> None:
+        segment = self.partition.segments[index]
+        following = self._bases[index + 1] if index + 1 < len(self._bases) else _HIGHEST
+        pool = thread_pool()
+        try:
+            start = self._start(index, segment, reading.low)
+            for found in sound_batches(segment, start, (reading.low, following), pool):
+                self._note(found.findings)
+                self._note(reading.take(found, segment, pool))
+                self._tell_of_conversion(found.rows)
+                if reading.is_done:
+                    self._keep_hint(reading.low, (index, reading.position))
+                    return
+        except OSError as error:
+            self._note(unreadable(segment.path, error))
+
+    def _tell_of_conversion(self, rows: Rows) -> None:
+        if self._has_converted or not (rows["magic"] < 2).any():
+            return
+        self._has_converted = True
+        self._tell(
+            f"{self.partition.name}: messages of magic 0 or 1 are served as batches of magic 2"
+        )
+
+    def _start(self, index: int, segment: Segment, offset: int) -> int:
+        """Return the position in a segment where to read an offset."""
+        with self._lock:
+            known = self._hints.get(offset)
+        if known is not None and known[0] == index:
+            return known[1]
+        return segment.position_of(offset) if offset > segment.base_offset else 0
+
+    def _keep_hint(self, offset: int, where: tuple[int, int]) -> None:
+        with self._lock:
+            self._hints[offset] = where
+            self._hints.move_to_end(offset)
+            while len(self._hints) > _MOST_HINTS:
+                self._hints.popitem(last=False)
+
+    # times
+
+    def offset_for_timestamp(self, timestamp: int, end: int) -> TimestampAndOffset | None:
+        """Return the first record at or after a time and below ``end``; None without one.
+
+        Kafka: UnifiedLog.fetchOffsetByTimestamp (4.2)
+        """
+        for segment, rows in self._batches():
+            reaching = (rows["max_timestamp"] >= timestamp) & (first_offsets(rows) < end)
+            for row in rows[reaching]:
+                found = self._first_record(segment, row, timestamp, end)
+                if found is not None:
+                    return found
+        return None
+
+    def max_timestamp(self) -> TimestampAndOffset | None:
+        """Return the first record with the largest time; None without any.
+
+        Kafka: UnifiedLog.fetchOffsetByTimestamp with MAX_TIMESTAMP (4.2)
+        """
+        largest: tuple[int, Segment, Any] | None = None
+        for segment, rows in self._batches():
+            at = int(rows["max_timestamp"].argmax())
+            stamp = int(rows["max_timestamp"][at])
+            if stamp >= 0 and (largest is None or stamp > largest[0]):
+                largest = (stamp, segment, rows[at].copy())
+        if largest is None:
+            return None
+        return self._first_record(largest[1], largest[2], largest[0], self.log_end_offset)
+
+    def _batches(self) -> Iterator[tuple[Segment, Rows]]:
+        """Yield the batches with records that are served, by their headers, some at a time."""
+        start = self.log_start_offset
+        for segment in self.partition.segments:
+            try:
+                for rows in _headers(segment):
+                    wanted = (rows["last_offset"] >= start) & (rows["problem"] == problems.OK)
+                    wanted &= rows["record_count"] != 0
+                    if wanted.any():
+                        yield segment, rows[wanted]
+            except OSError as error:
+                self._note(unreadable(segment.path, error))
+
+    def _first_record(
+        self, segment: Segment, row: Any, timestamp: int, end: int
+    ) -> TimestampAndOffset | None:
+        begin, stop = int(row["position"]), int(row["position"] + row["size"])
+        start = self.log_start_offset
+        for chunk in segment.read(begin, stop, options=0, pool=thread_pool()):
+            columns = chunk.columns
+            found = (columns.timestamps >= timestamp) & (columns.offsets >= start)
+            at = np.flatnonzero(found & (columns.offsets < end))
+            if len(at):
+                return TimestampAndOffset(
+                    int(columns.timestamps[at[0]]), int(columns.offsets[at[0]])
+                )
+        return None
+
+    def _note(self, findings: list[Finding]) -> None:
+        """Report findings that were not reported yet."""
+        for finding in findings:
+            key = (finding.kind, finding.path, finding.position)
+            with self._lock:
+                is_new = key not in self._told and len(self._told) < _MOST_FINDINGS
+                if is_new:
+                    self._told.add(key)
+            if is_new:
+                self._tell(finding)
+
+
+def _headers(segment: Segment) -> Iterator[Rows]:
+    """Yield the batches of a segment by their headers, also those after damage."""
+    for table in segment.batch_parts():
+        yield table.rows
+        if table.stop.code == problems.BAD_SIZE:
+            everywhere = (0, _HIGHEST)
+            position = table.stop.position
+            for found in sound_batches(segment, position, everywhere, thread_pool()):
+                yield found.rows
+
+
+class _Reading:
+    """One read of a log: what was taken, and what can still be.
+
+    Attributes:
+        low: the next offset.
+        parts, size: the batches, and their bytes.
+        position: in the segment, after the last batch that was taken.
+        is_done: nothing more fits, or is wanted.
+    """
+
+    def __init__(self, offset: int, end: int, most: int, *, is_first: bool, zstd: bool) -> None:
+        self.low = offset
+        self.parts: list[bytes] = []
+        self.size = 0
+        self.position = 0
+        self.is_done = False
+        self._end = end
+        self._most = most
+        self._is_first = is_first
+        self._zstd = zstd
+
+    def take(self, found: SoundBatches, segment: Segment, pool: BufferPool) -> list[Finding]:
+        """Take the batches of a window that fit; return what of them cannot be read."""
+        rows = found.rows
+        wanted = first_offsets(rows) < self._end
+        if not wanted.all():
+            rows = rows[: int(np.argmin(wanted))]
+        findings: list[Finding] = []
+        at = 0
+        while at < len(rows) and not self.is_done:
+            is_old = rows["magic"][at:] < 2
+            run = int(np.argmax(is_old != is_old[0])) or len(is_old)
+            chosen = rows[at : at + run]
+            if is_old[0]:
+                findings += self._take_old(chosen, segment, pool)
+            else:
+                self._take_batches(chosen, found)
+            at += run
+        self.is_done |= len(rows) < len(found.rows)
+        return findings
+
+    def _take_batches(self, rows: Rows, found: SoundBatches) -> None:
+        if not self._zstd and (rows["codec"] == ZSTD).any():
+            first = int(np.argmax(rows["codec"] == ZSTD))
+            if first == 0 and not self.parts:
+                raise UnsupportedCompressionError
+            rows = rows[:first]
+            self.is_done = True
+        ends = np.cumsum(rows["size"])
+        count = int(np.searchsorted(ends, self._most - self.size, "right"))
+        if count == 0 and self._is_first and not self.parts and len(rows):
+            count = 1
+        self.is_done |= count < len(rows)
+        if count == 0:
+            return
+        rows = rows[:count]
+        data, origin = found.window.data, found.window.position
+        starts = rows["position"] - origin
+        stops = starts + rows["size"]
+        breaks = np.flatnonzero(starts[1:] != stops[:-1]) + 1
+        for first, last in zip([0, *breaks], [*breaks, count], strict=True):
+            self.parts.append(data[int(starts[first]) : int(stops[last - 1])].tobytes())
+        self.size += int(rows["size"].sum())
+        self._passed(rows)
+
+    def _take_old(self, rows: Rows, segment: Segment, pool: BufferPool) -> list[Finding]:
+        findings: list[Finding] = []
+        for run in runs(rows):
+            if self.size >= self._most or (self._most == 0 and not self._is_first):
+                self.is_done = True
+                break
+            batches, found = up_convert(segment, run, self.low, pool)
+            findings += found
+            self.parts += batches
+            self.size += sum(map(len, batches))
+            self._passed(run)
+        return findings
+
+    def _passed(self, rows: Rows) -> None:
+        self.low = int(rows["last_offset"][-1]) + 1
+        self.position = int(rows["position"][-1]) + int(rows["size"][-1])
+
+    def take_hole(self) -> None:
+        """Take a batch without records up to the end: nothing before the end can be read.
+
+        Compaction leaves such batches, and clients continue after them.
+        """
+        last = min(self._end - 1, self.low + _FAR - 1)
+        hole = empty_batch_header(base_offset=self.low, last_offset=last, max_timestamp=-1)
+        self.parts.append(hole.tobytes())
+        self.size = len(hole)
+        self.low = last + 1

@@ -1,0 +1,92 @@
+"""Messages of magic 0 and 1 as batches of magic 2, which clients of today read.
+
+Offsets and timestamps remain. A batch is not compressed, and there is one for each wrapper and for
+each run of plain messages.
+
+Kafka: RecordsUtil.downConvert in the other direction, as 0.11 to 3.9 convert what producers of old
+formats send
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from workbench.inspection.findings import Finding, finding_of
+from workbench.inspection.segment import Segment
+from workbench.layout.attributes import LOG_APPEND_TIME, NONE
+from workbench.record.buffers import BufferPool
+from workbench.record.reading.reader import ALL_COLUMNS, Chunk
+from workbench.record.writing.builder import RecordsBuilder
+
+Rows = npt.NDArray[Any]
+
+_RUN_BYTES: Final = 1 << 16  # of plain messages that become one batch
+
+
+def runs(rows: Rows) -> Iterator[Rows]:
+    """Yield old messages in the groups that become one batch: BATCH_ROW[m] each."""
+    start, size = 0, 0
+    for at, row in enumerate(rows):
+        is_wrapper = row["codec"] != NONE
+        if at > start and (is_wrapper or size >= _RUN_BYTES or rows[at - 1]["codec"] != NONE):
+            yield rows[start:at]
+            start, size = at, 0
+        size += int(row["size"])
+    if len(rows):
+        yield rows[start:]
+
+
+def up_convert(
+    segment: Segment, rows: Rows, low: int, pool: BufferPool
+) -> tuple[list[bytes], list[Finding]]:
+    """Return the records of one run as batches of magic 2, and what cannot be read of it.
+
+    Args:
+        segment: the segment.
+        rows: BATCH_ROW[m], sound neighbors of magic 0 or 1.
+        low: records below this offset are left out, as they do not ascend.
+        pool: where the memory comes from.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    begin = int(rows["position"][0])
+    end = int(rows["position"][-1]) + int(rows["size"][-1])
+    batches: list[bytes] = []
+    findings: list[Finding] = []
+    for chunk in segment.read(begin, end, options=ALL_COLUMNS, pool=pool):
+        findings += [finding_of(problem, segment.path) for problem in chunk.problems]
+        for picks in _of_one_type(chunk, low):
+            batches.append(_batch(chunk, picks))
+            low = int(chunk.columns.offsets[picks[-1]]) + 1
+    return batches, findings
+
+
+def _of_one_type(chunk: Chunk, low: int) -> Iterator[npt.NDArray[np.int64]]:
+    """Yield int64[m], the ascending records of runs with one type of timestamp."""
+    columns = chunk.columns
+    offsets = columns.offsets
+    before = np.maximum.accumulate(np.concatenate([[low - 1], offsets[:-1]]))
+    picks = np.flatnonzero(offsets > before)
+    if not len(picks):
+        return
+    is_append_time = columns.timestamp_types(chunk.rows)[picks] == LOG_APPEND_TIME
+    # A batch with LogAppendTime has one time for all of its records.
+    stamps = np.where(is_append_time, columns.timestamps[picks], -2)
+    edges = np.flatnonzero(stamps[1:] != stamps[:-1]) + 1
+    yield from np.split(picks, edges)
+
+
+def _batch(chunk: Chunk, picks: npt.NDArray[np.int64]) -> bytes:
+    columns = chunk.columns
+    is_append_time = columns.timestamp_types(chunk.rows)[picks[0]] == LOG_APPEND_TIME
+    first = int(picks[0])
+    builder = RecordsBuilder(
+        base_offset=int(columns.offsets[first]),
+        timestamp_type="LogAppendTime" if is_append_time else "CreateTime",
+        log_append_time=int(columns.timestamps[first]) if is_append_time else None,
+    )
+    builder.append_columns(columns, picks)
+    return builder.build().buffer.tobytes()

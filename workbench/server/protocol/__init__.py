@@ -1,0 +1,1 @@
+"""Kafka's protocol: frames, headers, and every request that is answered."""

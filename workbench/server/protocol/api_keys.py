@@ -1,0 +1,29 @@
+"""Every kind of request that the server answers, by its key.
+
+Kafka: ApiKeys (4.0)
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from workbench.server.protocol import (
+    cluster_messages,
+    group_messages,
+    log_messages,
+    write_messages,
+)
+from workbench.server.protocol.api import Api
+
+
+def _declared(module: Any) -> list[Api]:
+    return [value for value in vars(module).values() if isinstance(value, Api)]
+
+
+WRITES: Final = frozenset(each.key for each in _declared(write_messages))
+"""Keys of the requests that would write, and are refused."""
+
+API_KEYS: Final[Mapping[int, Api]] = {
+    each.key: each
+    for module in (cluster_messages, log_messages, group_messages, write_messages)
+    for each in _declared(module)
+}

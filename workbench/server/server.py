@@ -1,0 +1,196 @@
+"""The server: a thread with an event loop that answers Kafka's clients.
+
+    from workbench.inspection.listing import list_log_directories
+
+    with Server(list_log_directories("sample_data/shop-4.3.1")) as server:
+        where = server.bootstrap_servers  # for the configuration of a client
+
+Kafka: KafkaServer, SocketServer (4.0)
+"""
+
+import asyncio
+import ipaddress
+import logging
+import socket
+import threading
+from collections import deque
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, Final, Self
+
+from workbench.errors import ServerError
+from workbench.inspection.findings import Finding
+from workbench.inspection.listing import Listing
+from workbench.server.connections import Connections
+from workbench.server.events import Event, RequestDone
+from workbench.server.kafka_apis import KafkaApis
+from workbench.server.limits import ServerLimits
+from workbench.server.logs.catalog import Catalog
+from workbench.server.serving import ResponseBytes, Serving
+from workbench.server.session_groups import SessionGroups
+
+LOOPBACK: Final = "127.0.0.1"
+_MOST_FINDINGS: Final = 10_000
+_LOG: Final = logging.getLogger("workbench.server")
+
+
+class Server:
+    """Serves the partitions of a listing, read-only. Use it in a ``with`` statement.
+
+    Nothing on the disk is written or locked. Committed offsets and members of groups are kept in
+    memory as long as the server runs.
+
+    Args:
+        listing: the directories.
+        host: name or address to listen at.
+        port: 0 takes any free one.
+        topics: the only topics to serve; None: all.
+        insecure: allows a host that other machines can reach: there is neither encryption nor
+            authentication.
+        limits: what clients can take at most; None: the defaults.
+        observe: receives each event in the server's thread, so it must return quickly.
+
+    Attributes:
+        catalog: the topics that are served.
+        findings: what was left out so far, at most 10,000.
+    """
+
+    def __init__(
+        self,
+        listing: Listing,
+        host: str = LOOPBACK,
+        port: int = 0,
+        *,
+        topics: Collection[str] | None = None,
+        insecure: bool = False,
+        limits: ServerLimits | None = None,
+        observe: Callable[[Event], None] | None = None,
+    ) -> None:
+        self._host = host
+        self._port = port
+        self._insecure = insecure
+        self._limits = ServerLimits() if limits is None else limits
+        self._observe = observe
+        self.findings: deque[Finding] = deque(maxlen=_MOST_FINDINGS)
+        self.catalog = Catalog(listing, self._tell, topics)
+        self._groups = SessionGroups(listing, self.catalog.has)
+        self._response_bytes = ResponseBytes(self._limits.max_response_bytes)
+        self._threads = ThreadPoolExecutor(self._limits.file_threads, "workbench-server")
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stop: asyncio.Event | None = None
+        self._listening: list[socket.socket] = []
+        self._connections: Connections | None = None
+
+    def __repr__(self) -> str:
+        where = self.bootstrap_servers if self._thread else "stopped"
+        return f"<Server {where}, {len(self.catalog.topics)} topics>"
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def port(self) -> int:
+        """The port that the server listens at."""
+        return self._port
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Host and port for clients: ``127.0.0.1:40123``."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"{host}:{self._port}"
+
+    @property
+    def connection_count(self) -> int:
+        """How many clients are connected."""
+        return 0 if self._connections is None else self._connections.count
+
+    def start(self) -> None:
+        """Listen; return when clients can connect.
+
+        Raises:
+            ServerError: the host is not this machine alone and ``insecure`` is not set, or the
+                address cannot be used.
+        """
+        assert self._thread is None, "the server was started before"
+        self._listening = self._listen()
+        self._port = self._listening[0].getsockname()[1]
+        for name in self.catalog.left_out:
+            self._tell(f"{name}: not served: its name is not a topic's, or it is there twice")
+        self._tell("read-only: members and offsets of groups are kept in memory, writes refused")
+        ready = threading.Event()
+        self._thread = threading.Thread(
+            target=self._work, args=(ready,), name="workbench-server", daemon=True
+        )
+        self._thread.start()
+        ready.wait()
+
+    def stop(self) -> None:
+        """End all connections and listen no more; a second call does nothing."""
+        if self._thread is not None and self._loop is not None and self._stop is not None:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._stop.set)
+            self._thread.join()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        self._groups.close()
+
+    def _listen(self) -> list[socket.socket]:
+        try:
+            found = socket.getaddrinfo(
+                self._host, self._port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+            )
+        except OSError as error:
+            raise ServerError(self._host, f"cannot be resolved: {error}") from error
+        family, _, _, _, address = found[0]
+        reached = ipaddress.ip_address(str(address[0]).partition("%")[0])
+        if not (reached.is_loopback or self._insecure):
+            raise ServerError(
+                self._host,
+                "other machines can reach it, without encryption or authentication "
+                f"(expected a loopback address such as {LOOPBACK}); --insecure allows it",
+            )
+        try:
+            return [socket.create_server(address[:2], family=family, backlog=128)]
+        except OSError as error:
+            where = f"{self._host}:{self._port}"
+            raise ServerError(where, f"cannot be listened at: {error.strerror}") from error
+
+    def _work(self, ready: threading.Event) -> None:
+        try:
+            asyncio.run(self._run(ready))
+        finally:
+            ready.set()
+
+    async def _run(self, ready: threading.Event) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._stop = asyncio.Event()
+        serving = Serving(self.catalog, self._groups, self._limits, self._response_bytes)
+        connections = Connections(
+            KafkaApis(serving, self._in_thread), self._limits, self._response_bytes, self._done
+        )
+        self._connections = connections
+        server = await asyncio.start_server(connections.accept, sock=self._listening[0])
+        ready.set()
+        await self._stop.wait()
+        server.close()
+        await connections.close()
+
+    async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, function, *arguments)
+
+    def _done(self, request: RequestDone) -> None:
+        if self._observe is not None:
+            self._observe(request)
+
+    def _tell(self, what: Finding | str) -> None:
+        if isinstance(what, Finding):
+            self.findings.append(what)
+        _LOG.info("%s", what)
+        if self._observe is not None:
+            self._observe(what)

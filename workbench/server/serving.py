@@ -1,0 +1,93 @@
+"""What all handlers of one server share."""
+
+import threading
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.coordinator.groups.classic.messages import RequestContext
+from workbench.server.limits import ServerLimits
+from workbench.server.logs.catalog import Catalog
+from workbench.server.protocol.frames import Request
+from workbench.server.session_groups import SessionGroups
+
+
+class ResponseBytes:
+    """The records in responses that are not sent yet; threads may share it.
+
+    Args:
+        limit: bytes.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._used = 0
+        self._lock = threading.Lock()
+
+    @property
+    def used(self) -> int:
+        """Bytes in use."""
+        return self._used
+
+    @property
+    def left(self) -> int:
+        """Bytes that can be taken; 0 when responses wait to be sent, and get one batch each."""
+        return max(0, self._limit - self._used)
+
+    def change(self, size: int) -> None:
+        """Take bytes, or give them back if ``size`` is negative."""
+        with self._lock:
+            self._used += size
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What handlers work with.
+
+    Attributes:
+        catalog: the topics.
+        groups: groups of this session, and those on the disk.
+        limits: the limits.
+        response_bytes: the records in responses that are not sent yet.
+    """
+
+    catalog: Catalog
+    groups: SessionGroups
+    limits: ServerLimits
+    response_bytes: ResponseBytes
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request with what is needed to answer it.
+
+    Attributes:
+        serving: what handlers work with.
+        request: the request.
+        client: the client, as group coordinators see it.
+        address: host and port that the client is connected to.
+    """
+
+    serving: Serving
+    request: Request
+    client: RequestContext
+    address: tuple[str, int]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The fields of the request."""
+        return self.request.values
+
+    @property
+    def version(self) -> int:
+        """The version of request and response."""
+        return self.request.version
+
+
+Values = dict[str, Any]
+BlockingHandler = Callable[[Call], Values]
+"""Answers in a thread of its own, because it reads files or takes locks."""
+WaitingHandler = Callable[[Call, "InThread"], Coroutine[Any, Any, Values]]
+"""Answers when something else has happened; what blocks it does in a thread."""
+InThread = Callable[..., Coroutine[Any, Any, Any]]
+"""Runs a function in a thread that may block."""

@@ -1,0 +1,289 @@
+"""Groups while the server runs: in memory alone, beginning with the offsets that are on the disk.
+
+A group coordinator of the engine serves them, on a log in memory: its file system keeps every
+change off the disk. A group that no client has used yet is the one on the disk, as a restarted
+broker would load it; when a client first uses it, its offsets are committed in memory.
+
+Kafka: GroupCoordinatorService (4.2)
+"""
+
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from contextlib import ExitStack
+from functools import cached_property
+from typing import Final
+from uuid import uuid4
+
+from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
+from workbench.coordinator.groups.classic.config import ClassicGroupConfig
+from workbench.coordinator.groups.classic.messages import (
+    DescribedGroup,
+    DescribedMember,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    ListedGroup,
+    MemberIdentity,
+    RequestContext,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from workbench.coordinator.groups.groups import ClassicGroup
+from workbench.coordinator.groups.stored_groups import LoadedGroup, StoredGroups
+from workbench.coordinator.offsets.offset_metadata_manager import (
+    UNKNOWN_OFFSET,
+    FetchedOffset,
+    OffsetCommit,
+)
+from workbench.decoders.consumer_offsets import ASSIGNMENT, SUBSCRIPTION
+from workbench.file_system.dry import DryFileSystem
+from workbench.files.names import TopicPartition
+from workbench.inspection.listing import Listing
+from workbench.log_manager.manager import LogManager
+from workbench.record.message_schema import Message
+from workbench.runtime.error_codes import ErrorCode
+
+_CONFIG: Final = {"offsets.topic.num.partitions": 1, "log.cleaner.enable": False}
+_GROUPS: Final = ClassicGroupConfig(initial_rebalance_delay_ms=0)
+"""Nobody waits for further members of a new group: it is a debugger's, not an application's."""
+_MOST_BYTES: Final = 256 << 20  # of joins and commits together: the log in memory is never cleaned
+_RECORD_BYTES: Final = 200  # of a join or commit beside its texts
+
+
+class SessionGroups:
+    """The groups of one server; threads may share it. Use it in a ``with`` statement.
+
+    Args:
+        listing: the directories, for what is stored in `__consumer_offsets`.
+        exists: returns whether a partition is served; offsets of others are refused.
+    """
+
+    def __init__(self, listing: Listing, exists: Callable[[TopicPartition], bool]) -> None:
+        self._listing = listing
+        self._exists = exists
+        self._lock = threading.RLock()
+        self._used: set[str] = set()
+        self._stack = ExitStack()
+        self._closed = False
+        self._written = 0
+
+    def close(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._closed = True
+            self._stack.close()
+
+    @cached_property
+    def _service(self) -> GroupCoordinatorService:
+        # No folder of this name exists on the disk; it is made in memory only.
+        folder = os.path.join(tempfile.gettempdir(), f"kafka-workbench-{uuid4().hex}")
+        manager = LogManager([folder], _CONFIG, fs=DryFileSystem(), node_id=1)
+        self._stack.enter_context(manager)
+        service = GroupCoordinatorService(manager, groups=_GROUPS, partition_exists=self._exists)
+        return self._stack.enter_context(service)
+
+    @property
+    def service(self) -> GroupCoordinatorService:
+        """The coordinator of this session.
+
+        Raises:
+            CoordinatorError: the server has stopped.
+        """
+        with self._lock:
+            if self._closed:
+                raise ErrorCode.COORDINATOR_NOT_AVAILABLE.error("the server has stopped")
+            return self._service
+
+    @cached_property
+    def _stored(self) -> dict[str, LoadedGroup]:
+        return {loaded.group.group_id: loaded for loaded in self._loaded.served_groups()}
+
+    @cached_property
+    def _loaded(self) -> StoredGroups:
+        return StoredGroups(self._listing)
+
+    def _stored_groups(self) -> dict[str, LoadedGroup]:
+        with self._lock:
+            return self._stored
+
+    def _stored_offsets(self, group_id: str) -> dict[TopicPartition, OffsetCommit]:
+        with self._lock:
+            return {
+                each.where: OffsetCommit(
+                    each.committed.offset, each.committed.leader_epoch, each.committed.metadata
+                )
+                for each in self._loaded.offsets(group_id)
+                if each.unserved is None
+            }
+
+    def _use(self, group_id: str) -> GroupCoordinatorService:
+        """Return the coordinator, which has the offsets that are stored for a group."""
+        with self._lock:
+            service = self.service
+            if group_id and group_id not in self._used:
+                self._used.add(group_id)
+                offsets = self._stored_offsets(group_id)
+                there = {where: each for where, each in offsets.items() if self._exists(where)}
+                if there:
+                    service.commit(group_id, there)
+            return service
+
+    def _write(self, size: int) -> None:
+        """Count what a request writes to the log in memory.
+
+        Raises:
+            CoordinatorError: it is full, as after days of many commits.
+        """
+        with self._lock:
+            if self._written + size > _MOST_BYTES:
+                raise ErrorCode.COORDINATOR_NOT_AVAILABLE.error(
+                    f"the groups of this server have written {self._written} bytes of memory"
+                )
+            self._written += size
+
+    # members
+
+    def join(
+        self, client: RequestContext, request: JoinGroupRequest
+    ) -> "Future[JoinGroupResponse]":
+        """Let a client join a group; see `GroupCoordinatorService.join_group`.
+
+        Raises:
+            CoordinatorError: the memory for groups is full.
+        """
+        texts = (len(each.name) + len(each.metadata) for each in request.protocols)
+        self._write(_RECORD_BYTES + len(request.group_id) + sum(texts))
+        return self._use(request.group_id).join_group(client, request)
+
+    def sync(self, request: SyncGroupRequest) -> "Future[SyncGroupResponse]":
+        """Give a member its assignment.
+
+        Raises:
+            CoordinatorError: the memory for groups is full.
+        """
+        self._write(sum(len(member) + len(given) for member, given in request.assignments))
+        return self.service.sync_group(request)
+
+    def heartbeat(self, request: HeartbeatRequest) -> ErrorCode:
+        """Extend the session of a member."""
+        return self.service.heartbeat(request)
+
+    def leave(self, group_id: str, members: Iterable[MemberIdentity]) -> LeaveGroupResponse:
+        """Remove members that leave."""
+        return self.service.leave_group(group_id, members)
+
+    # offsets
+
+    def commit(
+        self,
+        group_id: str,
+        offsets: dict[TopicPartition, OffsetCommit],
+        *,
+        member_id: str,
+        generation: int,
+        group_instance_id: str | None,
+        api_version: int,
+    ) -> dict[TopicPartition, ErrorCode]:
+        """Commit offsets, in memory.
+
+        Raises:
+            CoordinatorError: the whole request fails.
+        """
+        each_commit = _RECORD_BYTES + len(group_id)
+        texts = (len(where.topic) + len(each.metadata or "") for where, each in offsets.items())
+        self._write(each_commit * len(offsets) + sum(texts))
+        return self._use(group_id).commit(
+            group_id,
+            offsets,
+            member_id=member_id,
+            generation=generation,
+            group_instance_id=group_instance_id,
+            api_version=api_version,
+        )
+
+    def fetch(
+        self, group_id: str, partitions: list[TopicPartition] | None
+    ) -> dict[TopicPartition, FetchedOffset]:
+        """Return the committed offsets of this session, or those on the disk.
+
+        Raises:
+            CoordinatorError: the group cannot be served.
+        """
+        with self._lock:
+            is_used = group_id in self._used
+        if is_used:
+            return self.service.fetch(group_id, partitions)
+        stored = self._stored_offsets(group_id)
+        wanted = list(stored) if partitions is None else partitions
+        return {where: _fetched(stored.get(where)) for where in wanted}
+
+    # descriptions
+
+    def describe(self, group_id: str, version: int) -> DescribedGroup:
+        """Return what an admin client sees of a group."""
+        with self._lock:
+            is_used = group_id in self._used
+        if is_used:
+            (found,) = self.service.describe_groups([group_id], version)
+            return found
+        loaded = self._stored_groups().get(group_id)
+        if loaded is None or not isinstance(loaded.group, ClassicGroup):
+            return DescribedGroup(group_id, "Dead")
+        return _described(loaded.group)
+
+    def list(self) -> "list[tuple[ListedGroup, str]]":
+        """Return the groups with their types: those of this session, and those on the disk."""
+        with self._lock:
+            used = set(self._used)
+        live = [(group, "classic") for group in self.service.list_groups()] if used else []
+        names = {group.group_id for group, _ in live} | used
+        return live + [
+            _listed(loaded) for name, loaded in self._stored_groups().items() if name not in names
+        ]
+
+
+def _fetched(commit: OffsetCommit | None) -> FetchedOffset:
+    if commit is None:
+        return UNKNOWN_OFFSET
+    return FetchedOffset(commit.offset, commit.leader_epoch, commit.metadata or "")
+
+
+def _listed(loaded: LoadedGroup) -> tuple[ListedGroup, str]:
+    group = loaded.group
+    kind = "classic" if isinstance(group, ClassicGroup) else group.kind
+    protocol_type = group.protocol_type if isinstance(group, ClassicGroup) else kind
+    return ListedGroup(group.group_id, protocol_type, group.state), kind
+
+
+def _described(group: ClassicGroup) -> DescribedGroup:
+    members = tuple(
+        DescribedMember(
+            member.member_id,
+            member.group_instance_id,
+            member.client_id,
+            member.client_host,
+            _encoded(SUBSCRIPTION, member.subscription),
+            _encoded(ASSIGNMENT, member.assignment),
+        )
+        for member in group.members
+    )
+    return DescribedGroup(
+        group.group_id,
+        group.state,
+        protocol_type=group.protocol_type,
+        protocol=group.protocol or "",
+        members=members,
+    )
+
+
+def _encoded(message: Message, content: object) -> bytes:
+    """Return the bytes of a consumer's subscription or assignment, which a load has decoded."""
+    if isinstance(content, bytes):
+        return content
+    assert isinstance(content, dict)
+    version = message.highest
+    return version.to_bytes(2) + message.encode(content, version)
