@@ -20,7 +20,7 @@ EXAMPLES = [
     errors.LinkError("/data/a.log", "a link to /etc/hosts, outside of the directory"),
     errors.StorageError("/data", "the directory is offline"),
     errors.OutputError("/data/new.csv", "must not be inside the input /data"),
-    errors.ServerError("0.0.0.0", "other machines can reach it"),
+    errors.ServerError("192.0.2.1", "other machines can reach it"),
     errors.AppendError("refused"),
     errors.RecordTooLargeError("2000 bytes, at most 1000"),
     errors.RecordBatchTooLargeError("2000 bytes, at most 1000"),
