@@ -6,7 +6,6 @@ which logs were truncated.
 
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -34,10 +33,8 @@ Each truncates to the broker's own high watermark; the prediction goes on to the
 
 
 RAISED: Final = {("0.10.2.2-high-watermark-truncation", "2"): 3}
-"""Case and broker → the high watermark at `END`, which grew after the broker was last asked.
-
-Broker 1 shut down first, so that broker 2 no longer waited for a follower.
-"""
+"""Case and broker → the high watermark at `END`, which grew after the broker was last asked,
+while all brokers shut down."""
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +45,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
     @cache
     def of(name: str) -> tuple[ReplicationCase, dict[str, PartitionComparison]]:
         case = open_replication_case(name, into)
-        version = name.split("-")[0]
+        version = name.split("-", maxsplit=1)[0]
         return case, {
             label: wb.compare_replicas(
                 {broker: case.directory(label, broker) for broker in case.brokers},
