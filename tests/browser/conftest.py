@@ -16,6 +16,7 @@ from widgets import (
     GroupView,
     LogExplorer,
     OffsetsPlayer,
+    ReplicaLanes,
     ReplicationPlayer,
     StepPlayer,
     TransactionLanes,
@@ -30,6 +31,7 @@ ENTRIES: dict[type[KafkaWidget], str] = {
     StepPlayer: "player.js",
     LogExplorer: "explorer.js",
     OffsetsPlayer: "offsets_player.js",
+    ReplicaLanes: "replica_lanes.js",
     ReplicationPlayer: "replication_player.js",
     TransactionLanes: "transaction_lanes.js",
 }
