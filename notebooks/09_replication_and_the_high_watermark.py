@@ -260,3 +260,25 @@ ReplicationPlayer(story, brokers=2, show_values=True, title="A leader that is cu
 # - `02_how_a_log_is_written` shows what truncation does to segments and indexes.
 # - `08_where_do_my_consumers_stand` begins where this ends: with consumers, who see only what is
 #   below the high watermark.
+
+# %% [markdown]
+# ## Real disks
+#
+# The same questions can be asked of brokers that are stopped, or dead. The sample holds the disks
+# of two brokers of Kafka 4.2 after an unclean election. Broker 1 was killed with two acknowledged
+# records that broker 2 had not fetched; then broker 2 was elected, and took a record of its own.
+
+# %%
+from pathlib import Path
+
+from widgets import ReplicaLanes
+
+disks = Path("../sample_data/two-brokers")
+compared = wb.compare_replicas({number: disks / f"broker{number}" for number in (1, 2)})
+compared
+
+# %% [markdown]
+# Choose who leads: what the follower would truncate is hatched, and what is lost is marked.
+
+# %%
+ReplicaLanes(compared, leader="2")

@@ -66,7 +66,7 @@ def lanes_picture(shown: dict[str, Any]) -> bytes:
         _lane(pen, lane, shown, _HEAD + number * _LANE)
     if shown.get("divergence"):
         place, text = shown["divergence"]
-        pen.line(_x(place), 0.5, _x(place), bottom, color=DAMAGE, lw=1.4, ls="--")
+        pen.line(_x(place), _HEAD - 0.08, _x(place), bottom, color=DAMAGE, lw=1.4, ls="--")
         is_late = place > _LATE
         pen.write(_x(place) + (-0.005 if is_late else 0.005), 0.47, f"differ from {text}",
                   color=DAMAGE, ha="right" if is_late else "left")  # fmt: skip
