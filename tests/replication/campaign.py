@@ -15,7 +15,7 @@ from workbench.replication.rules import Rules
 from workbench.replication.simulation.events import Event, as_dict, do
 from workbench.replication.simulation.invariants import violations
 
-RULES: Final = ("4.2", "2.7", "3.6", "2.8", "3.5", "3.9", "2.1", "2.0.0", "1.1", "0.10")
+RULES: Final = ("4.2", "kraft", "2.7", "3.6", "2.8", "3.5", "3.9", "2.1", "2.0.0", "1.1", "0.10")
 STEPS: Final = 400
 _OLD: Final = frozenset(
     {"divergence", "in-sync replicas differ", "committed record lost", "epochs fall"}

@@ -8,7 +8,7 @@ from tests.replication.walks import Walk, next_event, seen
 from workbench.replication.simulation.cluster import Cluster
 from workbench.replication.simulation.events import Event, do
 
-RULES = ("0.10", "0.11", "1.1", "2.0.0", "2.0", "2.3", "2.8", "3.5", "3.9", "4.2")
+RULES = ("0.10", "0.11", "1.1", "2.0.0", "2.0", "2.3", "2.8", "3.5", "3.9", "4.2", "kraft")
 
 
 def test_deleted_records_are_gone_from_both() -> None:

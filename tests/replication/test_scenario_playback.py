@@ -202,3 +202,35 @@ def test_a_schedule_that_was_found_is_played_on_real_logs() -> None:
     assert kinds(played) >= {"divergence"}
     assert len(played.moments) == len(found.events or ())
     assert played.rows()[-1]["step"] == len(played.moments)
+
+
+def test_g13_a_majority_commits_and_votes() -> None:
+    """As in KRaft's own log: without follower 2, and only with a record of the new epoch."""
+    played = wb.scenarios.play("G-13")
+    assert [replica.high_watermark for replica in played.moments[4].after.replicas] == [1, 0, 0]
+    assert played.moments[7].after.leader == 1
+    marks = [moment.after.replicas[1].high_watermark for moment in played.moments[7:]]
+    assert marks == [0, 0, 0, 2]
+    assert (logs(played)[1:], kinds(played)) == (["m0 e1 begins"] * 2, set())
+    waits = wb.scenarios.play("G-13", rules="4.2")
+    assert [replica.high_watermark for replica in waits.moments[4].after.replicas] == [0, 0, 0]
+
+
+def test_g13_nobody_votes_for_a_log_that_is_behind() -> None:
+    cluster = wb.Cluster(3, rules="kraft")
+    cluster.round(1)
+    cluster.produce("m0")
+    cluster.answer(1)
+    assert not cluster.elect(2)
+    assert cluster.elect(1)
+    assert (cluster.leader, cluster.state.leader_epoch) == (1, 1)
+
+
+def test_g13_without_a_majority_there_is_no_leader() -> None:
+    cluster = wb.Cluster(3, rules="kraft")
+    for broker in (0, 1):
+        cluster.kill(broker)
+        cluster.notice(broker)
+    assert cluster.leader == -1
+    cluster.start(0)
+    assert cluster.leader in {0, 2}

@@ -23,7 +23,7 @@ def walks(rules: str | Rules, seeds: int) -> list[Walk]:
     ]
 
 
-@pytest.mark.parametrize("rules", ["2.7", "2.8", "3.6", "4.2"])
+@pytest.mark.parametrize("rules", ["2.7", "2.8", "3.6", "4.2", "kraft"])
 def test_no_promise_is_broken(rules: str) -> None:
     steps = 0
     for walk in walks(rules, 100):

@@ -142,6 +142,11 @@ class Controller:
     def _leave(self, broker: int) -> list[TopicPartition]:
         changed = []
         for name, state in self.partitions.items():
+            if self.rules.is_quorum:  # voters stay voters
+                if state.leader == broker:
+                    self._lead(name, NO_LEADER, state.leader_epoch)
+                    changed.append(name)
+                continue
             if broker in state.isr or state.leader == broker:
                 isr = tuple(member for member in state.isr if member != broker)
                 if self._change(name, isr):
@@ -238,12 +243,14 @@ class Controller:
         state = self.partitions[name]
         if broker == state.leader or broker not in state.isr or not self._is_active(broker):
             return False
-        self.partitions[name] = state._replace(
-            leader=broker,
-            leader_epoch=state.leader_epoch + 1,
-            partition_epoch=state.partition_epoch + 1,
-        )
+        self._lead(name, broker, state.leader_epoch + 1)
         return True
+
+    def _lead(self, name: TopicPartition, leader: int, leader_epoch: int) -> None:
+        state = self.partitions[name]
+        self.partitions[name] = state._replace(
+            leader=leader, leader_epoch=leader_epoch, partition_epoch=state.partition_epoch + 1
+        )
 
     def _is_active(self, broker: int) -> bool:
         known = self.brokers.get(broker)
@@ -262,6 +269,8 @@ class Controller:
 
         Kafka: PartitionChangeBuilder.build (4.2)
         """
+        if self.rules.is_quorum:
+            return False
         old = self.partitions[name]
         config = self.topic_config(name.topic)
         if unclean is None:

@@ -466,6 +466,8 @@ class Partition:
         host, log, state = self._host, self.log, self.isr_state
         if not self.is_leader:
             return False
+        if host.rules.is_quorum:
+            return self._maybe_commit_by_majority()
         if host.rules.needs_min_isr and len(state.isr) < self.effective_min_isr:
             return False
         end = log.log_end
@@ -484,6 +486,27 @@ class Partition:
             f"broker {held_by} has the records up to it, all others have more"
             if held_by is not None else "every replica that counts has all records",
             before=before, high_watermark=new.offset, log_end_offset=end.offset,
+        )  # fmt: skip
+        return True
+
+    def _maybe_commit_by_majority(self) -> bool:
+        """Raise the high watermark to what a majority of the voters has.
+
+        A leader commits nothing before it has committed a record of its own epoch.
+
+        Kafka: LeaderState.maybeUpdateHighWatermark (4.2)
+        """
+        log, start = self.log, self.leader_epoch_start_offset
+        ends = [log.log_end, *(replica.log_end for replica in self.remote.values())]
+        ends.sort(key=lambda end: end.offset, reverse=True)
+        new = ends[len(ends) // 2]
+        before = log.high_watermark
+        if start is None or new.offset <= start or not log.maybe_increment_high_watermark(new):
+            return False
+        self._host.tell(
+            "high watermark raised", self.name,
+            f"{len(ends) // 2 + 1} of {len(ends)} voters have the records up to it",
+            before=before, high_watermark=new.offset, log_end_offset=log.log_end_offset,
         )  # fmt: skip
         return True
 
@@ -528,7 +551,7 @@ class Partition:
         """
         with self._lock:
             state = self.isr_state
-            if not self.is_leader or state.is_inflight:
+            if not self.is_leader or state.is_inflight or self._host.rules.is_quorum:
                 return
             gone = self.out_of_sync_replicas()
             if not gone:

@@ -11,6 +11,8 @@ from typing import Final, NamedTuple, Self
 
 from workbench.errors import ConfigError
 
+KRAFT: Final = "kraft"
+"""The rules of KRaft's own log; Kafka: KafkaRaftClient (4.2)."""
 _LAST: Final = 99
 
 
@@ -54,6 +56,8 @@ class Rules(NamedTuple):
             only live brokers join an ISR (KIP-841), and the controller makes each change of an ISR
             itself (3.3; KRaft).
         tells_broker_epoch: fetches carry the follower's broker epoch (KIP-903, 3.5).
+        is_quorum: the partition is KRaft's own log: a majority of the voters commits, and elects a
+            leader whose log is not behind theirs; there is no ISR.
         empties_isr: the last member of an ISR leaves it, too, if unclean elections are allowed
             (before 1.1).
         notices_fast_restart: the controller notices each restart of a broker (KIP-380, 2.2).
@@ -79,6 +83,7 @@ class Rules(NamedTuple):
     hides_lagging_end: bool
     has_quorum_controller: bool
     tells_broker_epoch: bool
+    is_quorum: bool
     empties_isr: bool
     notices_fast_restart: bool
     exits_ahead_of_leader: bool
@@ -91,11 +96,13 @@ class Rules(NamedTuple):
 
         Args:
             version: two or three numbers: `"0.10"`, `"2.0.1"`, `"1.x"`; `x` and a missing
-                number mean the last of the series.
+                number mean the last of the series. `"kraft"`: the rules of `__cluster_metadata`.
 
         Raises:
             ConfigError: it is no version.
         """
+        if version == KRAFT:
+            return cls.of()._replace(version=KRAFT, is_quorum=True)
         at = _parse(version)
         if at < (2, 7):
             truncation = (
@@ -122,6 +129,7 @@ class Rules(NamedTuple):
             hides_lagging_end=at >= (2, 2),
             has_quorum_controller=at >= (3, 3),
             tells_broker_epoch=at >= (3, 5),
+            is_quorum=False,
             empties_isr=at < (1, 1),
             notices_fast_restart=at >= (2, 2),
             exits_ahead_of_leader=at <= (2, 0, 0),
@@ -142,7 +150,7 @@ def _parse(version: str) -> tuple[int, ...]:
     ]
     if not all(is_number) or len(parts) > 4:
         raise ConfigError(
-            "rules", f"{version!r} is no version; expected one such as '0.10' or '2.8'"
+            "rules", f"{version!r} is no version; expected one such as '0.10' or '2.8', or 'kraft'"
         )
     numbers = [_LAST if part == "x" else int(part) for part in parts]
     return (*numbers, *[_LAST] * (3 - len(numbers)))

@@ -179,6 +179,14 @@ class SimulatedBroker:
         partition = self.partition
         return None if partition is None else partition.log
 
+    def log_end(self) -> tuple[int, int]:
+        """Return the leader epoch of the log's last record and the log end offset; -1: none."""
+        log = self.log
+        if log is None:
+            return -1, -1
+        latest = log.leader_epochs.latest_epoch
+        return (-1 if latest is None else latest), log.log_end_offset
+
     def copy(self, cluster: "Cluster") -> "SimulatedBroker":
         """Return the same broker of another cluster; only for light storage."""
         assert isinstance(self.storage, LightStorage)
@@ -204,7 +212,8 @@ class Cluster:
 
     Args:
         brokers: how many brokers, with ids from 0.
-        rules: the version whose rules hold, such as `"0.10"`, `"2.8"`.
+        rules: the version whose rules hold, such as `"0.10"`, `"2.8"`; `"kraft"`: a quorum of
+            voters, as of `__cluster_metadata`.
         partition: the partition's name.
         replicas: the assigned brokers, the preferred leader first; None: all.
         min_insync_replicas: `min.insync.replicas` of the topic.
@@ -615,6 +624,8 @@ class Cluster:
                 continue
             if broker.id in state.replicas:
                 self._apply(broker, state)
+        if self.rules.is_quorum and state.leader == NO_LEADER:
+            self._vote()
 
     def _apply(self, broker: SimulatedBroker, state: LeaderAndIsr) -> None:
         assert broker.manager is not None
@@ -638,10 +649,42 @@ class Cluster:
     def elect(self, broker: int) -> bool:
         """Let the controller move leadership to an in-sync replica; return whether it moved."""
         self._broker(broker)
+        if self.rules.is_quorum and not self._has_majority(broker):
+            return False
         if not self.controller.elect(self.partition, broker):
             return False
         self._send_metadata()
+        self._append_leader_change()
         return True
+
+    def _has_majority(self, candidate: int) -> bool:
+        """Return whether most voters vote for a candidate: their logs are not ahead of its log.
+
+        Kafka: KafkaRaftClient.handleVoteRequest, UnattachedState.canGrantVote (4.2)
+        """
+        ends = {
+            broker: (self.brokers[broker].log_end(), self._heartbeats(self.brokers[broker]))
+            for broker in self.state.replicas
+        }
+        own, is_up = ends[candidate]
+        votes = sum(end <= own for end, votes in ends.values() if votes)
+        return is_up and 2 * votes > len(ends)
+
+    def _vote(self) -> None:
+        """Let the voters of a quorum elect a leader: the first that gets a majority."""
+        for candidate in self.state.replicas:
+            if self.elect(candidate):
+                return
+
+    def _append_leader_change(self) -> None:
+        """Let a new leader of a quorum begin its epoch with a record.
+
+        Kafka: LeaderChangeMessage (4.2)
+        """
+        leader = self.brokers.get(self.leader)
+        if self.rules.is_quorum and leader is not None and leader.manager is not None:
+            records = leader.storage.records_of(f"e{self.state.leader_epoch} begins")
+            leader.manager.append_records({self.partition: records}, 0, ("leader change",))
 
     def elect_unclean(self) -> bool:
         """Let the controller elect any live replica if no in-sync one lives."""

@@ -702,6 +702,47 @@ _ALL: Final = (
                 can be read again.
         """),
     ),
+    Scenario(
+        name="G-13",
+        title="KRaft's own log: a majority commits, and votes",
+        about=(
+            "The log of the cluster metadata has no in-sync replicas. A record is committed when a "
+            "majority of the voters has it, and a voter leads only if a majority votes for it: "
+            "nobody votes for a log that is behind. With the rules of other partitions the same "
+            "events wait for the slowest replica."
+        ),
+        rules="kraft",
+        also=("4.2",),
+        options={"brokers": 3},
+        script=_script("""
+            fetch 1
+                Both followers wait for records.
+            fetch 2
+                Both followers wait for records.
+            produce m0
+                The leader appends m0, and both fetches get it.
+            answer 1
+                Follower 1 has m0.
+            fetch 1
+                The leader knows of two voters of three that have m0, itself among them. That is a
+                majority: the high watermark rises although follower 2 has nothing yet.
+            kill 0
+                The leader dies. The answer with m0 is still on its way to follower 2.
+            lose 2
+                It is lost: only broker 1 has m0.
+            notice 0
+                Broker 1 gets the vote of broker 2, whose log is behind; broker 2 would not get
+                that of broker 1. So no committed record can be lost by an election. Broker 1
+                begins its epoch with a record of its own.
+            fetch 2
+                Follower 2 asks for offset 0 and gets both records.
+            answer 2
+                It has m0 and the first record of the new epoch.
+            fetch 2
+                A record of the leader's own epoch has reached a majority: only now it is committed,
+                and with it all records before.
+        """),
+    ),
 )
 
 SCENARIOS: Final = {scenario.name: scenario for scenario in _ALL}
