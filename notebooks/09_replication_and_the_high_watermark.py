@@ -253,15 +253,6 @@ story = [
 ReplicationPlayer(story, brokers=2, show_values=True, title="A leader that is cut off", at=5)
 
 # %% [markdown]
-# ## Next
-#
-# - `wb.Cluster` takes every event as a call, with brokers in memory or, with `directory`, in real
-#   log directories; `cluster.table()` shows where everyone stands.
-# - `02_how_a_log_is_written` shows what truncation does to segments and indexes.
-# - `08_where_do_my_consumers_stand` begins where this ends: with consumers, who see only what is
-#   below the high watermark.
-
-# %% [markdown]
 # ## Real disks
 #
 # The same questions can be asked of brokers that are stopped, or dead. The sample holds the disks
@@ -282,3 +273,12 @@ compared
 
 # %%
 ReplicaLanes(compared, leader="2")
+
+# %% [markdown]
+# ## Next
+#
+# - `wb.Cluster` takes every event as a call, with brokers in memory or, with `directory`, in real
+#   log directories; `cluster.table()` shows where everyone stands.
+# - `02_how_a_log_is_written` shows what truncation does to segments and indexes.
+# - `08_where_do_my_consumers_stand` begins where this ends: with consumers, who see only what is
+#   below the high watermark.
