@@ -216,10 +216,12 @@ def test_the_names_of_ten_thousand_partitions_parse_fast() -> None:
     kinds = (".log", ".index", ".timeindex", ".snapshot", ".txnindex", ".log.deleted", ".log.swap")
     names = [f"{offset:020d}{kind}" for offset in range(10_000) for kind in kinds]
     names += ["leader-epoch-checkpoint", "partition.metadata"] * 10_000
-    start = time.process_time()
-    found = [parse_file_name(name) for name in names]
-    took = time.process_time() - start
-    assert sum(name is not None for name in found) == 70_000
-    assert took < 1, (
+    costs = []
+    for _ in range(3):  # other tests' threads, and a collection of their garbage, are no cost of it
+        start = time.thread_time()
+        found = [parse_file_name(name) for name in names]
+        costs.append(time.thread_time() - start)
+        assert sum(name is not None for name in found) == 70_000
+    assert min(costs) < 1, (
         "0.1 s on a machine of 2024; a regular expression a name takes three times that"
     )
