@@ -166,12 +166,15 @@ class _GivenBatch(NamedTuple):
         first, last: offsets of its records.
         lowest: the lowest offset that they might have had.
         position: byte position of the batch.
+        base_offset, crc: the batch's; the CRC does not cover the base offset.
     """
 
     first: int
     last: int
     lowest: int
     position: int
+    base_offset: int
+    crc: int
 
 
 class _OffsetOrder:
@@ -188,6 +191,7 @@ class _OffsetOrder:
         self._read = read
         self._end = read.next_base
         self._given: _GivenBatch | None = None
+        self._given_too_early: list[_GivenBatch] = []
         self._findings: list[Finding] = []
 
     def check(self, chunk: Chunk) -> npt.NDArray[np.bool_]:
@@ -197,7 +201,8 @@ class _OffsetOrder:
             return np.ones(0, np.bool_)
         lowest = self._read.segment.base_offset if given is None else given.last + 1
         ascends = np.count_nonzero(offsets[1:] > offsets[:-1]) == len(offsets) - 1
-        if ascends and lowest <= offsets[0] and offsets[-1] < self._end:
+        is_sound = ascends and lowest <= offsets[0] and offsets[-1] < self._end
+        if is_sound and not self._given_too_early:
             kept = np.ones(len(offsets), np.bool_)
         else:
             lowest = self._start if given is None else lowest
@@ -211,6 +216,9 @@ class _OffsetOrder:
         offsets, start = chunk.columns.offsets, self._start
         inside = (offsets < self._end) & (offsets >= start)
         too_high, lowest = self._too_high(chunk, inside, lowest)
+        again = self._given_before(chunk)
+        self._tell(chunk, inside & again, "offset-order", "a batch that was not returned before")
+        inside &= ~again
         self._tell(chunk, ~inside, "offset-range", f"[{start}, {self._end})")
         self._tell(chunk, too_high, "offset-order", _BELOW)
         inside &= ~too_high
@@ -243,8 +251,17 @@ class _OffsetOrder:
                 lowest = given.lowest
                 found = f"offsets {given.first} to {given.last}, which were returned"
                 self._note("offset-order", given.position, given.first, found, _BELOW)
+                self._given_too_early.append(given)
             too_high = too_high[1:]
         return np.isin(batch, batch[heads[too_high]]), lowest
+
+    def _given_before(self, chunk: Chunk) -> npt.NDArray[np.bool_]:
+        """Return bool[n]: the records of batches that were returned, although out of order."""
+        rows = chunk.rows
+        again = np.zeros(len(rows), np.bool_)
+        for given in self._given_too_early:
+            again |= (rows["crc"] == given.crc) & (rows["base_offset"] == given.base_offset)
+        return np.asarray(again[chunk.columns.batch], np.bool_)
 
     @cached_property
     def _start(self) -> int:
@@ -288,8 +305,15 @@ def _given_batch(chunk: Chunk, kept: npt.NDArray[np.bool_], lowest: int) -> _Giv
     before = _last_of(kept[:first])
     if before >= 0:
         lowest = int(offsets[before]) + 1
-    position = int(chunk.rows[batch[last]]["position"])
-    return _GivenBatch(int(offsets[first]), int(offsets[last]), lowest, position)
+    row = chunk.rows[batch[last]]
+    return _GivenBatch(
+        int(offsets[first]),
+        int(offsets[last]),
+        lowest,
+        int(row["position"]),
+        int(row["base_offset"]),
+        int(row["crc"]),
+    )
 
 
 def _last_of(kept: npt.NDArray[np.bool_]) -> int:
