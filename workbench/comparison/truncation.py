@@ -141,7 +141,7 @@ def fetch_response(
         end = end_offset_for(NEWEST, leader.epochs, last_fetched_epoch, leader.log_end_offset)
         if end.is_undefined or fetch_offset < leader.log_start_offset:
             return FetchResponse("out of range")
-        if end.epoch < last_fetched_epoch or end.end_offset < fetch_offset:
+        if end.diverges_from(last_fetched_epoch, fetch_offset):
             return FetchResponse("diverging", end)
     if not leader.log_start_offset <= fetch_offset <= leader.log_end_offset:
         return FetchResponse("out of range")

@@ -34,6 +34,17 @@ class EpochEndOffset(NamedTuple):
         """Whether the leader does not know the epoch."""
         return self.end_offset == UNDEFINED_EPOCH_OFFSET
 
+    def diverges_from(self, last_fetched_epoch: int, fetch_offset: int) -> bool:
+        """Return whether a follower that fetches from an offset has records that are not here.
+
+        Args:
+            last_fetched_epoch: the epoch of its last record, whose end this is.
+            fetch_offset: its log end offset.
+
+        Kafka: Partition.readRecords, DelayedFetch.tryComplete (4.2)
+        """
+        return self.epoch < last_fetched_epoch or self.end_offset < fetch_offset
+
 
 UNDEFINED: Final = EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET)
 

@@ -402,7 +402,7 @@ class Partition:
             end = self.end_offset_for(fetch.last_fetched_epoch)
             if end.is_undefined or fetch.fetch_offset < start:
                 return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE), None
-            if end.epoch < fetch.last_fetched_epoch or end.end_offset < fetch.fetch_offset:
+            if end.diverges_from(fetch.last_fetched_epoch, fetch.fetch_offset):
                 self._host.tell(
                     "divergence found", self.name,
                     f"the follower's epoch {fetch.last_fetched_epoch} ends otherwise here",

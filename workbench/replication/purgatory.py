@@ -10,7 +10,6 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 from workbench.files.names import TopicPartition
 from workbench.log.fetch import LogOffsetMetadata
 from workbench.replication.messages import (
-    EpochEndOffset,
     FetchParams,
     FetchPartition,
     FetchPartitionData,
@@ -220,7 +219,7 @@ def available_bytes(
         _, found = partition.last_offset_for_leader_epoch(
             fetch.current_leader_epoch, fetch.last_fetched_epoch, only_leader=only_leader
         )
-        if diverges(found, fetch):
+        if found.is_undefined or found.diverges_from(fetch.last_fetched_epoch, fetch.fetch_offset):
             return None
     end = partition.log.limit(params.reads_to)
     if end.offset == fetch.fetch_offset:
@@ -232,17 +231,6 @@ def available_bytes(
     if start.segment_base_offset < end.segment_base_offset:
         return None  # rolled: the rest of the old segment is there
     return min(end.position - start.position, fetch.max_bytes)
-
-
-def diverges(end: EpochEndOffset, fetch: FetchPartition) -> bool:
-    """Return whether a leader's end of the last fetched epoch says that the logs part.
-
-    Kafka: DelayedFetch.tryComplete (4.2)
-    """
-    last = fetch.last_fetched_epoch
-    return last is not None and (
-        end.is_undefined or end.epoch < last or end.end_offset < fetch.fetch_offset
-    )
 
 
 T = TypeVar("T", bound=DelayedOperation)
