@@ -23,6 +23,8 @@ from workbench.record.reading.reader import ALL_COLUMNS, Chunk, RecordReader, em
 
 ALL_TIMES: Final = (LOWEST, HIGHEST)
 
+_MOST_IN_DOUBT: Final = 1000  # records of a chunk that are compared one by one
+
 
 class WantedRecords(NamedTuple):
     """Some batches of a segment, and what could not be read before them.
@@ -233,11 +235,12 @@ class _OffsetOrder:
     ) -> tuple[npt.NDArray[np.bool_], int]:
         """Return bool[n]: the records of batches without which later records would ascend.
 
-        And the lowest offset that the chunk might have: an earlier batch may be too high.
+        And the lowest offset that the chunk might have: an earlier batch may be too high. A batch
+        that contradicts itself is judged record by record.
         """
         offsets, batch, given = chunk.columns.offsets, chunk.columns.batch, self._given
         at = np.flatnonzero(inside)
-        is_head = np.diff(batch[at], prepend=-1) != 0
+        is_head = (np.diff(batch[at], prepend=-1) != 0) | _in_doubt(chunk, at)
         heads, tails = at[is_head], at[np.append(is_head[1:], True)[: len(at)]]
         first, last = offsets[heads], offsets[tails]
         if given is not None:
@@ -253,7 +256,9 @@ class _OffsetOrder:
                 self._note("offset-order", given.position, given.first, found, _BELOW)
                 self._given_too_early.append(given)
             too_high = too_high[1:]
-        return np.isin(batch, batch[heads[too_high]]), lowest
+        wrong = np.zeros(len(offsets), np.bool_)
+        wrong[at] = too_high[np.cumsum(is_head) - 1]
+        return wrong, lowest
 
     def _given_before(self, chunk: Chunk) -> npt.NDArray[np.bool_]:
         """Return bool[n]: the records of batches that were returned, although out of order."""
@@ -295,6 +300,20 @@ class _OffsetOrder:
         """Return the findings since the last call."""
         taken, self._findings = self._findings, []
         return taken
+
+
+def _in_doubt(chunk: Chunk, at: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return bool[m]: which of the records ``at`` are in a batch that contradicts itself.
+
+    Its records do not ascend, or leave the range in its header. Of too many such batches, none is:
+    what is wrong is then not one record.
+    """
+    offsets, batch = chunk.columns.offsets[at], chunk.columns.batch[at]
+    is_wrong = offsets > chunk.rows["last_offset"][batch]
+    is_wrong[1:] |= (offsets[1:] <= offsets[:-1]) & (batch[1:] == batch[:-1])
+    if np.count_nonzero(is_wrong) > _MOST_IN_DOUBT:
+        return np.zeros(len(at), np.bool_)
+    return np.isin(batch, batch[is_wrong])
 
 
 def _given_batch(chunk: Chunk, kept: npt.NDArray[np.bool_], lowest: int) -> _GivenBatch:
