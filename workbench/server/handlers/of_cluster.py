@@ -7,13 +7,14 @@ handleDescribeConfigsRequest, handleDescribeLogDirsRequest (4.0)
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
-from workbench.inspection.listing import Root
+from workbench.errors import CoordinatorError
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.logs.catalog import Catalog
-from workbench.server.logs.served_log import ServedLog
+from workbench.server.broker.broker import Broker
+from workbench.server.logs.catalog import PartitionLog, TopicCatalog
 from workbench.server.protocol import cluster_messages as messages
 from workbench.server.protocol.api_keys import API_KEYS
 from workbench.server.serving import BlockingHandler, Call, Values
@@ -53,6 +54,8 @@ def metadata(call: Call) -> Values:
     if asked is None or (call.version == 0 and not asked):
         topics = [_topic(catalog, name, catalog.topic_id(name)) for name in catalog.topics]
     else:
+        if call.serving.broker is not None and call.values.get("allowAutoTopicCreation", True):
+            _create(call.serving.broker, asked)
         topics = [_asked(catalog, each) for each in asked]
     return {
         "brokers": [_broker(call)],
@@ -62,7 +65,21 @@ def metadata(call: Call) -> Values:
     }
 
 
-def _asked(catalog: Catalog, asked: Values) -> Values:
+def _create(broker: Broker, asked: list[Values]) -> None:
+    """Create the topics that are asked for and missing, if the configuration says so.
+
+    Kafka: DefaultAutoTopicCreationManager.createTopics (4.2)
+    """
+    if not broker.creates_topics:
+        return
+    for each in asked:
+        name = each["name"]
+        if name is not None and name not in broker.topics.topics:
+            with suppress(CoordinatorError):  # the name is wrong, or another was faster
+                broker.create_automatically(name)
+
+
+def _asked(catalog: TopicCatalog, asked: Values) -> Values:
     topic_id = asked.get("topicId", NULL_UUID)
     if asked["name"] is not None:
         return _topic(catalog, asked["name"], catalog.topic_id(asked["name"]))
@@ -73,7 +90,7 @@ def _asked(catalog: Catalog, asked: Values) -> Values:
     return {"errorCode": code, "name": None, "topicId": topic_id, "partitions": []}
 
 
-def _topic(catalog: Catalog, name: str, topic_id: str) -> Values:
+def _topic(catalog: TopicCatalog, name: str, topic_id: str) -> Values:
     logs = catalog.topics.get(name)
     if logs is None:
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -128,9 +145,8 @@ def _configs(call: Call, resource: Values) -> Values:
             _config(row.name, row.value, _OF_TOPIC if row.name in own else _DEFAULT) for row in rows
         ]
     elif kind == _BROKER:
-        cluster = catalog.cluster
-        stored = {} if cluster is None else cluster.configs.of_broker(catalog.node_id)
-        found = [_config(each, value, _OF_BROKER) for each, value in sorted(stored.items())]
+        stored = sorted(catalog.broker_configs.items())
+        found = [_config(each, value, _OF_BROKER) for each, value in stored]
     else:
         return {**result, "errorCode": ErrorCode.INVALID_REQUEST}
     wanted = resource["configurationKeys"]
@@ -162,18 +178,18 @@ def describe_log_dirs(call: Call) -> Values:
         for number, log in numbers.items()
         if wanted is None or number in wanted.get(topic, ())
     ]
-    return {"results": [_log_dir(catalog, root, logs) for root in catalog.listing.roots]}
+    return {"results": [_log_dir(path, logs) for path in catalog.directories]}
 
 
-def _log_dir(catalog: Catalog, root: Root, logs: list[tuple[str, int, ServedLog]]) -> Values:
+def _log_dir(path: str, logs: list[tuple[str, int, PartitionLog]]) -> Values:
     topics: dict[str, list[Values]] = {}
     for topic, number, log in logs:
-        if catalog.root_of(log) is root:
-            sizes = {"partitionSize": log.partition.size, "offsetLag": 0, "isFutureKey": False}
+        if log.directory in {path, ""}:
+            sizes = {"partitionSize": log.size, "offsetLag": 0, "isFutureKey": False}
             topics.setdefault(topic, []).append({"partitionIndex": number, **sizes})
     return {
         "errorCode": ErrorCode.NONE,
-        "logDir": os.fsencode(root.path).decode("utf-8", "replace"),
+        "logDir": os.fsencode(path).decode("utf-8", "replace"),
         "topics": [{"name": name, "partitions": found} for name, found in topics.items()],
     }
 
