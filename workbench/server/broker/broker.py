@@ -15,6 +15,7 @@ from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from workbench.config.settings import Settings
 from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
 from workbench.coordinator.transactions.serving.config import TransactionConfig
+from workbench.coordinator.transactions.serving.producer_ids import Deliver
 from workbench.coordinator.transactions.serving.transaction_coordinator import (
     TransactionCoordinator,
 )
@@ -25,6 +26,7 @@ from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, rea
 from workbench.log_manager.manager import LogManager
 from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.broker.metadata_log import MetadataLog
+from workbench.server.broker.producer_id_blocks import ProducerIdBlocks
 from workbench.server.broker.topics import Topic, Topics
 from workbench.server.logs.served_log import Tell
 
@@ -91,8 +93,16 @@ class Broker:
             )
             stack.enter_context(service)
             self.groups = LiveGroups(service, self.make_offsets_topic)
+            next_id = 0 if cluster is None else cluster.next_producer_id
+            self._producer_ids = ProducerIdBlocks(
+                self.manager.logs.values, next_id, metadata, self.topics.node_id
+            )
             self.transactions = TransactionCoordinator(
-                self.manager, config_of_transactions, offsets=service, creates_topic=False
+                self.manager,
+                config_of_transactions,
+                offsets=service,
+                creates_topic=False,
+                request_block=self._request_producer_ids,
             )
             stack.enter_context(self.transactions)
             self._stack = stack.pop_all()
@@ -106,6 +116,11 @@ class Broker:
         log = self.manager.get_log(where)
         assert log is not None
         log.watermarks.listeners.append(partial(self._on_change, where))
+
+    def _request_producer_ids(self, deliver: Deliver) -> None:
+        owned = self.transactions.states.owned.values()
+        known = (each.producer_id for _, states in owned for each in states)
+        self._producer_ids.request(known, deliver)
 
     def _verify(
         self, transactional_id: str, producer_id: int, producer_epoch: int, where: TopicPartition

@@ -7,6 +7,7 @@ Kafka: QuorumController, KafkaRaftClient, MetadataRecordSerde (4.2)
 """
 
 import os
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Self
 
@@ -31,7 +32,7 @@ MetadataRecord = tuple[str, Mapping[str, Any]]
 
 
 class MetadataLog:
-    """Appends records to `__cluster_metadata-0`; the caller lets one thread in at a time.
+    """Appends records to `__cluster_metadata-0`; threads may share it.
 
     Args:
         log: the log.
@@ -43,6 +44,7 @@ class MetadataLog:
         self._log = log
         self._clock = clock
         self._features = features
+        self._lock = threading.Lock()
 
     @classmethod
     def find(
@@ -79,14 +81,15 @@ class MetadataLog:
         """
         values = [self._encoded(name, fields) for name, fields in records]
         epoch = self._log.leader_epochs.latest_epoch or 0
-        batch = MemoryRecords.of(
-            *((None, value) for value in values),
-            timestamp=self._clock.now(),
-            base_offset=self._log.log_end_offset,
-            partition_leader_epoch=epoch,
-        )
-        self._log.append_as_leader(batch, epoch, AppendOrigin.RAFT_LEADER)
-        self._log.flush(force_active_segment=True)
+        with self._lock:
+            batch = MemoryRecords.of(
+                *((None, value) for value in values),
+                timestamp=self._clock.now(),
+                base_offset=self._log.log_end_offset,
+                partition_leader_epoch=epoch,
+            )
+            self._log.append_as_leader(batch, epoch, AppendOrigin.RAFT_LEADER)
+            self._log.flush(force_active_segment=True)
 
     def _encoded(self, name: str, fields: Mapping[str, Any]) -> bytes:
         type_id = _TYPES[name]

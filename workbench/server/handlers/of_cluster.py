@@ -22,6 +22,7 @@ from workbench.server.serving import BlockingHandler, Call, Values
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 _TOPIC, _BROKER = 2, 4  # resource types
 _OF_TOPIC, _OF_BROKER, _DEFAULT = 1, 4, 5  # sources of a configuration
+INTERNAL: Final = "internal."  # begins the names of configurations that no client sees
 
 
 def api_versions(call: Call) -> Values:
@@ -141,26 +142,37 @@ def _configs(call: Call, resource: Values) -> Values:
             return {**result, "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
         own = catalog.settings.own(name)
         rows = catalog.settings.config_of(name).describe()
+        is_fixed = call.serving.broker is None
         found = [
-            _config(row.name, row.value, _OF_TOPIC if row.name in own else _DEFAULT) for row in rows
+            _config(
+                row.name, row.value, _OF_TOPIC if row.name in own else _DEFAULT, is_fixed=is_fixed
+            )
+            for row in rows
+            if not row.name.startswith(INTERNAL)
         ]
     elif kind == _BROKER:
         stored = sorted(catalog.broker_configs.items())
-        found = [_config(each, value, _OF_BROKER) for each, value in stored]
+        found = [_config(each, value, _OF_BROKER, is_fixed=True) for each, value in stored]
     else:
         return {**result, "errorCode": ErrorCode.INVALID_REQUEST}
     wanted = resource["configurationKeys"]
     return {**result, "configs": [c for c in found if wanted is None or c["name"] in wanted]}
 
 
-def _config(name: str, value: Any, source: int) -> Values:
-    text = ",".join(map(str, value)) if isinstance(value, tuple) else value
+def config_text(value: Any) -> str | None:
+    """Return a configuration's value as Kafka writes it."""
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
     if isinstance(value, bool):
-        text = str(value).lower()
+        return str(value).lower()
+    return None if value is None else str(value)
+
+
+def _config(name: str, value: Any, source: int, *, is_fixed: bool) -> Values:
     return {
         "name": name,
-        "value": None if text is None else str(text),
-        "readOnly": True,
+        "value": config_text(value),
+        "readOnly": is_fixed,
         "isDefault": source == _DEFAULT,
         "configSource": source,
         "synonyms": [],

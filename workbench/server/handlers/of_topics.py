@@ -5,12 +5,13 @@ Kafka: ControllerApis, KafkaApis.handleDeleteRecordsRequest, ConfigAdminManager 
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.errors import CoordinatorError, OffsetOutOfRangeError
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.handlers.of_cluster import INTERNAL, config_text
 from workbench.server.protocol import write_messages as messages
 from workbench.server.serving import BlockingHandler, Call, Values
 
@@ -48,10 +49,11 @@ def create_topics(call: Call) -> Values:
             "configs": [
                 {
                     "name": row.name,
-                    "value": _value(row.value),
+                    "value": config_text(row.value),
                     "configSource": _OF_TOPIC if row.name in topic.configs else _DEFAULT,
                 }
                 for row in rows
+                if not row.name.startswith(INTERNAL)
             ],
         }
 
@@ -61,14 +63,6 @@ def create_topics(call: Call) -> Values:
             for each in call.values["topics"]
         ]
     }
-
-
-def _value(value: Any) -> str | None:
-    if isinstance(value, tuple):
-        return ",".join(map(str, value))
-    if isinstance(value, bool):
-        return str(value).lower()
-    return None if value is None else str(value)
 
 
 def _partition_count(call: Call, asked: Values) -> int:
@@ -201,7 +195,7 @@ def incremental_alter_configs(call: Call) -> Values:
             if operation in {_APPEND, _SUBTRACT}:
                 rows = topics.settings.config_of(name).describe()
                 before = own.get(key) or next(
-                    (_value(row.value) for row in rows if row.name == key), ""
+                    (config_text(row.value) for row in rows if row.name == key), ""
                 )
                 items = [item for item in (before or "").split(",") if item]
                 given = [item for item in (each["value"] or "").split(",") if item]
