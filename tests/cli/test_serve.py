@@ -1,6 +1,7 @@
 """`kafka-workbench serve`, as a process of its own: what it prints, and how it ends."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from kafka import KafkaConsumer, TopicPartition
 
+import workbench as wb
 from tests.cli.program import run
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
@@ -47,6 +49,55 @@ def test_the_first_line_says_where_and_each_request_is_a_line(kind: signal.Signa
     assert {"ApiVersions", "Metadata", "ListOffsets"} <= {line["api"] for line in requests}
     assert all(line["problem"] is None for line in requests)
     assert [line["note"][:9] for line in lines if "note" in line] == ["read-only"]
+
+
+PRODUCER = """
+import sys
+from kafka import KafkaProducer
+producer = KafkaProducer(bootstrap_servers=sys.argv[1], retries=0)
+for first in range(int(sys.argv[2]), 1 << 30, 20):
+    sent = [producer.send("numbers", b"%d" % (first + number)) for number in range(20)]
+    for future in sent:
+        future.get(20)
+    print(first + 20, flush=True)
+"""
+
+
+def test_what_was_acknowledged_is_there_after_a_kill(tmp_path: Path) -> None:
+    writing = ("--json", "--writable", "--recover", str(tmp_path))
+    written = 0
+    for _ in range(2):
+        server = start(*writing)
+        assert server.stdout is not None
+        where = json.loads(server.stdout.readline())["bootstrap"]
+        command = [sys.executable, "-c", PRODUCER, where, str(written)]
+        quiet = {"stderr": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
+        with subprocess.Popen(command, **quiet) as producer:  # type: ignore[call-overload]
+            lines = [producer.stdout.readline() for _ in range(12)]
+            server.kill()
+            server.communicate()
+            producer.kill()
+            acknowledged = int((lines + producer.stdout.readlines())[-1])
+        scan = wb.open_log_directory(tmp_path).scan(topics="numbers")
+        found = [int(value) for batch in scan.batches() for value in batch["value"].to_pylist()]
+        assert acknowledged <= len(found)
+        assert found == list(range(len(found)))  # none is lost, and none is there twice
+        written = len(found)
+    server = start(*writing)
+    assert server.stdout is not None
+    server.stdout.readline()
+    end(server, signal.SIGTERM)
+    assert (tmp_path / ".kafka_cleanshutdown").exists()
+    assert wb.verify(tmp_path) == []
+
+
+def test_what_writing_needs_is_said(tmp_path: Path) -> None:
+    assert run("serve", "--recover", SHOP).code == 3
+    shutil.copytree(SHOP, tmp_path / "shop")
+    (tmp_path / "shop" / ".kafka_cleanshutdown").unlink()
+    refused = run("serve", "--writable", tmp_path / "shop")
+    assert refused.code
+    assert "--recover" in refused.err
 
 
 def test_a_status_line_says_where_without_json() -> None:

@@ -13,8 +13,9 @@ import click
 
 from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.output import note, say
+from workbench.cli.settings import named_values, takes_settings
 from workbench.inspection.findings import Finding
-from workbench.log_directory import serve
+from workbench.log_directory import open_log_directory, serve
 
 if TYPE_CHECKING:
     from workbench.server.events import Event
@@ -51,6 +52,17 @@ _MOST_WAITING: Final = 10_000  # events that wait to be printed; further ones ar
     metavar="NAME",
     help="Serve only this topic; repeatable.",
 )
+@click.option(
+    "--writable",
+    is_flag=True,
+    help="Let clients write: the engine leads the partitions as the only broker. Work on a copy.",
+)
+@click.option(
+    "--recover",
+    is_flag=True,
+    help="With --writable: take directories that were not stopped cleanly, and recover their logs.",
+)
+@takes_settings
 @as_json
 def command(
     *,
@@ -59,13 +71,22 @@ def command(
     host: str,
     insecure: bool,
     topics: tuple[str, ...],
+    writable: bool,
+    recover: bool,
+    settings: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Serve the logs to any Kafka client, read-only, until SIGINT or SIGTERM.
+    """Serve the logs to any Kafka client, until SIGINT or SIGTERM.
 
-    Nothing on the disk is written or locked. Offsets and members of groups are kept in memory, and
-    begin with the committed offsets on the disk; requests that would write are refused. Damaged
-    batches are left out. Messages of magic 0 and 1 are served as batches of magic 2.
+    Without --writable, nothing on the disk is written or locked. Offsets and members of groups are
+    kept in memory, and begin with the committed offsets on the disk; requests that would write are
+    refused. Damaged batches are left out. Messages of magic 0 and 1 are served as batches of
+    magic 2.
+
+    With --writable, the directories are locked, recovered, retained and cleaned as a broker does
+    it, and stopped cleanly at the end. Clients produce, with transactions too, and make topics,
+    groups and configurations; a KRaft broker that is the only controller serves on what is left.
+    PATH may be an empty directory. --set gives the configuration.
 
     Exit codes: 0 ended by a signal.
 
@@ -74,14 +95,19 @@ def command(
     version, request_bytes, response_bytes, milliseconds, problem (why it was not answered); one
     with finding per thing left out; one with note for what clients get otherwise than it is stored.
     """
+    if not writable and (recover or settings):
+        raise click.UsageError("--recover and --set need --writable")
     events = _Events()
     server = serve(
-        open_logs(paths),
+        open_log_directory(paths) if writable else open_logs(paths),
         host=host,
         port=port,
         topics=topics or None,
         insecure=insecure,
         observe=events.add,
+        writable=writable,
+        recover=recover,
+        config=named_values(settings),
     )
     with _ended_by_signals(events), server:
         served = server.catalog.topics
@@ -91,7 +117,8 @@ def command(
             _print_line({"bootstrap": server.bootstrap_servers, **first})
         else:
             count = f"{len(served)} topics, {partitions} partitions"
-            say(f"serving {count} at {server.bootstrap_servers}, read-only; Ctrl-C ends it")
+            how = "writable" if writable else "read-only"
+            say(f"serving {count} at {server.bootstrap_servers}, {how}; Ctrl-C ends it")
         for event in events:
             if as_json:
                 _print_line(_fields(event))
