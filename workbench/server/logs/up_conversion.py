@@ -68,8 +68,10 @@ def _of_one_type(chunk: Chunk, low: int) -> Iterator[npt.NDArray[np.int64]]:
     """Yield int64[m], the ascending records of runs with one type of timestamp."""
     columns = chunk.columns
     offsets = columns.offsets
-    before = np.maximum.accumulate(np.concatenate([[low - 1], offsets[:-1]]))
-    picks = np.flatnonzero(offsets > before)
+    inside = offsets <= chunk.rows["last_offset"][columns.batch]  # a wrapper has its last offset
+    met = np.where(inside, offsets, low - 1)
+    before = np.maximum.accumulate(np.concatenate([[low - 1], met[:-1]]))
+    picks = np.flatnonzero(inside & (offsets > before))
     if not len(picks):
         return
     is_append_time = columns.timestamp_types(chunk.rows)[picks] == LOG_APPEND_TIME
