@@ -50,6 +50,7 @@ test-spark-versions: env system ## run the tests of the Spark source on the olde
 check: env ## check format, lint, types and layers; changes nothing
 	@$(BIN)/ruff format --check --quiet || { echo "some files are not formatted: make fix"; exit 1; }
 	@$(BIN)/ruff check
+	@$(BIN)/deno lint --quiet
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 

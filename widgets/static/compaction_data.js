@@ -1,6 +1,6 @@
 // A rehearsed cleaning: the state of each batch and record of a round at the step shown.
 import { Column, floorIndex } from "./columns.js";
-import { ROLE, SEGMENT, StepRows } from "./step_rows.js";
+import { SEGMENT, StepRows } from "./step_rows.js";
 
 const RECORD = 2, BATCH = 3;
 export const LATER = 2 ** 31 - 1;
@@ -74,7 +74,7 @@ class Round {
     this.segmentFrom = [];
     this.segmentTo = [];
     let at = 0;
-    this.segments.forEach((segment, s) => {
+    this.segments.forEach((_, s) => {
       this.segmentFrom.push(at);
       for (let b = this.firstBatches[s]; b < this.firstBatches[s + 1]; b++) {
         const wide = detail === "records" ? this.firstRecords[b + 1] - this.firstRecords[b] || EMPTY : 1;

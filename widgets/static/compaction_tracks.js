@@ -146,7 +146,7 @@ function paintAfter(scene, b, a, wide) {
     if (verdict === "emptied") return emptyBatch(pen, ink, a, wide, top, tall);
     pen.fillStyle = KEPT;
     box(pen, a + 3, top + 4 + (tall - 8) * (1 - share), wide - 6, (tall - 8) * share, 3);
-    if (wide > 26) label(pen, ink, `${count(round.batches.kept[b])}`, a + wide / 2, share > 0.4 ? top + tall - 14 : top + 14, share > 0.4 ? "#fff" : ink.fg, ink.strong);
+    if (wide > 26) label(pen, `${count(round.batches.kept[b])}`, a + wide / 2, share > 0.4 ? top + tall - 14 : top + 14, share > 0.4 ? "#fff" : ink.fg, ink.strong);
     return;
   }
   const any = recordsKept(scene, b);
@@ -213,10 +213,10 @@ function plate(pen, ink, text, x, y, isFramed) {
     box(pen, x - wide / 2, y - 7, wide, 14, 4);
     pen.globalAlpha = Math.min(1, pen.globalAlpha / 0.9);
   }
-  label(pen, ink, text, x, y, isFramed ? ink.fg : ink.dim, ink.small);
+  label(pen, text, x, y, isFramed ? ink.fg : ink.dim, ink.small);
 }
 
-function label(pen, ink, text, x, y, colour, font) {
+function label(pen, text, x, y, colour, font) {
   pen.font = font;
   pen.textAlign = "center";
   pen.fillStyle = colour;
@@ -272,10 +272,10 @@ function recordCell({ pen, ink, round, x, data }, b, r, y, tall, state) {
     box(pen, a + 2, y + tall / 2 - 15, wide - 4, 30, 3);
     pen.globalAlpha = Math.min(1, pen.globalAlpha / 0.82);
   }
-  label(pen, ink, fitted(pen, name, wide - 3, font), a + wide / 2, y + tall / 2 - 6, text, font);
+  label(pen, fitted(pen, name, wide - 3, font), a + wide / 2, y + tall / 2 - 6, text, font);
   const offset = count(round.records.offset[r]);
   pen.globalAlpha *= 0.85;
-  label(pen, ink, fitted(pen, offset, wide - 2, ink.small), a + wide / 2, y + tall / 2 + 9, text, ink.small);
+  label(pen, fitted(pen, offset, wide - 2, ink.small), a + wide / 2, y + tall / 2 + 9, text, ink.small);
   pen.globalAlpha = Math.min(1, pen.globalAlpha / 0.85);
 }
 

@@ -2,7 +2,7 @@
 import { bytesView } from "./bytes_view.js";
 import { Column } from "./columns.js";
 import { button, choice, h } from "./dom.js";
-import { count, plural } from "./format.js";
+import { count } from "./format.js";
 import { batchList, findingList, listSummary, offsetIndexList, recordList, timeIndexList } from "./lists.js";
 import { pageStore } from "./pages.js";
 import { popover } from "./popover.js";

@@ -124,7 +124,7 @@ function paintTimeEntries({ pen, data, ink, view, x }, y) {
   }
 }
 
-export function paintTimeLabels({ pen, data, ink, left, span, width }) {
+export function paintTimeLabels({ pen, data, ink, left, width }) {
   const [top, tall] = LAYOUT.time;
   if (data.firstTime === null || width < 560) return;
   const whole = data.lastTime - data.firstTime;

@@ -102,7 +102,7 @@ export function dataGrid({ label, columns, cellsOf, onPick, onOpen, rowKind, sig
       row.setAttribute("aria-selected", String(i === selected));
       row.classList.toggle("klw-waiting", cells === null);
       row.dataset.kind = kind;
-      columns.forEach((each, k) => fillCell(row.children[k], cells === null ? (k ? "" : "…") : cells[k]));
+      columns.forEach((_, k) => fillCell(row.children[k], cells === null ? (k ? "" : "…") : cells[k]));
     },
   });
   function pick(i, tell = true) {
