@@ -95,7 +95,7 @@ def main(names: list[str]) -> None:
         if names and source.stem not in names:
             continue
         target = source.with_suffix(".ipynb")
-        nbformat.write(tidy(execute(source)), target)  # type: ignore[no-untyped-call]
+        nbformat.write(tidy(execute(source)), target)
         print(f"{target.name}: {target.stat().st_size:,} bytes")
 
 

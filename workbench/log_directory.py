@@ -186,8 +186,11 @@ def serve(
     insecure: bool = False,
     limits: "ServerLimits | None" = None,
     observe: "Callable[[Event], None] | None" = None,
+    writable: bool = False,
+    recover: bool = False,
+    config: Mapping[str, Any] | None = None,
 ) -> "Server":
-    """Return a server that any Kafka client can read the logs from; nothing is written.
+    """Return a server that any Kafka client can read the logs from; by default nothing is written.
 
         with serve("sample_data/shop-4.3.1") as server:
             where = server.bootstrap_servers  # for the configuration of a client
@@ -200,15 +203,21 @@ def serve(
         insecure: allows a host that other machines can reach.
         limits: what clients can take at most; None: the defaults.
         observe: receives each request and finding in the server's thread.
+        writable: whether clients may write: the engine then leads the partitions as the only broker
+            of its cluster, and recovers, retains and cleans them. Work on a copy.
+        recover: with ``writable``, whether directories are taken that were not stopped cleanly.
+        config: with ``writable``, names of brokers and topics to values.
 
     Raises:
         LogDirectoryError: a path does not exist, or nothing there looks like Kafka's.
         LookupError: a topic is not there.
+        ConfigError: a configuration's name or value is wrong.
     """
     from workbench.server.server import Server
 
     opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
-    require_logs(opened.listing)
+    if not writable:  # which may begin with an empty directory
+        require_logs(opened.listing)
     if topics is not None:
         choose_partitions(opened.listing, topics, None)
     return Server(
@@ -219,6 +228,9 @@ def serve(
         insecure=insecure,
         limits=limits,
         observe=observe,
+        writable=writable,
+        recover=recover,
+        config=config,
     )
 
 

@@ -1,13 +1,14 @@
 """The explorer in a real browser, over what real brokers wrote."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 import workbench as wb
 from tests.browser.bridge import Show
-from tests.browser.pages import press_quickly, until
+from tests.browser.pages import press_quickly, stats, until
 from tests.golden.cases import Case
 from widgets import LogExplorer
 
@@ -15,6 +16,7 @@ pytestmark = pytest.mark.browser
 
 Golden = Callable[[str], Case]
 MAP = ".klw-map canvas"
+SAMPLE = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
 
 @pytest.fixture
@@ -38,6 +40,12 @@ def shown_rows(page: Page, tab: str = "Records") -> list[str]:
     rows = page.get_by_role("grid", name=tab, exact=True).locator("[data-row]:visible")
     expect(rows.first).to_be_visible()
     return rows.all_inner_texts()
+
+
+def select_first_partition(page: Page) -> None:
+    page.get_by_role("tree").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowDown")
 
 
 def test_clicking_a_batch_selects_it_and_shows_its_records(
@@ -66,9 +74,7 @@ def test_a_selection_made_in_python_is_shown(page: Page, show: Show, logs: wb.Lo
 def test_the_tree_leads_to_another_partition(page: Page, show: Show, logs: wb.LogDirectory) -> None:
     explorer = LogExplorer(logs, selected={"partition": "txn-b-0"})
     show(explorer)
-    page.get_by_role("tree").focus()
-    page.keyboard.press("Home")
-    page.keyboard.press("ArrowDown")
+    select_first_partition(page)
     until(page, lambda: explorer.selected["partition"] == "txn-a-0")
     expect(page.get_by_role("heading", name="txn-a-0")).to_be_visible()
 
@@ -223,15 +229,60 @@ def test_buffers_at_odd_places_are_read_right(
     assert len(shown_rows(page, "Batches")) > 5
 
 
-def test_without_a_kernel_the_first_records_are_there_and_the_silence_is_said(
+def test_a_kernel_that_does_not_respond_is_named(
     page: Page, show: Show, logs: wb.LogDirectory
 ) -> None:
-    explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1})
-    show(explorer, kernel=False)
-    assert len(shown_rows(page)) > 5
+    page.clock.install()
+    show(LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1}), isSilent=True)
     page.get_by_role("tab", name="Bytes").click()
     click_batch(page, 0.5)
-    expect(page.get_by_role("status")).to_contain_text("does not respond", timeout=15_000)
+    page.clock.fast_forward(10_000)
+    expect(page.get_by_role("status")).to_contain_text("does not respond")
+
+
+def test_without_a_kernel_the_first_records_are_there_and_the_others_say_why_not(
+    page: Page, show: Show
+) -> None:
+    show(LogExplorer(SAMPLE), kernel=False)
+    expect(page.get_by_role("status")).to_contain_text("run the cell again")
+    first = shown_rows(page)
+    assert len(first) > 5
+    page.get_by_role("grid", name="Records").press("End")
+    expect(page.get_by_text("not in the saved picture: run the cell again").last).to_be_visible()
+    page.get_by_role("grid", name="Records").press("Home")
+    expect(page.get_by_role("row", name=first[1]).first).to_be_visible()
+
+
+@pytest.mark.parametrize("is_hidden", [False, True])
+def test_a_kernel_that_is_restarted_leaves_the_last_picture(
+    page: Page, show: Show, logs: wb.LogDirectory, *, is_hidden: bool
+) -> None:
+    show(LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1}))
+    page.evaluate("(hideLoss) => loseKernel({ hideLoss })", is_hidden)
+    if is_hidden:
+        page.get_by_role("button", name="Read the directory again").click()
+    expect(page.get_by_role("status")).to_contain_text("run the cell again")
+    page.get_by_role("status").get_by_role("button", name="Dismiss").click()
+    before = shown_rows(page)
+    click_batch(page, 0.5)  # what the page holds is shown without a kernel
+    expect(page.locator(".klw-about").last).to_contain_text("Batch")
+    select_first_partition(page)
+    expect(page.get_by_role("status")).to_contain_text("run the cell again")
+    expect(page.get_by_text("Reading…")).to_have_count(0)
+    assert len(shown_rows(page)) == len(before)
+    assert stats(page)["draws"] > 0
+
+
+def test_what_a_restarted_kernel_did_not_read_is_not_selected(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    show(LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1}))
+    page.evaluate("model.onsave = null")  # the kernel is busy
+    select_first_partition(page)
+    expect(page.get_by_text("Reading…").first).to_be_visible()
+    page.evaluate("loseKernel()")
+    expect(page.get_by_text("Reading…")).to_have_count(0)
+    assert page.evaluate("model.get('selected').partition") == "txn-b-0"
 
 
 def test_leaving_takes_every_listener_away(page: Page, show: Show, logs: wb.LogDirectory) -> None:

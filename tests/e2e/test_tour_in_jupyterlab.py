@@ -1,5 +1,6 @@
 """The tour in JupyterLab, driven by a real browser: what a new user does first."""
 
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from workbench.cli.lab import TOUR
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 MAP = ".klw-map canvas"
+GONE = ".klw-gone"
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +104,35 @@ def test_the_explorer_follows_the_theme_of_jupyterlab(notebook: Notebook) -> Non
     explorer.locator(MAP).scroll_into_view_if_needed()
     page.wait_for_timeout(500)
     page.screenshot(path=SHOTS / "tour-dark.png")
+
+
+# What follows ends the kernel that the tests above use.
+
+
+def test_a_saved_notebook_has_pictures_and_a_restarted_kernel_leaves_the_last_one(
+    notebook: Notebook,
+) -> None:
+    page = notebook.page
+    page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    address, name = page.url.split("/doc/")[0], Path(TOUR).name
+    exported = urllib.request.urlopen(  # noqa: S310 - our own server
+        f"{address}/nbconvert/html/{name}?download=false", timeout=60
+    ).read()
+    assert exported.count(b"data:image/png;base64") >= 2
+    assert b"application/vnd.jupyter.widget" not in exported
+
+    explorer = page.locator(".klw").first
+    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    expect(explorer.locator(GONE)).to_be_visible()
+    others = explorer.locator(".klw-item[aria-level='2']")
+    others.last.click()
+    expect(explorer.get_by_text("Reading…")).to_have_count(0)
+    expect(explorer.locator(MAP)).to_be_visible()
+    page.screenshot(path=SHOTS / "tour-restarted.png")
+
+    page.reload()
+    reopened = page.locator(".klw").first
+    expect(reopened.locator(GONE)).to_be_visible(timeout=60_000)
+    reopened.get_by_role("grid", name="Records").press("End")
+    expect(reopened.get_by_text("not in the saved picture").first).to_be_visible()
+    page.screenshot(path=SHOTS / "tour-reopened.png")

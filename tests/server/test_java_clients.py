@@ -51,7 +51,7 @@ def test_the_console_consumer_reads_committed_records(shop: Server, version: str
 @pytest.mark.parametrize("version", CONSUMER)
 def test_the_console_consumer_reads_messages_of_old_formats(old: Server, version: str) -> None:
     topic = "t-to-gzip"
-    logs = workbench.open_log_directory([root.path for root in old.catalog.listing.roots])
+    logs = workbench.open_log_directory(old.catalog.directories)
     rows = logs.scan(topics=topic, columns=["offset", "timestamp"]).to_arrow().to_pylist()
     shown = ("print.offset=true", "print.timestamp=true", "print.value=false")
     lines = run(

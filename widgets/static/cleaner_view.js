@@ -1,6 +1,7 @@
 // CleanerView: a partition's segments in their regions, the dirty ratio, and each rule's verdict.
 import { h } from "./dom.js";
 import { bytes, count, plural } from "./format.js";
+import { withKernel } from "./kernel.js";
 import { dataGrid } from "./rows.js";
 import { followTheme } from "./theme.js";
 
@@ -143,4 +144,4 @@ function render({ model, el, signal: outer }) {
   };
 }
 
-export default { render };
+export default { render: withKernel(render, { isWhole: true }) };

@@ -3,6 +3,7 @@ import { CompactionData, LATER } from "./compaction_data.js";
 import { cleaningStage } from "./compaction_stage.js";
 import { choice, h } from "./dom.js";
 import { count, plural } from "./format.js";
+import { withKernel } from "./kernel.js";
 import { playerFrame } from "./player_frame.js";
 import { recordZoom } from "./compaction_zoom.js";
 import { requests } from "./requests.js";
@@ -134,4 +135,4 @@ function offsetMap({ signal, data, onPick }) {
   };
 }
 
-export default { render };
+export default { render: withKernel(render, { isWhole: true }) };

@@ -47,12 +47,13 @@ export function button(label, { glyph, text, onclick, kind = "" } = {}) {
   return h("button", { type: "button", class: `klw-button ${kind}`, title: label, "aria-label": label, onclick }, glyph && icon(glyph), text);
 }
 
-// A row of buttons, one of them pressed, as in a segmented control.
+// A row of buttons, one of them pressed, as in a segmented control; `onpick` returns false to refuse a choice.
 export function choice(label, options, current, onpick) {
   const group = h("div", { class: "klw-choice", role: "group", "aria-label": label });
-  const show = (value) => { for (const el of group.children) el.setAttribute("aria-pressed", String(el.dataset.value === value)); };
+  let pressed = current;
+  const show = (value) => { pressed = value; for (const el of group.children) el.setAttribute("aria-pressed", String(el.dataset.value === value)); };
   for (const [value, text] of options) {
-    const el = h("button", { type: "button", "data-value": value, onclick: () => { show(value); onpick(value); } }, text);
+    const el = h("button", { type: "button", "data-value": value, onclick: () => { const before = pressed; show(value); if (onpick(value) === false) show(before); } }, text);
     group.append(el);
   }
   show(current);

@@ -3,6 +3,7 @@ import { bytesView } from "./bytes_view.js";
 import { Column } from "./columns.js";
 import { button, choice, h } from "./dom.js";
 import { count } from "./format.js";
+import { withKernel } from "./kernel.js";
 import { batchList, findingList, listSummary, offsetIndexList, recordList, timeIndexList } from "./lists.js";
 import { pageStore } from "./pages.js";
 import { popover } from "./popover.js";
@@ -31,9 +32,17 @@ function render({ model, el, signal: outer }) {
   // The selection; a change goes to the kernel, which sends the contents.
   const chosen = () => ({ ...NOTHING, ...model.get("selected") });
   function choose(change) {
-    model.set("selected", { ...chosen(), ...change });
+    const selected = { ...chosen(), ...change };
+    if (!isRead(selected)) return model.choose({ selected });
+    model.set("selected", selected);
     model.save_changes();
   }
+  // Another partition or segment must be read by the kernel.
+  const isRead = ({ partition, segment }) => partition === chosen().partition && segment === chosen().segment;
+  model.onLost(() => { // what the kernel did not get to read is not selected
+    const sent = model.get("_segment");
+    if (sent && !segmentOf()) model.set("selected", { ...NOTHING, partition: sent.partition, segment: sent.segment });
+  });
   const isCurrent = (sent) => sent && sent.partition === chosen().partition && sent.segment === chosen().segment;
   const segmentOf = () => { const sent = model.get("_segment"); return isCurrent(sent) ? sent : null; };
   const ask = requests(model, { signal, onError: showError, onSilence: (quiet) => { silence.hidden = !quiet; } });
@@ -94,7 +103,7 @@ function render({ model, el, signal: outer }) {
     const first = i > 0 && firstRows.length > row[5] && firstRows.number(row[5]) === i;
     return `${row[5] === selectedBatch() ? "within" : ""} ${first ? "first" : ""} ${row[6] && !row[0] ? "bad" : ""}`;
   }
-  const records = recordList({ store, signal, batchOf: recordKind, onPick: (i) => {
+  const records = recordList({ store, signal, isLive: () => model.isLive, batchOf: recordKind, onPick: (i) => {
     const row = store.row(i);
     if (!row) return;
     announce(`Record ${row[0]}.`);
@@ -264,4 +273,4 @@ function panelHead(text, ...tools) {
   return { el: h("div", { class: "klw-phead" }, title, about, ...tools), title, about };
 }
 
-export default { render };
+export default { render: withKernel(render) };

@@ -3,6 +3,7 @@ import { button, choice, h } from "./dom.js";
 import { count, plural } from "./format.js";
 import { GroupLane, KINDS } from "./group_data.js";
 import { groupPicture } from "./group_tracks.js";
+import { withKernel } from "./kernel.js";
 import { laneChart } from "./lane_chart.js";
 import { dataGrid } from "./rows.js";
 import { tabStrip } from "./tabs.js";
@@ -18,7 +19,7 @@ function render({ model, el, signal: outer }) {
   const root = h("section", { class: "klw klw-cleaner klw-coordinators", tabindex: -1 });
   const live = h("div", { class: "klw-quiet", "aria-live": "polite" }), announce = (text) => { live.textContent = text; };
   const title = h("select", { class: "klw-input klw-groups", "aria-label": "Group" });
-  title.addEventListener("change", () => { model.set("group", title.value); model.save_changes(); });
+  title.addEventListener("change", () => { if (!model.choose({ group: title.value })) title.value = model.get("group"); });
   const about = h("span", { class: "klw-sum" }), conclusion = h("p", { class: "klw-conclusion" });
   const errorBar = h("div", { class: "klw-error", role: "alert", hidden: true });
   let lanes = [], shown = null;
@@ -204,4 +205,4 @@ function noteText({ left_out: leftOut, lanes_with_notes: notes }) {
 
 const isFine = (state) => state === "fine" || state === "pending" || state === "unknown";
 
-export default { render };
+export default { render: withKernel(render) };

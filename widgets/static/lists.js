@@ -2,7 +2,7 @@
 import { count, plural, timestamp } from "./format.js";
 import { dataGrid } from "./rows.js";
 
-export function recordList({ store, onPick, onOpen, batchOf, signal }) {
+export function recordList({ store, isLive, onPick, onOpen, batchOf, signal }) {
   return dataGrid({
     label: "Records", signal, onPick, onOpen, emptyText: "No records here.",
     columns: [
@@ -11,7 +11,7 @@ export function recordList({ store, onPick, onOpen, batchOf, signal }) {
     ],
     cellsOf(i) {
       const row = store.row(i);
-      if (!row) return null;
+      if (!row) return isLive() ? null : ["–", "", "", { text: "not in the saved picture: run the cell again", kind: "quiet" }, "", ""];
       const [offset, time, key, value, headers, batch, note] = row;
       if (note && !offset) return [{ text: "—", kind: "bad" }, "", "", { text: note, kind: "bad" }, "", { text: count(batch), kind: "quiet" }];
       return [count(offset), time === null ? { text: "none", kind: "null" } : timestamp(time), cellOf(key), note ? { text: note, kind: "quiet" } : cellOf(value), cellOf(headers), { text: count(batch), kind: "quiet" }];

@@ -1,6 +1,7 @@
 // OffsetsPlayer: how a coordinator commits, loads and expires offsets, one step after the other.
 import { h } from "./dom.js";
 import { count, plural } from "./format.js";
+import { withKernel } from "./kernel.js";
 import { OffsetsData } from "./offsets_data.js";
 import { playerFrame } from "./player_frame.js";
 import { dataGrid } from "./rows.js";
@@ -82,4 +83,4 @@ function offsetViews({ root, pick, signal, stats, data, at, steps }) {
 
 const STATES = { cached: "in memory", pending: "waits for its transaction", expired: "has expired" };
 
-export default { render };
+export default { render: withKernel(render, { isWhole: true }) };

@@ -1,6 +1,7 @@
 // StepPlayer: the steps the engine reported, one after the other.
 import { choice, h } from "./dom.js";
 import { bytes, count, plural } from "./format.js";
+import { withKernel } from "./kernel.js";
 import { PlayerData } from "./player_data.js";
 import { playerFrame } from "./player_frame.js";
 import { playerSegments } from "./player_segments.js";
@@ -42,4 +43,4 @@ function segmentText(segment, at) {
   return `${plural(segment.shownCount(at), "batch", "batches")} · ${plural(segment.entries(at).length, "index entry", "index entries")}`;
 }
 
-export default { render };
+export default { render: withKernel(render, { isWhole: true }) };

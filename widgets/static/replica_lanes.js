@@ -2,6 +2,7 @@
 import { choice, h } from "./dom.js";
 import { plural } from "./format.js";
 import { painter } from "./host.js";
+import { withKernel } from "./kernel.js";
 import { PALETTE, followTheme } from "./theme.js";
 
 const SVG_SPACE = "http://www.w3.org/2000/svg";
@@ -26,7 +27,7 @@ function render({ model, el, signal: outer }) {
   const stats = (el.__stats = { draws: 0 });
   const root = h("section", { class: "klw klw-cleaner klw-coordinators klw-disks", tabindex: -1 });
   const chooser = h("select", { class: "klw-input klw-groups", "aria-label": "Partition" });
-  chooser.addEventListener("change", () => { model.set("partition", chooser.value); model.save_changes(); });
+  chooser.addEventListener("change", () => { if (!model.choose({ partition: chooser.value })) chooser.value = model.get("partition"); });
   const verdict = h("span", { class: "klw-verdict" }), about = h("span", { class: "klw-sum" });
   const leaders = h("div", { class: "klw-leads" });
   const box = h("div", { class: "klw-disklanes", tabindex: 0, role: "img" });
@@ -40,7 +41,7 @@ function render({ model, el, signal: outer }) {
   const shown = () => model.get("_shown");
   const ask = painter(box, () => { if (shown().lanes) paint(box, shown()); Object.assign(stats, { draws: stats.draws + 1 }); }, signal);
 
-  function lead(broker) { model.set("leader", broker); model.save_changes(); }
+  function lead(broker) { return model.choose({ leader: broker }); }
   box.addEventListener("keydown", (event) => {
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key], { brokers, leader } = shown();
     if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -67,7 +68,7 @@ function render({ model, el, signal: outer }) {
     else {
       const select = h("select", { class: "klw-input", "aria-label": "Broker taken as the leader" }, ...options.map(([value, text]) => h("option", { value }, text)));
       select.value = state.leader;
-      select.addEventListener("change", () => lead(select.value));
+      select.addEventListener("change", () => { if (!lead(select.value)) select.value = state.leader; });
       leaders.replaceChildren("Leader: broker", select);
     }
     if (held) leaders.querySelector("[aria-pressed=true], select")?.focus();
@@ -175,4 +176,4 @@ function laneOf(lane, { state, x, top, right, width, left }) {
   return group;
 }
 
-export default { render };
+export default { render: withKernel(render) };

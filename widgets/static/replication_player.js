@@ -2,6 +2,7 @@
 import { choice, h } from "./dom.js";
 import { plural } from "./format.js";
 import { painter } from "./host.js";
+import { withKernel } from "./kernel.js";
 import { playerFrame } from "./player_frame.js";
 import { ReplicationData } from "./replication_data.js";
 import { paintReplication } from "./replication_stage.js";
@@ -27,8 +28,7 @@ function replicationViews({ root, pick, signal, stats, model, data, at, steps })
   // Pressed is what is played: without a kernel nobody plays other rules.
   const pressed = choice("Rules of version", model.get("_versions").map((each) => [each, each]), model.get("_shown"), (value) => {
     pressed.show(model.get("_shown"));
-    model.set("rules", value);
-    model.save_changes();
+    model.choose({ rules: value });
   });
   rules.append("Rules of ", pressed.el);
   rules.hidden = model.get("_versions").length < 2;
@@ -86,4 +86,4 @@ function replicationViews({ root, pick, signal, stats, model, data, at, steps })
 const TITLES = { LEO: "Log end offset: the offset of the next record", HW: "High watermark: consumers read the records before it", remote: "Log end offsets of the followers, as the leader knows them from their last fetches" };
 const MARKS = [["leo", "log end offset (LEO)"], ["hw", "high watermark (HW)"], ["remote", "remote LEO"], ["travels", "answer on its way"], ["waits", "waits in purgatory"], ["differs", "differs from the leader"]];
 
-export default { render };
+export default { render: withKernel(render, { isWhole: true }) };

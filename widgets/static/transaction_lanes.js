@@ -1,6 +1,7 @@
 // TransactionLanes: the transactions of a partition, how they ended, and what is open.
 import { button, h } from "./dom.js";
 import { count, plural } from "./format.js";
+import { withKernel } from "./kernel.js";
 import { laneChart } from "./lane_chart.js";
 import { dataGrid } from "./rows.js";
 import { tabStrip } from "./tabs.js";
@@ -17,7 +18,7 @@ function render({ model, el, signal: outer }) {
   const root = h("section", { class: "klw klw-cleaner klw-coordinators", tabindex: -1 });
   const live = h("div", { class: "klw-quiet", "aria-live": "polite" }), announce = (text) => { live.textContent = text; };
   const title = h("select", { class: "klw-input klw-groups", "aria-label": "Partition" });
-  title.addEventListener("change", () => { model.set("partition", title.value); model.save_changes(); });
+  title.addEventListener("change", () => { if (!model.choose({ partition: title.value })) title.value = shown().partition; });
   const about = h("span", { class: "klw-sum" }), conclusion = h("p", { class: "klw-conclusion" });
   const errorBar = h("div", { class: "klw-error", role: "alert", hidden: true });
   let lanes = [], order = [];
@@ -69,8 +70,8 @@ function render({ model, el, signal: outer }) {
       const { partition, offset, cells } = directory().open[i];
       announce(`${cells[1]} in ${cells[0]}: ${cells[6]}. ${cells[7]}.`);
       if (partition === null) return;
-      model.set("selected", { ...NOTHING, partition, offset });
-      model.save_changes();
+      if (partition === shown().partition) go(offset);
+      else model.choose({ selected: { ...NOTHING, partition, offset } });
     },
   });
   const partitions = dataGrid({
@@ -81,7 +82,7 @@ function render({ model, el, signal: outer }) {
     ],
     cellsOf: (i) => directory().partitions[i].cells,
     rowKind: (i) => (directory().partitions[i].blocked ? "bad" : ""),
-    onPick(i) { model.set("partition", directory().partitions[i].name); model.save_changes(); },
+    onPick(i) { if (!model.choose({ partition: directory().partitions[i].name })) showPartitionRow(); },
   });
   const tabs = tabStrip({ bars: ["Transactions", bars.el], open: ["Open", open.el], partitions: ["Partitions", partitions.el] });
   root.append(
@@ -121,8 +122,11 @@ function render({ model, el, signal: outer }) {
       .filter(([, , isPresent]) => isPresent).map(([text, mark]) => h("span", {}, h("i", { "data-mark": mark }), text)));
     bars.setCount(order.length);
     tabs.setCount("bars", count(order.length));
-    partitions.select(directory().partitions.findIndex(({ name }) => name === partition), false);
+    showPartitionRow();
     showSelected();
+  }
+  function showPartitionRow() {
+    partitions.select(directory().partitions.findIndex(({ name }) => name === shown().partition), false);
   }
   // Find the transaction that the explorer's selection is in.
   function showSelected() {
@@ -166,4 +170,4 @@ function render({ model, el, signal: outer }) {
   };
 }
 
-export default { render };
+export default { render: withKernel(render) };

@@ -29,6 +29,7 @@ DATA_VARIABLE: Final = "KAFKA_WORKBENCH_DATA"
 DISTRIBUTION: Final = "kafka-log-workbench"
 SAMPLE: Final = "shop-4.3.1"
 _COPIED: Final = ".copied.json"
+_SAVED: Final = "workbench.cli.saved_notebooks"
 
 _SETTINGS: Final = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -181,6 +182,8 @@ def lab_command(folder: Path, *, browser: bool, options: Sequence[str] = ()) -> 
         "jupyterlab",
         f"--ServerApp.root_dir={folder}",
         f"--LabApp.default_url=/doc/tree/{TOUR}",
+        f"--ServerApp.contents_manager_class={_SAVED}.NotebookFiles",
+        f"--Exporter.preprocessors={_SAVED}.PicturesForWidgets",
     ]
     if not browser:
         command.append("--no-browser")

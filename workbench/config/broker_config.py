@@ -123,6 +123,14 @@ BROKER_DEFINITIONS: Final[tuple[Definition, ...]] = (
         doc="Whether a transaction is verified with its coordinator before a batch is appended.",
     ),
     Definition(
+        "auto.create.topics.enable", "boolean", default=True, rule=ANY,
+        doc="Whether a topic is created when a client asks for it.",
+    ),
+    Definition(
+        "num.partitions", "int", 1, at_least(1),
+        "Number of partitions of a topic that is created without one.",
+    ),
+    Definition(
         "offset.metadata.max.bytes", "int", 4096, ANY,
         "Longest metadata of a committed offset, in UTF-16 units.",
     ),
@@ -233,6 +241,8 @@ class BrokerConfig:
     producer_id_expiration_check_interval_ms: int
     transaction_max_timeout_ms: int
     transaction_partition_verification_enable: bool
+    auto_create_topics_enable: bool
+    num_partitions: int
     offset_metadata_max_bytes: int
     offsets_retention_minutes: int
     offsets_retention_check_interval_ms: int

@@ -9,7 +9,7 @@ _NAMES: Final = """
     add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms
     advertised.listeners alter.config.policy.class.name alter.log.dirs.replication.quota.window.num
     alter.log.dirs.replication.quota.window.size.seconds authorizer.class.name
-    auto.create.topics.enable auto.leader.rebalance.enable broker.heartbeat.interval.ms broker.id
+    auto.leader.rebalance.enable broker.heartbeat.interval.ms broker.id
     broker.rack broker.session.timeout.ms client.quota.callback.class config.providers
     connection.failed.authentication.delay.ms connections.max.idle.ms connections.max.reauth.ms
     controlled.shutdown.enable controller.listener.names
@@ -53,7 +53,7 @@ _NAMES: Final = """
     metadata.log.segment.bytes metadata.log.segment.ms metadata.max.idle.interval.ms
     metadata.max.retention.bytes metadata.max.retention.ms metric.reporters metrics.num.samples
     metrics.recording.level metrics.sample.window.ms node.id num.io.threads num.network.threads
-    num.partitions num.replica.alter.log.dirs.threads num.replica.fetchers offsets.commit.timeout.ms
+    num.replica.alter.log.dirs.threads num.replica.fetchers offsets.commit.timeout.ms
     offsets.load.buffer.size offsets.topic.replication.factor principal.builder.class process.roles
     producer.purgatory.purge.interval.requests queued.max.request.bytes queued.max.requests
     quota.window.num quota.window.size.seconds remote.fetch.max.wait.ms

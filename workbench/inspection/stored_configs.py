@@ -79,6 +79,7 @@ class StoredCluster:
         partition_counts: name of each topic that exists → how many partitions it has.
         partitions: (id of a topic, number of a partition) → its leader and in-sync replicas.
         features: name → finalized level, such as ``metadata.version``.
+        next_producer_id: the first producer id that no broker has got yet.
     """
 
     configs: StoredConfigs = field(default_factory=StoredConfigs)
@@ -86,6 +87,7 @@ class StoredCluster:
     partition_counts: dict[str, int] = field(default_factory=dict)
     partitions: dict[tuple[str, int], StoredPartition] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
+    next_producer_id: int = 0
 
 
 def read_stored_configs(partition: Partition) -> StoredConfigs:
@@ -162,6 +164,8 @@ class _Image:
             self.cluster.topic_ids[data["name"]] = data["topicId"]
         elif kind in {"PartitionRecord", "PartitionChangeRecord"}:
             self._register(kind, data)
+        elif kind == "ProducerIdsRecord":
+            self.cluster.next_producer_id = data["nextProducerId"]
         elif kind == "FeatureLevelRecord":
             self.cluster.features[data["name"]] = data["featureLevel"]
         elif kind == "RemoveTopicRecord":

@@ -4,6 +4,7 @@ Kafka: UnifiedLog's highWatermarkMetadata and firstUnstableOffsetMetadata (4.2)
 """
 
 import threading
+from collections.abc import Callable
 
 from workbench.errors import OffsetOutOfRangeError
 from workbench.log.fetch import LogOffsetMetadata
@@ -16,6 +17,7 @@ class Watermarks:
 
     Attributes:
         log_start_offset: no record before it can be read; the log raises it.
+        listeners: called after each change of the high watermark, with the log's lock held.
     """
 
     def __init__(
@@ -26,6 +28,7 @@ class Watermarks:
         lock: threading.RLock,
     ) -> None:
         self.log_start_offset = log_start_offset
+        self.listeners: list[Callable[[], None]] = []
         self._local = local
         self._producers = producer_state
         self._lock = lock
@@ -75,6 +78,8 @@ class Watermarks:
             self._high = high
             self._producers.on_high_watermark_updated(high.offset)
             self.update_first_unstable()
+        for listener in self.listeners:
+            listener()
 
     def raise_log_start(self, offset: int) -> None:
         """Raise the log start offset; the high watermark and recovery point follow it.

@@ -188,11 +188,12 @@ class _Connection:
             parts = response_frame(request.api, request.version, request.correlation_id, values)
             size = sum(map(len, parts))
             is_unanswered = request.api is PRODUCE and request.values["acks"] == 0
-            problem = "a producer that wants no answer" if is_unanswered else None
+            is_refused = is_unanswered and _has_error(values)
+            problem = "a producer that wants no answer was refused" if is_refused else None
             seconds = time.perf_counter() - start
             self._report(request, len(frame), size, seconds, problem)
-            if is_unanswered:  # it was refused, and nothing else can tell the producer
-                return False
+            if is_unanswered:  # the end of its connection tells a producer that it was refused
+                return not is_refused
             await self._send(parts)
         finally:
             self._shared.response_bytes.change(-taken)
@@ -241,6 +242,15 @@ class _Connection:
                 problem,
             )
         )
+
+
+def _has_error(values: dict[str, Any]) -> bool:
+    """Return whether a produce request failed for any partition."""
+    return any(
+        partition["errorCode"] != ErrorCode.NONE
+        for topic in values["responses"]
+        for partition in topic["partitionResponses"]
+    )
 
 
 def _records_in(values: dict[str, Any]) -> int:

@@ -10,7 +10,15 @@ from typing import Any, Final
 from workbench.coordinator.groups.classic.messages import RequestContext
 from workbench.errors import CoordinatorError, WorkbenchError
 from workbench.runtime.error_codes import ErrorCode, code_of
-from workbench.server.handlers import of_cluster, of_groups, of_logs, refusals
+from workbench.server.handlers import (
+    of_cluster,
+    of_groups,
+    of_logs,
+    of_produce,
+    of_topics,
+    of_transactions,
+    refusals,
+)
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.protocol.frames import Request
 from workbench.server.serving import (
@@ -22,11 +30,16 @@ from workbench.server.serving import (
     WaitingHandler,
 )
 
-_BLOCKING: Final[Mapping[int, BlockingHandler]] = {
+_READS: Final[Mapping[int, BlockingHandler]] = {
     **of_cluster.HANDLERS,
     **of_logs.HANDLERS,
     **of_groups.HANDLERS,
-    **refusals.HANDLERS,
+}
+_WRITES: Final[Mapping[int, BlockingHandler]] = {
+    **of_produce.HANDLERS,
+    **of_topics.HANDLERS,
+    **of_transactions.HANDLERS,
+    **of_groups.WRITES,
 }
 _WAITING: Final[Mapping[int, WaitingHandler]] = {**of_logs.WAITING, **of_groups.WAITING}
 _LOG: Final = logging.getLogger("workbench.server")
@@ -43,6 +56,8 @@ class KafkaApis:
     def __init__(self, serving: Serving, in_thread: InThread) -> None:
         self._serving = serving
         self._in_thread = in_thread
+        writes = refusals.HANDLERS if serving.broker is None else _WRITES
+        self._blocking = {**_READS, **writes}
 
     async def handle(self, request: Request, client_host: str, address: tuple[str, int]) -> Values:
         """Return the response to a request.
@@ -60,7 +75,7 @@ class KafkaApis:
             waiting = _WAITING.get(request.api.key)
             if waiting is not None:
                 return await waiting(call, self._in_thread)
-            found: dict[str, Any] = await self._in_thread(_BLOCKING[request.api.key], call)
+            found: dict[str, Any] = await self._in_thread(self._blocking[request.api.key], call)
         except Exception as error:  # noqa: BLE001 - a client gets an answer, whatever failed
             return self._handle_error(request, error)
         return found

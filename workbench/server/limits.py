@@ -1,6 +1,7 @@
 """What the server takes from clients at most, so that no client can exhaust it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +35,8 @@ class ServerLimits:
     idle_seconds: float = 600.0
     max_wait_ms: int = 60_000
     file_threads: int = 4
+
+    @classmethod
+    def for_writing(cls) -> Self:
+        """Return the defaults of a server that may write: requests as large as Kafka's."""
+        return replace(cls(), max_request_bytes=100 << 20, max_queued_bytes=256 << 20)

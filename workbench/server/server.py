@@ -14,7 +14,7 @@ import logging
 import socket
 import threading
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final, Self
@@ -22,11 +22,14 @@ from typing import Any, Final, Self
 from workbench.errors import ServerError
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
+from workbench.server.broker.broker import Broker
+from workbench.server.broker.live_groups import LiveGroups
+from workbench.server.changes import Changes
 from workbench.server.connections import Connections
 from workbench.server.events import Event, RequestDone
 from workbench.server.kafka_apis import KafkaApis
 from workbench.server.limits import ServerLimits
-from workbench.server.logs.catalog import Catalog
+from workbench.server.logs.catalog import Catalog, TopicCatalog
 from workbench.server.serving import ResponseBytes, Serving
 from workbench.server.session_groups import SessionGroups
 
@@ -36,10 +39,11 @@ _LOG: Final = logging.getLogger("workbench.server")
 
 
 class Server:
-    """Serves the partitions of a listing, read-only. Use it in a ``with`` statement.
+    """Serves the partitions of a listing. Use it in a ``with`` statement.
 
-    Nothing on the disk is written or locked. Committed offsets and members of groups are kept in
-    memory as long as the server runs.
+    Read-only, nothing on the disk is written or locked: committed offsets and members of groups are
+    kept in memory as long as the server runs. Writable, the engine leads every partition as the
+    only broker of its cluster; work on a copy.
 
     Args:
         listing: the directories.
@@ -50,9 +54,12 @@ class Server:
             authentication.
         limits: what clients can take at most; None: the defaults.
         observe: receives each event in the server's thread, so it must return quickly.
+        writable: whether clients may write.
+        recover: with ``writable``, whether directories are taken that were not stopped cleanly.
+        config: with ``writable``, names of brokers and topics to values.
 
     Attributes:
-        catalog: the topics that are served.
+        catalog: the topics that are served; of a writable server, after its start.
         findings: what was left out so far, at most 10,000.
     """
 
@@ -66,15 +73,30 @@ class Server:
         insecure: bool = False,
         limits: ServerLimits | None = None,
         observe: Callable[[Event], None] | None = None,
+        writable: bool = False,
+        recover: bool = False,
+        config: Mapping[str, Any] | None = None,
     ) -> None:
+        if writable and topics is not None:
+            raise ServerError("a writable server", "serves every topic (expected no choice)")
+        self._listing = listing
+        self._writable = writable
+        self._recover = recover
+        self._config = config
         self._host = host
         self._port = port
         self._insecure = insecure
-        self._limits = ServerLimits() if limits is None else limits
+        defaults = ServerLimits.for_writing() if writable else ServerLimits()
+        self._limits = defaults if limits is None else limits
         self._observe = observe
         self.findings: deque[Finding] = deque(maxlen=_MOST_FINDINGS)
-        self.catalog = Catalog(listing, self._tell, topics)
-        self._groups = SessionGroups(listing, self.catalog.has)
+        self._changes = Changes()
+        self._broker: Broker | None = None
+        self.catalog: TopicCatalog
+        self._groups: SessionGroups | LiveGroups
+        if not writable:
+            self.catalog = Catalog(listing, self._tell, topics)
+            self._groups = SessionGroups(listing, self.catalog.has)
         self._response_bytes = ResponseBytes(self._limits.max_response_bytes)
         self._threads = ThreadPoolExecutor(self._limits.file_threads, "workbench-server")
         self._thread: threading.Thread | None = None
@@ -85,7 +107,12 @@ class Server:
 
     def __repr__(self) -> str:
         where = self.bootstrap_servers if self._thread else "stopped"
-        return f"<Server {where}, {len(self.catalog.topics)} topics>"
+        count = (
+            ""
+            if self._writable and self._broker is None
+            else f", {len(self.catalog.topics)} topics"
+        )
+        return f"<Server {where}{count}>"
 
     def __enter__(self) -> Self:
         self.start()
@@ -115,14 +142,24 @@ class Server:
 
         Raises:
             ServerError: the host is not this machine alone and ``insecure`` is not set, or the
-                address cannot be used.
+                address cannot be used; a directory to be written to was not stopped cleanly.
+            WorkbenchError: the engine cannot open a directory; see `LogManager.startup`.
         """
         assert self._thread is None, "the server was started before"
         self._listening = self._listen()
         self._port = self._listening[0].getsockname()[1]
-        for name in self.catalog.left_out:
-            self._tell(f"{name}: not served: its name is not a topic's, or it is there twice")
-        self._tell("read-only: members and offsets of groups are kept in memory, writes refused")
+        if self._writable:
+            try:
+                self._lead()
+            except BaseException:
+                self._listening[0].close()
+                raise
+        elif isinstance(self.catalog, Catalog):
+            for name in self.catalog.left_out:
+                self._tell(f"{name}: not served: its name is not a topic's, or it is there twice")
+            self._tell(
+                "read-only: members and offsets of groups are kept in memory, writes refused"
+            )
         ready = threading.Event()
         self._thread = threading.Thread(
             target=self._work, args=(ready,), name="workbench-server", daemon=True
@@ -137,7 +174,21 @@ class Server:
                 self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join()
         self._threads.shutdown(wait=True, cancel_futures=True)
-        self._groups.close()
+        if isinstance(self._groups, SessionGroups):
+            self._groups.close()
+        if self._broker is not None:
+            self._broker.close()
+
+    def _lead(self) -> None:
+        """Let the engine lead every partition."""
+        self._broker = Broker(
+            self._listing,
+            self._config,
+            recover=self._recover,
+            on_change=self._changes.tell,
+            tell=self._tell,
+        )
+        self.catalog, self._groups = self._broker.topics, self._broker.groups
 
     def _listen(self) -> list[socket.socket]:
         try:
@@ -169,7 +220,15 @@ class Server:
     async def _run(self, ready: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
-        serving = Serving(self.catalog, self._groups, self._limits, self._response_bytes)
+        self._changes.use(self._loop)
+        serving = Serving(
+            self.catalog,
+            self._groups,
+            self._limits,
+            self._response_bytes,
+            self._changes,
+            self._broker,
+        )
         connections = Connections(
             KafkaApis(serving, self._in_thread), self._limits, self._response_bytes, self._done
         )

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.coordinator.groups.classic.messages import RequestContext
+from workbench.server.broker.broker import Broker
+from workbench.server.broker.live_groups import LiveGroups
+from workbench.server.changes import Changes
 from workbench.server.limits import ServerLimits
-from workbench.server.logs.catalog import Catalog
+from workbench.server.logs.catalog import TopicCatalog
 from workbench.server.protocol.frames import Request
 from workbench.server.session_groups import SessionGroups
 
@@ -49,12 +52,16 @@ class Serving:
         groups: groups of this session, and those on the disk.
         limits: the limits.
         response_bytes: the records in responses that are not sent yet.
+        changes: lets requests wait until a partition has more to read.
+        broker: the engine; None: the server is read-only.
     """
 
-    catalog: Catalog
-    groups: SessionGroups
+    catalog: TopicCatalog
+    groups: SessionGroups | LiveGroups
     limits: ServerLimits
     response_bytes: ResponseBytes
+    changes: Changes
+    broker: Broker | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +84,12 @@ class Call:
     def values(self) -> dict[str, Any]:
         """The fields of the request."""
         return self.request.values
+
+    @property
+    def broker(self) -> Broker:
+        """The engine, of a server that may write."""
+        assert self.serving.broker is not None
+        return self.serving.broker
 
     @property
     def version(self) -> int:

@@ -206,13 +206,20 @@ class SessionGroups:
         )
 
     def fetch(
-        self, group_id: str, partitions: list[TopicPartition] | None
+        self,
+        group_id: str,
+        partitions: list[TopicPartition] | None,
+        *,
+        require_stable: bool = False,
     ) -> dict[TopicPartition, FetchedOffset]:
         """Return the committed offsets of this session, or those on the disk.
+
+        No transaction commits offsets here, so all of them are stable.
 
         Raises:
             CoordinatorError: the group cannot be served.
         """
+        del require_stable
         with self._lock:
             is_used = group_id in self._used
         if is_used:

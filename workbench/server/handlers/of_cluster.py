@@ -7,13 +7,14 @@ handleDescribeConfigsRequest, handleDescribeLogDirsRequest (4.0)
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
-from workbench.inspection.listing import Root
+from workbench.errors import CoordinatorError
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.logs.catalog import Catalog
-from workbench.server.logs.served_log import ServedLog
+from workbench.server.broker.broker import Broker
+from workbench.server.logs.catalog import PartitionLog, TopicCatalog
 from workbench.server.protocol import cluster_messages as messages
 from workbench.server.protocol.api_keys import API_KEYS
 from workbench.server.serving import BlockingHandler, Call, Values
@@ -21,6 +22,7 @@ from workbench.server.serving import BlockingHandler, Call, Values
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 _TOPIC, _BROKER = 2, 4  # resource types
 _OF_TOPIC, _OF_BROKER, _DEFAULT = 1, 4, 5  # sources of a configuration
+INTERNAL: Final = "internal."  # begins the names of configurations that no client sees
 
 
 def api_versions(call: Call) -> Values:
@@ -53,6 +55,8 @@ def metadata(call: Call) -> Values:
     if asked is None or (call.version == 0 and not asked):
         topics = [_topic(catalog, name, catalog.topic_id(name)) for name in catalog.topics]
     else:
+        if call.serving.broker is not None and call.values.get("allowAutoTopicCreation", True):
+            _create(call.serving.broker, asked)
         topics = [_asked(catalog, each) for each in asked]
     return {
         "brokers": [_broker(call)],
@@ -62,7 +66,21 @@ def metadata(call: Call) -> Values:
     }
 
 
-def _asked(catalog: Catalog, asked: Values) -> Values:
+def _create(broker: Broker, asked: list[Values]) -> None:
+    """Create the topics that are asked for and missing, if the configuration says so.
+
+    Kafka: DefaultAutoTopicCreationManager.createTopics (4.2)
+    """
+    if not broker.creates_topics:
+        return
+    for each in asked:
+        name = each["name"]
+        if name is not None and name not in broker.topics.topics:
+            with suppress(CoordinatorError):  # the name is wrong, or another was faster
+                broker.create_automatically(name)
+
+
+def _asked(catalog: TopicCatalog, asked: Values) -> Values:
     topic_id = asked.get("topicId", NULL_UUID)
     if asked["name"] is not None:
         return _topic(catalog, asked["name"], catalog.topic_id(asked["name"]))
@@ -73,7 +91,7 @@ def _asked(catalog: Catalog, asked: Values) -> Values:
     return {"errorCode": code, "name": None, "topicId": topic_id, "partitions": []}
 
 
-def _topic(catalog: Catalog, name: str, topic_id: str) -> Values:
+def _topic(catalog: TopicCatalog, name: str, topic_id: str) -> Values:
     logs = catalog.topics.get(name)
     if logs is None:
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -124,27 +142,37 @@ def _configs(call: Call, resource: Values) -> Values:
             return {**result, "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
         own = catalog.settings.own(name)
         rows = catalog.settings.config_of(name).describe()
+        is_fixed = call.serving.broker is None
         found = [
-            _config(row.name, row.value, _OF_TOPIC if row.name in own else _DEFAULT) for row in rows
+            _config(
+                row.name, row.value, _OF_TOPIC if row.name in own else _DEFAULT, is_fixed=is_fixed
+            )
+            for row in rows
+            if not row.name.startswith(INTERNAL)
         ]
     elif kind == _BROKER:
-        cluster = catalog.cluster
-        stored = {} if cluster is None else cluster.configs.of_broker(catalog.node_id)
-        found = [_config(each, value, _OF_BROKER) for each, value in sorted(stored.items())]
+        stored = sorted(catalog.broker_configs.items())
+        found = [_config(each, value, _OF_BROKER, is_fixed=True) for each, value in stored]
     else:
         return {**result, "errorCode": ErrorCode.INVALID_REQUEST}
     wanted = resource["configurationKeys"]
     return {**result, "configs": [c for c in found if wanted is None or c["name"] in wanted]}
 
 
-def _config(name: str, value: Any, source: int) -> Values:
-    text = ",".join(map(str, value)) if isinstance(value, tuple) else value
+def config_text(value: Any) -> str | None:
+    """Return a configuration's value as Kafka writes it."""
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
     if isinstance(value, bool):
-        text = str(value).lower()
+        return str(value).lower()
+    return None if value is None else str(value)
+
+
+def _config(name: str, value: Any, source: int, *, is_fixed: bool) -> Values:
     return {
         "name": name,
-        "value": None if text is None else str(text),
-        "readOnly": True,
+        "value": config_text(value),
+        "readOnly": is_fixed,
         "isDefault": source == _DEFAULT,
         "configSource": source,
         "synonyms": [],
@@ -162,18 +190,18 @@ def describe_log_dirs(call: Call) -> Values:
         for number, log in numbers.items()
         if wanted is None or number in wanted.get(topic, ())
     ]
-    return {"results": [_log_dir(catalog, root, logs) for root in catalog.listing.roots]}
+    return {"results": [_log_dir(path, logs) for path in catalog.directories]}
 
 
-def _log_dir(catalog: Catalog, root: Root, logs: list[tuple[str, int, ServedLog]]) -> Values:
+def _log_dir(path: str, logs: list[tuple[str, int, PartitionLog]]) -> Values:
     topics: dict[str, list[Values]] = {}
     for topic, number, log in logs:
-        if catalog.root_of(log) is root:
-            sizes = {"partitionSize": log.partition.size, "offsetLag": 0, "isFutureKey": False}
+        if log.directory in {path, ""}:
+            sizes = {"partitionSize": log.size, "offsetLag": 0, "isFutureKey": False}
             topics.setdefault(topic, []).append({"partitionIndex": number, **sizes})
     return {
         "errorCode": ErrorCode.NONE,
-        "logDir": os.fsencode(root.path).decode("utf-8", "replace"),
+        "logDir": os.fsencode(path).decode("utf-8", "replace"),
         "topics": [{"name": name, "partitions": found} for name, found in topics.items()],
     }
 

@@ -23,18 +23,25 @@ from workbench.files.names import TopicPartition
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.protocol import group_messages as messages
+from workbench.server.protocol import write_messages
 from workbench.server.serving import BlockingHandler, Call, InThread, Values, WaitingHandler
 
-_OF_GROUPS: Final = 0  # key type of a coordinator
+_OF_GROUPS, _OF_TRANSACTIONS = 0, 1  # key types of a coordinator
 _NO_EPOCH: Final = -1
 _REQUEST_GROUPS_SINCE: Final = 8  # version of OffsetFetch
 
 
 def find_coordinator(call: Call) -> Values:
-    """Return the server for every group; it coordinates no transactions."""
+    """Return the server; one that is read-only coordinates no transactions."""
     host, port = call.address
     here: Values = {"nodeId": call.serving.catalog.node_id, "host": host, "port": port}
-    if call.values.get("keyType", _OF_GROUPS) != _OF_GROUPS:
+    kind = call.values.get("keyType", _OF_GROUPS)
+    if kind not in {_OF_GROUPS, _OF_TRANSACTIONS}:
+        return error_response(call.request, ErrorCode.INVALID_REQUEST)
+    broker = call.serving.broker
+    if broker is not None:
+        (broker.make_offsets_topic if kind == _OF_GROUPS else broker.make_transactions_topic)()
+    elif kind == _OF_TRANSACTIONS:
         code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         return error_response(call.request, code)
     if call.version < 4:
@@ -194,18 +201,22 @@ def _epoch(number: int) -> int | None:
 def offset_fetch(call: Call) -> Values:
     """Return committed offsets of this session, or those on the disk."""
     values = call.values
+    is_stable = values.get("requireStable", False)
     if call.version < _REQUEST_GROUPS_SINCE:
-        topics, code = _fetch_group(call, values["groupId"], values["topics"])
+        topics, code = _fetch_group(call, values["groupId"], values["topics"], is_stable)
         return {"topics": topics, "errorCode": code}
     groups = []
     for asked in values["groups"]:
-        topics, code = _fetch_group(call, asked["groupId"], asked["topics"])
+        topics, code = _fetch_group(call, asked["groupId"], asked["topics"], is_stable)
         groups.append({"groupId": asked["groupId"], "topics": topics, "errorCode": code})
     return {"groups": groups}
 
 
 def _fetch_group(
-    call: Call, group_id: str, asked: list[Values] | None
+    call: Call,
+    group_id: str,
+    asked: list[Values] | None,
+    require_stable: bool,  # noqa: FBT001 - private
 ) -> tuple[list[Values], ErrorCode]:
     wanted = None
     if asked is not None:
@@ -215,7 +226,7 @@ def _fetch_group(
             for number in topic["partitionIndexes"]
         ]
     try:
-        found = call.serving.groups.fetch(group_id, wanted)
+        found = call.serving.groups.fetch(group_id, wanted, require_stable=require_stable)
     except CoordinatorError as error:
         return [], ErrorCode(error.code)
     topics: dict[str, list[Values]] = {}
@@ -286,6 +297,49 @@ def list_groups(call: Call) -> Values:
     }
 
 
+# writes, of a server that may
+
+
+def delete_groups(call: Call) -> Values:
+    """Delete groups with their offsets."""
+    codes = call.broker.groups.service.delete_groups(call.values["groupsNames"])
+    return {"results": [{"groupId": name, "errorCode": code} for name, code in codes.items()]}
+
+
+def offset_delete(call: Call) -> Values:
+    """Delete offsets of a group."""
+    topics = call.values["topics"]
+    wanted = [
+        TopicPartition(topic["name"], each["partitionIndex"])
+        for topic in topics
+        for each in topic["partitions"]
+    ]
+    try:
+        codes = call.broker.groups.service.delete_offsets(call.values["groupId"], wanted)
+    except CoordinatorError as refused:
+        return error_response(call.request, ErrorCode(refused.code))
+    return {
+        "errorCode": ErrorCode.NONE,
+        "topics": [
+            {
+                "name": topic["name"],
+                "partitions": [
+                    {
+                        "partitionIndex": each["partitionIndex"],
+                        "errorCode": codes[TopicPartition(topic["name"], each["partitionIndex"])],
+                    }
+                    for each in topic["partitions"]
+                ],
+            }
+            for topic in topics
+        ],
+    }
+
+
+WRITES: Final[Mapping[int, BlockingHandler]] = {
+    write_messages.DELETE_GROUPS.key: delete_groups,
+    write_messages.OFFSET_DELETE.key: offset_delete,
+}
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
     messages.FIND_COORDINATOR.key: find_coordinator,
     messages.HEARTBEAT.key: heartbeat,

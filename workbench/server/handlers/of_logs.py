@@ -4,10 +4,11 @@ Kafka: KafkaApis.handleFetchRequest, handleListOffsetRequest, handleOffsetForLea
 (4.0)
 """
 
-import asyncio
+import time
 from collections.abc import Mapping
 from typing import Final
 
+from workbench.files.names import TopicPartition
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.error_responses import (
@@ -15,10 +16,9 @@ from workbench.server.handlers.error_responses import (
     failed_fetch,
     failed_offset,
 )
-from workbench.server.logs.catalog import Catalog
+from workbench.server.logs.catalog import PartitionLog, TopicCatalog
 from workbench.server.logs.served_log import (
     NO_EPOCH,
-    ServedLog,
     TimestampAndOffset,
     UnsupportedCompressionError,
 )
@@ -35,7 +35,7 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4,
 _NOTHING: Final = TimestampAndOffset(-1, -1)
 
 
-def check_epoch(log: ServedLog, epoch: int) -> ErrorCode:
+def check_epoch(log: PartitionLog, epoch: int) -> ErrorCode:
     """Return whether the leader epoch that a client believes in is that of the log.
 
     Kafka: Partition.checkCurrentLeaderEpoch (4.2)
@@ -57,12 +57,28 @@ async def fetch(call: Call, in_thread: InThread) -> Values:
     values = call.values
     if values.get("sessionId", 0) != 0 or values.get("sessionEpoch", -1) > _NEW_SESSION:
         return {"errorCode": ErrorCode.FETCH_SESSION_ID_NOT_FOUND, "responses": []}
-    responses, size, is_final = await in_thread(_fetch_now, call)
-    if size < values["minBytes"] and not is_final:
-        # A dead log gets no records, so waiting changes nothing but the rate of requests.
-        wait = min(max(values["maxWaitMs"], 0), call.serving.limits.max_wait_ms)
-        await asyncio.sleep(wait / 1000)
+    changes, partitions = call.serving.changes, _partitions(call)
+    wait = min(max(values["maxWaitMs"], 0), call.serving.limits.max_wait_ms)
+    deadline = time.monotonic() + wait / 1000
+    while True:
+        seen = changes.seen(partitions)
+        responses, size, is_final = await in_thread(_fetch_now, call)
+        if size >= values["minBytes"] or is_final:
+            break
+        # A dead log gets no records: there, waiting changes nothing but the rate of requests.
+        if not await changes.wait(seen, deadline - time.monotonic()):
+            break
     return {"errorCode": ErrorCode.NONE, "sessionId": 0, "responses": responses}
+
+
+def _partitions(call: Call) -> list[TopicPartition]:
+    """Return the partitions that a fetch asks for."""
+    found = []
+    for topic in call.values["topics"]:
+        name, _ = _topic_of(call.serving.catalog, topic)
+        if name is not None:
+            found += [TopicPartition(name, each["partition"]) for each in topic["partitions"]]
+    return found
 
 
 def _fetch_now(call: Call) -> tuple[list[Values], int, bool]:
@@ -92,7 +108,7 @@ def _fetch_now(call: Call) -> tuple[list[Values], int, bool]:
     return responses, size, is_final
 
 
-def _topic_of(catalog: Catalog, topic: Values) -> tuple[str | None, ErrorCode]:
+def _topic_of(catalog: TopicCatalog, topic: Values) -> tuple[str | None, ErrorCode]:
     if "topicId" not in topic:
         return topic["topic"], ErrorCode.NONE
     name = catalog.names_by_id.get(topic["topicId"])
@@ -109,7 +125,7 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
     if code is not ErrorCode.NONE:
         return failed_fetch(number, code)
     is_committed = call.values["isolationLevel"] == _READ_COMMITTED
-    high = log.log_end_offset
+    high = log.high_watermark
     stable = log.last_stable_offset if is_committed else high
     result: Values = {
         "partitionIndex": number,
@@ -127,7 +143,7 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
         return result
     zstd = call.version >= _ZSTD_SINCE
     try:
-        records = log.read(offset, stable, most, first=is_first, zstd=zstd)
+        records = log.read(offset, stable, most, committed=is_committed, first=is_first, zstd=zstd)
     except UnsupportedCompressionError:
         return failed_fetch(number, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     result["records"] = b"".join(records.parts) if len(records.parts) != 1 else records.parts[0]
@@ -180,13 +196,13 @@ def _offset(call: Call, topic: str, asked: Values, *, is_committed: bool) -> Val
     }
 
 
-def _lookup(log: ServedLog, timestamp: int, *, is_committed: bool) -> TimestampAndOffset:
+def _lookup(log: PartitionLog, timestamp: int, *, is_committed: bool) -> TimestampAndOffset:
     """Kafka: Partition.fetchOffsetForTimestamp, UnifiedLog.fetchOffsetByTimestamp (4.2)."""
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return TimestampAndOffset(-1, log.log_start_offset)
     if timestamp == LATEST_TIERED:
         return _NOTHING  # nothing of this directory is in remote storage
-    end = log.last_stable_offset if is_committed else log.log_end_offset
+    end = log.last_stable_offset if is_committed else log.high_watermark
     if timestamp == LATEST:
         return TimestampAndOffset(-1, end)
     if timestamp == MAX_TIMESTAMP:
@@ -220,7 +236,7 @@ def _end_of_epoch(call: Call, topic: str, asked: Values) -> Values:
     code = check_epoch(log, asked.get("currentLeaderEpoch", NO_EPOCH))
     if code is not ErrorCode.NONE:
         return failed_epoch(number, code)
-    found = log.leader_epochs.end_offset_for(asked["leaderEpoch"], log.log_end_offset)
+    found = log.leader_epochs.end_offset_for(asked["leaderEpoch"], log.high_watermark)
     epoch, end = (NO_EPOCH, -1) if found is None else found
     return {
         "errorCode": ErrorCode.NONE,

@@ -4,22 +4,129 @@ Kafka: MetadataCache, KRaftMetadataCache (4.2)
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Final
+from typing import Final, Protocol
 
 from workbench.config.broker_config import BROKER_NAMES
 from workbench.config.internal_topics import HIDDEN_TOPICS, METADATA_TOPIC
 from workbench.config.settings import Settings
+from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.names import TopicPartition
-from workbench.inspection.listing import Listing, Root
+from workbench.inspection.listing import Listing
 from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, read_stored_cluster
+from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
-from workbench.server.logs.served_log import ServedLog, Tell
+from workbench.server.logs.served_log import Records, ServedLog, Tell, TimestampAndOffset
 
 DEFAULT_NODE: Final = 1
 _LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+class PartitionLog(Protocol):
+    """What handlers ask a log: a `ServedLog` of files, or a `LiveLog` of the engine."""
+
+    @property
+    def leader_epoch(self) -> int:
+        """The leader epoch in which clients read; -1 if unknown."""
+
+    @property
+    def leader_epochs(self) -> "LeaderEpochs | LeaderEpochCache":
+        """Where leader epochs start."""
+
+    @property
+    def directory(self) -> str:
+        """Path of the log directory that holds the log; empty if it was opened alone."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all batches."""
+
+    @property
+    def log_start_offset(self) -> int:
+        """First offset that is served."""
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset after the last record that is served."""
+
+    @property
+    def last_stable_offset(self) -> int:
+        """First offset of the oldest open transaction; without one the high watermark."""
+
+    def epoch_of(self, offset: int, /) -> int:
+        """Return the leader epoch of an offset; -1 if unknown."""
+
+    def aborted_in(self, first: int, end: int, /) -> "Sequence[Aborted]":
+        """Return the aborted transactions that a reader of [first, end) must know."""
+
+    def read(
+        self, offset: int, end: int, most: int, /, *, committed: bool, first: bool, zstd: bool
+    ) -> Records:
+        """Return the batches from an offset on; see `ServedLog.read`."""
+
+    def offset_for_timestamp(self, timestamp: int, end: int, /) -> TimestampAndOffset | None:
+        """Return the first record at or after a time and below ``end``; None without one."""
+
+    def max_timestamp(self) -> TimestampAndOffset | None:
+        """Return the first record with the largest time; None without any."""
+
+
+class Aborted(Protocol):
+    """A transaction that aborted."""
+
+    @property
+    def producer_id(self) -> int:
+        """Its producer."""
+
+    @property
+    def first_offset(self) -> int:
+        """Its first offset."""
+
+
+class TopicCatalog(Protocol):
+    """What handlers ask about topics: a `Catalog` of a listing, or the engine's `Topics`."""
+
+    @property
+    def node_id(self) -> int:
+        """The broker's id."""
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster's id; None: unknown."""
+
+    @property
+    def topics(self) -> "Mapping[str, Mapping[int, PartitionLog]]":
+        """Name → partition number → its log, both ascending."""
+
+    @property
+    def names_by_id(self) -> "Mapping[str, str]":
+        """Topic id → topic."""
+
+    @property
+    def settings(self) -> Settings:
+        """The configuration of broker and topics."""
+
+    @property
+    def broker_configs(self) -> "Mapping[str, str]":
+        """What the cluster's metadata sets for this broker."""
+
+    @property
+    def directories(self) -> list[str]:
+        """Paths of the log directories."""
+
+    def log(self, topic: str, partition: int, /) -> PartitionLog | None:
+        """Return the log of a partition; None if there is none."""
+
+    def has(self, where: TopicPartition, /) -> bool:
+        """Return whether there is a partition."""
+
+    def is_internal(self, topic: str, /) -> bool:
+        """Return whether brokers made a topic for themselves."""
+
+    def topic_id(self, topic: str, /) -> str:
+        """Return the id of a topic; zeros if unknown."""
 
 
 class Catalog:
@@ -120,8 +227,12 @@ class Catalog:
         known = {name: value for name, value in own.items() if name in BROKER_NAMES}
         return Settings.of(known).with_stored(self.cluster.configs.topics)
 
-    def root_of(self, log: ServedLog) -> Root:
-        """Return the log directory that holds a log."""
-        roots = self.listing.roots
-        path = log.partition.root
-        return next((root for root in roots if root.path == path), roots[0])
+    @property
+    def broker_configs(self) -> dict[str, str]:
+        """What the cluster's metadata sets for this broker."""
+        return {} if self.cluster is None else self.cluster.configs.of_broker(self.node_id)
+
+    @property
+    def directories(self) -> list[str]:
+        """Paths of the log directories."""
+        return [root.path for root in self.listing.roots]

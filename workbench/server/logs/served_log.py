@@ -120,13 +120,23 @@ class ServedLog:
         return [segment.base_offset for segment in self.partition.segments]
 
     @property
+    def directory(self) -> str:
+        """Path of the log directory that holds the log; empty if it was opened alone."""
+        return self.partition.root or ""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all batches."""
+        return self.partition.size
+
+    @property
     def log_start_offset(self) -> int:
         """First offset that is served."""
         return self.partition.log_start_offset
 
     @property
-    def log_end_offset(self) -> int:
-        """The offset after the last sound batch; also the high watermark.
+    def high_watermark(self) -> int:
+        """The offset after the last sound batch.
 
         Nobody replicates a dead log, so all of it is served: as if this replica were the only one.
         """
@@ -155,7 +165,7 @@ class ServedLog:
     def last_stable_offset(self) -> int:
         """First offset of the oldest open transaction; without one the log end offset."""
         with self._transactions_lock:
-            return min(self._ends.last_stable_offset, self.log_end_offset)
+            return min(self._ends.last_stable_offset, self.high_watermark)
 
     @cached_property
     def _ends(self) -> _Ends:
@@ -164,7 +174,7 @@ class ServedLog:
             aborted = aborted_transactions(self.partition.segments, found)
         except OSError as error:
             self._note(unreadable(self.partition.path, error))
-            return _Ends(self.log_end_offset, [])
+            return _Ends(self.high_watermark, [])
         return _Ends(found.last_stable_offset, aborted)
 
     def aborted_in(self, first: int, end: int) -> list[AbortedTransaction]:
@@ -181,13 +191,16 @@ class ServedLog:
 
     # records
 
-    def read(self, offset: int, end: int, most: int, *, first: bool, zstd: bool) -> Records:
+    def read(
+        self, offset: int, end: int, most: int, *, committed: bool, first: bool, zstd: bool
+    ) -> Records:
         """Return the batches from an offset on.
 
         Args:
             offset: from the log start offset to the log end offset.
             end: no batch that begins here or later.
             most: bytes.
+            committed: whether ``end`` is the last stable offset, for a log that grows meanwhile.
             first: take the first batch even if it is larger.
             zstd: whether the client knows zstd.
 
@@ -195,6 +208,7 @@ class ServedLog:
             UnsupportedCompressionError: the first batch is compressed with zstd, unknown to the
                 client.
         """
+        del committed  # nothing is written meanwhile
         reading = _Reading(offset, end, most, is_first=first, zstd=zstd)
         at = max(bisect_right(self._bases, offset) - 1, 0)
         for index in range(at, len(self._bases)):
@@ -272,7 +286,7 @@ class ServedLog:
                 largest = (stamp, segment, rows[at].copy())
         if largest is None:
             return None
-        return self._first_record(largest[1], largest[2], largest[0], self.log_end_offset)
+        return self._first_record(largest[1], largest[2], largest[0], self.high_watermark)
 
     def _batches(self) -> Iterator[tuple[Segment, Rows]]:
         """Yield the batches with records that are served, by their headers, some at a time."""

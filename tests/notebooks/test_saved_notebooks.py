@@ -1,0 +1,77 @@
+"""What JupyterLab saves shows pictures everywhere; what it opens again shows widgets."""
+
+import asyncio
+import copy
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbconvert import HTMLExporter
+
+from workbench.cli.saved_notebooks import (
+    STATE,
+    VIEW,
+    NotebookFiles,
+    PicturesForWidgets,
+    put_widgets_back,
+    set_widgets_aside,
+)
+
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
+    "gg=="
+)
+PICTURED, BARE = {"image/png": PIXEL, "text/plain": "a widget"}, {"text/plain": "a slider"}
+
+
+def notebook(*widgets: tuple[str, dict[str, str]], saved: tuple[str, ...]) -> Any:
+    """A notebook with widgets by id, and a saved state for some of them."""
+    cell = nbformat.v4.new_code_cell("show()")
+    for ident, data in widgets:
+        view = {VIEW: {"model_id": ident, "version_major": 2, "version_minor": 0}}
+        output = nbformat.v4.new_output("display_data", data | view)
+        cell.outputs.append(output)
+    model = {"model_name": "M", "model_module": "m", "model_module_version": "1", "state": {}}
+    state = {"version_major": 2, "version_minor": 0, "state": dict.fromkeys(saved, model)}
+    made = nbformat.v4.new_notebook(cells=[cell])
+    made.metadata["widgets"] = {STATE: state}
+    return made
+
+
+def views(found: Any) -> list[str]:
+    """The widgets that a notebook shows."""
+    outputs = [output for cell in found["cells"] for output in cell["outputs"]]
+    return [each["data"][VIEW]["model_id"] for each in outputs if VIEW in each["data"]]
+
+
+def test_a_file_holds_the_picture_and_is_opened_with_the_widget(tmp_path: Path) -> None:
+    files = NotebookFiles(root_dir=str(tmp_path))
+    shown = notebook(("a", PICTURED), saved=("a",))
+    sent = {"type": "notebook", "content": copy.deepcopy(shown)}
+    asyncio.run(files.save(sent, "x.ipynb"))
+    on_disk = nbformat.read(tmp_path / "x.ipynb", as_version=4)
+    nbformat.validate(on_disk)
+    assert views(on_disk) == []
+    html, _ = HTMLExporter().from_notebook_node(on_disk)
+    assert PIXEL in html
+    assert "vnd.jupyter.widget" not in html
+    opened = asyncio.run(files.get("x.ipynb"))["content"]
+    assert views(opened) == ["a"]
+    assert opened["metadata"]["widgets"] == shown["metadata"]["widgets"]
+
+
+def test_a_widget_whose_state_was_not_saved_is_its_picture() -> None:
+    found = notebook(("a", PICTURED), ("b", PICTURED), saved=("b",))
+    set_widgets_aside(found)
+    put_widgets_back(found)
+    assert views(found) == ["b"]
+    never_aside = notebook(("a", PICTURED), saved=())
+    put_widgets_back(never_aside)
+    assert views(never_aside) == []
+
+
+def test_a_widget_without_a_picture_is_left_as_it_is() -> None:
+    found = notebook(("a", PICTURED), ("slider", BARE), saved=("a", "slider"))
+    shown, _ = PicturesForWidgets().preprocess(found, {})  # type: ignore[no-untyped-call]
+    assert views(shown) == ["slider"]
+    assert set(shown["metadata"]["widgets"][STATE]["state"]) == {"a", "slider"}

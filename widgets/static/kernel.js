@@ -1,0 +1,71 @@
+// The kernel behind a widget. A restart, a shutdown or a reopened notebook takes it away: the picture stays, and what
+// needs the kernel says so instead of waiting.
+import { button, h } from "./dom.js";
+
+const GONE_CLASS = "jupyter-widgets-disconnected"; // ipywidgets sets it on the element of a widget without a comm
+const ENDS = new Set(["restarting", "autorestarting", "dead"]);
+const GONE_TEXT = "The kernel does not know this widget: it was restarted, or the notebook was reopened. The picture stays; run the cell again to read more.";
+
+// Wrap a `render` of anywidget: its model never throws without a kernel, and has `isLive`, `choose` and `onLost`.
+// `isWhole`: everything it shows is in its state, so that a missing kernel is named only when something needs it.
+export function withKernel(render, { isWhole = false } = {}) {
+  return ({ model, el, signal }) => {
+    const notice = h("div", { class: "klw-error klw-gone", role: "status", hidden: true }, h("span", {}, GONE_TEXT), button("Dismiss", { glyph: "cross", onclick: () => { notice.hidden = true; } }));
+    const link = kernelLink(model, el, () => { notice.hidden = false; });
+    const cleanUp = render({ model: link.model, el, signal });
+    el.querySelector(".klw-top")?.after(notice);
+    if (!isWhole) {
+      if (!link.model.isLive) notice.hidden = false;
+      link.model.onLost(() => { notice.hidden = false; });
+    }
+    return () => {
+      link.end();
+      cleanUp();
+    };
+  };
+}
+
+function kernelLink(given, el, refuse) {
+  const kernel = given.widget_manager?.kernel, onLost = new Set();
+  let isLost = el.classList.contains(GONE_CLASS);
+  function lose() {
+    if (isLost) return;
+    isLost = true;
+    for (const act of onLost) act();
+  }
+  const onComm = () => { if (el.classList.contains(GONE_CLASS)) lose(); };
+  const onStatus = (_, status) => { if (ENDS.has(status)) lose(); };
+  given.on("comm_live_update", onComm);
+  kernel?.statusChanged?.connect(onStatus);
+
+  const model = {
+    get isLive() { return !isLost; },
+    get: (name) => given.get(name),
+    set: (name, value) => given.set(name, value),
+    on: (name, act) => given.on(name, act),
+    off: (name, act) => given.off(name, act),
+    onLost(act) { onLost.add(act); },
+    save_changes() { if (!isLost) given.save_changes(); },
+    // Send a message; false without a kernel.
+    send(content) {
+      try {
+        if (!isLost) given.send(content);
+      } catch {
+        lose(); // the comm of a kernel that ended unseen
+      }
+      if (isLost) refuse();
+      return !isLost;
+    },
+    // Change traits to which the kernel replies with new contents; without one, nothing changes: false.
+    choose(changes) {
+      if (isLost) {
+        refuse();
+        return false;
+      }
+      for (const [name, value] of Object.entries(changes)) given.set(name, value);
+      given.save_changes();
+      return true;
+    },
+  };
+  return { model, end() { given.off("comm_live_update", onComm); kernel?.statusChanged?.disconnect(onStatus); } };
+}

@@ -1,0 +1,235 @@
+"""The engine as one broker: its log manager, its coordinators and its topics.
+
+Kafka: BrokerServer, ReplicaManager (4.2)
+"""
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+from workbench.config.broker_config import BROKER_NAMES
+from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from workbench.config.settings import Settings
+from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
+from workbench.coordinator.transactions.serving.config import TransactionConfig
+from workbench.coordinator.transactions.serving.producer_ids import Deliver
+from workbench.coordinator.transactions.serving.transaction_coordinator import (
+    TransactionCoordinator,
+)
+from workbench.errors import ServerError
+from workbench.files.names import CLEAN_SHUTDOWN, TopicPartition
+from workbench.inspection.listing import Listing
+from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, read_stored_cluster
+from workbench.log_manager.manager import LogManager
+from workbench.server.broker.live_groups import LiveGroups
+from workbench.server.broker.metadata_log import MetadataLog
+from workbench.server.broker.producer_id_blocks import ProducerIdBlocks
+from workbench.server.broker.topics import Topic, Topics
+from workbench.server.logs.served_log import Tell
+
+OnChange = Callable[[TopicPartition], None]
+"""Told when a partition has more to read."""
+
+
+class Broker:
+    """Leads every partition of some log directories, as their only broker.
+
+    It locks the directories, recovers, retains and cleans as a broker does, and stops cleanly in
+    `close`. Threads may share it.
+
+    Args:
+        listing: the directories.
+        config: names of brokers and topics to values; ``"orders:retention.ms"`` is one topic's own.
+        recover: whether directories are taken that were not stopped cleanly.
+        on_change: told when a partition has more to read.
+        tell: receives in words what clients get otherwise than it is on the disk.
+
+    Attributes:
+        topics: the topics.
+        groups: the groups.
+        transactions: the transactions.
+
+    Raises:
+        ServerError: a directory was not stopped cleanly, or what is served is no log directory.
+        LogDirectoryError, StorageError, WorkbenchError: see `LogManager.startup`.
+    """
+
+    def __init__(
+        self,
+        listing: Listing,
+        config: Mapping[str, Any] | None,
+        *,
+        recover: bool,
+        on_change: OnChange,
+        tell: Tell,
+    ) -> None:
+        self._on_change = on_change
+        self._lock = threading.Lock()
+        _check(listing, recover=recover)
+        cluster = _cluster_of(listing)
+        settings = _settings(cluster, config)
+        with ExitStack() as stack:
+            self.manager = LogManager(
+                [root.path for root in listing.roots],
+                settings.broker,
+                topic_configs=settings.topic_configs,
+            )
+            stack.enter_context(self.manager)
+            features = {} if cluster is None else cluster.features
+            directories = self.manager.live_directories
+            metadata = MetadataLog.find(directories, self.manager.clock, features)
+            if metadata is not None:
+                stack.callback(metadata.close)
+            self.topics = Topics(self.manager, settings, cluster, metadata, tell, self._watch)
+            config_of_transactions = TransactionConfig.of(self.manager.config)
+            service = GroupCoordinatorService(
+                self.manager,
+                creates_topic=False,
+                partition_exists=self.topics.has,
+                verify=self._verify,
+            )
+            stack.enter_context(service)
+            self.groups = LiveGroups(service, self.make_offsets_topic)
+            next_id = 0 if cluster is None else cluster.next_producer_id
+            self._producer_ids = ProducerIdBlocks(
+                self.manager.logs.values, next_id, metadata, self.topics.node_id
+            )
+            self.transactions = TransactionCoordinator(
+                self.manager,
+                config_of_transactions,
+                offsets=service,
+                creates_topic=False,
+                request_block=self._request_producer_ids,
+            )
+            stack.enter_context(self.transactions)
+            self._stack = stack.pop_all()
+
+    def close(self) -> None:
+        """Stop cleanly: end what is being ended, flush, write checkpoints and the marker."""
+        self._stack.close()
+
+    def _watch(self, where: TopicPartition) -> None:
+        """Hear of changes of a new log."""
+        log = self.manager.get_log(where)
+        assert log is not None
+        log.watermarks.listeners.append(partial(self._on_change, where))
+
+    def _request_producer_ids(self, deliver: Deliver) -> None:
+        owned = self.transactions.states.owned.values()
+        known = (each.producer_id for _, states in owned for each in states)
+        self._producer_ids.request(known, deliver)
+
+    def _verify(
+        self, transactional_id: str, producer_id: int, producer_epoch: int, where: TopicPartition
+    ) -> None:
+        if self.verifies_transactions:
+            self.transactions.require_partition(
+                transactional_id, producer_id, producer_epoch, where
+            )
+
+    @property
+    def verifies_transactions(self) -> bool:
+        """Whether transactional records are only taken for partitions of the transaction."""
+        return self.manager.config.transaction_partition_verification_enable
+
+    @property
+    def creates_topics(self) -> bool:
+        """`auto.create.topics.enable`: whether a topic is created when a client asks for it."""
+        return self.manager.config.auto_create_topics_enable
+
+    def make_offsets_topic(self) -> None:
+        """Make `__consumer_offsets` if it is not there."""
+        with self._lock:
+            if self._make(OFFSETS_TOPIC, self.manager.config.offsets_topic_num_partitions):
+                service = self.groups.service
+                service.partitions = self.manager.config.offsets_topic_num_partitions
+                for number in range(service.partitions):
+                    service.load(number)
+
+    def make_transactions_topic(self) -> None:
+        """Make `__transaction_state` if it is not there."""
+        with self._lock:
+            count = self.manager.config.transaction_state_log_num_partitions
+            if self._make(TRANSACTIONS_TOPIC, count):
+                self.transactions.lead_all()
+
+    def _make(self, name: str, count: int) -> Topic | None:
+        """Return a topic that was just made, None if it was there.
+
+        Kafka: DefaultAutoTopicCreationManager.creatableTopic (4.2)
+        """
+        if name in self.topics.topics:
+            return None
+        own = {
+            OFFSETS_TOPIC: {
+                "cleanup.policy": "compact",
+                "compression.type": "producer",
+                "segment.bytes": str(self.manager.config.offsets_topic_segment_bytes),
+            },
+            TRANSACTIONS_TOPIC: {
+                "cleanup.policy": "compact",
+                "compression.type": "uncompressed",
+                "unclean.leader.election.enable": "false",
+                "segment.bytes": str(self.manager.config.transaction_state_log_segment_bytes),
+            },
+        }
+        return self.topics.create(name, count, own[name])
+
+    def create_automatically(self, name: str) -> None:
+        """Create a topic that a client asked for.
+
+        Raises:
+            CoordinatorError: the name is not a topic's, or the topic is there.
+        """
+        if name == OFFSETS_TOPIC:
+            self.make_offsets_topic()
+        elif name == TRANSACTIONS_TOPIC:
+            self.make_transactions_topic()
+        else:
+            self.topics.create(name, self.manager.config.num_partitions)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic, and the offsets that groups committed for it.
+
+        Raises:
+            CoordinatorError: there is none.
+        """
+        gone = self.topics.delete(name)
+        self.groups.service.on_partitions_deleted(gone)
+
+
+def _check(listing: Listing, *, recover: bool) -> None:
+    """Refuse what is no log directory, or was not stopped cleanly."""
+    for root in listing.roots:
+        if not root.is_log_directory:
+            raise ServerError(
+                str(root.path), "cannot be written to (expected a log directory, not a part of one)"
+            )
+        marker = os.path.join(root.path, CLEAN_SHUTDOWN)
+        if not recover and any(root.partitions) and not os.path.lexists(marker):
+            raise ServerError(
+                str(root.path),
+                f"was not stopped cleanly: {CLEAN_SHUTDOWN} is missing. A broker may still "
+                "run on it, or recovery would change its logs; --recover allows that",
+            )
+
+
+def _cluster_of(listing: Listing) -> StoredCluster | None:
+    metadata = listing.partitions.get(METADATA_LOG)
+    return None if metadata is None else read_stored_cluster(metadata)
+
+
+def _settings(cluster: StoredCluster | None, config: Mapping[str, Any] | None) -> Settings:
+    given = Settings.of(config)
+    if cluster is None:
+        return given
+    stored = {
+        name: value
+        for each in cluster.configs.brokers.values()
+        for name, value in each.items()
+        if name in BROKER_NAMES
+    }
+    return Settings.of({**stored, **(config or {})}).with_stored(cluster.configs.topics)

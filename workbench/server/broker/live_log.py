@@ -1,0 +1,119 @@
+"""A log of the engine as clients see it: the same questions that a `ServedLog` answers.
+
+Kafka: Partition, UnifiedLog (4.2)
+"""
+
+import numpy as np
+
+from workbench.files.indexes.transaction_index import AbortedTransaction
+from workbench.inspection.listing import list_log_directories
+from workbench.layout.attributes import ZSTD
+from workbench.log.leader_epoch_cache import LeaderEpochCache
+from workbench.log.log import Isolation, Log
+from workbench.log.timestamp_search import MAX_TIMESTAMP
+from workbench.server.logs.served_log import (
+    NO_EPOCH,
+    Records,
+    ServedLog,
+    Tell,
+    TimestampAndOffset,
+    UnsupportedCompressionError,
+)
+
+
+class LiveLog:
+    """A partition that the engine leads; threads may share it.
+
+    Args:
+        log: the log.
+        leader_epoch: in which it is led.
+        tell: receives what clients get otherwise than it is on the disk.
+
+    Attributes:
+        log: the log.
+        leader_epoch: in which it is led.
+    """
+
+    def __init__(self, log: Log, leader_epoch: int, tell: Tell) -> None:
+        self.log = log
+        self.leader_epoch = leader_epoch
+        self._tell = tell
+
+    @property
+    def leader_epochs(self) -> LeaderEpochCache:
+        """Where leader epochs start."""
+        return self.log.leader_epochs
+
+    def epoch_of(self, offset: int) -> int:
+        """Return the leader epoch of an offset; `NO_EPOCH` if unknown."""
+        epoch = self.log.leader_epochs.epoch_for_offset(offset)
+        return NO_EPOCH if epoch is None else epoch
+
+    @property
+    def directory(self) -> str:
+        """Path of the log directory that holds the log."""
+        return self.log.parent_directory
+
+    @property
+    def size(self) -> int:
+        """Bytes of all batches."""
+        return self.log.size
+
+    @property
+    def log_start_offset(self) -> int:
+        """First offset that is served."""
+        return self.log.log_start_offset
+
+    @property
+    def high_watermark(self) -> int:
+        """The offset after the last committed record."""
+        return self.log.high_watermark
+
+    @property
+    def last_stable_offset(self) -> int:
+        """First offset of the oldest open transaction; without one the high watermark."""
+        return self.log.last_stable_offset
+
+    def aborted_in(self, first: int, end: int) -> list[AbortedTransaction]:
+        """Return the aborted transactions that a reader of [first, end) must know."""
+        return self.log.collect_aborted_transactions(first, end)
+
+    def read(
+        self, offset: int, end: int, most: int, *, committed: bool, first: bool, zstd: bool
+    ) -> Records:
+        """Return the batches from an offset on; see `ServedLog.read`.
+
+        Kafka: ReplicaManager.readFromLog (4.2)
+        """
+        isolation: Isolation = "read_committed" if committed else "high_watermark"
+        records = self.log.read(offset, most, isolation, min_one_message=first).records
+        rows = records.batches().rows
+        if (rows["magic"] < 2).any():
+            return self._converted().read(
+                offset, end, most, committed=committed, first=first, zstd=zstd
+            )
+        if not zstd and (rows["codec"] == ZSTD).any():
+            rows = rows[: int(np.argmax(rows["codec"] == ZSTD))]
+            if not len(rows):
+                raise UnsupportedCompressionError
+        if not len(rows):
+            return Records([], 0, offset)
+        size = int(rows["position"][-1] + rows["size"][-1])
+        part = records.part(0, size).buffer.tobytes()
+        return Records([part], size, int(rows["last_offset"][-1]) + 1)
+
+    def _converted(self) -> ServedLog:
+        """Return the log as its files are now: messages of old formats have to be converted."""
+        (partition,) = list_log_directories(self.log.directory).partitions.values()
+        return ServedLog(partition, self._tell)
+
+    def offset_for_timestamp(self, timestamp: int, end: int) -> TimestampAndOffset | None:
+        """Return the first record at or after a time and below ``end``; None without one."""
+        found = self.log.offset_for_timestamp(timestamp)
+        if found is None or found.offset < 0 or found.offset >= end:
+            return None
+        return TimestampAndOffset(found.timestamp, found.offset)
+
+    def max_timestamp(self) -> TimestampAndOffset | None:
+        """Return the first record with the largest time; None without any."""
+        return self.offset_for_timestamp(MAX_TIMESTAMP, self.high_watermark)

@@ -1,0 +1,125 @@
+"""Records that clients append.
+
+Kafka: KafkaApis.handleProduceRequest, ProduceRequest.validateRecords, ReplicaManager.appendRecords
+(4.2)
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from workbench.config.internal_topics import HIDDEN_TOPICS
+from workbench.errors import AppendError, CorruptRecordError, InvalidRecordError, WorkbenchError
+from workbench.files.names import TopicPartition
+from workbench.layout.attributes import ZSTD
+from workbench.record.memory_records import MemoryRecords
+from workbench.runtime.error_codes import ErrorCode, code_of
+from workbench.server.broker.live_log import LiveLog
+from workbench.server.handlers.error_responses import error_response
+from workbench.server.protocol import write_messages as messages
+from workbench.server.serving import BlockingHandler, Call, Values
+
+_ACKS: Final = {-1, 0, 1}
+_ZSTD_SINCE: Final = 7  # version of Produce
+_ONE_BATCH_SINCE: Final = 3
+_MESSAGE_SINCE: Final = 8
+
+
+def produce(call: Call) -> Values:
+    """Append records to partitions; one replica commits what it appends, whatever acks says."""
+    values = call.values
+    if call.version < _ONE_BATCH_SINCE:  # 4.0 lists these versions for old librdkafka only
+        return error_response(call.request, ErrorCode.UNSUPPORTED_VERSION)
+    if values["acks"] not in _ACKS:
+        return error_response(call.request, ErrorCode.INVALID_REQUIRED_ACKS)
+    return {
+        "responses": [
+            {
+                "name": topic["name"],
+                "partitionResponses": [
+                    _append(call, TopicPartition(topic["name"], each["index"]), each["records"])
+                    for each in topic["partitionData"]
+                ],
+            }
+            for topic in values["topicData"]
+        ]
+    }
+
+
+def _append(call: Call, where: TopicPartition, data: bytes | None) -> Values:
+    live = call.broker.topics.log(where.topic, where.partition)
+    if live is None:
+        return _refused(where, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if where.topic in HIDDEN_TOPICS:
+        return _refused(where, ErrorCode.INVALID_TOPIC_EXCEPTION)
+    try:
+        records = MemoryRecords.copy_of(data or b"")
+        _check(records, call.version)
+        _check_transaction(call, live, where, records)
+        info = live.log.append_as_leader(records, live.leader_epoch)
+    except WorkbenchError as error:
+        return _failed(where, live, error)
+    return {
+        "index": where.partition,
+        "errorCode": ErrorCode.NONE,
+        "baseOffset": info.first_offset,
+        "logAppendTimeMs": info.log_append_time,
+        "logStartOffset": live.log_start_offset,
+        "recordErrors": [],
+    }
+
+
+def _check(records: MemoryRecords, version: int) -> None:
+    """Kafka: ProduceRequest.validateRecords (4.2)."""
+    rows = records.batches().rows
+    if len(rows) != 1 or rows["magic"][0] != 2:
+        raise InvalidRecordError(
+            f"Produce requests with version {version} must have exactly one batch of magic 2 per "
+            f"partition (found {len(rows)} batches)"
+        )
+    if version < _ZSTD_SINCE and rows["codec"][0] == ZSTD:
+        raise ErrorCode.UNSUPPORTED_COMPRESSION_TYPE.error(
+            f"Produce requests with version {version} do not know zstd"
+        )
+
+
+def _check_transaction(
+    call: Call, live: LiveLog, where: TopicPartition, records: MemoryRecords
+) -> None:
+    """Refuse a producer's first transactional batch unless the transaction has the partition.
+
+    Kafka: ReplicaManager.maybeSendPartitionsToTransactionCoordinator (4.2)
+    """
+    row = records.batches().rows[0]
+    broker, name = call.broker, call.values["transactionalId"]
+    if not row["is_transactional"] or not broker.verifies_transactions:
+        return
+    if name is None:
+        raise ErrorCode.INVALID_REQUEST.error("transactional records have no transactional id")
+    producer_id, epoch = int(row["producer_id"]), int(row["producer_epoch"])
+    state = live.log.producer_state.producers.get(producer_id)
+    if state is not None and state.current_transaction_first_offset is not None:
+        return  # the transaction has records here already
+    broker.transactions.require_partition(name, producer_id, epoch, where)
+
+
+def _refused(where: TopicPartition, code: ErrorCode) -> Values:
+    return {"index": where.partition, "errorCode": code, "baseOffset": -1, "recordErrors": []}
+
+
+def _failed(where: TopicPartition, live: LiveLog, error: WorkbenchError) -> Values:
+    """Kafka: ReplicaManager.appendToLocalLog, processFailedRecord (4.2)."""
+    is_known = isinstance(error, AppendError | CorruptRecordError | OSError) or hasattr(
+        error, "code"
+    )
+    code = code_of(error) if is_known else ErrorCode.UNKNOWN_SERVER_ERROR
+    result = {**_refused(where, code), "errorMessage": str(error)}
+    if isinstance(error, InvalidRecordError):
+        result["logStartOffset"] = live.log_start_offset
+        result["recordErrors"] = [
+            {"batchIndex": index, "batchIndexErrorMessage": problem}
+            for index, problem in sorted(error.record_errors.items())
+        ]
+    return result
+
+
+HANDLERS: Final[Mapping[int, BlockingHandler]] = {messages.PRODUCE.key: produce}

@@ -1,0 +1,179 @@
+"""Producer ids, and the transactions of producers.
+
+Kafka: KafkaApis.handleInitProducerIdRequest, handleAddPartitionsToTxnRequest,
+handleAddOffsetsToTxnRequest, handleEndTxnRequest, handleTxnOffsetCommitRequest (4.2)
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
+from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
+from workbench.coordinator.transactions.serving.states import TransactionVersion
+from workbench.errors import CoordinatorError
+from workbench.files.names import TopicPartition
+from workbench.runtime.error_codes import ErrorCode
+from workbench.server.handlers.error_responses import error_response
+from workbench.server.protocol import write_messages as messages
+from workbench.server.serving import BlockingHandler, Call, Values
+
+_NO_PRODUCER: Final = -1
+_FENCED_SINCE: Final = {
+    messages.INIT_PRODUCER_ID.key: 4,
+    messages.ADD_PARTITIONS_TO_TXN.key: 2,
+    messages.ADD_OFFSETS_TO_TXN.key: 2,
+    messages.END_TXN.key: 2,
+}
+"""Version of each request since which a fenced producer is told so."""
+_VERSION: Final = TransactionVersion.TV_0
+"""ApiVersions names no feature `transaction.version`, so clients use the first version."""
+
+
+def _told(call: Call, code: ErrorCode) -> ErrorCode:
+    """Return the code that a client of this version knows."""
+    if code is ErrorCode.PRODUCER_FENCED and call.version < _FENCED_SINCE[call.request.api.key]:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    return code
+
+
+def init_producer_id(call: Call) -> Values:
+    """Give a producer an id and the next epoch."""
+    values = call.values
+    name = values["transactionalId"]
+    known = values.get("producerId", _NO_PRODUCER), values.get("producerEpoch", -1)
+    if (known[0] == _NO_PRODUCER) != (known[1] == -1):
+        return error_response(call.request, ErrorCode.INVALID_REQUEST)
+    expected = None if known[0] == _NO_PRODUCER else ProducerIdAndEpoch(*known)
+    broker = call.broker
+    if name is not None:
+        broker.make_transactions_topic()
+    found = broker.transactions.init_producer_id(name, values["transactionTimeoutMs"], expected)
+    return {
+        "errorCode": _told(call, found.error),
+        "producerId": found.producer_id,
+        "producerEpoch": found.producer_epoch,
+    }
+
+
+def add_partitions_to_txn(call: Call) -> Values:
+    """Add partitions to a transaction: all, or none if one of them does not exist."""
+    values = call.values
+    topics = values["v3AndBelowTopics"]
+    asked = [
+        TopicPartition(topic["name"], each) for topic in topics for each in topic["partitions"]
+    ]
+    broker = call.broker
+    unknown = {where for where in asked if not broker.topics.has(where)}
+    if unknown:
+        codes = {
+            where: (
+                ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                if where in unknown
+                else ErrorCode.OPERATION_NOT_ATTEMPTED
+            )
+            for where in asked
+        }
+    else:
+        code = broker.transactions.add_partitions_to_transaction(
+            values["v3AndBelowTransactionalId"],
+            values["v3AndBelowProducerId"],
+            values["v3AndBelowProducerEpoch"],
+            asked,
+            _VERSION,
+        )
+        codes = dict.fromkeys(asked, _told(call, code))
+    return {
+        "resultsByTopicV3AndBelow": [
+            {
+                "name": topic["name"],
+                "resultsByPartition": [
+                    {
+                        "partitionIndex": each,
+                        "partitionErrorCode": codes[TopicPartition(topic["name"], each)],
+                    }
+                    for each in topic["partitions"]
+                ],
+            }
+            for topic in topics
+        ]
+    }
+
+
+def add_offsets_to_txn(call: Call) -> Values:
+    """Add the offsets of a group to a transaction."""
+    values, broker = call.values, call.broker
+    broker.make_offsets_topic()
+    code = broker.transactions.add_offsets_to_transaction(
+        values["transactionalId"],
+        values["producerId"],
+        values["producerEpoch"],
+        values["groupId"],
+        _VERSION,
+        offsets_partitions=broker.groups.service.partitions,
+    )
+    return {"errorCode": _told(call, code)}
+
+
+def end_txn(call: Call) -> Values:
+    """Commit or abort a transaction."""
+    values = call.values
+    ended = call.broker.transactions.end_transaction(
+        values["transactionalId"],
+        values["producerId"],
+        values["producerEpoch"],
+        commit=values["committed"],
+        client_version=_VERSION,
+    )
+    return {"errorCode": _told(call, ended.error)}
+
+
+def txn_offset_commit(call: Call) -> Values:
+    """Commit offsets in a transaction."""
+    values, broker = call.values, call.broker
+    broker.make_offsets_topic()
+    commits = {
+        TopicPartition(topic["name"], each["partitionIndex"]): OffsetCommit(
+            each["committedOffset"],
+            None if each.get("committedLeaderEpoch", -1) < 0 else each["committedLeaderEpoch"],
+            each["committedMetadata"],
+        )
+        for topic in values["topics"]
+        for each in topic["partitions"]
+    }
+    try:
+        codes = broker.groups.service.commit_transactional(
+            values["groupId"],
+            commits,
+            producer_id=values["producerId"],
+            producer_epoch=values["producerEpoch"],
+            transactional_id=values["transactionalId"],
+            member_id=values.get("memberId", ""),
+            generation=values.get("generationId", -1),
+            group_instance_id=values.get("groupInstanceId"),
+        )
+    except CoordinatorError as refused:
+        return error_response(call.request, ErrorCode(refused.code))
+    return {
+        "topics": [
+            {
+                "name": topic["name"],
+                "partitions": [
+                    {
+                        "partitionIndex": each["partitionIndex"],
+                        "errorCode": codes[TopicPartition(topic["name"], each["partitionIndex"])],
+                    }
+                    for each in topic["partitions"]
+                ],
+            }
+            for topic in values["topics"]
+        ]
+    }
+
+
+HANDLERS: Final[Mapping[int, BlockingHandler]] = {
+    messages.INIT_PRODUCER_ID.key: init_producer_id,
+    messages.ADD_PARTITIONS_TO_TXN.key: add_partitions_to_txn,
+    messages.ADD_OFFSETS_TO_TXN.key: add_offsets_to_txn,
+    messages.END_TXN.key: end_txn,
+    messages.TXN_OFFSET_COMMIT.key: txn_offset_commit,
+}
