@@ -49,13 +49,16 @@ test-spark-versions: env system ## run the tests of the Spark source on the olde
 
 check: env ## check format, lint, types and layers; changes nothing
 	@$(BIN)/ruff format --check --quiet || { echo "some files are not formatted: make fix"; exit 1; }
+	@$(BIN)/deno fmt --check --quiet || { echo "some front ends are not formatted: make fix"; exit 1; }
 	@$(BIN)/ruff check
+	@$(BIN)/deno lint --quiet
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
 fix: env map ## format, fix what ruff can fix safely, and write docs/modules.md
 	@$(BIN)/ruff check --fix-only --quiet
 	@$(BIN)/ruff format
+	@$(BIN)/deno fmt --quiet
 
 bench: env system ## measure against memcpy, the JVM, DumpLogSegments, aiokafka and kafka-python
 	@for file in tests/benchmarks/bench_*.py; do \

@@ -2,7 +2,7 @@
 
 The files stay real modules, so that node and a browser can load and test them one by one; here
 their imports are removed and each module is inserted once, before the first that needs it. There
-is no build step. The rules are strict because the joined modules share one scope: only one-line
+is no build step. The rules are strict because the joined modules share one scope: only
 named imports of neighbors, ``export`` only before a declaration, every imported name exported, and
 no top-level name twice.
 """
@@ -12,9 +12,7 @@ from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
 
-_IMPORT = re.compile(
-    r'^import \{ (?P<names>[\w, ]+) \} from "\./(?P<file>[\w.-]+)";$', re.MULTILINE
-)
+_IMPORT = re.compile(r'^import \{(?P<names>[\w,\s]+)\} from "\./(?P<file>[\w.-]+)";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|let|function|class|async function) )", re.MULTILINE)
 _DECLARED = re.compile(
     r"^(?P<export>export )?(?:const|let|class|function|async function) (?P<name>\w+)", re.MULTILINE
@@ -44,7 +42,8 @@ def link(entry: str, folder: Path = STATIC) -> str:
         source = (folder / name).read_text(encoding="utf-8")
         for found in _IMPORT.finditer(source):
             visit(found["file"], (*path, name))
-            missing = {each.strip() for each in found["names"].split(",")} - exports[found["file"]]
+            named = set(re.findall(r"\w+", found["names"]))
+            missing = named - exports[found["file"]]
             if missing:
                 raise ValueError(f"{name}: {found['file']} does not export {sorted(missing)}")
         exports[name] = _declare(name, source, owners)

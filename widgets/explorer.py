@@ -19,7 +19,7 @@ from widgets.selection import NOTHING, complete, from_front, segment_with_base, 
 from widgets.view.bytes import byte_window
 from widgets.view.findings import finding_rows
 from widgets.view.packing import pack
-from widgets.view.records import Lens, Mask
+from widgets.view.records import OPEN, Lens, Mask
 from widgets.view.segments import strip_columns
 from widgets.view.text import size_text
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
@@ -188,9 +188,9 @@ class LogExplorer(KafkaWidget):
         explained = view.explained(position)
         inner = explained.batch.decompressed
         data = (inner or b"") if inside else explained.batch.data
-        content, buffers = byte_window(
-            data[start:stop], explained.inside if inside else explained.on_disk, start, self.lens
-        )
+        fields = explained.inside if inside else explained.on_disk
+        lens = OPEN if view.is_control(position) else self.lens
+        content, buffers = byte_window(data[start:stop], fields, start, lens)
         return content | {"decompressed_size": None if inner is None else len(inner)}, buffers
 
     def answer_go(self, text: str, partition: str | None) -> Answer:

@@ -107,6 +107,11 @@ class SegmentView:
         found = row < len(self.rows) and self.rows["position"][row] == position
         return row if found else None
 
+    def is_control(self, position: int) -> bool:
+        """Return whether a control batch starts at the position: it holds nothing of users."""
+        row = self.row_of(position)
+        return row is not None and bool(self.rows["is_control"][row])
+
     def columns(self, partition: str, lens: Lens) -> dict[str, Any]:
         """Return everything the front end needs to draw the segment, and its first records."""
         segment, offset_index = self.segment, self.segment.offset_index

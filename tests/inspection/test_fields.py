@@ -94,7 +94,9 @@ def test_attribute_bits_follow_the_attributes_and_the_marker_is_named(golden: Go
     ]
     assert {field.level for field in fields[at + 1 : at + 6]} == {2}
     assert one(fields, "is_control").value is True
-    assert one(fields, "key").note in {"abort", "commit"}
+    kind = one(fields, "key").note
+    assert kind in {"abort", "commit"}
+    assert one(fields, "value").note == f"{kind} marker, coordinator epoch 0"
 
 
 def test_a_compressed_run_is_one_field_and_its_records_count_from_zero(golden: Golden) -> None:

@@ -3,7 +3,10 @@ import test from "node:test";
 import { byteTicks, clampView, countTicks, zoomView } from "../../widgets/static/axis.js";
 
 test("bytes are marked at powers of two", () => {
-  assert.deepEqual(byteTicks(0, 4096, 4).map(({ text }) => text), ["0", "1 KiB", "2 KiB", "3 KiB", "4 KiB"].map((each) => each));
+  assert.deepEqual(
+    byteTicks(0, 4096, 4).map(({ text }) => text),
+    ["0", "1 KiB", "2 KiB", "3 KiB", "4 KiB"].map((each) => each),
+  );
 });
 
 test("deep in a large file labels still differ from each other", () => {
@@ -12,7 +15,13 @@ test("deep in a large file labels still differ from each other", () => {
 });
 
 test("a quarter of a MiB is said as such", () => {
-  assert.deepEqual(byteTicks(2 ** 20, 2 ** 21, 4).map(({ text }) => text), ["1 MiB", "1.25 MiB", "1.5 MiB", "1.75 MiB", "2 MiB"]);
+  assert.deepEqual(byteTicks(2 ** 20, 2 ** 21, 4).map(({ text }) => text), [
+    "1 MiB",
+    "1.25 MiB",
+    "1.5 MiB",
+    "1.75 MiB",
+    "2 MiB",
+  ]);
 });
 
 test("offsets are marked at ones, twos and fives", () => {

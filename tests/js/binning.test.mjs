@@ -5,9 +5,21 @@ import { binBatches, binTimes, paintBins } from "../../widgets/static/binning.js
 const batches = (sizes, more = {}) => {
   const position = [], end = [];
   let at = 0;
-  for (const size of sizes) { position.push(at); end.push(at += size); }
+  for (const size of sizes) {
+    position.push(at);
+    end.push(at += size);
+  }
   const zeros = sizes.map(() => 0);
-  return { position, end, category: zeros, attributes: zeros, problem: zeros, time: zeros, categories: [{ colour: "#000000" }, { colour: "#ffffff" }], ...more };
+  return {
+    position,
+    end,
+    category: zeros,
+    attributes: zeros,
+    problem: zeros,
+    time: zeros,
+    categories: [{ colour: "#000000" }, { colour: "#ffffff" }],
+    ...more,
+  };
 };
 
 test("the bins hold all bytes of the view, each once", () => {
@@ -31,7 +43,10 @@ test("one damaged batch among thousands still leaves a mark", () => {
 
 test("a column of two categories shows both, in proportion", () => {
   const data = batches([30, 70], { category: [0, 1] });
-  const image = paintBins(binBatches(data, 0, 100, 1), [[255, 0, 0], [0, 0, 255]], { height: 10, data: new Uint8ClampedArray(40) });
+  const image = paintBins(binBatches(data, 0, 100, 1), [[255, 0, 0], [0, 0, 255]], {
+    height: 10,
+    data: new Uint8ClampedArray(40),
+  });
   const red = [...image.data].filter((value, at) => at % 4 === 0 && value === 255).length;
   assert.equal(red, 3);
 });

@@ -19,7 +19,10 @@ test("a column of one value needs no data", () => {
 });
 
 test("a column that is shorter than announced is refused", () => {
-  assert.throws(() => new Column({ base: "0", dtype: "u1", length: 4, data: new DataView(new ArrayBuffer(3)) }), /3 values \(expected 4\)/);
+  assert.throws(
+    () => new Column({ base: "0", dtype: "u1", length: 4, data: new DataView(new ArrayBuffer(3)) }),
+    /3 values \(expected 4\)/,
+  );
 });
 
 test("buffers at odd places are copied and read right", () => {

@@ -8,23 +8,69 @@ const column = (numbers) => {
   return { base: String(base), dtype: "u4", length: deltas.length, data: new DataView(deltas.buffer) };
 };
 const KINDS = [["one kind", "its meaning", 1]];
-const step = (role, { segment = 0, record = -1, batch = -1 } = {}) => [0, segment, record, batch, role, "a file", "a reason", []];
+const step = (
+  role,
+  { segment = 0, record = -1, batch = -1 } = {},
+) => [0, segment, record, batch, role, "a file", "a reason", []];
 
 // One segment of two batches with two records each, keys 0 1 and 0 2, and an active segment with an empty batch.
 function sent(steps, { firstSteps = [0], detail = "records" } = {}) {
   const round = {
-    now: "now", ratio: 1, threshold: 0.5, first_dirty_offset: "0", first_uncleanable_offset: "4",
-    segments: [["0", 200, "dirty"], ["4", 60, "active"]], first_batches: column([0, 2, 3]), first_records: column([0, 2, 4, 4]),
-    batches: { base_offset: column([0, 2, 4]), last_offset: column([1, 3, 4]), size: column([100, 100, 60]), count: column([2, 2, 0]), flags: column([0, 0, 0]), verdict: column([2, 1, 0]), new_size: column([80, 100, 0]), kept: column([1, 2, 0]) },
-    records: detail === "records" ? { offset: column([0, 1, 2, 3]), key: column([0, 1, 0, 2]), tombstone: column([0, 0, 0, 1]), control: column([-1, -1, -1, -1]), reason: column([20, 1, 1, 3]), newer: column([2, -1, -1, -1]) } : null,
+    now: "now",
+    ratio: 1,
+    threshold: 0.5,
+    first_dirty_offset: "0",
+    first_uncleanable_offset: "4",
+    segments: [["0", 200, "dirty"], ["4", 60, "active"]],
+    first_batches: column([0, 2, 3]),
+    first_records: column([0, 2, 4, 4]),
+    batches: {
+      base_offset: column([0, 2, 4]),
+      last_offset: column([1, 3, 4]),
+      size: column([100, 100, 60]),
+      count: column([2, 2, 0]),
+      flags: column([0, 0, 0]),
+      verdict: column([2, 1, 0]),
+      new_size: column([80, 100, 0]),
+      kept: column([1, 2, 0]),
+    },
+    records: detail === "records"
+      ? {
+        offset: column([0, 1, 2, 3]),
+        key: column([0, 1, 0, 2]),
+        tombstone: column([0, 0, 0, 1]),
+        control: column([-1, -1, -1, -1]),
+        reason: column([20, 1, 1, 3]),
+        newer: column([2, -1, -1, -1]),
+      }
+      : null,
   };
   return {
-    detail, steps, kinds: KINDS, left_out: 0, keys: [["a", "tea-a"], ["b", "tea-b"], ["c", "tea-c"]],
-    reasons: { 1: [true, "newest"], 3: [true, "tombstone"], 20: [false, "superseded"] }, rounds: firstSteps.map((first_step) => ({ ...round, first_step })),
+    detail,
+    steps,
+    kinds: KINDS,
+    left_out: 0,
+    keys: [["a", "tea-a"], ["b", "tea-b"], ["c", "tea-c"]],
+    reasons: { 1: [true, "newest"], 3: [true, "tombstone"], 20: [false, "superseded"] },
+    rounds: firstSteps.map((first_step) => ({ ...round, first_step })),
   };
 }
 const MAPPED = [0, 1, 2, 3].map((record) => step("mapped", { record, batch: record >> 1 }));
-const ROUND = [...MAPPED, step("grouped"), step("dropped", { record: 0, batch: 0 }), step("kept", { record: 1, batch: 0 }), step("rebuilt", { batch: 0 }), step("kept", { record: 2, batch: 1 }), step("kept", { record: 3, batch: 1 }), step("copied", { batch: 1 }), step("cleaned"), step("ready"), step("deleted"), step("swapped"), step("removed")];
+const ROUND = [
+  ...MAPPED,
+  step("grouped"),
+  step("dropped", { record: 0, batch: 0 }),
+  step("kept", { record: 1, batch: 0 }),
+  step("rebuilt", { batch: 0 }),
+  step("kept", { record: 2, batch: 1 }),
+  step("kept", { record: 3, batch: 1 }),
+  step("copied", { batch: 1 }),
+  step("cleaned"),
+  step("ready"),
+  step("deleted"),
+  step("swapped"),
+  step("removed"),
+];
 
 test("a record is undecided, then mapped, then kept or dropped", () => {
   const data = new CompactionData(sent(ROUND)), [round] = data.rounds;
@@ -40,7 +86,8 @@ test("a batch has its verdict from its step on", () => {
 });
 
 test("where single batches are not told of, they are judged with their segment", () => {
-  const data = new CompactionData(sent([step("grouped"), step("cleaned")], { detail: "segments" })), [round] = data.rounds;
+  const data = new CompactionData(sent([step("grouped"), step("cleaned")], { detail: "segments" })),
+    [round] = data.rounds;
   assert.deepEqual([0, 1].map((b) => round.verdict(b, 0)), ["", ""]);
   assert.deepEqual([0, 1].map((b) => round.verdict(b, 1)), ["rebuilt", "copied"]);
 });

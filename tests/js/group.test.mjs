@@ -3,12 +3,32 @@ import test from "node:test";
 import { ABORTED, GroupLane, sampleLane, TOMBSTONE, totalLag } from "../../widgets/static/group_data.js";
 import { timeTicks } from "../../widgets/static/time_axis.js";
 
-const list = (values) => ({ base: "-1", dtype: "u4", length: values.length, data: new DataView(Uint32Array.from(values, (each) => each + 1).buffer) });
-const lane = ({ time = [10, 20, 30], offset = [5, 8, 3], kind = [0, ABORTED, 0], ends = [[0, 25], [6, 12]], ...rest } = {}) => new GroupLane({
-  name: "orders-0", partition: "orders-0", log_start: "4", log_end: "12", note: "",
-  commits: { time: list(time), offset: list(offset), kind: list(kind), place: list(time.map((_, i) => i + 100)), log: time.map(() => "__consumer_offsets-1"), total: time.length },
-  ends: { time: list(ends[0]), offset: list(ends[1]) }, ...rest,
+const list = (values) => ({
+  base: "-1",
+  dtype: "u4",
+  length: values.length,
+  data: new DataView(Uint32Array.from(values, (each) => each + 1).buffer),
 });
+const lane = (
+  { time = [10, 20, 30], offset = [5, 8, 3], kind = [0, ABORTED, 0], ends = [[0, 25], [6, 12]], ...rest } = {},
+) =>
+  new GroupLane({
+    name: "orders-0",
+    partition: "orders-0",
+    log_start: "4",
+    log_end: "12",
+    note: "",
+    commits: {
+      time: list(time),
+      offset: list(offset),
+      kind: list(kind),
+      place: list(time.map((_, i) => i + 100)),
+      log: time.map(() => "__consumer_offsets-1"),
+      total: time.length,
+    },
+    ends: { time: list(ends[0]), offset: list(ends[1]) },
+    ...rest,
+  });
 
 test("a commit without effect changes neither offset nor lag", () => {
   const orders = lane();
@@ -50,7 +70,11 @@ test("a record is selected only where the log has the committed offset", () => {
   const orders = lane({ offset: [5, 8, 3] });
   assert.deepEqual(orders.target(0), { partition: "orders-0", offset: "5" });
   assert.deepEqual(orders.target(2), { partition: "orders-0", offset: null }, "below the log start offset");
-  assert.deepEqual(lane({ offset: [12, 8, 3] }).target(0), { partition: "orders-0", offset: null }, "the log end offset has no record yet");
+  assert.deepEqual(
+    lane({ offset: [12, 8, 3] }).target(0),
+    { partition: "orders-0", offset: null },
+    "the log end offset has no record yet",
+  );
   assert.equal(lane({ partition: null, log_start: null, log_end: null }).target(0), null);
   assert.deepEqual(orders.record(1), { partition: "__consumer_offsets-1", offset: "101" });
   assert.deepEqual([orders.find("8"), orders.find("9"), orders.findRecord("__consumer_offsets-1", "102")], [1, -1, 2]);
@@ -64,7 +88,8 @@ test("samples have both lines and their range; the sum counts the known lags", (
 });
 
 test("ticks of time are round, few, and say the date only where it changes", () => {
-  const noon = Date.UTC(2026, 0, 31, 12), texts = (from, to, most) => timeTicks(from, to, most).map((each) => each.text);
+  const noon = Date.UTC(2026, 0, 31, 12),
+    texts = (from, to, most) => timeTicks(from, to, most).map((each) => each.text);
   assert.deepEqual(texts(noon, noon + 2500, 3), ["12:00:00", "12:00:01", "12:00:02"]);
   assert.deepEqual(texts(noon + 1, noon + 60 * 60_000, 4), ["12:15", "12:30", "12:45", "13:00"]);
   assert.deepEqual(texts(noon, noon + 24 * 3_600_000, 2), ["12:00", "2026-02-01", "12:00"]);

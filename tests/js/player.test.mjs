@@ -12,23 +12,47 @@ const column = (numbers) => {
 function segment(n, { base = 0, entries = [], size = n * 100 } = {}) {
   const rows = Array.from({ length: n }, (_, i) => i);
   return {
-    base_offset: String(base), size, entries: column(entries), time_entries: column([]),
-    batches: { position: column(rows.map((i) => i * 100)), size: column(rows.map(() => 100)), base_offset: column(rows.map((i) => base + i)), last_offset: column(rows.map((i) => base + i)) },
+    base_offset: String(base),
+    size,
+    entries: column(entries),
+    time_entries: column([]),
+    batches: {
+      position: column(rows.map((i) => i * 100)),
+      size: column(rows.map(() => 100)),
+      base_offset: column(rows.map((i) => base + i)),
+      last_offset: column(rows.map((i) => base + i)),
+    },
   };
 }
-const step = (role, position, { kind = 0, of = 0, size = 100 } = {}) => [kind, of, position, size, role, "a file", "a reason", []];
+const step = (
+  role,
+  position,
+  { kind = 0, of = 0, size = 100 } = {},
+) => [kind, of, position, size, role, "a file", "a reason", []];
 const KINDS = [["one kind", "its meaning", 1], ["another", "its meaning", 1]];
 const played = (segments, steps) => new PlayerData({ segments, steps, kinds: KINDS, left_out: 0 });
 
 test("a recovery takes the index away and gives entries back one by one", () => {
-  const data = played([segment(3, { entries: [100, 200] })], [step("valid", 0), step("skipped", 0), step("valid", 100), step("added", 100), step("valid", 200), step("added", 200)]);
+  const data = played([segment(3, { entries: [100, 200] })], [
+    step("valid", 0),
+    step("skipped", 0),
+    step("valid", 100),
+    step("added", 100),
+    step("valid", 200),
+    step("added", 200),
+  ]);
   assert.deepEqual([1, 3, 5].map((at) => [...data.segments[0].entries(at)]), [[], [100], [100, 200]]);
   assert.deepEqual([0, 1, 2].map((row) => data.segments[0].state(row, 2)), ["valid", "valid", ""]);
   assert.equal(data.segments[0].done(2), 200);
 });
 
 test("a look-up leaves the index as it lies on the disk", () => {
-  const data = played([segment(3, { entries: [100] })], [step("probe", 100), step("entry", 100), step("passed", 100), step("found", 200)]);
+  const data = played([segment(3, { entries: [100] })], [
+    step("probe", 100),
+    step("entry", 100),
+    step("passed", 100),
+    step("found", 200),
+  ]);
   assert.deepEqual([...data.segments[0].entries(0)], [100]);
   assert.deepEqual(data.segments[0].probes.map((each) => each.step), [0, 1]);
   assert.equal(data.segments[0].state(1, 3), "passed");
@@ -43,13 +67,21 @@ test("batches appear with the step that wrote them; those that were there before
 });
 
 test("a segment has no bytes before the roll that begins it", () => {
-  const data = played([segment(1), segment(1, { base: 1 })], [step("appended", 0), step("rolled", -1, { of: 1, size: -1 }), step("appended", 0, { of: 1 })]);
+  const data = played([segment(1), segment(1, { base: 1 })], [
+    step("appended", 0),
+    step("rolled", -1, { of: 1, size: -1 }),
+    step("appended", 0, { of: 1 }),
+  ]);
   assert.deepEqual([0, 1, 2].map((at) => data.segments[1].shownSize(at)), [0, 0, 100]);
   assert.deepEqual([0, 1, 2].map((at) => data.stage(at)), [0, 1, 1]);
 });
 
 test("what is cut is cut from its step on", () => {
-  const { segments: [cut] } = played([segment(3)], [step("valid", 0), step("invalid", 100), step("cut", 100, { size: 200 })]);
+  const { segments: [cut] } = played([segment(3)], [
+    step("valid", 0),
+    step("invalid", 100),
+    step("cut", 100, { size: 200 }),
+  ]);
   assert.equal(cut.cutFrom(1), Infinity);
   assert.equal(cut.cutFrom(2), 100);
   assert.equal(cut.fate(1), "");
@@ -57,7 +89,11 @@ test("what is cut is cut from its step on", () => {
 });
 
 test("steps without a segment leave on the stage what was there, the first ones what comes", () => {
-  const data = played([segment(1), segment(1, { base: 1 })], [step("", -1, { of: -1 }), step("valid", 0, { of: 1 }), step("", -1, { of: -1 })]);
+  const data = played([segment(1), segment(1, { base: 1 })], [
+    step("", -1, { of: -1 }),
+    step("valid", 0, { of: 1 }),
+    step("", -1, { of: -1 }),
+  ]);
   assert.deepEqual([0, 1, 2].map((at) => data.stage(at)), [1, 1, 1]);
   assert.equal(data.touched(0), null);
 });

@@ -6,16 +6,40 @@ import { stripSpans } from "../../widgets/static/segment_strip.js";
 import { visibleNodes } from "../../widgets/static/tree.js";
 
 const same = (base, length) => ({ base: String(base), dtype: "same", length, data: null });
-const list = (values) => ({ base: "0", dtype: "u4", length: values.length, data: new DataView(Uint32Array.from(values).buffer) });
-const segment = (change = {}) => new SegmentData({
-  name: "x.log", segment: "10", fates: list([0, 2, 0]), file_size: 300, valid_size: 300, stop: "end", problem_words: { 14: "the CRC does not match" },
-  batches: {
-    position: list([0, 100, 200]), size: same(100, 3), base_offset: list([10, 20, 40]), last_offset: list([19, 29, 49]), record_count: same(10, 3), max_timestamp: list([5, 6, 7]),
-    producer_id: same(-1, 3), producer_epoch: same(-1, 3), leader_epoch: same(0, 3), attributes: list([0, 0x11, 0x30]), magic: same(2, 3), problem: same(0, 3),
-  },
-  offset_index: { offset: list([29]), position: list([100]) }, offset_index_dropped: 0,
-  time_index: { timestamp: list([6]), offset: list([29]), position: list([100]) }, ...change,
+const list = (values) => ({
+  base: "0",
+  dtype: "u4",
+  length: values.length,
+  data: new DataView(Uint32Array.from(values).buffer),
 });
+const segment = (change = {}) =>
+  new SegmentData({
+    name: "x.log",
+    segment: "10",
+    fates: list([0, 2, 0]),
+    file_size: 300,
+    valid_size: 300,
+    stop: "end",
+    problem_words: { 14: "the CRC does not match" },
+    batches: {
+      position: list([0, 100, 200]),
+      size: same(100, 3),
+      base_offset: list([10, 20, 40]),
+      last_offset: list([19, 29, 49]),
+      record_count: same(10, 3),
+      max_timestamp: list([5, 6, 7]),
+      producer_id: same(-1, 3),
+      producer_epoch: same(-1, 3),
+      leader_epoch: same(0, 3),
+      attributes: list([0, 0x11, 0x30]),
+      magic: same(2, 3),
+      problem: same(0, 3),
+    },
+    offset_index: { offset: list([29]), position: list([100]) },
+    offset_index_dropped: 0,
+    time_index: { timestamp: list([6]), offset: list([29]), position: list([100]) },
+    ...change,
+  });
 
 test("bytes belong to batches, and none to what lies behind them", () => {
   const data = segment();
@@ -49,12 +73,19 @@ test("segments lie end to end by bytes, and at their offsets by offsets", () => 
 });
 
 const nodes = [
-  { key: "t orders", name: "orders", parent: -1, kind: "topic" }, { key: "orders-0", name: "0", parent: 0, kind: "partition" }, { key: "orders-1", name: "1", parent: 0, kind: "partition" },
-  { key: "t clicks", name: "clicks", parent: -1, kind: "topic" }, { key: "clicks-0", name: "0", parent: 3, kind: "partition" },
+  { key: "t orders", name: "orders", parent: -1, kind: "topic" },
+  { key: "orders-0", name: "0", parent: 0, kind: "partition" },
+  { key: "orders-1", name: "1", parent: 0, kind: "partition" },
+  { key: "t clicks", name: "clicks", parent: -1, kind: "topic" },
+  { key: "clicks-0", name: "0", parent: 3, kind: "partition" },
 ];
 
 test("the tree shows what is open", () => {
-  assert.deepEqual(visibleNodes(nodes, new Set(["t clicks"]), "").map(({ key }) => key), ["t orders", "t clicks", "clicks-0"]);
+  assert.deepEqual(visibleNodes(nodes, new Set(["t clicks"]), "").map(({ key }) => key), [
+    "t orders",
+    "t clicks",
+    "clicks-0",
+  ]);
 });
 
 test("a filter shows matches with their topic, and a matching topic with all it has", () => {
@@ -65,7 +96,10 @@ test("a filter shows matches with their topic, and a matching topic with all it 
 test("a page is asked for once, and an answer that comes too late is dropped", async () => {
   const calls = [];
   let changes = 0;
-  const store = pageStore({ fetch: (start) => new Promise((resolve) => calls.push([start, resolve])), changed: () => changes++ });
+  const store = pageStore({
+    fetch: (start) => new Promise((resolve) => calls.push([start, resolve])),
+    changed: () => changes++,
+  });
   assert.equal(store.row(3), null);
   assert.equal(store.row(4), null);
   assert.equal(calls.length, 1);

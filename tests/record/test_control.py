@@ -32,6 +32,18 @@ def test_every_known_type_comes_back(control_type: int) -> None:
     assert decode_control_type(encode_control_key(control_type)) == control_type
 
 
+@pytest.mark.parametrize(
+    ("control_type", "value", "text"),
+    [
+        (COMMIT, encode_end_transaction(3), "commit marker, coordinator epoch 3"),
+        (KRAFT_VERSION, bytes.fromhex("0000000100"), "kraft version, kraft version 1"),
+        (337, b"whatever", "control record, type unknown (337)"),
+    ],
+)
+def test_a_control_record_says_what_it_is(control_type: int, value: bytes, text: str) -> None:
+    assert str(decode_control_record(encode_control_key(control_type), value)) == text
+
+
 def test_an_unknown_type_is_no_error() -> None:
     """CR-1."""
     record = decode_control_record(bytes.fromhex("00000151"), b"whatever")

@@ -177,6 +177,29 @@ def _records(explorer: LogExplorer) -> list[Any]:
     return list(window.read(0, len(window)))
 
 
+def test_control_records_are_shown_in_words_even_while_values_are_hidden(
+    logs: wb.LogDirectory,
+) -> None:
+    explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1})
+    view = view_of(explorer)
+    rows = view.page(0, 1000, explorer.lens)
+    markers = {row[3][0] for row in rows if row[3][1] == "control"}
+    assert markers == {f"{kind} marker, coordinator epoch 0" for kind in ("abort", "commit")}
+    position = next(int(row["position"]) for row in view.rows if row["is_control"])
+    answer = ask(
+        explorer,
+        "bytes",
+        partition="txn-b-0",
+        segment="1",
+        position=position,
+        inside=False,
+        start=0,
+        stop=200,
+    )
+    assert answer["masks"] == []
+    assert any("coordinator epoch 0" in field["note"] for field in answer["fields"])
+
+
 def test_what_a_batch_decompresses_to_is_shown_with_its_fields(golden: Golden) -> None:
     logs = wb.open_log_directory(golden("4.2.0-plain-java").directory("data"))
     explorer = LogExplorer(logs, selected={"partition": "java-gzip-0"}, show_values=True)

@@ -10,7 +10,10 @@ export function binBatches(data, from, to, width) {
   for (let i = Math.max(0, floorIndex(position, from)); i < position.length && position[i] < to; i++) {
     const start = Math.max(0, (position[i] - from) * scale), stop = Math.min(width, (end[i] - from) * scale);
     if (stop <= start) continue;
-    const first = Math.floor(start), last = Math.min(width - 1, Math.ceil(stop) - 1), bits = attributes[i], kind = category[i];
+    const first = Math.floor(start),
+      last = Math.min(width - 1, Math.ceil(stop) - 1),
+      bits = attributes[i],
+      kind = category[i];
     if (bits & 0x20 && position[i] >= from) flags[first] |= 1;
     for (let x = first; x <= last; x++) {
       const share = Math.min(stop, x + 1) - Math.max(start, x);

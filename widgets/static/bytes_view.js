@@ -9,13 +9,31 @@ export function bytesView({ fetch, signal }) {
   const hexbox = h("div", { class: "klw-hexbox", tabindex: 0, role: "region", "aria-label": "Bytes of the batch" });
   const list = h("div", { class: "klw-fields", tabindex: 0, role: "list", "aria-label": "Visible fields" });
   const empty = h("div", { class: "klw-empty" }, "Select a batch to see its bytes.");
-  const modes = choice("Which bytes", [["disk", "On disk"], ["inside", "Decompressed"]], "disk", (mode) => showMode(mode === "inside"));
+  const modes = choice(
+    "Which bytes",
+    [["disk", "On disk"], ["inside", "Decompressed"]],
+    "disk",
+    (mode) => showMode(mode === "inside"),
+  );
   const modeBar = h("div", { class: "klw-modes", hidden: true }, modes.el);
-  const split = h("div", { class: "klw-bytes", hidden: true }, hexbox, h("div", { class: "klw-fieldbox" }, modeBar, list));
+  const split = h(
+    "div",
+    { class: "klw-bytes", hidden: true },
+    hexbox,
+    h("div", { class: "klw-fieldbox" }, modeBar, list),
+  );
   const el = h("div", { class: "klw-pane" }, split, empty);
   let batch = null, inside = false, wanted = null;
   let source = null, pages = new Map(), asked = new Set(), lit = null, shownKey = "";
-  const rows = windowedRows({ box: hexbox, rowHeight: 20, headHeight: 6, signal, makeRow, fillRow, onWindow: showFields });
+  const rows = windowedRows({
+    box: hexbox,
+    rowHeight: 20,
+    headHeight: 6,
+    signal,
+    makeRow,
+    fillRow,
+    onWindow: showFields,
+  });
 
   function makeRow() {
     const cells = [];
@@ -50,29 +68,55 @@ export function bytesView({ fetch, signal }) {
         fillByte(text, at < source.size ? "·" : " ", null);
         continue;
       }
-      const place = at - got.start, field = got.fields[got.owner[place]] ?? null, masked = got.masked[place] === 1, byte = got.data[place];
+      const place = at - got.start,
+        field = got.fields[got.owner[place]] ?? null,
+        masked = got.masked[place] === 1,
+        byte = got.data[place];
       fillByte(hex, masked ? "··" : byte.toString(16).padStart(2, "0"), field, at, masked);
       fillByte(text, masked ? "·" : byte > 31 && byte < 127 ? String.fromCharCode(byte) : "·", field, at, masked);
     }
   }
   function fillByte(cell, text, field, at, masked = false) {
     if (cell.textContent !== text) cell.textContent = text;
-    const state = field ? [field.tone, at === field.start && cell.tagName === "U", field === lit, masked, isWanted(at)] : ["", false, false, masked, false];
-    ["tone", "edge", "lit", "masked", "wanted"].forEach((name, k) => { if (cell.dataset[name] !== String(state[k])) cell.dataset[name] = String(state[k]); });
+    const state = field
+      ? [field.tone, at === field.start && cell.tagName === "U", field === lit, masked, isWanted(at)]
+      : ["", false, false, masked, false];
+    ["tone", "edge", "lit", "masked", "wanted"].forEach((name, k) => {
+      if (cell.dataset[name] !== String(state[k])) cell.dataset[name] = String(state[k]);
+    });
     cell.dataset.at = at ?? "";
   }
   function showFields(first, stop) {
     if (!source) return;
     const from = first * WIDTH, to = Math.min(source.size, stop * WIDTH), fields = new Map();
     for (let number = Math.floor(from / PAGE_BYTES); number * PAGE_BYTES < to; number++) {
-      for (const field of pages.get(number)?.fields ?? []) if (field.start < to && field.start + Math.max(1, field.size) > from) fields.set(field.key, field);
+      for (const field of pages.get(number)?.fields ?? []) {
+        if (field.start < to && field.start + Math.max(1, field.size) > from) fields.set(field.key, field);
+      }
     }
     const key = [...fields.keys()].join();
     if (key === shownKey) return markFields();
     shownKey = key;
-    list.replaceChildren(...[...fields.values()].map((field) => h("div", { class: "klw-field", role: "listitem", style: `--level:${field.level}`, "data-wrong": field.wrong, "data-key": field.key,
-      title: `${field.name}: ${field.value}${field.note ? ` (${field.note})` : ""}\n${count(field.size)} bytes at ${count(source.position + field.start)}` },
-      h("i", field.leaf ? { "data-tone": field.tone } : {}), h("b", {}, field.name), h("span", {}, field.value, field.note ? h("em", {}, field.note) : null))));
+    list.replaceChildren(
+      ...[...fields.values()].map((field) =>
+        h(
+          "div",
+          {
+            class: "klw-field",
+            role: "listitem",
+            style: `--level:${field.level}`,
+            "data-wrong": field.wrong,
+            "data-key": field.key,
+            title: `${field.name}: ${field.value}${field.note ? ` (${field.note})` : ""}\n${
+              count(field.size)
+            } bytes at ${count(source.position + field.start)}`,
+          },
+          h("i", field.leaf ? { "data-tone": field.tone } : {}),
+          h("b", {}, field.name),
+          h("span", {}, field.value, field.note ? h("em", {}, field.note) : null),
+        )
+      ),
+    );
     for (const item of list.children) item.addEventListener("pointerenter", () => light(fields.get(item.dataset.key)));
     markFields();
   }

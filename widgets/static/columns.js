@@ -7,16 +7,22 @@ export class Column {
     this.base = BigInt(base);
     this.length = length;
     this.deltas = dtype === "same" ? null : typedView(data, ARRAYS[dtype]);
-    if (this.deltas && this.deltas.length !== length) throw new Error(`column has ${this.deltas.length} values (expected ${length})`);
+    if (this.deltas && this.deltas.length !== length) {
+      throw new Error(`column has ${this.deltas.length} values (expected ${length})`);
+    }
   }
-  exact(i) { return this.deltas ? this.base + BigInt(this.deltas[i]) : this.base; }
-  number(i) { return Number(this.base) + (this.deltas ? Number(this.deltas[i]) : 0); }
+  exact(i) {
+    return this.deltas ? this.base + BigInt(this.deltas[i]) : this.base;
+  }
+  number(i) {
+    return Number(this.base) + (this.deltas ? Number(this.deltas[i]) : 0);
+  }
   numbers() {
     const out = new Float64Array(this.length), base = Number(this.base);
     if (!this.deltas) return out.fill(base);
-    if (this.deltas instanceof BigUint64Array) for (let i = 0; i < out.length; i++) out[i] = Number(this.exact(i));
+    if (this.deltas instanceof BigUint64Array) { for (let i = 0; i < out.length; i++) out[i] = Number(this.exact(i)); }
     else out.set(this.deltas);
-    if (base && !(this.deltas instanceof BigUint64Array)) for (let i = 0; i < out.length; i++) out[i] += base;
+    if (base && !(this.deltas instanceof BigUint64Array)) { for (let i = 0; i < out.length; i++) out[i] += base; }
     return out;
   }
   // The first row whose value is above `value` (a BigInt); rows ascend.
@@ -24,7 +30,8 @@ export class Column {
     let low = 0, high = this.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.exact(middle) <= value) low = middle + 1; else high = middle;
+      if (this.exact(middle) <= value) low = middle + 1;
+      else high = middle;
     }
     return low;
   }
@@ -46,7 +53,8 @@ export function floorIndex(ascending, x) {
   let low = 0, high = ascending.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (ascending[middle] <= x) low = middle + 1; else high = middle;
+    if (ascending[middle] <= x) low = middle + 1;
+    else high = middle;
   }
   return low - 1;
 }

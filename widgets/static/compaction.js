@@ -15,33 +15,63 @@ function render({ model, el, signal }) {
 
 function cleaningViews({ root, pick, signal, stats, model, data, at, steps }) {
   const errorBar = h("div", { class: "klw-error", role: "alert", hidden: true });
-  const showError = (text) => { errorBar.textContent = text; errorBar.hidden = !text; };
-  const ask = requests(model, { signal, onError: showError, onSilence: (isSilent) => showError(isSilent ? "The kernel does not respond. It may be disconnected, or busy running a cell." : "") });
-  const extent = choice("What the picture shows", [["follow", "Follow"], ["whole", "Whole log"]], "follow", (what) => stage.setWhole(what === "whole"));
-  const stage = cleaningStage({ root, signal, stats, onPick: (round, batch, record) => {
-    const i = stepAbout(data().rounds[round], batch, record, at());
-    if (i >= 0) pick(i);
-    if (!data().rounds[round].records) zoom.show(round, batch);
-  } });
+  const showError = (text) => {
+    errorBar.textContent = text;
+    errorBar.hidden = !text;
+  };
+  const ask = requests(model, {
+    signal,
+    onError: showError,
+    onSilence: (isSilent) =>
+      showError(isSilent ? "The kernel does not respond. It may be disconnected, or busy running a cell." : ""),
+  });
+  const extent = choice(
+    "What the picture shows",
+    [["follow", "Follow"], ["whole", "Whole log"]],
+    "follow",
+    (what) => stage.setWhole(what === "whole"),
+  );
+  const stage = cleaningStage({
+    root,
+    signal,
+    stats,
+    onPick: (round, batch, record) => {
+      const i = stepAbout(data().rounds[round], batch, record, at());
+      if (i >= 0) pick(i);
+      if (!data().rounds[round].records) zoom.show(round, batch);
+    },
+  });
   const zoom = recordZoom({ signal, ask, data });
   const title = h("h3", {}), about = h("span", { class: "klw-about" }), rounds = h("span", {});
-  const goBox = h("input", { class: "klw-input", type: "text", placeholder: "Go to key or offset", "aria-label": "Go to the next step of a key or an offset", spellcheck: "false" });
+  const goBox = h("input", {
+    class: "klw-input",
+    type: "text",
+    placeholder: "Go to key or offset",
+    "aria-label": "Go to the next step of a key or an offset",
+    spellcheck: "false",
+  });
   goBox.addEventListener("keydown", (event) => {
     if (event.key === "Escape") root.focus();
     if (event.key !== "Enter") return;
     event.stopPropagation();
     if (data().detail === "records") return arrive(data().find(goBox.value, at()));
-    ask("find", { text: goBox.value, at: at() }).then((answer) => { if (answer) arrive(answer.step, answer.batch); });
+    ask("find", { text: goBox.value, at: at() }).then((answer) => {
+      if (answer) arrive(answer.step, answer.batch);
+    });
   });
   function arrive(i, batch = -1) {
     goBox.setAttribute("aria-invalid", String(i < 0));
     if (i >= 0) pick(i);
     if (i >= 0 && batch >= 0) zoom.show(data().roundOf(i), batch);
   }
-  const map = offsetMap({ signal, data, onPick: (record) => {
-    const round = stage.round, i = stepAbout(round, round.batchOfRecord(record), record, at());
-    if (i >= 0) pick(i);
-  } });
+  const map = offsetMap({
+    signal,
+    data,
+    onPick: (record) => {
+      const round = stage.round, i = stepAbout(round, round.batchOfRecord(record), record, at());
+      if (i >= 0) pick(i);
+    },
+  });
   const legend = h("div", { class: "klw-legend" });
   let roundChoice = null;
 
@@ -53,12 +83,16 @@ function cleaningViews({ root, pick, signal, stats, model, data, at, steps }) {
     setData(next) {
       stage.setData(next);
       const names = next.rounds.map((_, k) => [String(k), `Round ${k + 1}`]);
-      roundChoice = names.length > 1 ? choice("Round", names, "0", (k) => pick(next.rounds[Number(k)].firstStep)) : null;
+      roundChoice = names.length > 1
+        ? choice("Round", names, "0", (k) => pick(next.rounds[Number(k)].firstStep))
+        : null;
       rounds.replaceChildren(...(roundChoice ? [roundChoice.el] : []));
       map.el.hidden = next.detail !== "records";
       zoom.el.hidden = next.detail === "records";
       zoom.reset();
-      legend.replaceChildren(...legendOf(next).map(([text, look]) => h("span", {}, h("i", { "data-look": look }), text)));
+      legend.replaceChildren(
+        ...legendOf(next).map(([text, look]) => h("span", {}, h("i", { "data-look": look }), text)),
+      );
       root.classList.add("klw-cleaning");
     },
     show(i, isSmooth) {
@@ -66,7 +100,11 @@ function cleaningViews({ root, pick, signal, stats, model, data, at, steps }) {
       const { round } = stage, number = data().rounds.indexOf(round);
       roundChoice?.show(String(number));
       title.textContent = data().rounds.length > 1 ? `Round ${number + 1}` : "The log";
-      about.textContent = round ? `${plural(round.segments.length, "segment")} · at ${round.now} · dirty ratio ${round.ratio.toFixed(2)}, threshold ${round.threshold}` : "";
+      about.textContent = round
+        ? `${plural(round.segments.length, "segment")} · at ${round.now} · dirty ratio ${
+          round.ratio.toFixed(2)
+        }, threshold ${round.threshold}`
+        : "";
       about.title = about.textContent;
       if (data().detail === "records") map.show(round, i);
       else if (i >= 0 && data().batch(i) >= 0) zoom.show(number, data().batch(i));
@@ -110,16 +148,26 @@ function offsetMap({ signal, data, onPick }) {
   let entries = [], round = null, current = -1, before = null;
   const head = h("span", { class: "klw-maphead" });
   const grid = dataGrid({
-    label: "Offset map", signal, emptyText: "The offset map has no keys yet.",
+    label: "Offset map",
+    signal,
+    emptyText: "The offset map has no keys yet.",
     columns: [{ name: "Key", width: "minmax(60px,1fr)" }, { name: "Newest offset", width: "96px", number: true }],
     cellsOf: (k) => {
       const [key, record] = entries[k];
-      return [{ text: data().keyName(key), title: data().keyName(key), kind: "mono" }, count(round.records.offset[record])];
+      return [
+        { text: data().keyName(key), title: data().keyName(key), kind: "mono" },
+        count(round.records.offset[record]),
+      ];
     },
     rowKind: (k) => (entries[k][0] === before ? "within" : ""),
     onPick: (k) => onPick(entries[k][1]),
   });
-  const el = h("div", { class: "klw-mapbox" }, h("div", { class: "klw-maptitle" }, h("strong", {}, "Offset map"), head), grid.el);
+  const el = h(
+    "div",
+    { class: "klw-mapbox" },
+    h("div", { class: "klw-maptitle" }, h("strong", {}, "Offset map"), head),
+    grid.el,
+  );
   return {
     el,
     show(next, at) {

@@ -1,6 +1,6 @@
 // A rehearsed cleaning: the state of each batch and record of a round at the step shown.
 import { Column, floorIndex } from "./columns.js";
-import { ROLE, SEGMENT, StepRows } from "./step_rows.js";
+import { SEGMENT, StepRows } from "./step_rows.js";
 
 const RECORD = 2, BATCH = 3;
 export const LATER = 2 ** 31 - 1;
@@ -21,14 +21,28 @@ export class CompactionData extends StepRows {
     this.rounds = (sent.rounds ?? []).map((each) => new Round(each, this.detail));
     this.steps.forEach((_, i) => this.rounds[this.roundOf(i)]?.add(this, i));
   }
-  roundOf(i) { return Math.max(0, floorIndex(this.rounds.map((each) => each.firstStep), i)); }
-  segmentOf(i) { return this.steps[i][SEGMENT]; }
-  record(i) { return this.steps[i][RECORD]; }
-  batch(i) { return this.steps[i][BATCH]; }
-  keyName(key, isShort = false) { return key < 0 ? "no key" : this.keys[key][isShort ? 0 : 1]; }
+  roundOf(i) {
+    return Math.max(0, floorIndex(this.rounds.map((each) => each.firstStep), i));
+  }
+  segmentOf(i) {
+    return this.steps[i][SEGMENT];
+  }
+  record(i) {
+    return this.steps[i][RECORD];
+  }
+  batch(i) {
+    return this.steps[i][BATCH];
+  }
+  keyName(key, isShort = false) {
+    return key < 0 ? "no key" : this.keys[key][isShort ? 0 : 1];
+  }
   // The reason for a record or a batch, in words; "" without a decision.
-  reasonText(code) { return this.reasons[code]?.[1] ?? ""; }
-  isKept(code) { return Boolean(this.reasons[code]?.[0]); }
+  reasonText(code) {
+    return this.reasons[code]?.[1] ?? "";
+  }
+  isKept(code) {
+    return Boolean(this.reasons[code]?.[0]);
+  }
   // The next step about a key or an offset after `at`; after the last step it starts over.
   find(text, at) {
     const wanted = text.trim().replaceAll(",", "");
@@ -56,7 +70,8 @@ class Round {
     this.firstBatches = numbers(sent.first_batches);
     this.firstRecords = numbers(sent.first_records);
     this.batches = Object.fromEntries(Object.entries(sent.batches).map(([name, packed]) => [name, numbers(packed)]));
-    this.records = sent.records && Object.fromEntries(Object.entries(sent.records).map(([name, packed]) => [name, numbers(packed)]));
+    this.records = sent.records &&
+      Object.fromEntries(Object.entries(sent.records).map(([name, packed]) => [name, numbers(packed)]));
     this.count = this.batches.size.length;
     this.mapped = this.records && new Int32Array(this.records.offset.length).fill(LATER);
     this.decided = this.records && new Int32Array(this.records.offset.length).fill(LATER);
@@ -74,7 +89,7 @@ class Round {
     this.segmentFrom = [];
     this.segmentTo = [];
     let at = 0;
-    this.segments.forEach((segment, s) => {
+    this.segments.forEach((_, s) => {
       this.segmentFrom.push(at);
       for (let b = this.firstBatches[s]; b < this.firstBatches[s + 1]; b++) {
         const wide = detail === "records" ? this.firstRecords[b + 1] - this.firstRecords[b] || EMPTY : 1;
@@ -103,12 +118,20 @@ class Round {
       const group = this.groups.findLast((each) => each.first <= segment);
       if (group) group.last = Math.max(group.last, segment);
       // Without steps about single batches, they are decided with their segment.
-      for (let b = this.firstBatches[segment]; b < this.firstBatches[segment + 1]; b++) this.judged[b] = Math.min(i, this.judged[b]);
+      for (let b = this.firstBatches[segment]; b < this.firstBatches[segment + 1]; b++) {
+        this.judged[b] = Math.min(i, this.judged[b]);
+      }
     }
   }
-  segmentOfBatch(b) { return floorIndex(this.firstBatches, b); }
-  batchAt(place) { return Math.max(0, Math.min(this.count - 1, floorIndex(this.from, place))); }
-  batchOfRecord(r) { return floorIndex(this.firstRecords, r); }
+  segmentOfBatch(b) {
+    return floorIndex(this.firstBatches, b);
+  }
+  batchAt(place) {
+    return Math.max(0, Math.min(this.count - 1, floorIndex(this.from, place)));
+  }
+  batchOfRecord(r) {
+    return floorIndex(this.firstRecords, r);
+  }
   placeOf(r) {
     const b = this.batchOfRecord(r);
     return this.from[b] + r - this.firstRecords[b];
@@ -118,7 +141,9 @@ class Round {
     if (steps.removed <= at) return "removed";
     return steps.deleted <= at ? "deleted" : "";
   }
-  groupOf(segment) { return this.groups.find((each) => each.first <= segment && segment <= each.last) ?? null; }
+  groupOf(segment) {
+    return this.groups.find((each) => each.first <= segment && segment <= each.last) ?? null;
+  }
   // The name of a group's new segment at step `at`.
   suffix(group, at) {
     const { steps } = this.segments[group.first];
@@ -130,7 +155,9 @@ class Round {
     if (this.decided[r] <= at) return data.isKept(this.records.reason[r]) ? "kept" : "dropped";
     return this.mapped[r] <= at ? "mapped" : "";
   }
-  verdict(b, at) { return this.judged[b] <= at ? VERDICTS[this.batches.verdict[b]] : ""; }
+  verdict(b, at) {
+    return this.judged[b] <= at ? VERDICTS[this.batches.verdict[b]] : "";
+  }
   // The offset map at step `at`: keys in order of appearance, with their newest record.
   entries(at) {
     const count = floorIndex(this.mapSteps, at) + 1, newest = new Map();
@@ -140,7 +167,11 @@ class Round {
   // The records of a key, ascending.
   recordsOf(key) {
     const found = [];
-    if (key >= 0) this.records.key.forEach((each, r) => { if (each === key) found.push(r); });
+    if (key >= 0) {
+      this.records.key.forEach((each, r) => {
+        if (each === key) found.push(r);
+      });
+    }
     return found;
   }
   // The cells that a step is about: [from, to), or null.
@@ -148,7 +179,9 @@ class Round {
     const record = data.record(i), batch = data.batch(i), segment = data.segmentOf(i);
     if (record >= 0) return [this.placeOf(record), this.placeOf(record) + 1];
     if (batch >= 0) return [this.from[batch], this.to[batch]];
-    const group = data.role(i) === "grouped" || data.role(i) === "ready" || data.role(i) === "swapped" ? this.groupOf(segment) : null;
+    const group = data.role(i) === "grouped" || data.role(i) === "ready" || data.role(i) === "swapped"
+      ? this.groupOf(segment)
+      : null;
     if (group) return [this.segmentFrom[group.first], this.segmentTo[group.last]];
     return segment >= 0 ? [this.segmentFrom[segment], this.segmentTo[segment]] : null;
   }

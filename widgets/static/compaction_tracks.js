@@ -3,7 +3,15 @@ import { bytes, count, range } from "./format.js";
 import { DAMAGE, hatch } from "./theme.js";
 
 export const CLEANING = { gutter: 92, right: 12, tall: 262 };
-export const LANES = { overview: [8, 12], name: [28, 20], arcs: [54, 34], before: [92, 54], fall: [146, 22], after: [168, 54], target: [228, 26] };
+export const LANES = {
+  overview: [8, 12],
+  name: [28, 20],
+  arcs: [54, 34],
+  before: [92, 54],
+  fall: [146, 22],
+  after: [168, 54],
+  target: [228, 26],
+};
 const NOW = "#E69F00", KEPT = "#009E73", MAPPED = "#0072B2";
 const REGIONS = { clean: KEPT, dirty: NOW };
 const REGION_WORDS = { clean: "clean", dirty: "dirty", waiting: "not cleaned yet", active: "active" };
@@ -30,7 +38,9 @@ function paintLaneNames({ pen, ink, left }) {
   pen.textAlign = "left";
   pen.font = ink.ui;
   pen.fillStyle = ink.dim;
-  for (const [name, lane] of [["Whole log", "overview"], ["Segments", "name"], ["Before", "before"], ["After", "after"]]) pen.fillText(name, 0, LANES[lane][0] + LANES[lane][1] / 2);
+  for (
+    const [name, lane] of [["Whole log", "overview"], ["Segments", "name"], ["Before", "before"], ["After", "after"]]
+  ) pen.fillText(name, 0, LANES[lane][0] + LANES[lane][1] / 2);
 }
 
 // The whole log in one line: its regions, the step's progress, and what the picture shows.
@@ -75,7 +85,8 @@ function paintSegmentNames({ pen, ink, round, at, x, left, span }) {
     pen.textAlign = "left";
     pen.font = ink.strong;
     pen.fillStyle = fate ? ink.faint : ink.fg;
-    const name = count(segment.base), words = fate === "removed" ? "removed" : fate === "deleted" ? "renamed .deleted" : REGION_WORDS[segment.region];
+    const name = count(segment.base),
+      words = fate === "removed" ? "removed" : fate === "deleted" ? "renamed .deleted" : REGION_WORDS[segment.region];
     pen.fillText(name, from + 1, top + tall / 2 - 3);
     const wide = pen.measureText(name).width;
     pen.font = ink.small;
@@ -115,7 +126,8 @@ function groupText(round, group, at, suffix) {
     size += round.batches.size[b];
     if (round.judged[b] <= at) left += round.batches.new_size[b];
   }
-  const name = `${round.segments[group.first].base.padStart(20, "0")}.log${suffix}`, from = group.last - group.first + 1;
+  const name = `${round.segments[group.first].base.padStart(20, "0")}.log${suffix}`,
+    from = group.last - group.first + 1;
   return `${name}  ·  ${bytes(left)}${size ? ` of ${bytes(size)}` : ""}${from > 1 ? ` from ${from} segments` : ""}`;
 }
 
@@ -132,7 +144,9 @@ function paintBefore(scene, b, a, wide) {
   const { pen, ink, round, at } = scene, [top, tall] = LANES.before;
   frame(scene, b, a, wide, top, tall, "");
   if (!round.records) return wholeBatch(scene, b, a, wide, top, tall);
-  for (let r = round.firstRecords[b]; r < round.firstRecords[b + 1]; r++) recordCell(scene, b, r, top + 4, tall - 8, round.state(r, at, scene.data));
+  for (let r = round.firstRecords[b]; r < round.firstRecords[b + 1]; r++) {
+    recordCell(scene, b, r, top + 4, tall - 8, round.state(r, at, scene.data));
+  }
   if (round.firstRecords[b] === round.firstRecords[b + 1]) emptyBatch(pen, ink, a, wide, top, tall);
 }
 
@@ -146,18 +160,31 @@ function paintAfter(scene, b, a, wide) {
     if (verdict === "emptied") return emptyBatch(pen, ink, a, wide, top, tall);
     pen.fillStyle = KEPT;
     box(pen, a + 3, top + 4 + (tall - 8) * (1 - share), wide - 6, (tall - 8) * share, 3);
-    if (wide > 26) label(pen, ink, `${count(round.batches.kept[b])}`, a + wide / 2, share > 0.4 ? top + tall - 14 : top + 14, share > 0.4 ? "#fff" : ink.fg, ink.strong);
+    if (wide > 26) {
+      label(
+        pen,
+        `${count(round.batches.kept[b])}`,
+        a + wide / 2,
+        share > 0.4 ? top + tall - 14 : top + 14,
+        share > 0.4 ? "#fff" : ink.fg,
+        ink.strong,
+      );
+    }
     return;
   }
   const any = recordsKept(scene, b);
   if (!verdict && !any) return;
   frame(scene, b, a, wide, top, tall, verdict || "pending");
   if (verdict === "emptied") emptyBatch(pen, ink, a, wide, top, tall);
-  for (let r = round.firstRecords[b]; r < round.firstRecords[b + 1]; r++) if (round.state(r, at, scene.data) === "kept") recordCell(scene, b, r, top + 4, tall - 8, "written");
+  for (let r = round.firstRecords[b]; r < round.firstRecords[b + 1]; r++) {
+    if (round.state(r, at, scene.data) === "kept") recordCell(scene, b, r, top + 4, tall - 8, "written");
+  }
 }
 
 function recordsKept({ round, at, data }, b) {
-  for (let r = round.firstRecords[b]; r < round.firstRecords[b + 1]; r++) if (round.state(r, at, data) === "kept") return true;
+  for (let r = round.firstRecords[b]; r < round.firstRecords[b + 1]; r++) {
+    if (round.state(r, at, data) === "kept") return true;
+  }
   return false;
 }
 
@@ -169,7 +196,9 @@ function frame({ pen, ink, round }, b, a, wide, top, tall, verdict) {
   if (verdict) {
     pen.strokeStyle = verdict === "pending" ? ink.faint : KEPT;
     pen.lineWidth = 1.25;
-    pen.setLineDash(verdict === "rebuilt" || verdict === "pending" ? [3, 2.5] : verdict === "emptied" ? [1.5, 2.5] : []);
+    pen.setLineDash(
+      verdict === "rebuilt" || verdict === "pending" ? [3, 2.5] : verdict === "emptied" ? [1.5, 2.5] : [],
+    );
     pen.beginPath();
     pen.roundRect(a + 0.5, top + 0.5, Math.max(2, wide - 1), tall - 1, 5);
     pen.stroke();
@@ -190,8 +219,12 @@ function emptyBatch(pen, ink, a, wide, top, tall) {
 }
 
 function wholeBatch({ pen, ink, round, at }, b, a, wide, top, tall) {
-  const verdict = round.verdict(b, at), share = round.batches.size[b] ? round.batches.new_size[b] / round.batches.size[b] : 0;
-  const inside = tall - 8, y = top + 4, x = a + Math.min(3, wide / 8), w = Math.max(1, wide - 2 * Math.min(3, wide / 8));
+  const verdict = round.verdict(b, at),
+    share = round.batches.size[b] ? round.batches.new_size[b] / round.batches.size[b] : 0;
+  const inside = tall - 8,
+    y = top + 4,
+    x = a + Math.min(3, wide / 8),
+    w = Math.max(1, wide - 2 * Math.min(3, wide / 8));
   if (!verdict) {
     pen.fillStyle = round.unmapped[b] <= at ? ink.faint : ink.line;
     box(pen, x, y, w, inside, 3);
@@ -200,7 +233,11 @@ function wholeBatch({ pen, ink, round, at }, b, a, wide, top, tall) {
     pen.fillStyle = KEPT;
     if (share > 0) box(pen, x, y + inside * (1 - share), w, inside * share, 3);
   }
-  const text = [range(round.batches.base_offset[b], round.batches.last_offset[b]), count(round.batches.base_offset[b])].find((each) => { pen.font = ink.small; return pen.measureText(each).width + 8 <= wide; });
+  const text = [range(round.batches.base_offset[b], round.batches.last_offset[b]), count(round.batches.base_offset[b])]
+    .find((each) => {
+      pen.font = ink.small;
+      return pen.measureText(each).width + 8 <= wide;
+    });
   if (text) plate(pen, ink, text, a + wide / 2, top + tall / 2, Boolean(verdict));
 }
 
@@ -213,10 +250,10 @@ function plate(pen, ink, text, x, y, isFramed) {
     box(pen, x - wide / 2, y - 7, wide, 14, 4);
     pen.globalAlpha = Math.min(1, pen.globalAlpha / 0.9);
   }
-  label(pen, ink, text, x, y, isFramed ? ink.fg : ink.dim, ink.small);
+  label(pen, text, x, y, isFramed ? ink.fg : ink.dim, ink.small);
 }
 
-function label(pen, ink, text, x, y, colour, font) {
+function label(pen, text, x, y, colour, font) {
   pen.font = font;
   pen.textAlign = "center";
   pen.fillStyle = colour;
@@ -237,7 +274,10 @@ function dropped(pen, ink, x, y, wide, tall) {
 
 // A record: its key large, its offset small. A tombstone has its own shape; a marker is dark.
 function recordCell({ pen, ink, round, x, data }, b, r, y, tall, state) {
-  const place = round.from[b] + r - round.firstRecords[b], gap = 1.5, a = x(place) + gap, wide = Math.max(1.5, x(place + 1) - x(place) - 2 * gap);
+  const place = round.from[b] + r - round.firstRecords[b],
+    gap = 1.5,
+    a = x(place) + gap,
+    wide = Math.max(1.5, x(place + 1) - x(place) - 2 * gap);
   const control = round.records.control[r], isTombstone = round.records.tombstone[r] === 1, key = round.records.key[r];
   const shape = () => {
     pen.beginPath();
@@ -257,7 +297,13 @@ function recordCell({ pen, ink, round, x, data }, b, r, y, tall, state) {
     pen.stroke();
     text = ink.fg;
   } else {
-    pen.fillStyle = state === "kept" || state === "written" ? KEPT : state === "mapped" ? MAPPED : control >= 0 ? ink.control : ink.line;
+    pen.fillStyle = state === "kept" || state === "written"
+      ? KEPT
+      : state === "mapped"
+      ? MAPPED
+      : control >= 0
+      ? ink.control
+      : ink.line;
     shape();
     pen.fill();
     if (state || control >= 0) text = control >= 0 && !state ? ink.bg : "#fff";
@@ -272,17 +318,19 @@ function recordCell({ pen, ink, round, x, data }, b, r, y, tall, state) {
     box(pen, a + 2, y + tall / 2 - 15, wide - 4, 30, 3);
     pen.globalAlpha = Math.min(1, pen.globalAlpha / 0.82);
   }
-  label(pen, ink, fitted(pen, name, wide - 3, font), a + wide / 2, y + tall / 2 - 6, text, font);
+  label(pen, fitted(pen, name, wide - 3, font), a + wide / 2, y + tall / 2 - 6, text, font);
   const offset = count(round.records.offset[r]);
   pen.globalAlpha *= 0.85;
-  label(pen, ink, fitted(pen, offset, wide - 2, ink.small), a + wide / 2, y + tall / 2 + 9, text, ink.small);
+  label(pen, fitted(pen, offset, wide - 2, ink.small), a + wide / 2, y + tall / 2 + 9, text, ink.small);
   pen.globalAlpha = Math.min(1, pen.globalAlpha / 0.85);
 }
 
 function fitted(pen, text, wide, font) {
   pen.font = font;
   if (pen.measureText(text).width <= wide) return text;
-  for (let n = text.length - 1; n > 0; n--) if (pen.measureText(`${text.slice(0, n)}…`).width <= wide) return `${text.slice(0, n)}…`;
+  for (let n = text.length - 1; n > 0; n--) {
+    if (pen.measureText(`${text.slice(0, n)}…`).width <= wide) return `${text.slice(0, n)}…`;
+  }
   return "";
 }
 
@@ -333,7 +381,9 @@ function arrow(pen, from, to, y, colour) {
 function paintFrame({ pen, ink, round, x, data, at }) {
   const touched = at < 0 ? null : round.touched(data, at), role = at < 0 ? "" : data.role(at);
   if (!touched) return;
-  const isTarget = role === "ready" || role === "swapped", [top, tall] = LANES[isTarget ? "after" : "before"], grow = isTarget ? 9 : 2;
+  const isTarget = role === "ready" || role === "swapped",
+    [top, tall] = LANES[isTarget ? "after" : "before"],
+    grow = isTarget ? 9 : 2;
   const a = x(touched[0]) - (isTarget ? 6 : 0), b = x(touched[1]) + (isTarget ? 6 : 0);
   for (const [colour, width] of [[ink.bg, 5], [NOW, 2.5]]) {
     pen.strokeStyle = colour;

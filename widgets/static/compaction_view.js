@@ -11,7 +11,10 @@ export function cellsInView(round, touched, { span, least, view, isWhole = false
   if (isWhole || round.wide <= most * SQUEEZE) return all;
   if (!touched) return view ?? [0, most];
   const [from, to] = touched, wide = Math.min(to - from, most * (1 - 2 * FAR));
-  if (view && Math.abs(view[1] - view[0] - most) < 0.01 && from >= view[0] + (view[0] > 0 ? most * FAR : 0) && from + wide <= view[1] - (view[1] < round.wide ? most * FAR : 0)) return view;
+  if (
+    view && Math.abs(view[1] - view[0] - most) < 0.01 && from >= view[0] + (view[0] > 0 ? most * FAR : 0) &&
+    from + wide <= view[1] - (view[1] < round.wide ? most * FAR : 0)
+  ) return view;
   const start = Math.max(0, Math.min(round.wide - most, from - most * 0.3));
   return [start, start + most];
 }

@@ -37,23 +37,51 @@ const ICONS = {
 
 export function icon(name) {
   const svg = document.createElementNS(SVG, "svg"), path = document.createElementNS(SVG, "path");
-  for (const [key, value] of Object.entries({ viewBox: "0 0 16 16", width: 14, height: 14, fill: "none", stroke: "currentColor", "stroke-width": 1.5, "stroke-linecap": "round", "stroke-linejoin": "round", "aria-hidden": "true" })) svg.setAttribute(key, value);
+  for (
+    const [key, value] of Object.entries({
+      viewBox: "0 0 16 16",
+      width: 14,
+      height: 14,
+      fill: "none",
+      stroke: "currentColor",
+      "stroke-width": 1.5,
+      "stroke-linecap": "round",
+      "stroke-linejoin": "round",
+      "aria-hidden": "true",
+    })
+  ) svg.setAttribute(key, value);
   path.setAttribute("d", ICONS[name]);
   svg.append(path);
   return svg;
 }
 
 export function button(label, { glyph, text, onclick, kind = "" } = {}) {
-  return h("button", { type: "button", class: `klw-button ${kind}`, title: label, "aria-label": label, onclick }, glyph && icon(glyph), text);
+  return h(
+    "button",
+    { type: "button", class: `klw-button ${kind}`, title: label, "aria-label": label, onclick },
+    glyph && icon(glyph),
+    text,
+  );
 }
 
 // A row of buttons, one of them pressed, as in a segmented control; `onpick` returns false to refuse a choice.
 export function choice(label, options, current, onpick) {
   const group = h("div", { class: "klw-choice", role: "group", "aria-label": label });
   let pressed = current;
-  const show = (value) => { pressed = value; for (const el of group.children) el.setAttribute("aria-pressed", String(el.dataset.value === value)); };
+  const show = (value) => {
+    pressed = value;
+    for (const el of group.children) el.setAttribute("aria-pressed", String(el.dataset.value === value));
+  };
   for (const [value, text] of options) {
-    const el = h("button", { type: "button", "data-value": value, onclick: () => { const before = pressed; show(value); if (onpick(value) === false) show(before); } }, text);
+    const el = h("button", {
+      type: "button",
+      "data-value": value,
+      onclick: () => {
+        const before = pressed;
+        show(value);
+        if (onpick(value) === false) show(before);
+      },
+    }, text);
     group.append(el);
   }
   show(current);

@@ -2,7 +2,7 @@
 import { bytesView } from "./bytes_view.js";
 import { Column } from "./columns.js";
 import { button, choice, h } from "./dom.js";
-import { count, plural } from "./format.js";
+import { count } from "./format.js";
 import { withKernel } from "./kernel.js";
 import { batchList, findingList, listSummary, offsetIndexList, recordList, timeIndexList } from "./lists.js";
 import { pageStore } from "./pages.js";
@@ -24,7 +24,9 @@ function render({ model, el, signal: outer }) {
   outer?.addEventListener("abort", () => life.abort());
   const stats = (el.__stats = {});
   const live = h("div", { class: "klw-quiet", "aria-live": "polite" });
-  const announce = (text) => { live.textContent = text; };
+  const announce = (text) => {
+    live.textContent = text;
+  };
   const root = h("section", { class: "klw", tabindex: -1, "aria-label": "Kafka log explorer" });
   const sheet = popover(root);
   let data = null, firstRows = new Column({ base: "0", dtype: "same", length: 0, data: null });
@@ -44,28 +46,76 @@ function render({ model, el, signal: outer }) {
     if (sent && !segmentOf()) model.set("selected", { ...NOTHING, partition: sent.partition, segment: sent.segment });
   });
   const isCurrent = (sent) => sent && sent.partition === chosen().partition && sent.segment === chosen().segment;
-  const segmentOf = () => { const sent = model.get("_segment"); return isCurrent(sent) ? sent : null; };
-  const ask = requests(model, { signal, onError: showError, onSilence: (quiet) => { silence.hidden = !quiet; } });
+  const segmentOf = () => {
+    const sent = model.get("_segment");
+    return isCurrent(sent) ? sent : null;
+  };
+  const ask = requests(model, {
+    signal,
+    onError: showError,
+    onSilence: (quiet) => {
+      silence.hidden = !quiet;
+    },
+  });
   const inSegment = (body) => ({ partition: chosen().partition, segment: chosen().segment, ...body });
 
   // Head: title, go to, verify, refresh, keys.
   const title = h("span", { class: "klw-title" }), summary = h("span", { class: "klw-sum" });
-  const goBox = h("input", { class: "klw-input", type: "text", placeholder: "Go to offset or time", "aria-label": "Go to an offset or a UTC time in this partition", spellcheck: "false" });
+  const goBox = h("input", {
+    class: "klw-input",
+    type: "text",
+    placeholder: "Go to offset or time",
+    "aria-label": "Go to an offset or a UTC time in this partition",
+    spellcheck: "false",
+  });
   goBox.addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     event.stopPropagation();
-    ask("go", { text: goBox.value, partition: chosen().partition }).then((answer) => { if (answer) announce(answer.text); });
+    ask("go", { text: goBox.value, partition: chosen().partition }).then((answer) => {
+      if (answer) announce(answer.text);
+    });
   });
-  const verify = button("Check every byte of this partition", { glyph: "shield", text: "Verify", kind: "klw-framed", onclick: () => {
-    verify.disabled = true;
-    ask("verify", { partition: chosen().partition }).then(() => { verify.disabled = false; tabs.show("findings"); });
-  } });
+  const verify = button("Check every byte of this partition", {
+    glyph: "shield",
+    text: "Verify",
+    kind: "klw-framed",
+    onclick: () => {
+      verify.disabled = true;
+      ask("verify", { partition: chosen().partition }).then(() => {
+        verify.disabled = false;
+        tabs.show("findings");
+      });
+    },
+  });
   const refresh = button("Read the directory again", { glyph: "refresh", onclick: () => ask("refresh") });
   const keys = button("Keys (?)", { glyph: "keyboard", onclick: () => sheet.keys(keys) });
-  const head = h("header", { class: "klw-top" }, title, summary, h("span", { class: "klw-go" }, goBox), verify, refresh, keys);
-  const silence = h("div", { class: "klw-error", role: "status", hidden: true }, h("span", {}, "The kernel does not respond. It may be disconnected, or busy running a cell."));
+  const head = h(
+    "header",
+    { class: "klw-top" },
+    title,
+    summary,
+    h("span", { class: "klw-go" }, goBox),
+    verify,
+    refresh,
+    keys,
+  );
+  const silence = h(
+    "div",
+    { class: "klw-error", role: "status", hidden: true },
+    h("span", {}, "The kernel does not respond. It may be disconnected, or busy running a cell."),
+  );
   const errorText = h("span", {});
-  const errorBar = h("div", { class: "klw-error", role: "alert", hidden: true }, errorText, button("Dismiss", { glyph: "cross", onclick: () => { errorBar.hidden = true; } }));
+  const errorBar = h(
+    "div",
+    { class: "klw-error", role: "alert", hidden: true },
+    errorText,
+    button("Dismiss", {
+      glyph: "cross",
+      onclick: () => {
+        errorBar.hidden = true;
+      },
+    }),
+  );
   function showError(text) {
     errorText.textContent = text;
     errorBar.hidden = !text;
@@ -73,21 +123,54 @@ function render({ model, el, signal: outer }) {
 
   // Panels.
   const python = (view, label) => {
-    const made = button(`${label} as Python`, { glyph: "code", text: "Python", onclick: () => sheet.python(made, `${label} as Python`, model.get("query")[view] ?? "# nothing is selected") });
+    const made = button(`${label} as Python`, {
+      glyph: "code",
+      text: "Python",
+      onclick: () => sheet.python(made, `${label} as Python`, model.get("query")[view] ?? "# nothing is selected"),
+    });
     made.setAttribute("aria-haspopup", "dialog");
     return made;
   };
-  const tree = directoryTree({ signal, onSelect: (partition) => { if (partition !== chosen().partition) choose({ ...NOTHING, partition }); } });
-  const strip = segmentStrip({ root, announce, signal, onSelect: (i) => choose({ segment: model.get("_strip").base_offset[i], position: null, offset: null }) });
-  const modes = choice("Axis of the segments", [["bytes", "Bytes"], ["offsets", "Offsets"]], "bytes", (mode) => strip.setMode(mode));
+  const tree = directoryTree({
+    signal,
+    onSelect: (partition) => {
+      if (partition !== chosen().partition) choose({ ...NOTHING, partition });
+    },
+  });
+  const strip = segmentStrip({
+    root,
+    announce,
+    signal,
+    onSelect: (i) => choose({ segment: model.get("_strip").base_offset[i], position: null, offset: null }),
+  });
+  const modes = choice(
+    "Axis of the segments",
+    [["bytes", "Bytes"], ["offsets", "Offsets"]],
+    "bytes",
+    (mode) => strip.setMode(mode),
+  );
   const stripHead = panelHead("Partition", modes.el, python("segments", "Segments"));
   const map = segmentMap({
-    root, announce, signal, stats,
+    root,
+    announce,
+    signal,
+    stats,
     onSelect: (i) => pickBatch(i),
     onOpen: () => tabs.show("records", true),
-    onView: (view) => { model.set("view", view); model.save_changes(); },
+    onView: (view) => {
+      model.set("view", view);
+      model.save_changes();
+    },
   });
-  const colours = choice("Color of the batches", [["codec", "Compression"], ["producer", "Producer"], ["epoch", "Epoch"]], model.get("colour_by"), (what) => { model.set("colour_by", what); model.save_changes(); });
+  const colours = choice(
+    "Color of the batches",
+    [["codec", "Compression"], ["producer", "Producer"], ["epoch", "Epoch"]],
+    model.get("colour_by"),
+    (what) => {
+      model.set("colour_by", what);
+      model.save_changes();
+    },
+  );
   const mapHead = panelHead("Segment", colours.el, map.tools, python("batches", "Batches"));
   const legend = h("div", { class: "klw-legend" });
 
@@ -103,22 +186,55 @@ function render({ model, el, signal: outer }) {
     const first = i > 0 && firstRows.length > row[5] && firstRows.number(row[5]) === i;
     return `${row[5] === selectedBatch() ? "within" : ""} ${first ? "first" : ""} ${row[6] && !row[0] ? "bad" : ""}`;
   }
-  const records = recordList({ store, signal, isLive: () => model.isLive, batchOf: recordKind, onPick: (i) => {
-    const row = store.row(i);
-    if (!row) return;
-    announce(`Record ${row[0]}.`);
-    choose({ position: data.position[row[5]], offset: row[0] || null });
-  }, onOpen: () => tabs.show("bytes", true) });
+  const records = recordList({
+    store,
+    signal,
+    isLive: () => model.isLive,
+    batchOf: recordKind,
+    onPick: (i) => {
+      const row = store.row(i);
+      if (!row) return;
+      announce(`Record ${row[0]}.`);
+      choose({ position: data.position[row[5]], offset: row[0] || null });
+    },
+    onOpen: () => tabs.show("bytes", true),
+  });
   const held = () => data;
-  const batches = batchList({ data: held, signal, onPick: (i) => pickBatch(i), onOpen: () => tabs.show("records", true) });
-  const offsetIndex = offsetIndexList({ data: held, signal, onPick: (i) => { const at = data.batchAtPosition(data.indexPosition[i]); if (at >= 0) pickBatch(at); } });
-  const timeIndex = timeIndexList({ data: held, signal, onPick: (i) => { const at = data.batchAt(data.timeIndexPosition[i]); if (at >= 0) pickBatch(at); } });
+  const batches = batchList({
+    data: held,
+    signal,
+    onPick: (i) => pickBatch(i),
+    onOpen: () => tabs.show("records", true),
+  });
+  const offsetIndex = offsetIndexList({
+    data: held,
+    signal,
+    onPick: (i) => {
+      const at = data.batchAtPosition(data.indexPosition[i]);
+      if (at >= 0) pickBatch(at);
+    },
+  });
+  const timeIndex = timeIndexList({
+    data: held,
+    signal,
+    onPick: (i) => {
+      const at = data.batchAt(data.timeIndexPosition[i]);
+      if (at >= 0) pickBatch(at);
+    },
+  });
   const shownFindings = () => (model.get("_findings") ?? []).filter((each) => each.partition === chosen().partition);
-  const findings = findingList({ findings: shownFindings, signal, onPick: (i) => {
-    const each = shownFindings()[i];
-    if (each.segment !== null) choose({ segment: each.segment, position: each.batch_position, offset: null });
-  } });
-  const hex = bytesView({ signal, fetch: (inside, start, stop) => ask("bytes", inSegment({ position: chosen().position, inside, start, stop })) });
+  const findings = findingList({
+    findings: shownFindings,
+    signal,
+    onPick: (i) => {
+      const each = shownFindings()[i];
+      if (each.segment !== null) choose({ segment: each.segment, position: each.batch_position, offset: null });
+    },
+  });
+  const hex = bytesView({
+    signal,
+    fetch: (inside, start, stop) => ask("bytes", inSegment({ position: chosen().position, inside, start, stop })),
+  });
   const tabs = tabStrip({
     records: ["Records", records.el, python("records", "Records")],
     bytes: ["Bytes", hex.el, python("bytes", "Bytes")],
@@ -129,8 +245,20 @@ function render({ model, el, signal: outer }) {
   }, { beside: "bytes" });
 
   const note = h("div", { class: "klw-note", hidden: true });
-  const views = h("div", {}, h("section", { class: "klw-panel" }, stripHead.el, strip.el), h("section", { class: "klw-panel" }, mapHead.el, map.el, legend), tabs.el);
-  root.append(head, silence, errorBar, h("div", { class: "klw-body" }, tree.el, h("main", { class: "klw-main" }, note, views)), live);
+  const views = h(
+    "div",
+    {},
+    h("section", { class: "klw-panel" }, stripHead.el, strip.el),
+    h("section", { class: "klw-panel" }, mapHead.el, map.el, legend),
+    tabs.el,
+  );
+  root.append(
+    head,
+    silence,
+    errorBar,
+    h("div", { class: "klw-body" }, tree.el, h("main", { class: "klw-main" }, note, views)),
+    live,
+  );
   el.append(root);
 
   function pickBatch(i) {
@@ -153,7 +281,11 @@ function render({ model, el, signal: outer }) {
     stripHead.title.textContent = mine?.name ?? chosen().partition ?? "Partition";
     stripHead.about.textContent = mine?.about ?? "";
     note.hidden = Boolean(mine?.size.length);
-    note.textContent = chosen().partition === null ? "Select a partition." : mine ? "This partition has no segments." : "Reading…";
+    note.textContent = chosen().partition === null
+      ? "Select a partition."
+      : mine
+      ? "This partition has no segments."
+      : "Reading…";
     views.hidden = !mine?.size.length;
   }
   function showSegment() {
@@ -166,7 +298,13 @@ function render({ model, el, signal: outer }) {
     mapHead.about.textContent = data ? mapSummary(data) : "Reading…";
     showLegend();
     store.reset(sent?.head);
-    for (const [name, list, n] of [["records", records, sent?.rows ?? 0], ["batches", batches, data?.length ?? 0], ["offset_index", offsetIndex, data?.indexPosition.length ?? 0], ["time_index", timeIndex, data?.timeIndexTime.length ?? 0]]) {
+    for (
+      const [name, list, n] of [["records", records, sent?.rows ?? 0], ["batches", batches, data?.length ?? 0], [
+        "offset_index",
+        offsetIndex,
+        data?.indexPosition.length ?? 0,
+      ], ["time_index", timeIndex, data?.timeIndexTime.length ?? 0]]
+    ) {
       list.setCount(n);
       tabs.setCount(name, count(n));
     }
@@ -190,7 +328,11 @@ function render({ model, el, signal: outer }) {
   }
   function showFindings() {
     const list = shownFindings(), verified = (model.get("_verified") ?? []).includes(chosen().partition);
-    findings.setEmptyText(verified ? "No findings: every byte was checked." : "Not verified yet. Verify reads every byte of the partition and checks it.");
+    findings.setEmptyText(
+      verified
+        ? "No findings: every byte was checked."
+        : "Not verified yet. Verify reads every byte of the partition and checks it.",
+    );
     findings.setCount(list.length);
     tabs.setCount("findings", verified ? (list.length ? count(list.length) : "✓") : "");
     if (verified) announce(`${chosen().partition}: ${listSummary(list)}.`);
@@ -250,15 +392,31 @@ function render({ model, el, signal: outer }) {
     event.preventDefault();
     event.stopPropagation();
   });
-  root.addEventListener("pointerdown", (event) => { if (sheet.isOpen && !event.target.closest(".klw-code") && !event.target.closest("[aria-haspopup]")) sheet.close(); });
+  root.addEventListener("pointerdown", (event) => {
+    if (sheet.isOpen && !event.target.closest(".klw-code") && !event.target.closest("[aria-haspopup]")) sheet.close();
+  });
 
   const followed = {
-    selected: onSelected, view: () => map.setView(model.get("view")), _directory: showDirectory, _strip: showStrip, _segment: showSegment,
-    _findings: showFindings, _verified: showFindings, _error: () => showError(model.get("_error")),
-    colour_by: () => { colours.show(model.get("colour_by")); data?.colourBy(model.get("colour_by")); showLegend(); map.repaint(); },
+    selected: onSelected,
+    view: () => map.setView(model.get("view")),
+    _directory: showDirectory,
+    _strip: showStrip,
+    _segment: showSegment,
+    _findings: showFindings,
+    _verified: showFindings,
+    _error: () => showError(model.get("_error")),
+    colour_by: () => {
+      colours.show(model.get("colour_by"));
+      data?.colourBy(model.get("colour_by"));
+      showLegend();
+      map.repaint();
+    },
   };
   for (const [name, act] of Object.entries(followed)) model.on(`change:${name}`, act);
-  followTheme(root, () => { map.repaint(); strip.repaint(); }, signal);
+  followTheme(root, () => {
+    map.repaint();
+    strip.repaint();
+  }, signal);
   showError(model.get("_error"));
   showDirectory();
   onSelected();

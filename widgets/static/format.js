@@ -3,8 +3,15 @@ const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 export function bytes(n) {
   let unit = 0, value = Number(n);
-  while (Math.abs(value) >= 1024 && unit < UNITS.length - 1) { value /= 1024; unit++; }
-  const text = unit === 0 ? String(Math.round(value)) : Math.abs(value) < 9.95 ? value.toFixed(1).replace(/\.0$/, "") : String(Math.round(value));
+  while (Math.abs(value) >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  const text = unit === 0
+    ? String(Math.round(value))
+    : Math.abs(value) < 9.95
+    ? value.toFixed(1).replace(/\.0$/, "")
+    : String(Math.round(value));
   return `${text} ${UNITS[unit]}`;
 }
 
@@ -40,8 +47,12 @@ export function shortTime(ms, span) {
 export function duration(ms) {
   const value = Math.abs(Number(ms));
   if (value < 1000) return `${Math.round(value)} ms`;
-  for (const [limit, size, unit] of [[60, 1, "s"], [3600, 60, "min"], [172_800, 3600, "h"], [Infinity, 86_400, "days"]]) {
-    if (value / 1000 < limit) return `${(value / 1000 / size).toFixed(value / 1000 / size < 10 ? 1 : 0).replace(/\.0$/, "")} ${unit}`;
+  for (
+    const [limit, size, unit] of [[60, 1, "s"], [3600, 60, "min"], [172_800, 3600, "h"], [Infinity, 86_400, "days"]]
+  ) {
+    if (value / 1000 < limit) {
+      return `${(value / 1000 / size).toFixed(value / 1000 / size < 10 ? 1 : 0).replace(/\.0$/, "")} ${unit}`;
+    }
   }
   return "";
 }

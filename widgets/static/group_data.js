@@ -2,7 +2,15 @@
 import { Column, floorIndex } from "./columns.js";
 import { count, timestamp } from "./format.js";
 
-export const KINDS = ["commit", "commit of a transaction", "pending: the transaction is open", "aborted with its transaction", "overtaken by a later commit", "tombstone", "commit below the one before"];
+export const KINDS = [
+  "commit",
+  "commit of a transaction",
+  "pending: the transaction is open",
+  "aborted with its transaction",
+  "overtaken by a later commit",
+  "tombstone",
+  "commit below the one before",
+];
 export const PENDING = 2;
 export const ABORTED = 3;
 export const OVERTAKEN = 4;
@@ -25,7 +33,9 @@ export class GroupLane {
     this.effective = [...this.kind.keys()].filter((i) => !WITHOUT_EFFECT.has(this.kind[i]));
     this.effectiveTime = this.effective.map((i) => this.time[i]);
   }
-  get length() { return this.time.length; }
+  get length() {
+    return this.time.length;
+  }
   // The commit in force at a time: an index, -1 before the first.
   commitAt(time) {
     const row = floorIndex(this.effectiveTime, time);
@@ -44,9 +54,15 @@ export class GroupLane {
     const committed = this.committed(time), end = this.logEnd(time);
     return committed === null || end === null || this.isBeyond(committed) ? null : Math.max(0, end - committed);
   }
-  newest(time) { return this.commitAt(time); }
-  position(i) { return this.time[i]; }
-  isBeyond(committed) { return this.end !== null && committed > Number(this.end); }
+  newest(time) {
+    return this.commitAt(time);
+  }
+  position(i) {
+    return this.time[i];
+  }
+  isBeyond(committed) {
+    return this.end !== null && committed > Number(this.end);
+  }
   // The lag at a time in words.
   lagText(time) {
     const lag = this.lag(time), committed = this.committed(time);
@@ -67,7 +83,9 @@ export class GroupLane {
     const exists = offset !== null && offset >= this.start && offset < this.end;
     return { partition: this.partition, offset: exists ? String(offset) : null };
   }
-  record(i) { return { partition: this.logs[i], offset: String(this.places.exact(i)) }; }
+  record(i) {
+    return { partition: this.logs[i], offset: String(this.places.exact(i)) };
+  }
   find(offset) {
     for (let i = this.length - 1; i >= 0; i--) if (String(this.exactOffsets.exact(i)) === offset) return i;
     return -1;
@@ -87,17 +105,24 @@ export class GroupLane {
     ];
   }
   sentence(i) {
-    const what = this.kind[i] === TOMBSTONE ? "" : ` Offset ${count(this.exactOffsets.exact(i))}.`, lag = this.lag(this.time[i]);
-    return `${this.name}: ${KINDS[this.kind[i]]}.${what} ${timestamp(this.time[i])}.${lag === null ? "" : ` Lag ${count(lag)}.`}`;
+    const what = this.kind[i] === TOMBSTONE ? "" : ` Offset ${count(this.exactOffsets.exact(i))}.`,
+      lag = this.lag(this.time[i]);
+    return `${this.name}: ${KINDS[this.kind[i]]}.${what} ${timestamp(this.time[i])}.${
+      lag === null ? "" : ` Lag ${count(lag)}.`
+    }`;
   }
 }
 
 // The values of a lane in each column of pixels of a view, and their range.
 export function sampleLane(lane, view, span, mode) {
-  const wide = Math.max(2, Math.ceil(span)), low = new Float64Array(wide).fill(NaN), high = new Float64Array(wide).fill(NaN);
+  const wide = Math.max(2, Math.ceil(span)),
+    low = new Float64Array(wide).fill(NaN),
+    high = new Float64Array(wide).fill(NaN);
   let least = Infinity, most = -Infinity;
   for (let x = 0; x < wide; x++) {
-    const time = view[0] + ((x + 0.5) / wide) * (view[1] - view[0]), committed = lane.committed(time), end = lane.logEnd(time);
+    const time = view[0] + ((x + 0.5) / wide) * (view[1] - view[0]),
+      committed = lane.committed(time),
+      end = lane.logEnd(time);
     if (mode === "lag") {
       const lag = lane.lag(time);
       if (lag === null) continue;
@@ -106,7 +131,9 @@ export function sampleLane(lane, view, span, mode) {
       if (committed !== null) low[x] = committed;
       if (end !== null) high[x] = end;
     }
-    for (const value of [low[x], high[x]]) if (!Number.isNaN(value)) [least, most] = [Math.min(least, value), Math.max(most, value)];
+    for (const value of [low[x], high[x]]) {
+      if (!Number.isNaN(value)) [least, most] = [Math.min(least, value), Math.max(most, value)];
+    }
   }
   if (mode !== "lag") {
     for (let i = 0; i < lane.length; i++) {

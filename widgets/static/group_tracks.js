@@ -1,7 +1,15 @@
 // The lanes of a group on one canvas, and the overview of all time on another.
 import { count, timestamp } from "./format.js";
 import { ABORTED, BACK, KINDS, OVERTAKEN, PENDING, sampleLane, TOMBSTONE, totalLag } from "./group_data.js";
-import { LANES, paintAxis, paintHairline, paintLaneGrid, paintLaneGround, paintLaneName, paintOverviewFrame } from "./lane_scene.js";
+import {
+  LANES,
+  paintAxis,
+  paintHairline,
+  paintLaneGrid,
+  paintLaneGround,
+  paintLaneName,
+  paintOverviewFrame,
+} from "./lane_scene.js";
 import { DAMAGE } from "./theme.js";
 import { timeTicks } from "./time_axis.js";
 
@@ -22,22 +30,38 @@ const ticksOf = ({ view, span }) => timeTicks(view[0], view[1], span / 110);
 function paintLanes(scene, { lanes, mode, picked, hover, marks, head, tall }) {
   const bottom = head + lanes.length * tall;
   paintLaneGrid(scene, ticksOf(scene), head, bottom);
-  lanes.forEach((lane, i) => paintLane(scene, lane, head + i * tall, tall, { mode, isPicked: i === picked.lane, commit: i === picked.lane ? picked.item : -1 }));
+  lanes.forEach((lane, i) =>
+    paintLane(scene, lane, head + i * tall, tall, {
+      mode,
+      isPicked: i === picked.lane,
+      commit: i === picked.lane ? picked.item : -1,
+    })
+  );
   paintMarks(scene, marks, head, bottom);
   if (hover !== null) paintHairline(scene, hover, head, bottom);
 }
 
 function laneCard(lane, time, { x }) {
-  const end = lane.logEnd(time), committed = lane.committed(time), lag = lane.lag(time), text = (n) => (n === null ? "unknown" : count(Math.round(n)));
+  const end = lane.logEnd(time),
+    committed = lane.committed(time),
+    lag = lane.lag(time),
+    text = (n) => (n === null ? "unknown" : count(Math.round(n)));
   const near = lane.nearest(time), isNear = near >= 0 && Math.abs(x(lane.time[near]) - x(time)) < 6;
-  const facts = [["time", timestamp(Math.round(time))], ["log end offset", text(end)], ["committed", committed === null ? "nothing" : text(committed)], ["lag", text(lag)]];
-  return { title: lane.name, facts: isNear && lane.kind[near] > 0 ? [...facts, ["here", KINDS[lane.kind[near]]]] : facts };
+  const facts = [["time", timestamp(Math.round(time))], ["log end offset", text(end)], [
+    "committed",
+    committed === null ? "nothing" : text(committed),
+  ], ["lag", text(lag)]];
+  return {
+    title: lane.name,
+    facts: isNear && lane.kind[near] > 0 ? [...facts, ["here", KINDS[lane.kind[near]]]] : facts,
+  };
 }
 
 function paintLane(scene, lane, top, tall, { mode, isPicked, commit }) {
   const { pen, ink, left, span, view } = scene, pad = 9, room = tall - 2 * pad;
   paintLaneGround(scene, top, tall, isPicked);
-  const sample = sampleLane(lane, view, span, mode), y = (value) => top + pad + room - ((value - sample.least) / (sample.most - sample.least)) * room;
+  const sample = sampleLane(lane, view, span, mode),
+    y = (value) => top + pad + room - ((value - sample.least) / (sample.most - sample.least)) * room;
   pen.save();
   pen.beginPath();
   pen.rect(left, top, span + 1, tall);
@@ -71,9 +95,13 @@ function stroke({ pen, left, span }, { wide }, values, y, colour, thick) {
   pen.beginPath();
   let isOpen = false;
   for (let x = 0; x < wide; x++) {
-    if (Number.isNaN(values[x])) { isOpen = false; continue; }
+    if (Number.isNaN(values[x])) {
+      isOpen = false;
+      continue;
+    }
     const from = left + (x / wide) * span, level = y(values[x]);
-    if (isOpen) pen.lineTo(from, level); else pen.moveTo(from, level);
+    if (isOpen) pen.lineTo(from, level);
+    else pen.moveTo(from, level);
     pen.lineTo(left + ((x + 1) / wide) * span, level);
     isOpen = true;
   }
@@ -85,7 +113,8 @@ function paintPoints({ pen, ink, view, x }, lane, y, mode, picked) {
   for (let i = 0; i < lane.length; i++) {
     const kind = lane.kind[i], time = lane.time[i];
     if ((kind < PENDING && i !== picked) || time < view[0] || time > view[1]) continue;
-    const place = x(time), before = kind === TOMBSTONE ? (lane.committed(time - 1) ?? lane.offset[Math.max(0, i - 1)]) : lane.offset[i];
+    const place = x(time),
+      before = kind === TOMBSTONE ? (lane.committed(time - 1) ?? lane.offset[Math.max(0, i - 1)]) : lane.offset[i];
     const level = y(mode === "lag" ? lane.lag(time) ?? lane.lag(time - 1) ?? 0 : Math.max(0, before));
     pen.lineWidth = 1.75;
     pen.strokeStyle = pen.fillStyle = kind === TOMBSTONE || kind === BACK || kind === ABORTED ? DAMAGE : ink.fg;
@@ -172,11 +201,20 @@ function paintMarks({ pen, ink, view, x, left, span }, marks, head, bottom) {
 function paintTimeOverview(scene, { lanes, whole, cache }) {
   const { pen, ink, left, span } = scene, wide = Math.max(2, Math.floor(span / 2)), key = `${wide}|${whole}`;
   cache.wholeLanes ??= lanes;
-  if (cache.overviewKey !== key) Object.assign(cache, { overviewKey: key, sums: totalLag(cache.wholeLanes, whole, wide) });
+  if (cache.overviewKey !== key) {
+    Object.assign(cache, { overviewKey: key, sums: totalLag(cache.wholeLanes, whole, wide) });
+  }
   const most = Math.max(1, ...cache.sums);
   paintAxis(scene, ticksOf(scene));
   paintOverviewFrame(scene, "All time", whole, (_, top, tall) => {
     pen.fillStyle = ink.area;
-    cache.sums.forEach((sum, i) => pen.fillRect(left + (i / wide) * span, top + tall - (sum / most) * (tall - 2), span / wide, (sum / most) * (tall - 2)));
+    cache.sums.forEach((sum, i) =>
+      pen.fillRect(
+        left + (i / wide) * span,
+        top + tall - (sum / most) * (tall - 2),
+        span / wide,
+        (sum / most) * (tall - 2),
+      )
+    );
   });
 }

@@ -16,7 +16,9 @@ export function painter(el, paint, signal) {
     dirty = true;
     if (!frame) frame = requestAnimationFrame(run);
   };
-  const look = () => { if (stale()) ask(); };
+  const look = () => {
+    if (stale()) ask();
+  };
   const seen = new IntersectionObserver(look), sized = new ResizeObserver(look);
   seen.observe(el);
   sized.observe(el);
@@ -45,7 +47,10 @@ export function fitCanvas(canvas, context) {
 export function glider(set, signal) {
   let frame = 0;
   signal.addEventListener("abort", () => cancelAnimationFrame(frame));
-  const stop = () => { cancelAnimationFrame(frame); frame = 0; };
+  const stop = () => {
+    cancelAnimationFrame(frame);
+    frame = 0;
+  };
   const go = (from, to, duration = 160) => {
     stop();
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) return set(to[0], to[1]);

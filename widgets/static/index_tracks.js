@@ -29,7 +29,9 @@ export function paintIndex({ pen, data, ink, view, x, span, left }) {
     }
   }
   pen.globalAlpha = 1;
-  if (!places.length) trackNote(pen, ink, left, top + tall / 2, "no entries: a lookup reads from the start of the file");
+  if (!places.length) {
+    trackNote(pen, ink, left, top + tall / 2, "no entries: a lookup reads from the start of the file");
+  }
 }
 
 export function trackNote(pen, ink, left, y, text) {
@@ -41,7 +43,10 @@ export function trackNote(pen, ink, left, y, text) {
 
 // The path of a lookup: from the entry at or before the offset, over the batches that must be read.
 export function paintLookup({ pen, data, ink, x, left, span }, i, offset) {
-  const target = data.target(i, offset), entry = data.entryFor(target), from = entry < 0 ? 0 : data.indexPosition[entry], to = data.position[i];
+  const target = data.target(i, offset),
+    entry = data.entryFor(target),
+    from = entry < 0 ? 0 : data.indexPosition[entry],
+    to = data.position[i];
   const [top, tall] = LAYOUT.index, a = x(from), limit = left + span;
   // A batch that begins left of the view and reaches into it is pointed at where it becomes visible.
   const b = x(to) < left && x(data.end[i]) > left ? left + 6 : x(to);
@@ -80,14 +85,16 @@ export function paintTimes(scene) {
   pen.fillStyle = ink.hair;
   pen.fillRect(left, top + tall, span, 1);
   if (data.firstTime === null) return trackNote(pen, ink, left, top + tall / 2, "no timestamps in this segment");
-  const whole = Math.max(1, data.lastTime - data.firstTime), y = (t) => top + tall - 3 - ((t - data.firstTime) / whole) * (tall - 8);
+  const whole = Math.max(1, data.lastTime - data.firstTime),
+    y = (t) => top + tall - 3 - ((t - data.firstTime) / whole) * (tall - 8);
   cache.timeY = y;
   const { low, high } = binTimes(data, view[0], view[1], Math.ceil(span)), line = new Path2D();
   let open = false, before = NaN;
   for (let i = 0; i < low.length; i++) {
     if (Number.isNaN(low[i])) continue;
     const place = left + i + 0.5;
-    if (open) line.lineTo(place, y(before)); else line.moveTo(place, y(low[i]));
+    if (open) line.lineTo(place, y(before));
+    else line.moveTo(place, y(low[i]));
     line.lineTo(place, y(low[i]));
     if (high[i] !== low[i]) line.lineTo(place, y(high[i]));
     before = high[i];
@@ -108,7 +115,8 @@ function paintTimeEntries({ pen, data, ink, view, x }, y) {
     const at = x(places[k]);
     if (at - before < 11) continue;
     before = at;
-    const isOff = data.timeIndexTime[k] > data.lastTime, height = isOff ? LAYOUT.time[0] + 5 : y(Math.max(data.firstTime, data.timeIndexTime[k]));
+    const isOff = data.timeIndexTime[k] > data.lastTime,
+      height = isOff ? LAYOUT.time[0] + 5 : y(Math.max(data.firstTime, data.timeIndexTime[k]));
     pen.save();
     pen.translate(at, height);
     pen.rotate(Math.PI / 4);
@@ -124,7 +132,7 @@ function paintTimeEntries({ pen, data, ink, view, x }, y) {
   }
 }
 
-export function paintTimeLabels({ pen, data, ink, left, span, width }) {
+export function paintTimeLabels({ pen, data, ink, left, width }) {
   const [top, tall] = LAYOUT.time;
   if (data.firstTime === null || width < 560) return;
   const whole = data.lastTime - data.firstTime;

@@ -4,19 +4,34 @@ import { button, h } from "./dom.js";
 
 const GONE_CLASS = "jupyter-widgets-disconnected"; // ipywidgets sets it on the element of a widget without a comm
 const ENDS = new Set(["restarting", "autorestarting", "dead"]);
-const GONE_TEXT = "The kernel does not know this widget: it was restarted, or the notebook was reopened. The picture stays; run the cell again to read more.";
+const GONE_TEXT =
+  "The kernel does not know this widget: it was restarted, or the notebook was reopened. The picture stays; run the cell again to read more.";
 
 // Wrap a `render` of anywidget: its model never throws without a kernel, and has `isLive`, `choose` and `onLost`.
 // `isWhole`: everything it shows is in its state, so that a missing kernel is named only when something needs it.
 export function withKernel(render, { isWhole = false } = {}) {
   return ({ model, el, signal }) => {
-    const notice = h("div", { class: "klw-error klw-gone", role: "status", hidden: true }, h("span", {}, GONE_TEXT), button("Dismiss", { glyph: "cross", onclick: () => { notice.hidden = true; } }));
-    const link = kernelLink(model, el, () => { notice.hidden = false; });
+    const notice = h(
+      "div",
+      { class: "klw-error klw-gone", role: "status", hidden: true },
+      h("span", {}, GONE_TEXT),
+      button("Dismiss", {
+        glyph: "cross",
+        onclick: () => {
+          notice.hidden = true;
+        },
+      }),
+    );
+    const link = kernelLink(model, el, () => {
+      notice.hidden = false;
+    });
     const cleanUp = render({ model: link.model, el, signal });
     el.querySelector(".klw-top")?.after(notice);
     if (!isWhole) {
       if (!link.model.isLive) notice.hidden = false;
-      link.model.onLost(() => { notice.hidden = false; });
+      link.model.onLost(() => {
+        notice.hidden = false;
+      });
     }
     return () => {
       link.end();
@@ -33,19 +48,29 @@ function kernelLink(given, el, refuse) {
     isLost = true;
     for (const act of onLost) act();
   }
-  const onComm = () => { if (el.classList.contains(GONE_CLASS)) lose(); };
-  const onStatus = (_, status) => { if (ENDS.has(status)) lose(); };
+  const onComm = () => {
+    if (el.classList.contains(GONE_CLASS)) lose();
+  };
+  const onStatus = (_, status) => {
+    if (ENDS.has(status)) lose();
+  };
   given.on("comm_live_update", onComm);
   kernel?.statusChanged?.connect(onStatus);
 
   const model = {
-    get isLive() { return !isLost; },
+    get isLive() {
+      return !isLost;
+    },
     get: (name) => given.get(name),
     set: (name, value) => given.set(name, value),
     on: (name, act) => given.on(name, act),
     off: (name, act) => given.off(name, act),
-    onLost(act) { onLost.add(act); },
-    save_changes() { if (!isLost) given.save_changes(); },
+    onLost(act) {
+      onLost.add(act);
+    },
+    save_changes() {
+      if (!isLost) given.save_changes();
+    },
     // Send a message; false without a kernel.
     send(content) {
       try {
@@ -67,5 +92,11 @@ function kernelLink(given, el, refuse) {
       return true;
     },
   };
-  return { model, end() { given.off("comm_live_update", onComm); kernel?.statusChanged?.disconnect(onStatus); } };
+  return {
+    model,
+    end() {
+      given.off("comm_live_update", onComm);
+      kernel?.statusChanged?.disconnect(onStatus);
+    },
+  };
 }

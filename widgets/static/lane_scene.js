@@ -69,7 +69,9 @@ export function paintOverviewFrame(scene, name, whole, fill) {
   const { pen, ink, view, left, span } = scene, top = LANES.axis, tall = LANES.overview - 8;
   pen.fillStyle = ink.hair;
   pen.fillRect(left, top, span, tall);
-  const place = (at) => left + ((at - whole[0]) / (whole[1] - whole[0])) * span, a = place(view[0]), b = Math.max(a + 3, place(view[1]));
+  const place = (at) => left + ((at - whole[0]) / (whole[1] - whole[0])) * span,
+    a = place(view[0]),
+    b = Math.max(a + 3, place(view[1]));
   fill(place, top, tall);
   pen.fillStyle = ink.dark ? "rgba(0,0,0,.6)" : "rgba(255,255,255,.72)";
   pen.fillRect(left, top, a - left, tall);

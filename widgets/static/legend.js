@@ -6,8 +6,13 @@ const MOST = 8;
 
 export function segmentLegend(data) {
   const entries = data.categories.slice(0, MOST).map((each) => [each.text, { style: `--swatch:${each.colour}` }]);
-  if (data.categories.length > MOST) entries.push([`and ${count(data.categories.length - MOST)} more`, { style: "--swatch:transparent" }]);
-  const has = (test) => { for (let i = 0; i < data.length; i++) if (test(i)) return true; return false; };
+  if (data.categories.length > MOST) {
+    entries.push([`and ${count(data.categories.length - MOST)} more`, { style: "--swatch:transparent" }]);
+  }
+  const has = (test) => {
+    for (let i = 0; i < data.length; i++) if (test(i)) return true;
+    return false;
+  };
   if (has((i) => data.isTransactional(i))) entries.push(["transactional", { "data-mark": "transactional" }]);
   if (has((i) => data.isAborted(i))) entries.push(["aborted", { "data-mark": "aborted" }]);
   if (has((i) => data.isControl(i))) entries.push(["control", { "data-mark": "control" }]);

@@ -11,10 +11,14 @@ export class OffsetsData extends StepRows {
     this.effects = this.steps.map((step) => effectOf(step));
     this.kept = new Map(); // state after every 256th step, so that a step back replays few
     this.unread = new Map();
-    this.effects.forEach((effect, i) => { if (effect.role === "loading") this.unread.set(i, this.readBy(i)); });
+    this.effects.forEach((effect, i) => {
+      if (effect.role === "loading") this.unread.set(i, this.readBy(i));
+    });
     this.current = null;
   }
-  effect(i) { return this.effects[i]; }
+  effect(i) {
+    return this.effects[i];
+  }
   // The records that the load beginning at step i reads.
   readBy(i) {
     const { log } = this.effects[i], found = [];
@@ -22,7 +26,7 @@ export class OffsetsData extends StepRows {
       const { role, at, count, log: other } = this.effects[k];
       if (other !== log) continue;
       if (role === "loading" || role === "loaded" || role === "unloaded") break;
-      if (at >= 0n) for (let n = 0n; n < count; n++) found.push(at + n);
+      if (at >= 0n) { for (let n = 0n; n < count; n++) found.push(at + n); }
     }
     return found;
   }
@@ -38,7 +42,9 @@ export class OffsetsData extends StepRows {
       this.current = from;
     }
     const log = this.logAt(i), { records, entries } = this.current.logs.get(log) ?? nothing();
-    const sorted = [...entries.values()].sort((a, b) => (a.state === "pending") - (b.state === "pending") || compare(a.group, b.group) || compare(a.where, b.where));
+    const sorted = [...entries.values()].sort((a, b) =>
+      (a.state === "pending") - (b.state === "pending") || compare(a.group, b.group) || compare(a.where, b.where)
+    );
     return { log: this.logs[log] ?? "", records: [...records].sort((a, b) => compare(a[0], b[0])), entries: sorted };
   }
   nearest(i) {
@@ -53,8 +59,13 @@ export class OffsetsData extends StepRows {
     const { role, log, at, count, group, where, offset, record, producer } = this.effects[i];
     if (!role) return;
     if (!logs.has(log)) logs.set(log, nothing());
-    const state = logs.get(log), { records, entries, groups } = state, key = JSON.stringify([group, where]), pending = JSON.stringify([group, where, String(producer)]);
-    const end = (entry, look) => { if (entry) records.set(entry.record, look); };
+    const state = logs.get(log),
+      { records, entries, groups } = state,
+      key = JSON.stringify([group, where]),
+      pending = JSON.stringify([group, where, String(producer)]);
+    const end = (entry, look) => {
+      if (entry) records.set(entry.record, look);
+    };
     if (role === "loading") {
       Object.assign(state, nothing());
       for (const each of this.unread.get(i)) state.records.set(each, "unread");
@@ -65,7 +76,7 @@ export class OffsetsData extends StepRows {
       for (const each of records.keys()) records.set(each, "unread");
       return;
     }
-    if (WITHOUT_VALUE.has(role) && at >= 0n) for (let n = 0n; n < count; n++) records.set(at + n, role);
+    if (WITHOUT_VALUE.has(role) && at >= 0n) { for (let n = 0n; n < count; n++) records.set(at + n, role); }
     if (role === "group") {
       const before = groups.get(group);
       if (before !== undefined && before !== at && records.has(before)) records.set(before, "superseded");
@@ -97,7 +108,7 @@ export class OffsetsData extends StepRows {
   touched(i) {
     const { role, at, count, record } = this.effects[i], found = new Set();
     if (!role) return found;
-    if (at >= 0n) for (let n = 0n; n < count; n++) found.add(at + n);
+    if (at >= 0n) { for (let n = 0n; n < count; n++) found.add(at + n); }
     if (record >= 0n) found.add(record);
     return found;
   }
@@ -112,9 +123,26 @@ export class OffsetsData extends StepRows {
 
 function effectOf(step) {
   const [log, at, count, group, where, offset, record, , producer] = step[EFFECT];
-  return { role: step[4], log, at: BigInt(at), count: BigInt(count), group, where, offset, record: BigInt(record), producer: BigInt(producer) };
+  return {
+    role: step[4],
+    log,
+    at: BigInt(at),
+    count: BigInt(count),
+    group,
+    where,
+    offset,
+    record: BigInt(record),
+    producer: BigInt(producer),
+  };
 }
 
 const nothing = () => ({ records: new Map(), entries: new Map(), groups: new Map() });
-const copied = ({ step, logs }) => ({ step, logs: new Map([...logs].map(([log, { records, entries, groups }]) => [log, { records: new Map(records), entries: new Map(entries), groups: new Map(groups) }])) });
+const copied = ({ step, logs }) => ({
+  step,
+  logs: new Map(
+    [...logs].map((
+      [log, { records, entries, groups }],
+    ) => [log, { records: new Map(records), entries: new Map(entries), groups: new Map(groups) }]),
+  ),
+});
 const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);

@@ -12,11 +12,18 @@ function render({ model, el, signal }) {
 }
 
 function segmentViews({ root, pick, signal, stats, data }) {
-  const extent = choice("What the picture shows", [["follow", "Follow"], ["whole", "Whole segment"]], "follow", (what) => stage.setWhole(what === "whole"));
-  const segments = playerSegments({ onPick: (number) => {
-    const first = data().steps.findIndex((_, i) => data().segmentOf(i) === number);
-    if (first >= 0) pick(first);
-  } });
+  const extent = choice(
+    "What the picture shows",
+    [["follow", "Follow"], ["whole", "Whole segment"]],
+    "follow",
+    (what) => stage.setWhole(what === "whole"),
+  );
+  const segments = playerSegments({
+    onPick: (number) => {
+      const first = data().steps.findIndex((_, i) => data().segmentOf(i) === number);
+      if (first >= 0) pick(first);
+    },
+  });
   const stage = playerStage({ root, onPick: pick, signal, stats });
   const title = h("h3", {}), about = h("span", { class: "klw-about" });
   return {
@@ -40,7 +47,9 @@ function segmentViews({ root, pick, signal, stats, data }) {
 
 function segmentText(segment, at) {
   if (!segment.length) return bytes(segment.size);
-  return `${plural(segment.shownCount(at), "batch", "batches")} · ${plural(segment.entries(at).length, "index entry", "index entries")}`;
+  return `${plural(segment.shownCount(at), "batch", "batches")} · ${
+    plural(segment.entries(at).length, "index entry", "index entries")
+  }`;
 }
 
 export default { render: withKernel(render, { isWhole: true }) };

@@ -13,13 +13,19 @@ export class PlayerData extends StepRows {
     super(sent);
     this.isGrowing = this.steps.some((step) => step[ROLE] === "appended");
     this.segments = (sent.segments ?? []).map((each) => new PlayedSegment(each));
-    this.steps.forEach((step, i) => { if (step[SEGMENT] >= 0) this.segments[step[SEGMENT]].add(step, i, this.isGrowing); });
+    this.steps.forEach((step, i) => {
+      if (step[SEGMENT] >= 0) this.segments[step[SEGMENT]].add(step, i, this.isGrowing);
+    });
     for (const each of this.segments) each.settle();
     this.stages = stagesOf(this.steps);
   }
-  segmentOf(i) { return this.steps[i][SEGMENT]; }
+  segmentOf(i) {
+    return this.steps[i][SEGMENT];
+  }
   // The segment on the stage at a step: its own, or the segment of the nearest step with one.
-  stage(i) { return i < 0 ? -1 : this.stages[i]; }
+  stage(i) {
+    return i < 0 ? -1 : this.stages[i];
+  }
   // The bytes that a step touched, [from, to), or null.
   touched(i) {
     const step = this.steps[i];
@@ -64,7 +70,10 @@ class PlayedSegment {
   }
   add(step, i, isGrowing) {
     const role = step[ROLE], at = step[POSITION], row = at < 0 ? -1 : this.rowAt(at);
-    if (ON_BATCHES.has(role) && row >= 0 && this.position[row] === at && (this.firstStep[row] === NEVER || role === "invalid")) {
+    if (
+      ON_BATCHES.has(role) && row >= 0 && this.position[row] === at &&
+      (this.firstStep[row] === NEVER || role === "invalid")
+    ) {
       this.firstStep[row] = Math.min(i, this.firstStep[row]);
       this.role[row] = role;
     }
@@ -85,20 +94,38 @@ class PlayedSegment {
   settle() {
     if (!this.reveal) return;
     let last = -1;
-    for (let row = 0; row < this.length; row++) last = this.reveal[row] = this.reveal[row] === NEVER ? last : this.reveal[row];
+    for (let row = 0; row < this.length; row++) {
+      last = this.reveal[row] = this.reveal[row] === NEVER ? last : this.reveal[row];
+    }
   }
-  end(row) { return this.position[row] + this.bytes[row]; }
-  rowAt(byte) { return floorIndex(this.position, byte); }
-  isShown(row, at) { return this.reveal === null || this.reveal[row] <= at; }
-  shownCount(at) { return this.reveal === null ? this.length : this.reveal.reduce((n, step) => n + (step <= at), 0); }
+  end(row) {
+    return this.position[row] + this.bytes[row];
+  }
+  rowAt(byte) {
+    return floorIndex(this.position, byte);
+  }
+  isShown(row, at) {
+    return this.reveal === null || this.reveal[row] <= at;
+  }
+  shownCount(at) {
+    return this.reveal === null ? this.length : this.reveal.reduce((n, step) => n + (step <= at), 0);
+  }
   // The state of a batch at step `at`; "" without one.
-  state(row, at) { return this.firstStep[row] <= at ? this.role[row] : ""; }
-  cutFrom(at) { return this.cuts.reduce((from, cut) => (cut.step <= at ? Math.min(from, cut.from) : from), Infinity); }
+  state(row, at) {
+    return this.firstStep[row] <= at ? this.role[row] : "";
+  }
+  cutFrom(at) {
+    return this.cuts.reduce((from, cut) => (cut.step <= at ? Math.min(from, cut.from) : from), Infinity);
+  }
   // Positions of the index entries that exist at step `at`.
   entries(at) {
     if (!this.rebuilds) return this.onDisk;
-    const first = this.added[0]?.position ?? Infinity, before = this.reveal ? this.onDisk.filter((each) => each < first) : [];
-    return [...before, ...this.added.slice(0, floorIndex(this.added.map((each) => each.step), at) + 1).map((each) => each.position)];
+    const first = this.added[0]?.position ?? Infinity,
+      before = this.reveal ? this.onDisk.filter((each) => each < first) : [];
+    return [
+      ...before,
+      ...this.added.slice(0, floorIndex(this.added.map((each) => each.step), at) + 1).map((each) => each.position),
+    ];
   }
   done(at) {
     let end = 0;
@@ -126,7 +153,8 @@ class PlayedSegment {
 
 function stagesOf(steps) {
   const stages = new Int32Array(steps.length).fill(-1);
-  let current = steps.find((step) => step[SEGMENT] >= 0 && step[POSITION] >= 0)?.[SEGMENT] ?? steps.find((step) => step[SEGMENT] >= 0)?.[SEGMENT] ?? -1;
+  let current = steps.find((step) => step[SEGMENT] >= 0 && step[POSITION] >= 0)?.[SEGMENT] ??
+    steps.find((step) => step[SEGMENT] >= 0)?.[SEGMENT] ?? -1;
   steps.forEach((step, i) => {
     if (step[SEGMENT] >= 0) current = step[SEGMENT];
     stages[i] = current;

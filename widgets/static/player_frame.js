@@ -23,16 +23,30 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
     model.save_changes();
     if (!isPlaying || controls.speed <= FASTEST_SPOKEN) live.textContent = data.sentence(i);
   }
-  const pick = (i) => { controls.stop(); go(i); };
+  const pick = (i) => {
+    controls.stop();
+    go(i);
+  };
 
   const title = h("span", { class: "klw-title" }), about = h("span", { class: "klw-sum" });
   const controls = playerControls({ onGo: go, signal });
   const now = h("div", { class: "klw-now" });
   const kinds = h("div", { class: "klw-kinds", role: "group", "aria-label": "Next step of a kind" });
   const list = dataGrid({
-    label: "Steps", signal, rowHeight: 24, emptyText: "No steps recorded.",
-    columns: [{ name: "Step", width: "52px", number: true }, { name: "What", width: "minmax(112px, 170px)" }, { name: "Why", width: "minmax(160px, 1fr)" }, { name: "Where", width: "minmax(60px, 110px)", mono: true }],
-    cellsOf: (i) => [count(i + 1), { text: data.kind(i), kind: isBad(i) ? "bad" : "" }, { text: data.reason(i) || numbersText(i), title: data.reason(i) }, { text: shortFile(data.file(i)), kind: "quiet", title: data.file(i) }],
+    label: "Steps",
+    signal,
+    rowHeight: 24,
+    emptyText: "No steps recorded.",
+    columns: [{ name: "Step", width: "52px", number: true }, { name: "What", width: "minmax(112px, 170px)" }, {
+      name: "Why",
+      width: "minmax(160px, 1fr)",
+    }, { name: "Where", width: "minmax(60px, 110px)", mono: true }],
+    cellsOf: (
+      i,
+    ) => [count(i + 1), { text: data.kind(i), kind: isBad(i) ? "bad" : "" }, {
+      text: data.reason(i) || numbersText(i),
+      title: data.reason(i),
+    }, { text: shortFile(data.file(i)), kind: "quiet", title: data.file(i) }],
     rowKind: (i) => (data.role(i) === "invalid" ? "bad" : i > at ? "later" : ""),
     onPick: pick,
   });
@@ -46,7 +60,8 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
     ...(views.above ?? []),
     h("section", { class: "klw-panel" }, ...views.panel, controls.el),
     h("div", { class: "klw-below" }, now, ...(views.beside ?? [steps])),
-    live);
+    live,
+  );
   el.append(root);
 
   // From the model to the views.
@@ -55,8 +70,23 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
     data = makeData(model.get("_played"));
     views.setData(data);
     list.setCount(data.length, { keep: true });
-    kinds.replaceChildren(...data.kinds.map(([kind, meaning, n], number) =>
-      h("button", { type: "button", class: "klw-kind", title: `${meaning}: go to the next`, "data-number": number, onclick: () => pick(data.nextOfKind(number, at)) }, h("i", { "data-role": data.roleOfKind(number) }), kind, h("small", {}, count(n)))));
+    kinds.replaceChildren(
+      ...data.kinds.map(([kind, meaning, n], number) =>
+        h(
+          "button",
+          {
+            type: "button",
+            class: "klw-kind",
+            title: `${meaning}: go to the next`,
+            "data-number": number,
+            onclick: () => pick(data.nextOfKind(number, at)),
+          },
+          h("i", { "data-role": data.roleOfKind(number) }),
+          kind,
+          h("small", {}, count(n)),
+        )
+      ),
+    );
     leftOut.hidden = !data.leftOut;
     leftOut.textContent = `${plural(data.leftOut, "later step")} omitted.`;
     at = -1;
@@ -73,15 +103,25 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
     views.show(at, isSmooth && Math.abs(at - last) < 400);
     controls.show(at, data.length);
     list.select(at);
-    for (const each of kinds.children) each.setAttribute("aria-pressed", String(at >= 0 && Number(each.dataset.number) === data.kindNumber(at)));
-    now.replaceChildren(...(at < 0 ? [h("p", { class: "klw-why" }, model.get("_about") || "No steps recorded.")] : words(at)));
+    for (const each of kinds.children) {
+      each.setAttribute("aria-pressed", String(at >= 0 && Number(each.dataset.number) === data.kindNumber(at)));
+    }
+    now.replaceChildren(
+      ...(at < 0 ? [h("p", { class: "klw-why" }, model.get("_about") || "No steps recorded.")] : words(at)),
+    );
   }
   function words(i) {
     return [
       h("h4", {}, h("i", { "data-role": data.role(i) }), data.kind(i)),
       h("p", { class: "klw-why" }, data.reason(i) ? `${data.reason(i)}.` : `${data.meaning(i)}.`),
       data.reason(i) ? h("p", { class: "klw-meaning" }, `${data.meaning(i)}.`) : null,
-      h("dl", {}, ...data.numbers(i).flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]), h("dt", {}, "where"), h("dd", { class: "klw-mono" }, data.file(i))),
+      h(
+        "dl",
+        {},
+        ...data.numbers(i).flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]),
+        h("dt", {}, "where"),
+        h("dd", { class: "klw-mono" }, data.file(i)),
+      ),
     ].filter(Boolean);
   }
 
@@ -98,7 +138,15 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
     event.stopPropagation();
   });
 
-  const followed = { _played: showPlayed, _title: showWords, _about: () => { showWords(); showStep(); }, at: () => showStep() };
+  const followed = {
+    _played: showPlayed,
+    _title: showWords,
+    _about: () => {
+      showWords();
+      showStep();
+    },
+    at: () => showStep(),
+  };
   for (const [name, act] of Object.entries(followed)) model.on(`change:${name}`, act);
   followTheme(root, views.repaint, signal);
   showWords();

@@ -3,7 +3,14 @@ import { h } from "./dom.js";
 import { bytes, count } from "./format.js";
 
 const MOST = 48;
-const WORDS = { kept: "kept", deletable: "deletable", gone: "renamed .deleted", removed: "files removed", recovered: "recovered", cut: "recovered, end truncated" };
+const WORDS = {
+  kept: "kept",
+  deletable: "deletable",
+  gone: "renamed .deleted",
+  removed: "files removed",
+  recovered: "recovered",
+  cut: "recovered, end truncated",
+};
 
 export function playerSegments({ onPick }) {
   const el = h("div", { class: "klw-segs", role: "group", "aria-label": "Segments", hidden: true });
@@ -16,7 +23,18 @@ export function playerSegments({ onPick }) {
     first = from;
     boxes = data.segments.slice(from, from + MOST).map((segment, k) => {
       const name = h("b", {}, count(segment.base)), fill = h("i", {}), note = h("small", {});
-      const made = h("button", { type: "button", class: "klw-seg", style: `flex-grow:${Math.max(1, segment.size)}`, onclick: () => onPick(from + k) }, fill, name, note);
+      const made = h(
+        "button",
+        {
+          type: "button",
+          class: "klw-seg",
+          style: `flex-grow:${Math.max(1, segment.size)}`,
+          onclick: () => onPick(from + k),
+        },
+        fill,
+        name,
+        note,
+      );
       return { made, fill, note, segment };
     });
     el.replaceChildren(...boxes.map((each) => each.made));
@@ -24,7 +42,11 @@ export function playerSegments({ onPick }) {
 
   return {
     el,
-    setData(next) { data = next; first = -1; el.hidden = next.segments.length < 2; },
+    setData(next) {
+      data = next;
+      first = -1;
+      el.hidden = next.segments.length < 2;
+    },
     show(at, stage) {
       if (!data || el.hidden) return;
       build(Math.max(0, stage));
@@ -35,7 +57,9 @@ export function playerSegments({ onPick }) {
         made.setAttribute("aria-current", String(first + k === stage));
         fill.style.width = `${(100 * (segment.reveal ? shown : segment.done(at))) / size}%`;
         note.textContent = WORDS[fate] ?? "";
-        made.title = `Segment ${count(segment.base)}, ${bytes(segment.reveal ? shown : segment.size)}${fate ? `: ${WORDS[fate]}` : ""}`;
+        made.title = `Segment ${count(segment.base)}, ${bytes(segment.reveal ? shown : segment.size)}${
+          fate ? `: ${WORDS[fate]}` : ""
+        }`;
         made.setAttribute("aria-label", made.title);
       });
     },

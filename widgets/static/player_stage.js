@@ -9,9 +9,20 @@ export function playerStage({ root, onPick, signal, stats }) {
   const canvas = h("canvas", { class: "klw-canvas", style: `height:${STAGE.tall}px`, "aria-hidden": "true" });
   const el = h("div", { class: "klw-map klw-stage" }, canvas);
   const pen = canvas.getContext("2d");
-  let data = null, at = -1, view = null, target = null, stage = -1, isWhole = false, ink = null, scene = null, tall = STAGE.tall;
+  let data = null,
+    at = -1,
+    view = null,
+    target = null,
+    stage = -1,
+    isWhole = false,
+    ink = null,
+    scene = null,
+    tall = STAGE.tall;
   const ask = painter(canvas, paint, signal);
-  const glide = glider((a, b) => { view = [a, b]; ask(); }, signal);
+  const glide = glider((a, b) => {
+    view = [a, b];
+    ask();
+  }, signal);
 
   function paint() {
     const start = performance.now();
@@ -22,13 +33,26 @@ export function playerStage({ root, onPick, signal, stats }) {
     pen.textBaseline = "middle";
     if (segment && view) {
       const left = width < 560 ? 12 : STAGE.gutter, span = width - left - STAGE.right, now = view;
-      scene = { pen, ink, tall, data, segment, at, view: now, left, span, x: (p) => left + ((p - now[0]) / (now[1] - now[0])) * span };
+      scene = {
+        pen,
+        ink,
+        tall,
+        data,
+        segment,
+        at,
+        view: now,
+        left,
+        span,
+        x: (p) => left + ((p - now[0]) / (now[1] - now[0])) * span,
+      };
       paintStage(scene);
     } else scene = null;
     Object.assign(stats, { draws: (stats.draws ?? 0) + 1, lastDraw: performance.now() - start, view, at, stage });
   }
   function follow(isFar) {
-    const wanted = isWhole && data.segments[stage] ? [0, Math.max(1, data.segments[stage].size)] : viewOf(data, at, isFar ? null : target);
+    const wanted = isWhole && data.segments[stage]
+      ? [0, Math.max(1, data.segments[stage].size)]
+      : viewOf(data, at, isFar ? null : target);
     if (target && wanted[0] === target[0] && wanted[1] === target[1] && !isFar) return ask();
     target = wanted;
     if (isFar || !view) {
@@ -63,9 +87,17 @@ export function playerStage({ root, onPick, signal, stats }) {
       stage = next;
       follow(isFar);
     },
-    setWhole(whole) { isWhole = whole; if (data) follow(false); },
-    repaint() { ink = null; ask(); },
-    get segment() { return data?.segments[stage] ?? null; },
+    setWhole(whole) {
+      isWhole = whole;
+      if (data) follow(false);
+    },
+    repaint() {
+      ink = null;
+      ask();
+    },
+    get segment() {
+      return data?.segments[stage] ?? null;
+    },
   };
 }
 

@@ -6,7 +6,14 @@ import { stateRuns } from "./player_view.js";
 import { DAMAGE, hatch } from "./theme.js";
 
 export const STAGE = { gutter: 92, right: 12, tall: 214, tallWithoutSearch: 154 };
-export const TRACKS = { overview: [8, 12], axis: [28, 18], walk: [50, 22], batches: [74, 46], index: [128, 18], path: [148, 58] };
+export const TRACKS = {
+  overview: [8, 12],
+  axis: [28, 18],
+  walk: [50, 22],
+  batches: [74, 46],
+  index: [128, 18],
+  path: [148, 58],
+};
 const FILLS = { found: "#009E73", valid: "#0072B2", appended: "#0072B2", invalid: DAMAGE };
 const NOW = "#E69F00";
 
@@ -33,7 +40,10 @@ function paintNames({ pen, ink, left, segment, at }) {
   pen.textAlign = "left";
   pen.font = ink.ui;
   pen.fillStyle = ink.dim;
-  const names = [["Whole file", "overview"], ["Batches", "batches"], [isInTimes(segment, at) ? "Time index" : "Offset index", "index"]];
+  const names = [["Whole file", "overview"], ["Batches", "batches"], [
+    isInTimes(segment, at) ? "Time index" : "Offset index",
+    "index",
+  ]];
   if (segment.probes.length) names.push(["Search", "path"]);
   for (const [name, key] of names) pen.fillText(name, 0, TRACKS[key][0] + TRACKS[key][1] / 2);
 }
@@ -69,14 +79,21 @@ function paintBatches(scene) {
     pen.fillStyle = ink.faint;
     pen.font = ink.ui;
     pen.textAlign = "left";
-    pen.fillText(segment.size ? `${bytes(segment.size)}, contents not read` : "no batches yet", left + 2, top + tall / 2);
+    pen.fillText(
+      segment.size ? `${bytes(segment.size)}, contents not read` : "no batches yet",
+      left + 2,
+      top + tall / 2,
+    );
     return;
   }
   const first = Math.max(0, floorIndex(segment.position, view[0])), last = floorIndex(segment.position, view[1]);
   const least = ((view[1] - view[0]) / span) * 3;
   const stripes = hatch(pen, ink.dark ? "rgba(0,0,0,.34)" : "rgba(255,255,255,.4)", 7);
   for (const run of stateRuns(segment, first, last, at, least)) {
-    const a = x(run.from), b = x(run.to), gap = b - a > 5 ? 1.5 : b - a > 2.5 ? 0.5 : 0, wide = Math.max(0.75, b - a - gap);
+    const a = x(run.from),
+      b = x(run.to),
+      gap = b - a > 5 ? 1.5 : b - a > 2.5 ? 0.5 : 0,
+      wide = Math.max(0.75, b - a - gap);
     pen.fillStyle = FILLS[run.state] ?? ink.line;
     pen.globalAlpha = run.state === "" ? (ink.dark ? 0.8 : 0.62) : run.state === "passed" ? 1 : ink.dark ? 0.9 : 0.86;
     if (run.state === "passed") pen.fillStyle = ink.faint;
@@ -137,7 +154,18 @@ function paintWalk({ pen, ink, data, segment, at, x }) {
     if (role === "entry") from = null;
     if (role !== "passed" && role !== "found") continue;
     const to = x(touched[0]) + Math.min(8, (x(touched[1]) - x(touched[0])) / 2);
-    if (from !== null) arc(pen, from, to, top + tall, Math.min(tall - 4, 8 + (to - from) / 6), i === at ? NOW : ink.accent, i === at ? 2 : 1.25, -1);
+    if (from !== null) {
+      arc(
+        pen,
+        from,
+        to,
+        top + tall,
+        Math.min(tall - 4, 8 + (to - from) / 6),
+        i === at ? NOW : ink.accent,
+        i === at ? 2 : 1.25,
+        -1,
+      );
+    }
     from = to;
   }
 }
@@ -179,7 +207,17 @@ function paintPath({ pen, ink, segment, at, x }) {
     const to = x(each.position), last = k === mine.length - 1, isEntry = each.role.endsWith("entry");
     if (k && !isEntry) {
       const from = x(mine[k - 1].position);
-      arc(pen, from, to, base, Math.min(tall - 16, 10 + Math.abs(to - from) / 7), last && each.step === at ? NOW : ink.accent, last && each.step === at ? 2 : 1, 1, last ? 1 : 0.25 + (0.5 * k) / mine.length);
+      arc(
+        pen,
+        from,
+        to,
+        base,
+        Math.min(tall - 16, 10 + Math.abs(to - from) / 7),
+        last && each.step === at ? NOW : ink.accent,
+        last && each.step === at ? 2 : 1,
+        1,
+        last ? 1 : 0.25 + (0.5 * k) / mine.length,
+      );
     }
     if (!isEntry) places.push([to, k + 1, each]);
   });
@@ -197,7 +235,11 @@ function paintPath({ pen, ink, segment, at, x }) {
   if (isTime && mine.length) {
     pen.textAlign = "left";
     pen.fillStyle = ink.dim;
-    pen.fillText("each entry is below the batch that holds its offset", x(0) < 0 ? 96 : Math.max(12, x(0)), top + tall - 4);
+    pen.fillText(
+      "each entry is below the batch that holds its offset",
+      x(0) < 0 ? 96 : Math.max(12, x(0)),
+      top + tall - 4,
+    );
   }
 }
 
@@ -205,7 +247,11 @@ function paintPath({ pen, ink, segment, at, x }) {
 function paintNow({ pen, ink, data, segment, at, x, left, span }) {
   const touched = data.segments[data.segmentOf(at)] === segment ? data.touched(at) : null;
   if (!touched) return;
-  const role = data.role(at), a = x(touched[0]), b = x(touched[1]), [top, tall] = TRACKS.batches, y = TRACKS.index[0] + TRACKS.index[1] / 2;
+  const role = data.role(at),
+    a = x(touched[0]),
+    b = x(touched[1]),
+    [top, tall] = TRACKS.batches,
+    y = TRACKS.index[0] + TRACKS.index[1] / 2;
   if (role === "cut" || b < left - 4 || a > left + span + 4) return;
   if (role.endsWith("probe")) return stem(pen, a, top + tall + 1, y - 9);
   if (role === "entry" || role === "added" || role === "time entry") {

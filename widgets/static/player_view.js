@@ -19,9 +19,16 @@ export function viewOf(data, i, view) {
     const [from, to] = data.walk(i), span = Math.max(window, (to - from) * 1.6);
     if (to - from <= window * 3) return clampView((from + to - span) / 2, (from + to + span) / 2, segment.size);
   }
-  if (touched[1] - touched[0] > window) return clampView(touched[0] - (touched[1] - touched[0]) * 0.1, touched[1] + (touched[1] - touched[0]) * 0.1, segment.size);
+  if (touched[1] - touched[0] > window) {
+    return clampView(
+      touched[0] - (touched[1] - touched[0]) * 0.1,
+      touched[1] + (touched[1] - touched[0]) * 0.1,
+      segment.size,
+    );
+  }
   const span = view ? view[1] - view[0] : 0;
-  const isNear = Math.abs(span - window) < 1 && touched[0] >= view[0] + (view[0] > 0 ? span * 0.06 : 0) && touched[1] <= view[1] - (view[1] < segment.size ? span * 0.12 : 0);
+  const isNear = Math.abs(span - window) < 1 && touched[0] >= view[0] + (view[0] > 0 ? span * 0.06 : 0) &&
+    touched[1] <= view[1] - (view[1] < segment.size ? span * 0.12 : 0);
   if (isNear) return view;
   return clampView(touched[0] - window * 0.16, touched[0] + window * 0.84, segment.size);
 }

@@ -2,9 +2,17 @@
 import { button, h, icon } from "./dom.js";
 
 const KEYS = [
-  ["↑ ↓", "move in the tree and in tables"], ["← →", "previous or next segment or batch"], ["+ −", "zoom the segment map"],
-  ["A D", "pan the segment map"], ["0", "show the whole segment"], ["Enter", "from a batch to its records, from a record to its bytes"],
-  ["Home End", "first or last"], ["/", "filter topics"], ["G", "go to an offset or a time"], ["Esc", "clear the selection, close a sheet"], ["?", "this list"],
+  ["↑ ↓", "move in the tree and in tables"],
+  ["← →", "previous or next segment or batch"],
+  ["+ −", "zoom the segment map"],
+  ["A D", "pan the segment map"],
+  ["0", "show the whole segment"],
+  ["Enter", "from a batch to its records, from a record to its bytes"],
+  ["Home End", "first or last"],
+  ["/", "filter topics"],
+  ["G", "go to an offset or a time"],
+  ["Esc", "clear the selection, close a sheet"],
+  ["?", "this list"],
 ];
 
 export function popover(root) {
@@ -19,7 +27,12 @@ export function popover(root) {
   function open(from, label, body, extra) {
     if (owner === from && el) return close();
     close();
-    el = h("div", { class: "klw-code", role: "dialog", "aria-label": label }, h("header", {}, h("span", {}, label), extra, button("Close", { glyph: "cross", onclick: close })), body);
+    el = h(
+      "div",
+      { class: "klw-code", role: "dialog", "aria-label": label },
+      h("header", {}, h("span", {}, label), extra, button("Close", { glyph: "cross", onclick: close })),
+      body,
+    );
     owner = from;
     owner?.setAttribute("aria-expanded", "true");
     root.append(el);
@@ -29,13 +42,24 @@ export function popover(root) {
   }
   return {
     close,
-    get isOpen() { return el !== null; },
+    get isOpen() {
+      return el !== null;
+    },
     python(from, label, code) {
-      const copy = button("Copy", { glyph: "copy", text: "Copy", kind: "klw-framed", onclick: () => copyText(code, copy) });
+      const copy = button("Copy", {
+        glyph: "copy",
+        text: "Copy",
+        kind: "klw-framed",
+        onclick: () => copyText(code, copy),
+      });
       open(from, label, h("pre", { tabindex: 0 }, h("code", {}, code)), copy);
     },
     keys(from) {
-      open(from, "Keys", h("dl", { class: "klw-keys" }, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])));
+      open(
+        from,
+        "Keys",
+        h("dl", { class: "klw-keys" }, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
+      );
     },
   };
 }

@@ -6,7 +6,8 @@ const EVENT = 8, STATE = 9;
 export class ReplicationData extends StepRows {
   constructor(sent) {
     super(sent);
-    this.start = sent.start ?? { replicas: [], isr: [], elr: [], produced: [], waiting: [], under_way: [], first: 0, leader: -1, epoch: -1 };
+    this.start = sent.start ??
+      { replicas: [], isr: [], elr: [], produced: [], waiting: [], under_way: [], first: 0, leader: -1, epoch: -1 };
     this.brokers = this.start.replicas.map((each) => each.broker);
     const epochs = new Set();
     let longest = 0;
@@ -21,9 +22,15 @@ export class ReplicationData extends StepRows {
     this.longest = longest;
   }
   // What the lists show is the event, such as "fetch 1"; the chips keep the kinds of events.
-  kind(i) { return this.steps[i][EVENT]; }
-  state(i) { return i < 0 ? this.start : this.steps[i][STATE]; }
-  epochNumber(epoch) { return this.epochs.indexOf(epoch); }
+  kind(i) {
+    return this.steps[i][EVENT];
+  }
+  state(i) {
+    return i < 0 ? this.start : this.steps[i][STATE];
+  }
+  epochNumber(epoch) {
+    return this.epochs.indexOf(epoch);
+  }
   // The replica that the controller has made the leader, if it knows that; otherwise null.
   leader(i) {
     const state = this.state(i), found = state.replicas.find((each) => each.broker === state.leader);
@@ -34,7 +41,9 @@ export class ReplicationData extends StepRows {
     const leader = this.leader(i), found = new Set();
     if (!leader || leader === replica) return found;
     const theirs = new Map(leader.records.map(([offset, epoch, name]) => [offset, `${epoch} ${name}`]));
-    for (const [offset, epoch, name] of replica.records) if (theirs.has(offset) && theirs.get(offset) !== `${epoch} ${name}`) found.add(offset);
+    for (const [offset, epoch, name] of replica.records) {
+      if (theirs.has(offset) && theirs.get(offset) !== `${epoch} ${name}`) found.add(offset);
+    }
     return found;
   }
   // The promises that are broken at step i and were kept before it.
@@ -49,11 +58,16 @@ export class ReplicationData extends StepRows {
   }
   cells(i) {
     const { replicas } = this.state(i), leader = this.leader(i);
-    return [...replicas.flatMap(({ leo, hw, role }) => [String(leo), hw < 0 || !isRunning(role) ? "–" : String(hw)]), leader ? remoteText(leader) : "–"];
+    return [
+      ...replicas.flatMap(({ leo, hw, role }) => [String(leo), hw < 0 || !isRunning(role) ? "–" : String(hw)]),
+      leader ? remoteText(leader) : "–",
+    ];
   }
   inWords(i) {
     const { replicas, leader, isr } = this.state(i);
-    const each = replicas.map(({ broker, role, leo, hw }) => `Broker ${broker}, ${role}: log end offset ${leo}${hw < 0 ? "" : `, high watermark ${hw}`}.`);
+    const each = replicas.map(({ broker, role, leo, hw }) =>
+      `Broker ${broker}, ${role}: log end offset ${leo}${hw < 0 ? "" : `, high watermark ${hw}`}.`
+    );
     return `${each.join(" ")} ${leader < 0 ? "No leader" : `Leader ${leader}`}, ISR ${isr.join(", ") || "empty"}.`;
   }
 }

@@ -26,9 +26,10 @@ export function requests(model, { onError, onSilence, signal }) {
     model.off("msg:custom", receive);
     for (const call of waiting.values()) clearTimeout(call.timer);
   });
-  return (kind, body = {}) => new Promise((resolve) => {
-    const id = ++last;
-    if (!model.send({ kind, id, ...body })) return resolve(null);
-    waiting.set(id, { resolve, timer: setTimeout(() => onSilence(true), PATIENCE_MS) });
-  });
+  return (kind, body = {}) =>
+    new Promise((resolve) => {
+      const id = ++last;
+      if (!model.send({ kind, id, ...body })) return resolve(null);
+      waiting.set(id, { resolve, timer: setTimeout(() => onSilence(true), PATIENCE_MS) });
+    });
 }

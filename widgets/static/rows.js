@@ -63,7 +63,10 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
       box.setAttribute("aria-rowcount", n);
       ask();
     },
-    reset() { top = 0; ask(); },
+    reset() {
+      top = 0;
+      ask();
+    },
     reveal(row) {
       measure();
       const shown = Math.floor(viewport() / rowHeight), far = row < top - shown || row > top + 2 * shown;
@@ -76,25 +79,48 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
       top = Math.max(0, Math.min(g.lastTop, row));
       ask();
     },
-    get shown() { return Math.max(1, Math.floor(viewport() / rowHeight)); },
-    get count() { return rows; },
+    get shown() {
+      return Math.max(1, Math.floor(viewport() / rowHeight));
+    },
+    get count() {
+      return rows;
+    },
   };
 }
 
 let tableCount = 0;
 
 // A grid of any number of rows. `cellsOf(i)` gives the texts of row i, or null while they are on their way.
-export function dataGrid({ label, columns, cellsOf, onPick, onOpen, rowKind, signal, rowHeight = 24, emptyText = "No rows." }) {
+export function dataGrid(
+  { label, columns, cellsOf, onPick, onOpen, rowKind, signal, rowHeight = 24, emptyText = "No rows." },
+) {
   const id = `klw-grid-${++tableCount}`, template = columns.map((each) => each.width).join(" ");
-  const head = h("div", { class: "klw-row klw-head", role: "row", style: `grid-template-columns:${template}` },
-    ...columns.map((each) => h("span", { role: "columnheader", class: each.number ? "klw-number" : null, title: each.title }, each.name)));
+  const head = h(
+    "div",
+    { class: "klw-row klw-head", role: "row", style: `grid-template-columns:${template}` },
+    ...columns.map((each) =>
+      h("span", { role: "columnheader", class: each.number ? "klw-number" : null, title: each.title }, each.name)
+    ),
+  );
   const empty = h("div", { class: "klw-empty", hidden: true }, emptyText);
   const box = h("div", { class: "klw-grid", tabindex: 0, role: "grid", "aria-label": label }, head, empty);
   let selected = -1;
   const rows = windowedRows({
-    box, rowHeight, headHeight: 28, signal,
-    makeRow: () => h("div", { class: "klw-row", role: "row", style: `grid-template-columns:${template};height:${rowHeight}px` },
-      ...columns.map((each) => h("span", { role: "gridcell", class: [each.number && "klw-number", each.mono && "klw-mono"].filter(Boolean).join(" ") || null }))),
+    box,
+    rowHeight,
+    headHeight: 28,
+    signal,
+    makeRow: () =>
+      h(
+        "div",
+        { class: "klw-row", role: "row", style: `grid-template-columns:${template};height:${rowHeight}px` },
+        ...columns.map((each) =>
+          h("span", {
+            role: "gridcell",
+            class: [each.number && "klw-number", each.mono && "klw-mono"].filter(Boolean).join(" ") || null,
+          })
+        ),
+      ),
     fillRow(row, i) {
       const cells = cellsOf(i), kind = rowKind?.(i) ?? "";
       row.id = `${id}-${i}`;
@@ -102,7 +128,7 @@ export function dataGrid({ label, columns, cellsOf, onPick, onOpen, rowKind, sig
       row.setAttribute("aria-selected", String(i === selected));
       row.classList.toggle("klw-waiting", cells === null);
       row.dataset.kind = kind;
-      columns.forEach((each, k) => fillCell(row.children[k], cells === null ? (k ? "" : "…") : cells[k]));
+      columns.forEach((_, k) => fillCell(row.children[k], cells === null ? (k ? "" : "…") : cells[k]));
     },
   });
   function pick(i, tell = true) {
@@ -116,7 +142,9 @@ export function dataGrid({ label, columns, cellsOf, onPick, onOpen, rowKind, sig
     const row = event.target.closest(".klw-row[data-row]");
     if (row) pick(Number(row.dataset.row));
   });
-  box.addEventListener("dblclick", () => { if (selected >= 0) onOpen?.(selected); });
+  box.addEventListener("dblclick", () => {
+    if (selected >= 0) onOpen?.(selected);
+  });
   box.addEventListener("keydown", (event) => {
     const page = Math.max(1, rows.shown - 1);
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
@@ -127,17 +155,24 @@ export function dataGrid({ label, columns, cellsOf, onPick, onOpen, rowKind, sig
     else if (event.key !== "Enter") return;
     event.preventDefault();
     event.stopPropagation();
-    if (target === null) { if (selected >= 0) onOpen?.(selected); } else pick(target);
+    if (target === null) { if (selected >= 0) onOpen?.(selected); }
+    else pick(target);
   });
   return {
     el: box,
     refresh: rows.refresh,
     setCount(n, { keep = false } = {}) {
-      if (!keep) { selected = -1; rows.reset(); box.removeAttribute("aria-activedescendant"); }
+      if (!keep) {
+        selected = -1;
+        rows.reset();
+        box.removeAttribute("aria-activedescendant");
+      }
       empty.hidden = n > 0;
       rows.setCount(n);
     },
-    setEmptyText(text) { empty.textContent = text; },
+    setEmptyText(text) {
+      empty.textContent = text;
+    },
     select(i, reveal = true) {
       selected = i;
       if (i >= 0 && reveal) rows.reveal(i);

@@ -1,14 +1,21 @@
 // One segment as the front end holds it: columns of its batches and entries of its indexes.
 import { Column, floorIndex, unpackColumns } from "./columns.js";
 import { CODECS, PALETTE } from "./theme.js";
-import { LATEST_MS, bytes, count, plural, range, timestamp } from "./format.js";
+import { bytes, count, LATEST_MS, plural, range, timestamp } from "./format.js";
 
 const TRANSACTIONAL = 0x10, CONTROL = 0x20;
 const FATES = ["", "committed", "aborted", "still open"], ABORTED = 2;
 
 export class SegmentData {
   constructor(sent) {
-    Object.assign(this, { name: sent.name, baseOffset: BigInt(sent.segment), fileSize: sent.file_size, validSize: sent.valid_size, stop: sent.stop, problems: sent.problem_words });
+    Object.assign(this, {
+      name: sent.name,
+      baseOffset: BigInt(sent.segment),
+      fileSize: sent.file_size,
+      validSize: sent.valid_size,
+      stop: sent.stop,
+      problems: sent.problem_words,
+    });
     this.columns = unpackColumns(sent.batches);
     this.length = this.columns.position.length;
     this.position = this.columns.position.numbers();
@@ -19,7 +26,9 @@ export class SegmentData {
     this.time = this.columns.max_timestamp.numbers();
     this.fate = sent.fates ? new Column(sent.fates).numbers() : new Float64Array(this.length);
     // Markers carry the coordinator's clock: if records have their own times, markers would distort the scale.
-    if (this.attributes.some((bits) => !(bits & CONTROL))) for (let i = 0; i < this.length; i++) if (this.isControl(i)) this.time[i] = -1;
+    if (this.attributes.some((bits) => !(bits & CONTROL))) {
+      for (let i = 0; i < this.length; i++) if (this.isControl(i)) this.time[i] = -1;
+    }
     this.offsetIndex = { ...unpackColumns(sent.offset_index), dropped: sent.offset_index_dropped };
     this.indexPosition = this.offsetIndex.position.numbers();
     this.timeIndex = unpackColumns(sent.time_index);
@@ -53,14 +62,22 @@ export class SegmentData {
     Object.assign(this, { category, categories, colouredBy: what });
   }
 
-  isControl(i) { return (this.attributes[i] & CONTROL) !== 0; }
-  isTransactional(i) { return (this.attributes[i] & TRANSACTIONAL) !== 0; }
-  isAborted(i) { return this.fate[i] === ABORTED; }
+  isControl(i) {
+    return (this.attributes[i] & CONTROL) !== 0;
+  }
+  isTransactional(i) {
+    return (this.attributes[i] & TRANSACTIONAL) !== 0;
+  }
+  isAborted(i) {
+    return this.fate[i] === ABORTED;
+  }
   kind(i) {
     if (this.isControl(i)) return "control batch";
     return this.isTransactional(i) ? ["transactional", FATES[this.fate[i]]].filter(Boolean).join(", ") : "";
   }
-  codec(i) { return CODECS[this.attributes[i] & 7] ?? `codec ${this.attributes[i] & 7}`; }
+  codec(i) {
+    return CODECS[this.attributes[i] & 7] ?? `codec ${this.attributes[i] & 7}`;
+  }
   problemText(i) {
     return this.problems[this.problem[i]] ?? this.found.get(i) ?? (this.problem[i] ? `problem ${this.problem[i]}` : "");
   }
@@ -72,7 +89,9 @@ export class SegmentData {
     this.found = new Map();
     this.problem = this.columns.problem.numbers();
     for (const each of findings) {
-      const i = each.batch_position === null || each.severity === "info" ? -1 : this.batchAtPosition(each.batch_position);
+      const i = each.batch_position === null || each.severity === "info"
+        ? -1
+        : this.batchAtPosition(each.batch_position);
       if (i < 0) continue;
       this.found.set(i, each.found);
       if (each.severity === "error") this.problem[i] ||= 255;
@@ -114,7 +133,9 @@ export class SegmentData {
     pairs.push([this.attributes[i] & 8 ? "Appended" : "Latest record", timestamp(c.max_timestamp.exact(i))]);
     pairs.push(["Bytes", `${count(this.end[i] - this.position[i])} at ${count(this.position[i])}`]);
     pairs.push(["Compression", this.codec(i)]);
-    if (c.producer_id.exact(i) >= 0n) pairs.push(["Producer", `${count(c.producer_id.exact(i))}, epoch ${c.producer_epoch.exact(i)}`]);
+    if (c.producer_id.exact(i) >= 0n) {
+      pairs.push(["Producer", `${count(c.producer_id.exact(i))}, epoch ${c.producer_epoch.exact(i)}`]);
+    }
     if (c.leader_epoch.exact(i) >= 0n) pairs.push(["Leader epoch", String(c.leader_epoch.exact(i))]);
     const kind = this.kind(i);
     if (kind) pairs.push(["Kind", kind]);
@@ -123,7 +144,17 @@ export class SegmentData {
     return { title: `Batch ${count(i)}`, pairs };
   }
   describeTail() {
-    return { title: this.stop === "unfinished batch" ? "Unfinished batch" : this.stop === "zeros" ? "Preallocated" : "Unreadable", pairs: [["Bytes", `${count(this.fileSize - this.validSize)} from ${count(this.validSize)}`], ["State", tailText(this)]] };
+    return {
+      title: this.stop === "unfinished batch"
+        ? "Unfinished batch"
+        : this.stop === "zeros"
+        ? "Preallocated"
+        : "Unreadable",
+      pairs: [["Bytes", `${count(this.fileSize - this.validSize)} from ${count(this.validSize)}`], [
+        "State",
+        tailText(this),
+      ]],
+    };
   }
   sentence(i) {
     const { title, pairs } = this.describe(i);

@@ -12,20 +12,48 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
   const canvas = h("canvas", { class: "klw-canvas", style: `height:${LAYOUT.height}px` });
   const card = h("div", { class: "klw-card", hidden: true });
   const hint = h("div", { class: "klw-hint", hidden: true }, "Click the map, or hold Ctrl, to zoom with the wheel");
-  const el = h("div", { class: "klw-map", tabindex: 0, role: "application", "aria-roledescription": "segment map" }, canvas, card, hint);
+  const el = h(
+    "div",
+    { class: "klw-map", tabindex: 0, role: "application", "aria-roledescription": "segment map" },
+    canvas,
+    card,
+    hint,
+  );
   const pen = canvas.getContext("2d");
-  let data = null, view = [0, 1], selected = -1, offset = null, hover = -1, scene = null, cache = {}, saving = 0, hiding = 0;
+  let data = null,
+    view = [0, 1],
+    selected = -1,
+    offset = null,
+    hover = -1,
+    scene = null,
+    cache = {},
+    saving = 0,
+    hiding = 0;
   const ask = painter(canvas, paint, signal);
   const glide = glider((a, b) => show([a, b]), signal);
-  signal.addEventListener("abort", () => { clearTimeout(saving); clearTimeout(hiding); });
+  signal.addEventListener("abort", () => {
+    clearTimeout(saving);
+    clearTimeout(hiding);
+  });
 
   function paint() {
     if (!data) return;
     const start = performance.now();
     if (fitCanvas(canvas, pen)) cache = {};
     cache.ink ??= inks(root);
-    scene = paintTracks(pen, data, { width: canvas.clientWidth, ink: cache.ink, view, mark: { selected, hover, offset }, cache });
-    Object.assign(stats, { draws: (stats.draws ?? 0) + 1, lastDraw: performance.now() - start, view: [...view], shown: cache.shown });
+    scene = paintTracks(pen, data, {
+      width: canvas.clientWidth,
+      ink: cache.ink,
+      view,
+      mark: { selected, hover, offset },
+      cache,
+    });
+    Object.assign(stats, {
+      draws: (stats.draws ?? 0) + 1,
+      lastDraw: performance.now() - start,
+      view: [...view],
+      shown: cache.shown,
+    });
   }
   function show(wanted) {
     view = clampView(wanted[0], wanted[1], data.fileSize);
@@ -70,13 +98,20 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
     if (card.dataset.batch !== String(i)) {
       const { title, pairs } = i < 0 ? data.describeTail() : data.describe(i);
       card.dataset.batch = i;
-      card.replaceChildren(h("strong", {}, title), h("dl", {}, ...pairs.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
+      card.replaceChildren(
+        h("strong", {}, title),
+        h("dl", {}, ...pairs.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+      );
     }
     const room = canvas.clientWidth - card.offsetWidth - 8;
     card.style.left = `${Math.max(0, x + 18 > room ? x - card.offsetWidth - 18 : x + 18)}px`;
     card.style.top = `${Math.max(-8, Math.min(y - 24, LAYOUT.height - card.offsetHeight + 40))}px`;
   }
-  const leave = () => { hover = -1; card.hidden = true; ask(); };
+  const leave = () => {
+    hover = -1;
+    card.hidden = true;
+    ask();
+  };
 
   let drag = null;
   canvas.addEventListener("pointerdown", (event) => {
@@ -108,7 +143,9 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
     }
     drag = null;
   });
-  canvas.addEventListener("pointercancel", () => { drag = null; });
+  canvas.addEventListener("pointercancel", () => {
+    drag = null;
+  });
   canvas.addEventListener("pointerleave", leave);
   canvas.addEventListener("dblclick", (event) => {
     const i = place(event).inOverview ? -1 : data.batchAt(place(event).at);
@@ -134,7 +171,9 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
   function showHint() {
     if (!hint.hidden) return;
     hint.hidden = false;
-    hiding = setTimeout(() => { hint.hidden = true; }, HINT_MS);
+    hiding = setTimeout(() => {
+      hint.hidden = true;
+    }, HINT_MS);
   }
 
   const pan = (part) => jump([view[0] + (view[1] - view[0]) * part, view[1] + (view[1] - view[0]) * part]);
@@ -143,11 +182,17 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
     ArrowLeft: () => pick(Math.max(0, selected - 1), true),
     Home: () => pick(0, true),
     End: () => pick(data.length - 1, true),
-    "+": () => zoom(0.5), "=": () => zoom(0.5), w: () => zoom(0.5),
-    "-": () => zoom(2), s: () => zoom(2),
-    a: () => pan(-0.25), d: () => pan(0.25),
+    "+": () => zoom(0.5),
+    "=": () => zoom(0.5),
+    w: () => zoom(0.5),
+    "-": () => zoom(2),
+    s: () => zoom(2),
+    a: () => pan(-0.25),
+    d: () => pan(0.25),
     0: fit,
-    Enter: () => { if (selected >= 0) onOpen(selected); },
+    Enter: () => {
+      if (selected >= 0) onOpen(selected);
+    },
   };
   el.addEventListener("keydown", (event) => {
     const act = data && !event.ctrlKey && !event.metaKey && !event.altKey && KEYS[event.key];
@@ -157,13 +202,17 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
     act();
   });
 
-  const tools = h("div", { class: "klw-tools" },
+  const tools = h(
+    "div",
+    { class: "klw-tools" },
     button("Zoom out (−)", { glyph: "minus", onclick: () => data && zoom(2) }),
     button("Zoom in (+)", { glyph: "plus", onclick: () => data && zoom(0.5) }),
-    button("Show the whole segment (0)", { glyph: "fit", onclick: () => data && fit() }));
+    button("Show the whole segment (0)", { glyph: "fit", onclick: () => data && fit() }),
+  );
 
   return {
-    el, tools,
+    el,
+    tools,
     setData(next, firstView) {
       data = next;
       cache = {};
@@ -172,8 +221,15 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
       card.dataset.batch = "";
       selected = -1;
       if (data) {
-        view = firstView?.length === 2 ? clampView(firstView[0], firstView[1], data.fileSize) : [0, Math.max(1, data.fileSize)];
-        el.setAttribute("aria-label", `${data.name}: ${mapSummary(data)}. Arrow keys move between batches, plus and minus zoom, A and D pan, Enter shows the records.`);
+        view = firstView?.length === 2
+          ? clampView(firstView[0], firstView[1], data.fileSize)
+          : [0, Math.max(1, data.fileSize)];
+        el.setAttribute(
+          "aria-label",
+          `${data.name}: ${
+            mapSummary(data)
+          }. Arrow keys move between batches, plus and minus zoom, A and D pan, Enter shows the records.`,
+        );
       }
       ask();
     },
@@ -190,6 +246,9 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
       view = clampView(wanted[0], wanted[1], data.fileSize);
       ask();
     },
-    repaint() { cache = {}; ask(); },
+    repaint() {
+      cache = {};
+      ask();
+    },
   };
 }

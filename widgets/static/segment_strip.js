@@ -30,7 +30,12 @@ export function stripSpans(segments, mode) {
 export function segmentStrip({ root, onSelect, announce, signal }) {
   const canvas = h("canvas", { class: "klw-canvas", style: `height:${HEIGHT}px` });
   const card = h("div", { class: "klw-card", hidden: true });
-  const el = h("div", { class: "klw-strip", tabindex: 0, role: "application", "aria-roledescription": "segment strip" }, canvas, card);
+  const el = h(
+    "div",
+    { class: "klw-strip", tabindex: 0, role: "application", "aria-roledescription": "segment strip" },
+    canvas,
+    card,
+  );
   const pen = canvas.getContext("2d");
   let data = null, mode = "bytes", spans = null, selected = -1, hover = -1, ink = null, left = 0, span = 1;
   const ask = painter(canvas, paint, signal);
@@ -65,9 +70,14 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
     paintStart();
   }
   function paintSegment(i, stripes) {
-    const a = x(spans.starts[i]), full = x(spans.ends[i]) - a, wide = Math.max(1.5, full - (full > 6 ? 2 : full > 3 ? 1 : 0));
+    const a = x(spans.starts[i]),
+      full = x(spans.ends[i]) - a,
+      wide = Math.max(1.5, full - (full > 6 ? 2 : full > 3 ? 1 : 0));
     const chosen = i === selected;
-    const shape = () => { pen.beginPath(); pen.roundRect(a, TOP, wide, TALL, wide > 8 ? 4 : 0); };
+    const shape = () => {
+      pen.beginPath();
+      pen.roundRect(a, TOP, wide, TALL, wide > 8 ? 4 : 0);
+    };
     pen.fillStyle = ink.accent;
     pen.globalAlpha = chosen ? 0.34 : 0.16;
     shape();
@@ -93,14 +103,17 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
     pen.textAlign = "left";
     const name = count(data.base_offset[i]);
     pen.fillText(name, a + 8, TOP + TALL / 2);
-    const after = a + 16 + pen.measureText(name).width, text = `${bytes(data.size[i])}${data.is_active[i] ? " · active" : ""}`;
+    const after = a + 16 + pen.measureText(name).width,
+      text = `${bytes(data.size[i])}${data.is_active[i] ? " · active" : ""}`;
     pen.font = ink.ui;
     pen.fillStyle = ink.dim;
     if (after + pen.measureText(text).width < a + wide - 6) pen.fillText(text, after, TOP + TALL / 2);
     pen.restore();
   }
   function paintAxis() {
-    const ticks = mode === "bytes" ? byteTicks(0, spans.total, span / 110) : countTicks(spans.origin, spans.origin + spans.total, span / 110);
+    const ticks = mode === "bytes"
+      ? byteTicks(0, spans.total, span / 110)
+      : countTicks(spans.origin, spans.origin + spans.total, span / 110);
     pen.font = ink.small;
     pen.fillStyle = ink.dim;
     pen.textAlign = "left";
@@ -125,11 +138,17 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
   }
   function at(event) {
     const px = event.clientX - canvas.getBoundingClientRect().left, value = ((px - left) / span) * spans.total;
-    return px < left ? -1 : spans.ends.findIndex((end, i) => value >= spans.starts[i] && (value < end || i === spans.ends.length - 1));
+    return px < left
+      ? -1
+      : spans.ends.findIndex((end, i) => value >= spans.starts[i] && (value < end || i === spans.ends.length - 1));
   }
   function sentence(i) {
-    const marks = [data.is_active[i] && "active", data.findings[i] && plural(data.findings[i], "finding")].filter(Boolean);
-    return `Segment ${i + 1} of ${data.size.length}: base offset ${count(data.base_offset[i])}, ${bytes(data.size[i])}${marks.length ? `, ${marks.join(", ")}` : ""}.`;
+    const marks = [data.is_active[i] && "active", data.findings[i] && plural(data.findings[i], "finding")].filter(
+      Boolean,
+    );
+    return `Segment ${i + 1} of ${data.size.length}: base offset ${count(data.base_offset[i])}, ${bytes(data.size[i])}${
+      marks.length ? `, ${marks.join(", ")}` : ""
+    }.`;
   }
   function pick(i) {
     if (!data || i < 0 || i >= data.size.length || i === selected) return;
@@ -139,21 +158,37 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
   canvas.addEventListener("pointermove", (event) => {
     if (!data) return;
     const i = at(event);
-    if (i !== hover) { hover = i; ask(); }
+    if (i !== hover) {
+      hover = i;
+      ask();
+    }
     card.hidden = i < 0;
     if (i < 0) return;
-    const pairs = [["File", `${String(data.base_offset[i]).padStart(20, "0")}.log`], ["Size", `${count(data.size[i])} bytes`], ["Modified", data.modified[i]]];
+    const pairs = [["File", `${String(data.base_offset[i]).padStart(20, "0")}.log`], [
+      "Size",
+      `${count(data.size[i])} bytes`,
+    ], ["Modified", data.modified[i]]];
     if (data.is_active[i]) pairs.push(["State", "active: the broker appends to it"]);
     if (data.findings[i]) pairs.push(["Findings", String(data.findings[i])]);
-    card.replaceChildren(h("strong", {}, `Segment ${count(data.base_offset[i])}`), h("dl", {}, ...pairs.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
+    card.replaceChildren(
+      h("strong", {}, `Segment ${count(data.base_offset[i])}`),
+      h("dl", {}, ...pairs.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+    );
     const px = event.clientX - canvas.getBoundingClientRect().left, room = canvas.clientWidth - card.offsetWidth - 8;
     card.style.left = `${Math.max(0, px + 18 > room ? px - card.offsetWidth - 18 : px + 18)}px`;
     card.style.top = `${TOP + TALL + 6}px`;
   });
-  canvas.addEventListener("pointerleave", () => { hover = -1; card.hidden = true; ask(); });
-  canvas.addEventListener("click", (event) => { if (data) pick(at(event)); });
+  canvas.addEventListener("pointerleave", () => {
+    hover = -1;
+    card.hidden = true;
+    ask();
+  });
+  canvas.addEventListener("click", (event) => {
+    if (data) pick(at(event));
+  });
   el.addEventListener("keydown", (event) => {
-    const last = (data?.size.length ?? 0) - 1, target = { ArrowRight: selected + 1, ArrowLeft: selected - 1, Home: 0, End: last }[event.key];
+    const last = (data?.size.length ?? 0) - 1,
+      target = { ArrowRight: selected + 1, ArrowLeft: selected - 1, Home: 0, End: last }[event.key];
     if (target === undefined || event.target !== el) return;
     event.preventDefault();
     event.stopPropagation();
@@ -168,7 +203,10 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
       card.hidden = true;
       if (data) {
         spans = stripSpans(data, mode);
-        el.setAttribute("aria-label", `${data.name}: ${plural(data.size.length, "segment")}. Left and right arrow keys move between segments.`);
+        el.setAttribute(
+          "aria-label",
+          `${data.name}: ${plural(data.size.length, "segment")}. Left and right arrow keys move between segments.`,
+        );
       }
       ask();
     },
@@ -177,7 +215,13 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
       if (data) spans = stripSpans(data, mode);
       ask();
     },
-    setSelected(i) { selected = i; ask(); },
-    repaint() { ink = null; ask(); },
+    setSelected(i) {
+      selected = i;
+      ask();
+    },
+    repaint() {
+      ink = null;
+      ask();
+    },
   };
 }

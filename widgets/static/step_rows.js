@@ -11,18 +11,38 @@ export class StepRows {
     this.kinds = kinds;
     this.leftOut = leftOut;
   }
-  get length() { return this.steps.length; }
-  kindNumber(i) { return this.steps[i][KIND]; }
-  kind(i) { return this.kinds[this.steps[i][KIND]][0]; }
-  meaning(i) { return this.kinds[this.steps[i][KIND]][1]; }
-  role(i) { return this.steps[i][ROLE]; }
-  file(i) { return this.steps[i][FILE]; }
-  reason(i) { return this.steps[i][REASON]; }
-  numbers(i) { return this.steps[i][NUMBERS]; }
-  roleOfKind(number) { return this.steps.find((step) => step[KIND] === number)?.[ROLE] ?? ""; }
+  get length() {
+    return this.steps.length;
+  }
+  kindNumber(i) {
+    return this.steps[i][KIND];
+  }
+  kind(i) {
+    return this.kinds[this.steps[i][KIND]][0];
+  }
+  meaning(i) {
+    return this.kinds[this.steps[i][KIND]][1];
+  }
+  role(i) {
+    return this.steps[i][ROLE];
+  }
+  file(i) {
+    return this.steps[i][FILE];
+  }
+  reason(i) {
+    return this.steps[i][REASON];
+  }
+  numbers(i) {
+    return this.steps[i][NUMBERS];
+  }
+  roleOfKind(number) {
+    return this.steps.find((step) => step[KIND] === number)?.[ROLE] ?? "";
+  }
   // The next step of a kind after `at`; after the last step it starts over; -1 if there is none.
   nextOfKind(kind, at) {
-    for (let k = 1; k <= this.length; k++) if (this.steps[(at + k) % this.length][KIND] === kind) return (at + k) % this.length;
+    for (let k = 1; k <= this.length; k++) {
+      if (this.steps[(at + k) % this.length][KIND] === kind) return (at + k) % this.length;
+    }
     return -1;
   }
   sentence(i) {

@@ -11,8 +11,27 @@ export function tabStrip(panes, { beside } = {}) {
   const body = h("div", { class: "klw-panes" });
   let current = names[0];
   for (const [name, [text, pane, ...tool]] of Object.entries(panes)) {
-    const small = h("small", {}), tab = h("button", { type: "button", role: "tab", id: `${group}-${name}`, "aria-controls": `${group}-${name}-pane`, "data-pane": name, onclick: () => show(name) }, text, small);
-    const holder = h("div", { class: "klw-pane", role: "tabpanel", "data-pane": name, id: `${group}-${name}-pane`, "aria-labelledby": `${group}-${name}` }, pane);
+    const small = h("small", {}),
+      tab = h(
+        "button",
+        {
+          type: "button",
+          role: "tab",
+          id: `${group}-${name}`,
+          "aria-controls": `${group}-${name}-pane`,
+          "data-pane": name,
+          onclick: () => show(name),
+        },
+        text,
+        small,
+      );
+    const holder = h("div", {
+      class: "klw-pane",
+      role: "tabpanel",
+      "data-pane": name,
+      id: `${group}-${name}-pane`,
+      "aria-labelledby": `${group}-${name}`,
+    }, pane);
     parts[name] = { tab, small, holder, pane, tool };
     strip.append(tab);
     body.append(holder);
@@ -29,7 +48,10 @@ export function tabStrip(panes, { beside } = {}) {
   function show(name, focus = false) {
     const stands = beside === name && getComputedStyle(parts[name].tab).display === "none";
     if (!stands) open(name);
-    if (focus) (parts[name].pane.matches("[tabindex]") ? parts[name].pane : parts[name].pane.querySelector("[tabindex]"))?.focus();
+    if (focus) {
+      (parts[name].pane.matches("[tabindex]") ? parts[name].pane : parts[name].pane.querySelector("[tabindex]"))
+        ?.focus();
+    }
   }
   function open(name) {
     current = name;
@@ -47,7 +69,11 @@ export function tabStrip(panes, { beside } = {}) {
   return {
     el,
     show,
-    setCount(name, text) { parts[name].small.textContent = text; },
-    setAbout(text) { about.textContent = text; },
+    setCount(name, text) {
+      parts[name].small.textContent = text;
+    },
+    setAbout(text) {
+      about.textContent = text;
+    },
   };
 }

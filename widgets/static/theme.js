@@ -35,7 +35,18 @@ export function followTheme(root, changed, signal) {
   const watcher = new MutationObserver(apply);
   for (const page of pages(document)) {
     for (const el of [page.documentElement, page.body]) {
-      if (el) watcher.observe(el, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name", "data-vscode-theme-kind", "data-theme", "class"] });
+      if (el) {
+        watcher.observe(el, {
+          attributes: true,
+          attributeFilter: [
+            "data-jp-theme-light",
+            "data-jp-theme-name",
+            "data-vscode-theme-kind",
+            "data-theme",
+            "class",
+          ],
+        });
+      }
     }
   }
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -50,8 +61,16 @@ export function followTheme(root, changed, signal) {
 // The colors a canvas needs, from the same CSS variables that style the rest.
 export function inks(root) {
   const style = getComputedStyle(root), read = (name) => style.getPropertyValue(`--klw-${name}`).trim();
-  const ink = Object.fromEntries(["bg", "panel", "fg", "dim", "faint", "line", "hair", "accent", "control"].map((name) => [name, read(name)]));
-  return { ...ink, dark: root.dataset.theme === "dark", ui: `11px ${style.fontFamily}`, small: `10px ${style.fontFamily}`, strong: `600 11px ${style.fontFamily}` };
+  const ink = Object.fromEntries(
+    ["bg", "panel", "fg", "dim", "faint", "line", "hair", "accent", "control"].map((name) => [name, read(name)]),
+  );
+  return {
+    ...ink,
+    dark: root.dataset.theme === "dark",
+    ui: `11px ${style.fontFamily}`,
+    small: `10px ${style.fontFamily}`,
+    strong: `600 11px ${style.fontFamily}`,
+  };
 }
 
 export function rgb(hex) {

@@ -11,7 +11,18 @@ import { LAYOUT } from "./track_layout.js";
 // Paint everything for the view [from, to) of the segment; `mark` says what is selected and hovered.
 export function paintTracks(pen, data, { width, ink, view, mark, cache }) {
   const left = width < 560 ? 12 : LAYOUT.gutter, span = width - left - LAYOUT.right;
-  const scene = { pen, data, ink, view, mark, left, span, width, cache, x: (p) => left + ((p - view[0]) / (view[1] - view[0])) * span };
+  const scene = {
+    pen,
+    data,
+    ink,
+    view,
+    mark,
+    left,
+    span,
+    width,
+    cache,
+    x: (p) => left + ((p - view[0]) / (view[1] - view[0])) * span,
+  };
   pen.clearRect(0, 0, width, LAYOUT.height);
   pen.textBaseline = "middle";
   paintNames(scene);
@@ -36,7 +47,12 @@ function paintNames({ pen, ink, left }) {
   pen.textAlign = "left";
   pen.font = ink.ui;
   pen.fillStyle = ink.dim;
-  for (const [name, key] of [["Whole file", "overview"], ["Batches", "batches"], ["Offset index", "index"], ["Time", "time"]]) {
+  for (
+    const [name, key] of [["Whole file", "overview"], ["Batches", "batches"], ["Offset index", "index"], [
+      "Time",
+      "time",
+    ]]
+  ) {
     const [top, tall] = LAYOUT[key];
     pen.fillText(name, 0, key === "time" ? top + tall / 2 : top + tall / 2);
   }
@@ -57,7 +73,9 @@ function stacked(scene, from, to, tall) {
 function paintOverview(scene) {
   const { pen, data, ink, view, left, span, cache } = scene, [top, tall] = LAYOUT.overview;
   const key = `${span}|${devicePixelRatio}|${data.colouredBy}`;
-  if (cache.overviewKey !== key) Object.assign(cache, { overviewKey: key, overview: stacked(scene, 0, data.fileSize, tall) });
+  if (cache.overviewKey !== key) {
+    Object.assign(cache, { overviewKey: key, overview: stacked(scene, 0, data.fileSize, tall) });
+  }
   pen.fillStyle = ink.hair;
   pen.fillRect(left, top, span, tall);
   pen.drawImage(cache.overview.sheet, left, top, span, tall);
@@ -120,8 +138,11 @@ function paintBatch({ pen, data, ink, left, span }, i, a, wide, top, tall, strip
     pen.fillStyle = ink.bg;
     pen.fillRect(a, top + tall - 6, wide, 1.5);
     pen.fillStyle = ink.fg;
-    if (data.isAborted(i)) for (let dash = 0; dash < wide; dash += 4) pen.fillRect(a + dash, top + tall - 4.5, Math.min(2, wide - dash), 4.5);
-    else pen.fillRect(a, top + tall - 4.5, wide, 4.5);
+    if (data.isAborted(i)) {
+      for (let dash = 0; dash < wide; dash += 4) {
+        pen.fillRect(a + dash, top + tall - 4.5, Math.min(2, wide - dash), 4.5);
+      }
+    } else pen.fillRect(a, top + tall - 4.5, wide, 4.5);
   }
   const from = Math.max(a, left), room = Math.min(a + wide, left + span) - from;
   if (room < 64) return;
@@ -135,7 +156,15 @@ function paintBatch({ pen, data, ink, left, span }, i, a, wide, top, tall, strip
   pen.fillText(data.offsets(i), from + 7, top + 17);
   pen.font = ink.ui;
   pen.globalAlpha = 0.85;
-  pen.fillText(damaged ? data.problemText(i) : data.isControl(i) ? "control" : data.records(i).replace("unknown until decompressed", "compressed"), from + 7, top + 33);
+  pen.fillText(
+    damaged
+      ? data.problemText(i)
+      : data.isControl(i)
+      ? "control"
+      : data.records(i).replace("unknown until decompressed", "compressed"),
+    from + 7,
+    top + 33,
+  );
   pen.restore();
 }
 
@@ -197,7 +226,14 @@ function paintTail({ pen, data, ink, x }) {
 function paintMarks(scene) {
   const { pen, data, ink, mark, x } = scene, [top, tall] = LAYOUT.batches;
   if (mark.selected >= 0 && mark.selected < data.length) paintLookup(scene, mark.selected, mark.offset);
-  for (const [i, colour, weight, grow] of [[mark.hover, ink.fg, 1.5, 1], [mark.selected, ink.bg, 6, 2.5], [mark.selected, ink.fg, 2.5, 2.5]]) {
+  for (
+    const [i, colour, weight, grow] of [[mark.hover, ink.fg, 1.5, 1], [mark.selected, ink.bg, 6, 2.5], [
+      mark.selected,
+      ink.fg,
+      2.5,
+      2.5,
+    ]]
+  ) {
     if (i < 0 || i >= data.length) continue;
     const a = x(data.position[i]), wide = Math.max(3, x(data.end[i]) - a);
     pen.strokeStyle = colour;
@@ -212,5 +248,7 @@ export function mapSummary(data) {
   const size = `${plural(data.length, "batch", "batches")}, ${bytes(data.fileSize)}`;
   const times = data.firstTime === null ? "" : ` over ${duration(data.lastTime - data.firstTime)}`;
   const tail = tailText(data), bad = data.problem.reduce((n, each) => n + (each !== 0), 0);
-  return `${size}${times}${bad ? `, ${plural(bad, "damaged batch", "damaged batches")}` : ""}${tail ? `; ${tail}` : ""}`;
+  return `${size}${times}${bad ? `, ${plural(bad, "damaged batch", "damaged batches")}` : ""}${
+    tail ? `; ${tail}` : ""
+  }`;
 }

@@ -20,11 +20,19 @@ export class TransactionLane {
     this.open = [...this.outcome.keys()].filter((i) => this.outcome[i] === OPEN).length;
     this.aborted = [...this.outcome.keys()].filter((i) => this.outcome[i] === 1).length;
   }
-  get length() { return this.first.length; }
+  get length() {
+    return this.first.length;
+  }
   // Where a bar ends: at its marker; an open one goes on to the log end offset.
-  end(i) { return this.outcome[i] === OPEN ? this.logEnd : this.marker[i] + 1; }
-  position(i) { return this.first[i]; }
-  newest() { return this.length - 1; }
+  end(i) {
+    return this.outcome[i] === OPEN ? this.logEnd : this.marker[i] + 1;
+  }
+  position(i) {
+    return this.first[i];
+  }
+  newest() {
+    return this.length - 1;
+  }
   nearest(offset) {
     const before = floorIndex(this.first, offset), after = before + 1;
     if (before < 0) return this.length ? 0 : -1;
@@ -36,7 +44,9 @@ export class TransactionLane {
     const i = floorIndex(this.first, offset);
     return i >= 0 && offset < this.end(i) ? i : -1;
   }
-  exact(field, i) { return this.column[field].exact(i); }
+  exact(field, i) {
+    return this.column[field].exact(i);
+  }
   about() {
     if (this.open) return `${count(this.length)} · ${this.open} open`;
     return this.aborted ? `${count(this.length)} · ${count(this.aborted)} aborted` : plural(this.length, "transaction");
@@ -45,7 +55,12 @@ export class TransactionLane {
     const marker = this.exact("marker", i), epoch = this.exact("epoch", i), hasBatches = this.exact("batches", i) > 0n;
     return [
       ["outcome", OUTCOMES[this.outcome[i]]],
-      ["records", hasBatches ? `${count(this.exact("records", i))} in ${plural(this.exact("batches", i), "batch", "batches")}` : "none in this log"],
+      [
+        "records",
+        hasBatches
+          ? `${count(this.exact("records", i))} in ${plural(this.exact("batches", i), "batch", "batches")}`
+          : "none in this log",
+      ],
       ["offsets", hasBatches ? range(this.exact("first", i), this.exact("last", i)) : "–"],
       ["marker", marker < 0n ? "none yet" : `offset ${count(marker)}`],
       ["first batch's time", hasBatches ? timestamp(this.exact("time", i)) : "–"],
@@ -55,7 +70,9 @@ export class TransactionLane {
   }
   sentence(i) {
     const marker = this.exact("marker", i);
-    return `${this.name}: ${OUTCOMES[this.outcome[i]]} transaction, from offset ${count(this.exact("first", i))}${marker < 0n ? "" : `, marker at ${count(marker)}`}. ${plural(this.exact("records", i), "record")}.`;
+    return `${this.name}: ${OUTCOMES[this.outcome[i]]} transaction, from offset ${count(this.exact("first", i))}${
+      marker < 0n ? "" : `, marker at ${count(marker)}`
+    }. ${plural(this.exact("records", i), "record")}.`;
   }
 }
 

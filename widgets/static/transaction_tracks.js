@@ -1,7 +1,15 @@
 // Producers as lanes over the offsets of a partition, transactions as bars, the last stable offset as a line.
 import { countTicks } from "./axis.js";
 import { count, plural } from "./format.js";
-import { LANES, paintAxis, paintHairline, paintLaneGrid, paintLaneGround, paintLaneName, paintOverviewFrame } from "./lane_scene.js";
+import {
+  LANES,
+  paintAxis,
+  paintHairline,
+  paintLaneGrid,
+  paintLaneGround,
+  paintLaneName,
+  paintOverviewFrame,
+} from "./lane_scene.js";
 import { hatch } from "./theme.js";
 import { barRuns, OPEN } from "./transaction_data.js";
 
@@ -15,7 +23,10 @@ export const transactionPicture = {
   paint: paintTransactions,
   paintBelow: paintTransactionOverview,
   card: transactionCard,
-  describe: (lanes) => `${plural(lanes.length, "producer")} over the offsets of the log. Arrow keys move between transactions and producers.`,
+  describe: (lanes) =>
+    `${
+      plural(lanes.length, "producer")
+    } over the offsets of the log. Arrow keys move between transactions and producers.`,
 };
 
 const offsetTicks = ({ view, span }) => countTicks(view[0], view[1], span / 90);
@@ -23,7 +34,9 @@ const offsetTicks = ({ view, span }) => countTicks(view[0], view[1], span / 90);
 function transactionCard(lane, offset, { view, span }) {
   const i = lane.at(offset), near = i >= 0 ? i : lane.nearest(offset), reach = (4 * (view[1] - view[0])) / span;
   const isNear = near >= 0 && offset >= lane.first[near] - reach && offset <= lane.end(near) + reach;
-  return isNear ? { title: lane.name, facts: lane.facts(near) } : { title: lane.name, facts: [["offset", count(Math.floor(offset))], ["here", "no transaction of this producer"]] };
+  return isNear
+    ? { title: lane.name, facts: lane.facts(near) }
+    : { title: lane.name, facts: [["offset", count(Math.floor(offset))], ["here", "no transaction of this producer"]] };
 }
 
 function paintTransactions(scene, { lanes, picked, hover, marks, head, tall }) {
@@ -48,7 +61,11 @@ function paintBars(scene, lane, top, picked) {
   pen.clip();
   pen.textAlign = "center";
   for (const run of barRuns(lane, view, least)) {
-    const a = x(run.start), b = x(run.end), gap = b - a > 6 ? 1 : 0, wide = Math.max(1, b - a - gap), isOpen = run.outcome === OPEN;
+    const a = x(run.start),
+      b = x(run.end),
+      gap = b - a > 6 ? 1 : 0,
+      wide = Math.max(1, b - a - gap),
+      isOpen = run.outcome === OPEN;
     const solid = isOpen ? Math.max(1.5, x(lane.last[run.item] + 1) - a) : wide;
     pen.fillStyle = BAR_COLOURS[run.outcome];
     pen.fillRect(a, top, Math.min(wide, solid), BAR);
@@ -62,7 +79,15 @@ function paintBars(scene, lane, top, picked) {
       pen.strokeStyle = BAR_COLOURS[OPEN];
       pen.strokeRect(a + 0.75, top + 0.75, Math.max(2, b - a - 1.5), BAR - 1.5);
       pen.setLineDash([]);
-    } else if (b - a > 10 && run.item === run.lastItem) paintMarker(scene, run.outcome, Math.max(a + 1, x(run.end - 1)), Math.max(2.5, Math.min(4, x(run.end) - x(run.end - 1))), top);
+    } else if (b - a > 10 && run.item === run.lastItem) {
+      paintMarker(
+        scene,
+        run.outcome,
+        Math.max(a + 1, x(run.end - 1)),
+        Math.max(2.5, Math.min(4, x(run.end) - x(run.end - 1))),
+        top,
+      );
+    }
   }
   if (picked >= 0) {
     const a = x(lane.first[picked]), wide = Math.max(4, x(lane.end(picked)) - a);
@@ -106,7 +131,12 @@ function paintTransactionOverview(scene, { lanes, whole, marks, cache }) {
     for (const { start, end, outcome } of cache.runs) {
       pen.fillStyle = BAR_COLOURS[outcome];
       pen.globalAlpha = outcome ? 1 : 0.55;
-      pen.fillRect(place(start), top + tall * (outcome ? 0.18 : 0.3), Math.max(1, place(end) - place(start)), tall * (outcome ? 0.64 : 0.4));
+      pen.fillRect(
+        place(start),
+        top + tall * (outcome ? 0.18 : 0.3),
+        Math.max(1, place(end) - place(start)),
+        tall * (outcome ? 0.64 : 0.4),
+      );
     }
     pen.globalAlpha = 1;
     pen.fillStyle = ink.fg;

@@ -6,32 +6,61 @@ import { windowedRows } from "./rows.js";
 // The nodes that show, in order: those whose ancestors are open, or everything that leads to a match.
 export function visibleNodes(nodes, open, filter) {
   const wanted = filter.trim().toLowerCase();
-  if (!wanted) return nodes.filter((node) => { for (let up = node.parent; up >= 0; up = nodes[up].parent) if (!open.has(nodes[up].key)) return false; return true; });
+  if (!wanted) {
+    return nodes.filter((node) => {
+      for (let up = node.parent; up >= 0; up = nodes[up].parent) if (!open.has(nodes[up].key)) return false;
+      return true;
+    });
+  }
   const keep = new Set();
   nodes.forEach((node, i) => {
     let hit = node.name.toLowerCase().includes(wanted) || node.key.toLowerCase().includes(wanted);
-    for (let up = node.parent; !hit && up >= 0; up = nodes[up].parent) hit = nodes[up].kind === "topic" && nodes[up].name.toLowerCase().includes(wanted);
+    for (let up = node.parent; !hit && up >= 0; up = nodes[up].parent) {
+      hit = nodes[up].kind === "topic" && nodes[up].name.toLowerCase().includes(wanted);
+    }
     for (let up = i; hit && up >= 0; up = nodes[up].parent) keep.add(up);
   });
   return nodes.filter((_, i) => keep.has(i));
 }
 
 export function directoryTree({ onSelect, signal }) {
-  const filter = h("input", { class: "klw-input", type: "search", placeholder: "Filter topics", "aria-label": "Filter topics and partitions", spellcheck: "false" });
+  const filter = h("input", {
+    class: "klw-input",
+    type: "search",
+    placeholder: "Filter topics",
+    "aria-label": "Filter topics and partitions",
+    spellcheck: "false",
+  });
   const box = h("div", { class: "klw-tree", tabindex: 0, role: "tree", "aria-label": "Topics and partitions" });
-  const el = h("nav", { class: "klw-side", "aria-label": "Log directory" }, h("div", { class: "klw-filter" }, filter), box);
+  const el = h(
+    "nav",
+    { class: "klw-side", "aria-label": "Log directory" },
+    h("div", { class: "klw-filter" }, filter),
+    box,
+  );
   let nodes = [], shown = [], selected = null, active = 0;
   const open = new Set();
   const rows = windowedRows({
-    box, rowHeight: 26, signal,
-    makeRow: () => h("div", { class: "klw-item", role: "treeitem" }, h("i", {}, icon("chevron")), h("b", {}), h("span", { class: "klw-chip" }), h("small", {})),
+    box,
+    rowHeight: 26,
+    signal,
+    makeRow: () =>
+      h(
+        "div",
+        { class: "klw-item", role: "treeitem" },
+        h("i", {}, icon("chevron")),
+        h("b", {}),
+        h("span", { class: "klw-chip" }),
+        h("small", {}),
+      ),
     fillRow(row, i) {
       const node = shown[i], [, name, chip, size] = row.children;
       row.id = `klw-node-${node.at}`;
       row.style.setProperty("--level", node.level);
       row.setAttribute("aria-level", node.level + 1);
       row.setAttribute("aria-selected", String(node.key === selected && node.kind === "partition"));
-      if (node.children) row.setAttribute("aria-expanded", String(isOpen(node))); else row.removeAttribute("aria-expanded");
+      if (node.children) row.setAttribute("aria-expanded", String(isOpen(node)));
+      else row.removeAttribute("aria-expanded");
       Object.assign(row.dataset, { kind: node.kind, quiet: String(node.quiet), active: String(i === active) });
       name.textContent = node.name;
       row.title = node.title ?? node.name;
@@ -48,7 +77,8 @@ export function directoryTree({ onSelect, signal }) {
     rows.setCount(shown.length);
   }
   function toggle(node, to = !open.has(node.key)) {
-    if (to) open.add(node.key); else open.delete(node.key);
+    if (to) open.add(node.key);
+    else open.delete(node.key);
     update();
   }
   function activate(i, isClick) {
@@ -70,24 +100,44 @@ export function directoryTree({ onSelect, signal }) {
     if (event.key in steps) activate(active + steps[event.key]);
     else if (event.key === "Home") activate(0);
     else if (event.key === "End") activate(shown.length - 1);
-    else if (event.key === "ArrowRight" && node?.children) { if (isOpen(node)) activate(active + 1); else toggle(node, true); }
-    else if (event.key === "ArrowLeft" && node) { if (node.children && open.has(node.key)) toggle(node, false); else if (node.parent >= 0) activate(shown.indexOf(nodes[node.parent])); }
-    else if (event.key === "Enter" || event.key === " ") activate(active, true);
+    else if (event.key === "ArrowRight" && node?.children) {
+      if (isOpen(node)) activate(active + 1);
+      else toggle(node, true);
+    } else if (event.key === "ArrowLeft" && node) {
+      if (node.children && open.has(node.key)) toggle(node, false);
+      else if (node.parent >= 0) activate(shown.indexOf(nodes[node.parent]));
+    } else if (event.key === "Enter" || event.key === " ") activate(active, true);
     else return;
     event.preventDefault();
     event.stopPropagation();
   });
-  filter.addEventListener("input", () => { active = 0; rows.reset(); update(); });
+  filter.addEventListener("input", () => {
+    active = 0;
+    rows.reset();
+    update();
+  });
   filter.addEventListener("keydown", (event) => {
-    if (event.key === "ArrowDown") { event.preventDefault(); box.focus(); }
-    if (event.key === "Escape" && filter.value) { filter.value = ""; update(); event.stopPropagation(); }
+    if (event.key === "ArrowDown") {
+      event.preventDefault();
+      box.focus();
+    }
+    if (event.key === "Escape" && filter.value) {
+      filter.value = "";
+      update();
+      event.stopPropagation();
+    }
   });
   return {
     el,
     setNodes(next, { openAll }) {
       nodes = next.map((node, at) => ({ ...node, at, level: 0, children: 0 }));
-      for (const node of nodes) if (node.parent >= 0) { node.level = nodes[node.parent].level + 1; nodes[node.parent].children++; }
-      if (openAll) for (const node of nodes) if (node.children && !node.quiet) open.add(node.key);
+      for (const node of nodes) {
+        if (node.parent >= 0) {
+          node.level = nodes[node.parent].level + 1;
+          nodes[node.parent].children++;
+        }
+      }
+      if (openAll) { for (const node of nodes) if (node.children && !node.quiet) open.add(node.key); }
       update();
     },
     setSelected(key) {
@@ -96,7 +146,10 @@ export function directoryTree({ onSelect, signal }) {
       for (let up = node?.parent ?? -1; up >= 0; up = nodes[up].parent) open.add(nodes[up].key);
       update();
       const i = shown.findIndex((each) => each.key === key);
-      if (i >= 0) { active = i; rows.reveal(i); }
+      if (i >= 0) {
+        active = i;
+        rows.reveal(i);
+      }
     },
     repaint: rows.refresh,
   };

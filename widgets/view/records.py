@@ -56,6 +56,10 @@ class Lens:
         return [_cut(", ".join(pairs)), "text"]
 
 
+OPEN = Lens(show_values=True)
+"""For what holds nothing of users: control records."""
+
+
 def readable(value: bytes) -> Cell:
     """Return text if the bytes are printable UTF-8, otherwise hexadecimal digits."""
     try:
@@ -83,13 +87,18 @@ def record_row(record: Any, batch: int, lens: Lens) -> list[Any]:
 
     Returns:
         Offset as text, timestamp in ms or None, cells of key, value and headers, number of the
-        batch in the segment, and a note if this is not an ordinary record.
+        batch in the segment, and None (a text where no record can be read). Control records hold
+        nothing of users, so they are always shown, in words.
     """
+    if record.control is not None:
+        key, value = ["control", "quiet"], [record.control, "control", record.control]
+    else:
+        key, value = lens.cell("key", record.key), lens.cell("value", record.value)
     return [
         str(record.offset),
         record.timestamp,
-        lens.cell("key", record.key),
-        lens.cell("value", record.value),
+        key,
+        value,
         lens.headers(record.headers or ()),
         batch,
         None,

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.errors import CorruptRecordError
 from workbench.inspection.segment import Segment
 from workbench.layout import problems
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES
 from workbench.record.buffers import BufferPool
+from workbench.record.control import decode_control_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,7 @@ class Record:
 
     Attributes:
         batch: row of the record's batch in the segment's batch table.
+        control: what a control record is, in words; None for other records.
     """
 
     offset: int
@@ -31,6 +34,7 @@ class Record:
     value: bytes | None
     headers: list[tuple[bytes, bytes | None]]
     batch: int
+    control: str | None = None
 
 
 class RecordWindow:
@@ -104,15 +108,18 @@ class RecordWindow:
             for at in np.flatnonzero((numbers >= start) & (numbers < stop)).tolist():
                 batch = int(columns.batch[at])
                 stamp = int(columns.timestamps[at])
+                key, value = columns.keys.item(at), columns.values.item(at)
+                is_control = bool(chunk.rows[batch]["is_control"])
                 records.append(
                     Record(
                         int(columns.offsets[at]),
                         None if stamp == -1 else stamp,
                         TIMESTAMP_TYPE_NAMES.get(int(chunk.rows[batch]["timestamp_type"])),
-                        columns.keys.item(at),
-                        columns.values.item(at),
+                        key,
+                        value,
                         columns.headers.item(at),
                         int(batches[batch]),
+                        _in_words(key, value) if is_control else None,
                     )
                 )
         return records
@@ -124,3 +131,11 @@ class RecordWindow:
         within = np.arange(len(batch)) - np.searchsorted(batch, batch)
         numbers: npt.NDArray[np.int64] = self._starts[batches[batch]] + within
         return numbers
+
+
+def _in_words(key: bytes | None, value: bytes | None) -> str:
+    """Say what a control record is, or why that cannot be read."""
+    try:
+        return str(decode_control_record(key, value))
+    except CorruptRecordError as error:
+        return f"control record: {error.problem}"

@@ -5,6 +5,7 @@ They take offsets like other records and are never given to consumers.
 Kafka: ControlRecordType, EndTransactionMarker, ControlRecordUtils (4.2)
 """
 
+import re
 import struct
 from typing import Any, Final, NamedTuple
 
@@ -103,6 +104,28 @@ class ControlRecord(NamedTuple):
     type: int
     name: str
     value: EndTransactionMarker | dict[str, Any] | None
+
+    def __str__(self) -> str:
+        """Say what the record is: ``"commit marker, coordinator epoch 3"``."""
+        if isinstance(self.value, EndTransactionMarker):
+            return f"{self.name} marker, coordinator epoch {self.value.coordinator_epoch}"
+        name = self.name.replace("_", " ")
+        if self.value is None:
+            return f"control record, type {name}"
+        told = {key: value for key, value in self.value.items() if key != "version"}
+        return ", ".join([name, *(f"{_spaced(key)} {_told(each)}" for key, each in told.items())])
+
+
+def _spaced(name: str) -> str:
+    """Return a field's name in words: ``leaderId`` as ``leader id``."""
+    return re.sub(r"[A-Z]", lambda found: f" {found[0].lower()}", name.replace("kRaft", "kraft"))
+
+
+def _told(value: Any) -> str:
+    """Return a field's value in words; of a list's entries, the ids."""
+    if isinstance(value, list):
+        return " ".join(str(each.get("voterId", each)) for each in value) or "none"
+    return str(value)
 
 
 def control_type_name(control_type: int) -> str:

@@ -17,7 +17,11 @@ from workbench.errors import CorruptRecordError
 from workbench.inspection.bytes.field_list import CUT_SHORT, FieldList
 from workbench.layout.attributes import CODEC_MASK, LOG_APPEND_TIME_BIT, NONE, codec_name
 from workbench.layout.message_header import MESSAGE_V0, MESSAGE_V1, SMALLEST_MESSAGE
-from workbench.record.control import control_type_name, decode_control_type
+from workbench.record.control import (
+    control_type_name,
+    decode_control_record,
+    decode_control_type,
+)
 from workbench.record.varint import decode, decode_long
 from workbench.runtime.times import time_text
 
@@ -80,7 +84,10 @@ def _record(
     at = _bytes(fields, "key", at, end)
     if is_control and at > key_at:
         _name_control_record(fields)
+    value_at, key = at, fields.fields[-1].value
     at = _bytes(fields, "value", at, end)
+    if is_control and at > value_at:
+        _name_control_value(fields, key)
     count, at = _varint(fields, "header_count", at, end)
     for number in range(count):
         header = len(fields.fields)
@@ -101,6 +108,18 @@ def _name_control_record(fields: FieldList) -> None:
         fields.amend("key", error.problem, is_wrong=True)
     else:
         fields.amend("key", control_type_name(kind))
+
+
+def _name_control_value(fields: FieldList, key: object) -> None:
+    """Add the meaning of a control record as the note of its value, the newest field."""
+    value = fields.fields[-1].value
+    try:
+        record = decode_control_record(key if isinstance(key, bytes) else None, value)
+    except CorruptRecordError as error:
+        fields.amend("value", error.problem, is_wrong=True)
+    else:
+        if record.value is not None:
+            fields.amend("value", str(record))
 
 
 def _stretch(fields: FieldList, number: int, start: int, end: int) -> None:
