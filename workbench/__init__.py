@@ -7,7 +7,8 @@
     logs.scan(topics=["orders"]).to_pandas()    # a DataFrame
     logs.verify()                               # what is damaged, and what a broker would do
 
-Nothing is written by any of these, nor by `serve`, which answers any Kafka client from a directory.
+Nothing is written by any of these, nor by `serve`, which answers any Kafka client from a directory,
+with `ServerSecurity` on a network; with ``writable=True`` it is a small broker.
 `LogManager` is the engine that writes, and `OffsetManager`, `GroupCoordinatorService` and
 `TransactionCoordinator` are coordinators on its logs. `Cluster` simulates brokers that replicate,
 `find_schedule` finds the events that lose a record, and `scenarios.play` plays the known ones.
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from workbench.replication.simulation import scenarios
     from workbench.replication.simulation.cluster import Cluster
     from workbench.replication.simulation.search import find_schedule
+    from workbench.server.security import ServerSecurity
 
 try:
     __version__ = version("kafka-log-workbench")
@@ -72,6 +74,7 @@ __all__ = [
     "Partition",
     "Scan",
     "Segment",
+    "ServerSecurity",
     "TransactionCoordinator",
     "UnsupportedFormatError",
     "WorkbenchError",
@@ -90,6 +93,7 @@ _LATER: Final = {
     "GroupCoordinatorService": "workbench.coordinator.group_coordinator_service",
     "LogManager": "workbench.log_manager.manager",
     "OffsetManager": "workbench.coordinator.offsets.offset_manager",
+    "ServerSecurity": "workbench.server.security",
     "TransactionCoordinator": (
         "workbench.coordinator.transactions.serving.transaction_coordinator"
     ),

@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
     from workbench.log_manager.loading import Progress
     from workbench.server.events import Event
     from workbench.server.limits import ServerLimits
+    from workbench.server.security import ServerSecurity
     from workbench.server.server import Server
 
 
@@ -184,6 +185,8 @@ def serve(
     port: int = 0,
     topics: Collection[str] | None = None,
     insecure: bool = False,
+    security: "ServerSecurity | None" = None,
+    advertised: str | None = None,
     limits: "ServerLimits | None" = None,
     observe: "Callable[[Event], None] | None" = None,
     writable: bool = False,
@@ -200,7 +203,10 @@ def serve(
         host: name or address to listen at.
         port: 0 takes any free one.
         topics: the only topics to serve; None: all.
-        insecure: allows a host that other machines can reach.
+        insecure: allows a host that other machines can reach without TLS or without passwords.
+        security: TLS, and the users that may connect; None: neither.
+        advertised: ``"host:port"`` that clients are told to connect to; None: the address that they
+            have connected to.
         limits: what clients can take at most; None: the defaults.
         observe: receives each request and finding in the server's thread.
         writable: whether clients may write: the engine then leads the partitions as the only broker
@@ -226,6 +232,8 @@ def serve(
         port,
         topics=topics,
         insecure=insecure,
+        security=security,
+        advertised=advertised,
         limits=limits,
         observe=observe,
         writable=writable,

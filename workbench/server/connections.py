@@ -30,6 +30,8 @@ from workbench.server.protocol.frames import (
 )
 from workbench.server.protocol.log_messages import FETCH
 from workbench.server.protocol.write_messages import PRODUCE
+from workbench.server.sasl import LARGEST_FRAME, Answer, SaslAuthenticator
+from workbench.server.security import Passwords
 from workbench.server.serving import ResponseBytes
 
 _SMALL: Final = 1 << 16  # bytes of a request that needs no share of the queue
@@ -49,6 +51,8 @@ class Connections:
         limits: the limits.
         response_bytes: the records in responses that are not sent yet.
         observe: receives each request.
+        passwords: the users that may connect; None: everybody.
+        advertised: host and port that clients are told; None: those that they have connected to.
     """
 
     def __init__(
@@ -57,9 +61,11 @@ class Connections:
         limits: ServerLimits,
         response_bytes: ResponseBytes,
         observe: Observe,
+        passwords: Passwords | None = None,
+        advertised: tuple[str, int] | None = None,
     ) -> None:
         queue = _Queue(limits.max_queued_bytes)
-        self._shared = _Shared(apis, limits, response_bytes, observe, queue)
+        self._shared = _Shared(apis, limits, response_bytes, observe, queue, passwords, advertised)
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
@@ -127,6 +133,8 @@ class _Shared:
     response_bytes: ResponseBytes
     observe: Observe
     queue: _Queue
+    passwords: Passwords | None
+    advertised: tuple[str, int] | None
 
 
 class _Connection:
@@ -142,7 +150,9 @@ class _Connection:
         peer = writer.get_extra_info("peername") or ("", 0)
         here = writer.get_extra_info("sockname") or ("", 0)
         self._peer = (str(peer[0]), int(peer[1]))
-        self._here = (str(here[0]), int(here[1]))
+        self._here = shared.advertised or (str(here[0]), int(here[1]))
+        passwords = shared.passwords
+        self._login = None if passwords is None else SaslAuthenticator(passwords)
 
     async def run(self) -> None:
         while await self._serve_request():
@@ -157,8 +167,9 @@ class _Connection:
         except asyncio.IncompleteReadError:
             return False
         (size,) = SIZE.unpack(head)
-        if not 0 <= size <= limits.max_request_bytes:
-            problem = f"a request of {size} bytes (expected 0 to {limits.max_request_bytes})"
+        largest = limits.max_request_bytes if self._is_known else LARGEST_FRAME
+        if not 0 <= size <= largest:
+            problem = f"a request of {size} bytes (expected 0 to {largest})"
             self._report(None, size, 0, 0.0, problem)
             return False
         async with self._shared.queue.share(size):
@@ -169,7 +180,8 @@ class _Connection:
     async def _answer(self, frame: bytes) -> bool:
         start = time.perf_counter()
         try:
-            request = read_request(frame)
+            login = None if self._is_known else self._login
+            request = read_request(frame) if login is None else login.answer(frame)
         except UnsupportedApiVersionsError as error:
             supported = supported_versions(ErrorCode.UNSUPPORTED_VERSION)
             await self._send(response_frame(API_VERSIONS, 0, error.correlation_id, supported))
@@ -177,6 +189,8 @@ class _Connection:
         except UnknownRequestError as error:
             self._report(None, len(frame), 0, 0.0, str(error))
             return False
+        if isinstance(request, Answer):
+            return await self._answer_login(frame, request)
         values = await self._handle(request)
         if values is None:
             return False
@@ -198,6 +212,20 @@ class _Connection:
         finally:
             self._shared.response_bytes.change(-taken)
         return True
+
+    @property
+    def _is_known(self) -> bool:
+        """Whether the client has said who it is, or nobody asks."""
+        return self._login is None or self._login.user is not None
+
+    async def _answer_login(self, frame: bytes, answer: Answer) -> bool:
+        """Send the answer of a SASL exchange; one that failed ends the connection, with a delay."""
+        size = sum(map(len, answer.parts))
+        self._report(None, len(frame), size, 0.0, answer.problem)
+        if answer.problem is not None:
+            await asyncio.sleep(self._shared.limits.failed_login_seconds)
+        await self._send(answer.parts)
+        return answer.problem is None
 
     async def _handle(self, request: Request) -> dict[str, Any] | None:
         """Return the response; None if the client went away meanwhile."""

@@ -22,6 +22,8 @@ class ServerLimits:
         receive_seconds: time for a request to arrive after its size.
         idle_seconds: time without a request, or without taking a piece of a response (Kafka:
             `connections.max.idle.ms`).
+        failed_login_seconds: time until the connection of a client with a wrong password ends
+            (Kafka: `connection.failed.authentication.delay.ms`).
         max_wait_ms: the longest time that a fetch waits.
         file_threads: threads that read files.
     """
@@ -33,6 +35,7 @@ class ServerLimits:
     max_response_bytes: int = 128 << 20
     receive_seconds: float = 30.0
     idle_seconds: float = 600.0
+    failed_login_seconds: float = 0.5
     max_wait_ms: int = 60_000
     file_threads: int = 4
 

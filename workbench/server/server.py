@@ -12,6 +12,7 @@ import asyncio
 import ipaddress
 import logging
 import socket
+import ssl
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
@@ -30,11 +31,13 @@ from workbench.server.events import Event, RequestDone
 from workbench.server.kafka_apis import KafkaApis
 from workbench.server.limits import ServerLimits
 from workbench.server.logs.catalog import Catalog, TopicCatalog
+from workbench.server.security import Passwords, ServerSecurity
 from workbench.server.serving import ResponseBytes, Serving
 from workbench.server.session_groups import SessionGroups
 
 LOOPBACK: Final = "127.0.0.1"
 _MOST_FINDINGS: Final = 10_000
+_HANDSHAKE_SECONDS: Final = 10.0  # of TLS
 _LOG: Final = logging.getLogger("workbench.server")
 
 
@@ -50,8 +53,11 @@ class Server:
         host: name or address to listen at.
         port: 0 takes any free one.
         topics: the only topics to serve; None: all.
-        insecure: allows a host that other machines can reach: there is neither encryption nor
-            authentication.
+        insecure: allows a host that other machines can reach without encryption or without
+            passwords.
+        security: TLS, and the users that may connect; None: neither.
+        advertised: ``"host:port"`` that clients are told to connect to; None: the address that they
+            have connected to.
         limits: what clients can take at most; None: the defaults.
         observe: receives each event in the server's thread, so it must return quickly.
         writable: whether clients may write.
@@ -71,6 +77,8 @@ class Server:
         *,
         topics: Collection[str] | None = None,
         insecure: bool = False,
+        security: ServerSecurity | None = None,
+        advertised: str | None = None,
         limits: ServerLimits | None = None,
         observe: Callable[[Event], None] | None = None,
         writable: bool = False,
@@ -86,6 +94,10 @@ class Server:
         self._host = host
         self._port = port
         self._insecure = insecure
+        self._security = ServerSecurity() if security is None else security
+        self._advertised = None if advertised is None else _host_and_port(advertised)
+        self._tls: ssl.SSLContext | None = None
+        self._passwords: Passwords | None = None
         defaults = ServerLimits.for_writing() if writable else ServerLimits()
         self._limits = defaults if limits is None else limits
         self._observe = observe
@@ -146,6 +158,11 @@ class Server:
             WorkbenchError: the engine cannot open a directory; see `LogManager.startup`.
         """
         assert self._thread is None, "the server was started before"
+        self._tls = self._security.context()
+        if self._security.passwords is not None:
+            self._passwords = Passwords.read(self._security.passwords)
+            if self._passwords.is_readable_by_others:
+                self._tell(f"{self._security.passwords}: other users of this machine may read it")
         self._listening = self._listen()
         self._port = self._listening[0].getsockname()[1]
         if self._writable:
@@ -199,11 +216,12 @@ class Server:
             raise ServerError(self._host, f"cannot be resolved: {error}") from error
         family, _, _, _, address = found[0]
         reached = ipaddress.ip_address(str(address[0]).partition("%")[0])
-        if not (reached.is_loopback or self._insecure):
+        if not (reached.is_loopback or self._insecure or self._security.is_complete):
             raise ServerError(
                 self._host,
                 "other machines can reach it, without encryption or authentication "
-                f"(expected a loopback address such as {LOOPBACK}); --insecure allows it",
+                f"(expected a loopback address such as {LOOPBACK}, or a certificate and "
+                "passwords); --insecure allows it",
             )
         try:
             return [socket.create_server(address[:2], family=family, backlog=128)]
@@ -230,10 +248,20 @@ class Server:
             self._broker,
         )
         connections = Connections(
-            KafkaApis(serving, self._in_thread), self._limits, self._response_bytes, self._done
+            KafkaApis(serving, self._in_thread),
+            self._limits,
+            self._response_bytes,
+            self._done,
+            self._passwords,
+            self._advertised,
         )
         self._connections = connections
-        server = await asyncio.start_server(connections.accept, sock=self._listening[0])
+        server = await asyncio.start_server(
+            connections.accept,
+            sock=self._listening[0],
+            ssl=self._tls,
+            ssl_handshake_timeout=None if self._tls is None else _HANDSHAKE_SECONDS,
+        )
         ready.set()
         await self._stop.wait()
         server.close()
@@ -253,3 +281,10 @@ class Server:
         _LOG.info("%s", what)
         if self._observe is not None:
             self._observe(what)
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, _, port = address.rpartition(":")
+    if not (host and port.isdecimal() and 0 < int(port) < 1 << 16):
+        raise ServerError(address, "is not of the form HOST:PORT")
+    return host.strip("[]"), int(port)

@@ -41,7 +41,30 @@ _MOST_WAITING: Final = 10_000  # events that wait to be printed; further ones ar
 @click.option(
     "--insecure",
     is_flag=True,
-    help="Allow a HOST that other machines can reach, without encryption or authentication.",
+    help="Allow a HOST that other machines can reach, without a certificate or without passwords.",
+)
+@click.option(
+    "--certificate",
+    type=click.Path(),
+    metavar="FILE",
+    help="Use TLS with this certificate (PEM).",
+)
+@click.option(
+    "--key",
+    type=click.Path(),
+    metavar="FILE",
+    help="The certificate's private key (PEM); default: it is in the same file.",
+)
+@click.option(
+    "--passwords",
+    type=click.Path(),
+    metavar="FILE",
+    help="Let only users connect that FILE names, by SASL/PLAIN; a line name:password for each.",
+)
+@click.option(
+    "--advertised",
+    metavar="HOST:PORT",
+    help="Tell clients to connect here, as behind a tunnel; default: where they have connected.",
 )
 @click.option(
     "--topic",
@@ -70,6 +93,10 @@ def command(
     port: int,
     host: str,
     insecure: bool,
+    certificate: str | None,
+    key: str | None,
+    passwords: str | None,
+    advertised: str | None,
     topics: tuple[str, ...],
     writable: bool,
     recover: bool,
@@ -97,6 +124,8 @@ def command(
     """
     if not writable and (recover or settings):
         raise click.UsageError("--recover and --set need --writable")
+    from workbench.server.security import ServerSecurity
+
     events = _Events()
     server = serve(
         open_log_directory(paths) if writable else open_logs(paths),
@@ -104,6 +133,8 @@ def command(
         port=port,
         topics=topics or None,
         insecure=insecure,
+        security=ServerSecurity(certificate, key, passwords),
+        advertised=advertised,
         observe=events.add,
         writable=writable,
         recover=recover,

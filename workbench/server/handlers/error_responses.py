@@ -11,6 +11,7 @@ from workbench.server.protocol import (
     cluster_messages,
     group_messages,
     log_messages,
+    sasl_messages,
     write_messages,
 )
 from workbench.server.protocol.frames import Request
@@ -168,6 +169,14 @@ def _list_groups(_values: Values, _version: int, code: ErrorCode) -> Values:
     return {"errorCode": code, "groups": []}
 
 
+def _handshake(_values: Values, _version: int, code: ErrorCode) -> Values:
+    return {"errorCode": code, "mechanisms": []}
+
+
+def _authenticate(_values: Values, _version: int, code: ErrorCode) -> Values:
+    return {"errorCode": code, "errorMessage": None, "authBytes": b""}
+
+
 def _produce(values: Values, _version: int, code: ErrorCode) -> Values:
     return {
         "responses": [
@@ -261,6 +270,8 @@ _RESPONSES: Final[Mapping[int, Callable[[Values, int, ErrorCode], Values]]] = {
     group_messages.OFFSET_FETCH.key: _offset_fetch,
     group_messages.DESCRIBE_GROUPS.key: _describe_groups,
     group_messages.LIST_GROUPS.key: _list_groups,
+    sasl_messages.SASL_HANDSHAKE.key: _handshake,
+    sasl_messages.SASL_AUTHENTICATE.key: _authenticate,
     write_messages.PRODUCE.key: _produce,
     write_messages.CREATE_TOPICS.key: _create_topics,
     write_messages.DELETE_TOPICS.key: _delete_topics,

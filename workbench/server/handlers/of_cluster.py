@@ -14,8 +14,10 @@ from workbench.errors import CoordinatorError
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.broker import Broker
+from workbench.server.handlers.error_responses import error_response
 from workbench.server.logs.catalog import PartitionLog, TopicCatalog
 from workbench.server.protocol import cluster_messages as messages
+from workbench.server.protocol import sasl_messages
 from workbench.server.protocol.api_keys import API_KEYS
 from workbench.server.serving import BlockingHandler, Call, Values
 
@@ -206,7 +208,17 @@ def _log_dir(path: str, logs: list[tuple[str, int, PartitionLog]]) -> Values:
     }
 
 
+def sasl(call: Call) -> Values:
+    """Refuse to be told who a client is: it was told, or nobody asks.
+
+    Kafka: KafkaApis.handleSaslHandshakeRequest, handleSaslAuthenticateRequest (4.2)
+    """
+    return error_response(call.request, ErrorCode.ILLEGAL_SASL_STATE)
+
+
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
+    sasl_messages.SASL_HANDSHAKE.key: sasl,
+    sasl_messages.SASL_AUTHENTICATE.key: sasl,
     messages.API_VERSIONS.key: api_versions,
     messages.METADATA.key: metadata,
     messages.DESCRIBE_CLUSTER.key: describe_cluster,

@@ -10,6 +10,7 @@ from workbench.server.protocol import (
     cluster_messages,
     group_messages,
     log_messages,
+    sasl_messages,
     write_messages,
 )
 from workbench.server.protocol.api import Api
@@ -24,6 +25,6 @@ WRITES: Final = frozenset(each.key for each in _declared(write_messages))
 
 API_KEYS: Final[Mapping[int, Api]] = {
     each.key: each
-    for module in (cluster_messages, log_messages, group_messages, write_messages)
+    for module in (cluster_messages, log_messages, group_messages, write_messages, sasl_messages)
     for each in _declared(module)
 }

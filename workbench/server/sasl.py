@@ -1,0 +1,110 @@
+"""A connection's SASL exchange: until it succeeds, nothing else is answered.
+
+    client: SaslHandshake v1 (PLAIN)        server: the mechanisms
+    client: SaslAuthenticate (token)        server: success, or why not and the end
+
+After SaslHandshake v0 the token is the next frame, without a header, and so is its answer.
+
+Kafka: SaslServerAuthenticator, PlainSaslServer (4.2)
+"""
+
+from typing import Any, Final, NamedTuple
+
+from workbench.runtime.error_codes import ErrorCode
+from workbench.server.protocol.cluster_messages import API_VERSIONS
+from workbench.server.protocol.frames import SIZE, Request, read_request, response_frame
+from workbench.server.protocol.sasl_messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
+from workbench.server.security import Passwords
+
+PLAIN: Final = "PLAIN"
+_PARTS: Final = 3  # of a token: authorization id, name, password
+LARGEST_FRAME: Final = 1 << 16
+"""Bytes of a request before its client is known; Kafka: `sasl.server.max.receive.size`."""
+
+
+class Answer(NamedTuple):
+    """What is answered to one frame.
+
+    Attributes:
+        parts: of the response.
+        problem: why the connection ends; None: it goes on.
+    """
+
+    parts: list[bytes]
+    problem: str | None = None
+
+
+class SaslAuthenticator:
+    """The exchange of one connection.
+
+    Args:
+        passwords: the users.
+
+    Attributes:
+        user: who has connected; None before that.
+    """
+
+    def __init__(self, passwords: Passwords) -> None:
+        self._passwords = passwords
+        self._handshake_version: int | None = None
+        self.user: str | None = None
+
+    def answer(self, frame: bytes) -> Answer | Request:
+        """Return the answer to a frame, or a request that is answered as always.
+
+        Raises:
+            UnsupportedApiVersionsError, UnknownRequestError: see `read_request`.
+        """
+        if self._handshake_version == 0:
+            problem = self._authenticate(frame)
+            return Answer([SIZE.pack(0)] if problem is None else [], problem)
+        request = read_request(frame)
+        if request.api is API_VERSIONS:
+            return request
+        if request.api is SASL_HANDSHAKE and self._handshake_version is None:
+            return self._handshake(request)
+        if request.api is SASL_AUTHENTICATE and self._handshake_version is not None:
+            problem = self._authenticate(request.values["authBytes"])
+            values: dict[str, Any] = {"errorCode": ErrorCode.NONE, "errorMessage": None}
+            if problem is not None:
+                code = ErrorCode.SASL_AUTHENTICATION_FAILED
+                values = {"errorCode": code, "errorMessage": problem}
+            return Answer(_frame(request, {**values, "authBytes": b""}), problem)
+        return Answer([], f"{request.api.name} before the client has said who it is")
+
+    def _handshake(self, request: Request) -> Answer:
+        mechanism = request.values["mechanism"]
+        if mechanism == PLAIN:
+            self._handshake_version = request.version
+            return Answer(_frame(request, {"errorCode": ErrorCode.NONE, "mechanisms": [PLAIN]}))
+        code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
+        parts = _frame(request, {"errorCode": code, "mechanisms": [PLAIN]})
+        return Answer(parts, f"SASL mechanism {mechanism!r} (expected {PLAIN})")
+
+    def _authenticate(self, token: bytes) -> str | None:
+        """Return why a token is refused; None if it is right.
+
+        Kafka: PlainSaslServer.evaluateResponse (4.2)
+        """
+        try:
+            parts = token.decode().split("\0")
+        except UnicodeDecodeError:
+            parts = []
+        if len(parts) != _PARTS:
+            return "Invalid SASL/PLAIN response: expected 3 tokens"
+        authorization_id, name, password = parts
+        if not name or not password:
+            return "Authentication failed: username or password not specified"
+        if authorization_id not in {"", name}:
+            return (
+                "Authentication failed: Client requested an authorization id that is different "
+                "from username"
+            )
+        if not self._passwords.allow(name, password):
+            return "Authentication failed: Invalid username or password"
+        self.user = name
+        return None
+
+
+def _frame(request: Request, values: dict[str, Any]) -> list[bytes]:
+    return response_frame(request.api, request.version, request.correlation_id, values)
