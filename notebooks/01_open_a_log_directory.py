@@ -15,9 +15,13 @@ import os
 
 import workbench as wb
 
-DATA = os.environ.get("KAFKA_WORKBENCH_DATA", "../sample_data/shop-4.3.1")
+SAMPLE = "../sample_data/shop-4.3.1"
+DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 
 logs = wb.open_log_directory(DATA)
+if not logs:
+    print(f"{DATA} has no partitions. This is the sample.")
+    logs = wb.open_log_directory(DATA := SAMPLE)
 logs
 
 # %% [markdown]
@@ -84,12 +88,16 @@ frame["value"] = frame["value"].str.len()
 frame.head()
 
 # %%
-per_hour = frame.dropna(subset="timestamp").set_index("timestamp").resample("1h").size()
-axes = per_hour.plot.area(figsize=(10, 2.2), color="#0072B2", alpha=0.25, lw=0)
-per_hour.plot(ax=axes, color="#0072B2", lw=1.4)
-axes.set_title(f"{topic}: records per hour", loc="left", size=10)
-axes.set(xlabel="", ylim=(0, None))
-axes.spines[["top", "right", "left"]].set_visible(False)
+timed = frame.dropna(subset="timestamp")  # the oldest format has no timestamps
+if len(timed):
+    per_hour = timed.set_index("timestamp").resample("1h").size()
+    axes = per_hour.plot.area(figsize=(10, 2.2), color="#0072B2", alpha=0.25, lw=0)
+    per_hour.plot(ax=axes, color="#0072B2", lw=1.4)
+    axes.set_title(f"{topic}: records per hour", loc="left", size=10)
+    axes.set(xlabel="", ylim=(0, None))
+    axes.spines[["top", "right", "left"]].set_visible(False)
+else:
+    print(f"The records of {topic} have no timestamps.")
 
 # %% [markdown]
 # ## Committed, or only written
@@ -151,7 +159,6 @@ damage
 
 # %%
 spark = wb.spark.session()
-spark.sparkContext.setLogLevel("ERROR")
 
 records = spark.read.format("kafka-log").option("subscribe", topic).load(DATA)
 records.groupBy("topic", "partition").count().orderBy("partition").show()

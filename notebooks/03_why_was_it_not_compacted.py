@@ -5,12 +5,15 @@
 # and a broker does not say which of them applied. This notebook checks each rule, and shows the
 # numbers that decide it.
 #
-# The sample is a tea shop's cluster, written by a real broker. The files do not change: the log is
-# loaded as a starting broker loads it, with every change kept in memory.
+# The sample is a tea shop's cluster, written by a real broker; `kafka-workbench lab DIRECTORY`
+# takes a directory of yours. The files do not change: the log is loaded as a starting broker loads
+# it, with every change kept in memory.
 
 # %%
+import os
 import random
 import tempfile
+import time
 
 import ipywidgets
 import pandas as pd
@@ -22,14 +25,21 @@ from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 
-DATA = "../sample_data/shop-4.3.1"  # or a log directory of yours
-PARTITION = "customers-0"
+SAMPLE = "../sample_data/shop-4.3.1"
+DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 HOUR = 3_600_000
 DAY = 24 * HOUR
-NOW = 1_732_924_800_000  # ms: 30 November 2024, when the sample was made; None: the current time
+pd.set_option("display.max_colwidth", None)
 
 logs = wb.open_log_directory(DATA)
-pd.set_option("display.max_colwidth", None)
+cleaning = logs.inspect.cleaning().to_pandas()
+if not cleaning.is_compacted.any():
+    print(f"{DATA} has no compacted topic. This is the sample.")
+    logs = wb.open_log_directory(DATA := SAMPLE)
+
+NOW = int(time.time() * 1000)
+if DATA == SAMPLE:
+    NOW = 1_732_924_800_000  # ms: 30 November 2024, the end of the sample's week
 
 # %% [markdown]
 # ## All logs at a glance
@@ -41,29 +51,35 @@ pd.set_option("display.max_colwidth", None)
 # %%
 cleaning = logs.inspect.cleaning(now=NOW).to_pandas()
 columns = ["topic", "partition", "first_dirty_offset", "bound", "ratio", "threshold", "is_due"]
-cleaning[cleaning.is_compacted][columns].convert_dtypes().set_index(["topic", "partition"])
+compacted = cleaning[cleaning.is_compacted]
+compacted[columns].convert_dtypes().set_index(["topic", "partition"])
 
 # %% [markdown]
 # ## One partition
 #
-# Three quarters of `customers-0` are dirty, and yet it is not due. Its segments, from left to
-# right: the *clean* ones, up to the end of the last round; the *dirty* ones after the checkpoint;
-# and the *active* one, which the cleaner never cleans. Below are the rules in the order in which
-# the cleaner applies them. Click one to see where it is in Kafka's code.
+# Here is the dirtiest log. In the sample that is `customers-0`: three quarters of it are dirty, and
+# yet it is not due. Its segments, from left to right: the *clean* ones, up to the end of the last
+# round; the *dirty* ones after the checkpoint; and the *active* one, which the cleaner never
+# cleans. Below are the rules in the order in which the cleaner applies them. Click one to see where
+# it is in Kafka's code.
 
 # %%
+dirtiest = compacted.sort_values(["ratio", "partition"], ascending=[False, True]).iloc[0]
+TOPIC = dirtiest.topic
+PARTITION = f"{TOPIC}-{dirtiest.partition}"
 view = CleanerView(logs[PARTITION], now=NOW)
 view
 
 # %% [markdown]
-# So that is why: `min.cleanable.dirty.ratio` of this topic is 1, and a ratio is never *more* than
+# So that is why: `min.cleanable.dirty.ratio` of `customers` is 1, and a ratio is never *more* than
 # 1. People set it to 1 so that the cleaner runs rarely; but then it never runs, unless
 # `max.compaction.lag.ms` is set.
 #
 # The view and the explorer follow each other. Click a segment in either.
 
 # %%
-explorer = LogExplorer(logs, selected={"partition": PARTITION, "segment": 909})
+middle = logs[PARTITION].segments[(len(logs[PARTITION].segments) - 1) // 2]
+explorer = LogExplorer(logs, selected={"partition": PARTITION, "segment": middle.base_offset})
 traitlets.link((explorer, "selected"), (view, "selected"))
 explorer
 
@@ -74,7 +90,7 @@ explorer
 # would clean the log at once. `plan_cleaning` shows what that would save.
 
 # %%
-half = {"customers:min.cleanable.dirty.ratio": 0.5}
+half = {f"{TOPIC}:min.cleanable.dirty.ratio": 0.5}
 print(logs[PARTITION].explain_cleaning(half, now=NOW).conclusion)
 logs[PARTITION].plan_cleaning(half, now=NOW)
 
@@ -87,7 +103,7 @@ logs[PARTITION].plan_cleaning(half, now=NOW)
 # becomes cleanable.
 
 # %%
-lag = half | {"customers:min.compaction.lag.ms": DAY}
+lag = half | {f"{TOPIC}:min.compaction.lag.ms": DAY}
 waiting = CleanerView(logs[PARTITION], lag, now=NOW)
 hours = ipywidgets.IntSlider(
     0, -30, 48, description="hours from now", style={"description_width": "initial"},

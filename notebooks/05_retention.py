@@ -7,12 +7,14 @@
 # why.
 #
 # The notebook deletes nothing except in logs of its own: it applies the rules to a copy in memory.
+# The sample is a tea shop's cluster; `kafka-workbench lab DIRECTORY` takes a directory of yours.
 
 # %%
 import os
 import random
 import shutil
 import tempfile
+import time
 
 import ipywidgets
 import matplotlib.pyplot as plt
@@ -23,13 +25,22 @@ from widgets import Stack, StepPlayer
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 
-DATA = "../sample_data/shop-4.3.1"  # or a log directory of yours
+SAMPLE = "../sample_data/shop-4.3.1"
+DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 HOUR = 3_600_000
 DAY = 24 * HOUR
-NOW = 1_732_924_800_000  # ms: 30 November 2024, when the sample was made; None: the current time
+pd.set_option("display.max_colwidth", None)
 
 logs = wb.open_log_directory(DATA)
-pd.set_option("display.max_colwidth", None)
+if not logs:
+    print(f"{DATA} has no partitions. This is the sample.")
+    logs = wb.open_log_directory(DATA := SAMPLE)
+
+NOW = int(time.time() * 1000)
+if DATA == SAMPLE:
+    NOW = 1_732_924_800_000  # ms: 30 November 2024, the end of the sample's week
+PARTITION = "orders-0" if "orders-0" in logs else max(logs, key=lambda name: logs[name].size)
+TOPIC = logs[PARTITION].topic
 
 # %% [markdown]
 # ## By time
@@ -40,7 +51,7 @@ pd.set_option("display.max_colwidth", None)
 # segment and stop at the first segment that is kept.
 
 # %%
-explanation = logs["orders-0"].explain_retention(now=NOW)
+explanation = logs[PARTITION].explain_retention(now=NOW)
 print(f"{explanation.conclusion}\n")
 for row in explanation:
     where = "" if row.segment is None else f" of segment {row.segment}"
@@ -51,30 +62,33 @@ for row in explanation:
 # *right* end is to the left of the line; by then, the records at its left end are much older.
 
 # %%
-batches = logs.inspect.batches(topics=["orders"], partitions=[0]).to_pandas()
+batches = logs.inspect.batches(topics=[TOPIC], partitions=[logs[PARTITION].partition]).to_pandas()
 spans = batches.groupby("segment").agg(
     begin=("base_timestamp", "min"), end=("max_timestamp", "max")
 )
+spans = spans.dropna()  # without timestamps, a segment is as old as its file
 axes = plt.figure(figsize=(10, 1.8)).gca()
 axes.barh(spans.index.astype(str), spans.end - spans.begin, left=spans.begin, color="#0072B2")
 axes.axvline(pd.Timestamp(NOW - 7 * DAY, unit="ms", tz="UTC"), color="#D55E00", lw=2)
 axes.axvline(pd.Timestamp(NOW, unit="ms", tz="UTC"), color="#16191d", lw=1)
-axes.set_title("orders-0: segments; a week before now, and now", loc="left", size=10)
+axes.set_title(f"{PARTITION}: segments; a week before now, and now", loc="left", size=10)
 axes.invert_yaxis()
 axes.spines[["top", "right", "left"]].set_visible(False)
 
 # %% [markdown]
-# Six days later, the first segments are old enough. Change the number of hours to move the clock.
+# Six days later, the first segments of the sample are old enough. Change the number of hours to
+# move the clock.
 
 
 # %%
 def verdicts(hours: int) -> pd.DataFrame:
-    """Return which segments of all partitions of orders would be deleted in the given hours."""
+    """Return which segments of the topic's partitions would be deleted in the given hours."""
     columns = ["partition", "segment", "verdict", "why"]
     rows = [
         [name, row.segment, row.verdict, row.reason]
-        for name in ("orders-0", "orders-1", "orders-2")
-        for row in logs[name].explain_retention(now=NOW + hours * HOUR)
+        for name, partition in logs.items()
+        if partition.topic == TOPIC
+        for row in partition.explain_retention(now=NOW + hours * HOUR)
         if row.rule == "retention.ms" and row.verdict in {"deleted", "kept"}
     ]
     return pd.DataFrame(rows, columns=columns).set_index(["partition", "segment"])
@@ -86,11 +100,10 @@ verdicts(6 * 24)
 # ## What if?
 #
 # `what_if` applies all rules to all partitions under another configuration: what would be deleted,
-# what would be kept, and how many bytes that is. Here is a retention of one day, at the time when
-# the sample was made:
+# what would be kept, and how many bytes that is. Here is a retention of one day:
 
 # %%
-wb.what_if(logs, {"orders:retention.ms": DAY}, now=NOW, topics=["orders"])
+wb.what_if(logs, {f"{TOPIC}:retention.ms": DAY}, now=NOW, topics=[TOPIC])
 
 # %% [markdown]
 # ## By size
@@ -100,8 +113,9 @@ wb.what_if(logs, {"orders:retention.ms": DAY}, now=NOW, topics=["orders"])
 # limit, by up to one segment. The limit does not count the indexes.
 
 # %%
-for limit in (400_000, 200_000, 100_000):
-    outcome = logs["orders-0"].explain_retention({"orders:retention.bytes": limit}, now=NOW)
+for share in (0.97, 0.5, 0.25):
+    limit = int(logs[PARTITION].size * share)
+    outcome = logs[PARTITION].explain_retention({f"{TOPIC}:retention.bytes": limit}, now=NOW)
     print(f"retention.bytes = {limit:,}: {outcome.conclusion}\n")
 
 # %% [markdown]

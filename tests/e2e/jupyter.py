@@ -18,7 +18,7 @@ from playwright.sync_api import Locator, Page
 from notebooks.build import sources
 from tests.browser.bridge import chromium
 from tests.ports import free_ports
-from workbench.cli.lab import TOUR, Tour, lab_command, lab_environment
+from workbench.cli.lab import TOUR, lab_command, lab_environment
 
 STARTS_WITHIN_S = 90
 PROJECT = Path(__file__).parents[2]
@@ -74,8 +74,7 @@ def jupyterlab(notebooks: Path, home: Path, directory: Path | None) -> Iterator[
     inherited["JUPYTERLAB_WORKSPACES_DIR"] = str(home / "workspaces")
     inherited["IPYTHONDIR"] = str(home / "ipython")
     os.environ["JUPYTER_RUNTIME_DIR"] = inherited["JUPYTER_RUNTIME_DIR"]
-    tour = Tour(notebooks, None, is_checkout=True)
-    environment = lab_environment(inherited, tour, None if directory is None else str(directory))
+    environment = lab_environment(inherited, None if directory is None else str(directory))
     options = [
         f"--ServerApp.port={port}",
         "--ServerApp.port_retries=0",

@@ -1,14 +1,19 @@
 """What a contributor runs says what it does, and what it installs is whole."""
 
+import json
 import re
 import subprocess
 import sys
+import sysconfig
+import venv
 import zipfile
 from pathlib import Path
 
 import environment
 import pytest
 import system_packages
+
+from workbench.cli.lab import TOUR
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,29 +77,77 @@ def test_the_environment_is_renewed_when_a_dependency_changes(
     assert environment.fingerprint() != before
 
 
-def test_the_wheel_holds_the_code_the_types_mark_and_the_front_end(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project's wheel."""
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    source = tmp_path / "source"
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
     source.mkdir()
     for name in (
         "pyproject.toml",
+        "setup.py",
         "README.md",
         "LICENSE",
         "workbench",
         "widgets",
         "pyspark_kafka_log",
+        "notebooks",
+        "sample_data",
     ):
         (source / name).symlink_to(ROOT / name)
-    subprocess.run([*command, "--wheel-dir", str(tmp_path), str(source)], check=True)
-    (wheel,) = tmp_path.glob("*.whl")
+    subprocess.run([*command, "--wheel-dir", str(folder), str(source)], check=True)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+def test_the_wheel_holds_the_code_the_types_mark_and_the_front_end(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = set(archive.namelist())
     wanted = {
         path.relative_to(ROOT).as_posix()
         for folder in ("workbench", "widgets", "pyspark_kafka_log")
         for path in (ROOT / folder).rglob("*")
-        if path.suffix in {".py", ".js", ".mjs", ".css"} or path.name == "py.typed"
+        if path.suffix in {".py", ".js", ".mjs", ".css", ".properties"} or path.name == "py.typed"
     }
     assert wanted
     assert wanted <= packed
-    assert not [name for name in packed if name.startswith("tests")]
+    assert not [name for name in packed if name.startswith(("tests", "notebooks"))]
+
+
+def test_an_installed_wheel_has_the_tour_and_its_data(wheel: Path, tmp_path: Path) -> None:
+    home = tmp_path / "env"
+    venv.create(home, with_pip=False)
+    python = home / "bin" / "python"
+    (packages,) = home.glob("lib/python*/site-packages")
+    (packages / "what-it-needs.pth").write_text(sysconfig.get_path("purelib"))
+    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+    subprocess.run(
+        [*install, "--no-deps", "--no-index", "--ignore-installed", str(wheel)], check=True
+    )
+
+    program = home / "bin" / "kafka-workbench"
+    tour = json.loads(
+        subprocess.run(
+            [program, "lab", "--json", "--folder", "mine"],
+            cwd=tmp_path,
+            capture_output=True,
+            check=True,
+        ).stdout
+    )
+    assert tour["is_checkout"] is False
+    assert tour["notebooks"] == "mine/notebooks"
+    installed = Path(tour["data"])
+    assert installed.is_relative_to(home)
+    for original in (ROOT / "sample_data").rglob("*"):
+        place = original.relative_to(ROOT / "sample_data")
+        if original.is_file() and place.parts[0] != "make":
+            assert (installed / place).read_bytes() == original.read_bytes()
+    notebooks = {path.name for path in (installed.parent / "notebooks").iterdir()}
+    assert notebooks == {path.name for path in (ROOT / "notebooks").glob("*.ipynb")}
+
+    # The copies find the samples beside them.
+    code = "from workbench.cli import lab; lab.prepare_folder(lab.find_tour(), 'mine')"
+    subprocess.run([python, "-c", code], cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "mine" / "notebooks" / TOUR).is_file()
+    assert (tmp_path / "mine" / "notebooks" / ".." / "sample_data" / "shop-4.3.1").is_dir()

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from workbench.cli import lab
 from workbench.cli.lab import (
     DATA_VARIABLE,
     TOUR,
-    Tour,
     copy_notebooks,
     find_tour,
     lab_command,
     lab_environment,
+    link_samples,
     run_lab,
 )
 from workbench.errors import LogDirectoryError
@@ -60,25 +59,27 @@ def test_a_file_of_the_users_that_has_a_notebooks_name_stays(tmp_path: Path) -> 
     assert (target / "01_a.ipynb").read_text() == "theirs"
 
 
-def test_the_directory_reaches_the_notebooks_as_an_absolute_path(tmp_path: Path) -> None:
-    tour = Tour(tmp_path, None, is_checkout=True)
-    environment = lab_environment({DATA_VARIABLE: "elsewhere"}, tour, "some/logs")
+def test_the_directory_reaches_the_notebooks_as_an_absolute_path() -> None:
+    environment = lab_environment({DATA_VARIABLE: "elsewhere"}, "some/logs")
     assert environment[DATA_VARIABLE] == str(Path("some/logs").resolve())
-    assert lab_environment({}, tour, None).get(DATA_VARIABLE) is None
+    assert lab_environment({}, None).get(DATA_VARIABLE) is None
 
 
-def test_an_installed_tour_opens_the_installed_sample(tmp_path: Path) -> None:
-    tour = Tour(tmp_path, tmp_path / "sample_data", is_checkout=False)
-    wanted = str(tmp_path / "sample_data" / lab.SAMPLE)
-    assert lab_environment({}, tour, None)[DATA_VARIABLE] == wanted
-    assert lab_environment({DATA_VARIABLE: "mine"}, tour, None)[DATA_VARIABLE] == "mine"
+def test_a_sample_directory_of_the_users_is_not_replaced_by_a_link(tmp_path: Path) -> None:
+    samples = tmp_path / "package" / "sample_data"
+    samples.mkdir(parents=True)
+    for folder in (tmp_path / "linked", tmp_path / "theirs"):
+        folder.mkdir()
+    (tmp_path / "theirs" / "sample_data").mkdir()
+    (tmp_path / "linked" / "sample_data").symlink_to("an older installation")
+    link_samples(samples, tmp_path / "linked")
+    link_samples(samples, tmp_path / "theirs")
+    assert (tmp_path / "linked" / "sample_data").readlink() == samples
+    assert not (tmp_path / "theirs" / "sample_data").is_symlink()
 
 
-def test_settings_go_before_the_users_and_do_not_replace_them(
-    runtime: Path, tmp_path: Path
-) -> None:
-    tour = Tour(tmp_path, None, is_checkout=True)
-    path = lab_environment({"JUPYTER_CONFIG_PATH": "mine"}, tour, None)["JUPYTER_CONFIG_PATH"]
+def test_settings_go_before_the_users_and_do_not_replace_them(runtime: Path) -> None:
+    path = lab_environment({"JUPYTER_CONFIG_PATH": "mine"}, None)["JUPYTER_CONFIG_PATH"]
     first, second = path.split(":")
     assert second == "mine"
     assert first.startswith(str(runtime))

@@ -1,9 +1,10 @@
 """Open JupyterLab on the tour: over the sample data, or over a directory of the user's own.
 
 In a checkout, the notebooks are opened where they are. If the package is installed, they are copied
-to a folder of the user's, and a copy that the user changed is never overwritten. JupyterLab runs
-with this interpreter, so that kernel, server and widgets share one environment. Its settings for
-the tour take precedence over the user's, and do not change them.
+to a folder of the user's, with a link to the sample data beside them, and a copy that the user
+changed is never overwritten. JupyterLab runs with this interpreter, so that kernel, server and
+widgets share one environment. Its settings for the tour take precedence over the user's, and do not
+change them.
 """
 
 import hashlib
@@ -27,7 +28,6 @@ DATA_VARIABLE: Final = "KAFKA_WORKBENCH_DATA"
 """Environment variable that names the log directory for the notebooks to open."""
 
 DISTRIBUTION: Final = "kafka-log-workbench"
-SAMPLE: Final = "shop-4.3.1"
 _COPIED: Final = ".copied.json"
 _SAVED: Final = "workbench.cli.saved_notebooks"
 
@@ -65,8 +65,8 @@ def run_lab(
 
     Args:
         directory: the log directory that the tour opens; its sample by default.
-        folder: where copies of the notebooks go when they are not opened in place; by default
-            ``kafka-workbench`` in the home directory.
+        folder: where copies of the notebooks go when they are not opened in place, in a folder
+            ``notebooks``; by default ``kafka-workbench`` in the home directory.
         browser: open a browser; otherwise JupyterLab prints the address.
         options: passed on to JupyterLab.
 
@@ -82,11 +82,8 @@ def run_lab(
     if directory is not None and not os.path.exists(directory):
         raise LogDirectoryError(directory, "there is no such file or directory")
     tour = find_tour()
-    work = tour.notebooks
-    if not tour.is_checkout:
-        work = Path(folder) if folder else Path.home() / "kafka-workbench"
-        copy_notebooks(tour.notebooks, work)
-    environment = lab_environment(os.environ, tour, directory)
+    work = prepare_folder(tour, folder)
+    environment = lab_environment(os.environ, directory)
     command = lab_command(work, browser=browser, options=options)
     if os.name == "posix":
         sys.stdout.flush()
@@ -98,7 +95,7 @@ def find_tour() -> Tour:
     """Find the notebooks: beside the package in a checkout, otherwise among the installed files.
 
     Raises:
-        MissingDependencyError: this installation has no notebooks.
+        MissingDependencyError: this installation has no notebooks: it was not made from a wheel.
     """
     project = Path(__file__).resolve().parents[2]
     if (project / "notebooks" / TOUR).is_file():
@@ -114,6 +111,36 @@ def find_tour() -> Tour:
             samples = notebooks.parent / "sample_data"
             return Tour(notebooks, samples if samples.is_dir() else None, is_checkout=False)
     raise MissingDependencyError("the notebooks", f"pip install --force-reinstall {DISTRIBUTION}")
+
+
+def work_folder(tour: Tour, folder: str | None) -> Path:
+    """Return the folder of the notebooks that are opened: the project's own, or the copies."""
+    if tour.is_checkout:
+        return tour.notebooks
+    return (Path(folder) if folder else Path.home() / "kafka-workbench") / "notebooks"
+
+
+def prepare_folder(tour: Tour, folder: str | None) -> Path:
+    """Return `work_folder`, with copies of installed notebooks and a link to their data.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    work = work_folder(tour, folder)
+    if not tour.is_checkout:
+        copy_notebooks(tour.notebooks, work)
+        if tour.samples is not None:
+            link_samples(tour.samples, work.parent)
+    return work
+
+
+def link_samples(samples: Path, folder: Path) -> None:
+    """Make ``sample_data`` in a folder lead to the samples, unless the user has one there."""
+    link = folder / samples.name
+    if link.is_symlink():
+        link.unlink()
+    if not link.exists():
+        link.symlink_to(samples, target_is_directory=True)
 
 
 def copy_notebooks(source: Path, target: Path) -> None:
@@ -144,19 +171,15 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def lab_environment(
-    inherited: Mapping[str, str], tour: Tour, directory: str | None
-) -> dict[str, str]:
+def lab_environment(inherited: Mapping[str, str], directory: str | None) -> dict[str, str]:
     """Return the environment for JupyterLab: the data to open, and settings before the user's.
 
     A given directory takes precedence over the environment's, and that over the sample, which the
-    notebooks of a checkout find by themselves.
+    notebooks find by themselves.
     """
     environment = dict(inherited)
     if directory is not None:
         environment[DATA_VARIABLE] = os.path.abspath(directory)
-    elif not tour.is_checkout and tour.samples is not None:
-        environment.setdefault(DATA_VARIABLE, str(tour.samples / SAMPLE))
     paths = [str(write_settings(Path(jupyter_runtime_dir()) / DISTRIBUTION))]
     paths += [path for path in [environment.get("JUPYTER_CONFIG_PATH")] if path]
     environment["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)

@@ -33,9 +33,7 @@ def command(
 
     Exit codes: 0 done, or those of JupyterLab.
     """
-    from pathlib import Path
-
-    from workbench.cli.lab import find_tour, lab_command, run_lab
+    from workbench.cli.lab import find_tour, lab_command, run_lab, work_folder
 
     if path is not None and path.startswith("-"):  # the first of the options after --
         options = (path, *options)
@@ -43,7 +41,7 @@ def command(
     if not as_json:
         return run_lab(path, folder=folder, browser=not no_browser, options=options)
     tour = find_tour()
-    work = tour.notebooks if tour.is_checkout else Path(folder or Path.home() / "kafka-workbench")
+    work = work_folder(tour, folder)
     print_json(
         {
             "notebooks": str(work),
