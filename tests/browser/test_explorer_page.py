@@ -236,8 +236,14 @@ def test_a_kernel_that_does_not_respond_is_named(
     show(LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1}), isSilent=True)
     page.get_by_role("tab", name="Bytes").click()
     click_batch(page, 0.5)
-    page.clock.fast_forward(10_000)
-    expect(page.get_by_role("status")).to_contain_text("does not respond")
+    silence = page.get_by_role("status")
+
+    def is_named_later() -> bool:
+        page.clock.fast_forward(10_000)
+        return silence.is_visible()
+
+    until(page, is_named_later)
+    expect(silence).to_contain_text("does not respond")
 
 
 def test_without_a_kernel_the_first_records_are_there_and_the_others_say_why_not(

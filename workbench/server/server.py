@@ -107,8 +107,9 @@ class Server:
         self.catalog: TopicCatalog
         self._groups: SessionGroups | LiveGroups
         if not writable:
-            self.catalog = Catalog(listing, self._tell, topics)
-            self._groups = SessionGroups(listing, self.catalog.has)
+            catalog = Catalog(listing, self._tell, topics)
+            self.catalog = catalog
+            self._groups = SessionGroups(lambda: catalog.listing, catalog.has)
         self._response_bytes = ResponseBytes(self._limits.max_response_bytes)
         self._threads = ThreadPoolExecutor(self._limits.file_threads, "workbench-server")
         self._thread: threading.Thread | None = None

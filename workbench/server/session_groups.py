@@ -58,11 +58,13 @@ class SessionGroups:
     """The groups of one server; threads may share it. Use it in a ``with`` statement.
 
     Args:
-        listing: the directories, for what is stored in `__consumer_offsets`.
+        listing: returns the directories, for what is stored in `__consumer_offsets`.
         exists: returns whether a partition is served; offsets of others are refused.
     """
 
-    def __init__(self, listing: Listing, exists: Callable[[TopicPartition], bool]) -> None:
+    def __init__(
+        self, listing: Callable[[], Listing], exists: Callable[[TopicPartition], bool]
+    ) -> None:
         self._listing = listing
         self._exists = exists
         self._lock = threading.RLock()
@@ -104,7 +106,7 @@ class SessionGroups:
 
     @cached_property
     def _loaded(self) -> StoredGroups:
-        return StoredGroups(self._listing)
+        return StoredGroups(self._listing())
 
     def _stored_groups(self) -> dict[str, LoadedGroup]:
         with self._lock:

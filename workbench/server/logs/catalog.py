@@ -6,7 +6,7 @@ Kafka: MetadataCache, KRaftMetadataCache (4.2)
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final, Protocol
 
 from workbench.config.broker_config import BROKER_NAMES
@@ -18,6 +18,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, read_stored_cluster
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
+from workbench.server.logs.replicas import Replicas
 from workbench.server.logs.served_log import Records, ServedLog, Tell, TimestampAndOffset
 
 DEFAULT_NODE: Final = 1
@@ -138,7 +139,7 @@ class Catalog:
         topics: the only topics to serve; None: all.
 
     Attributes:
-        listing: the directories.
+        replicas: the replicas of several brokers.
         topics: name → partition number → the log, both sorted.
         left_out: names of partition directories that no client could name, and of those that are in
             two log directories.
@@ -147,7 +148,8 @@ class Catalog:
     """
 
     def __init__(self, listing: Listing, tell: Tell, topics: Collection[str] | None = None) -> None:
-        self.listing = listing
+        self.replicas = Replicas(listing, tell)
+        self._whole = listing
         self.topics: dict[str, dict[int, ServedLog]] = {}
         self.left_out: list[str] = []
         for partition in listing.partitions.values():
@@ -156,17 +158,34 @@ class Catalog:
             if topics is not None and partition.topic not in topics:
                 continue
             logs = self.topics.setdefault(partition.topic, {})
-            if _LEGAL.fullmatch(partition.topic) is None or partition.partition in logs:
+            name = TopicPartition(partition.topic, partition.partition)
+            is_replica = len(self.replicas.of(name)) > 1
+            if _LEGAL.fullmatch(partition.topic) is None:
                 self.left_out.append(partition.name)
-            else:
-                logs[partition.partition] = ServedLog(partition, tell)
+            elif partition.partition not in logs:
+                logs[partition.partition] = (
+                    ServedLog(
+                        partial(self.replicas.choose, name),
+                        tell,
+                        partial(self.replicas.leader_epoch, name),
+                    )
+                    if is_replica
+                    else ServedLog(partition, tell)
+                )
+            elif not is_replica:
+                self.left_out.append(partition.name)
         self.topics = {topic: logs for topic, logs in self.topics.items() if logs}
         owner = self._owner()
         self.node_id = DEFAULT_NODE if owner[0] is None else owner[0]
         self.cluster_id = owner[1]
 
+    @property
+    def listing(self) -> Listing:
+        """The directories; of several brokers, with the replicas that are ahead."""
+        return self.replicas.listing
+
     def _owner(self) -> tuple[int | None, str | None]:
-        for root in self.listing.roots:
+        for root in self._whole.roots:
             with suppress(OSError):
                 found = root.meta_properties
                 if found is not None:
@@ -235,4 +254,4 @@ class Catalog:
     @property
     def directories(self) -> list[str]:
         """Paths of the log directories."""
-        return [root.path for root in self.listing.roots]
+        return [root.path for root in self._whole.roots]

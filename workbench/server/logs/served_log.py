@@ -80,15 +80,19 @@ class ServedLog:
     """A partition that is served; threads may share it.
 
     Args:
-        partition: the partition.
+        partition: the partition, or what returns it when it is first needed.
         tell: receives what was left out, each finding once for each log.
-
-    Attributes:
-        partition: the partition.
+        leader_epoch: what returns the leader epoch; None: the newest of the partition.
     """
 
-    def __init__(self, partition: Partition, tell: Tell) -> None:
-        self.partition = partition
+    def __init__(
+        self,
+        partition: Partition | Callable[[], Partition],
+        tell: Tell,
+        leader_epoch: Callable[[], int] | None = None,
+    ) -> None:
+        self._given = partition
+        self._epoch = leader_epoch
         self._tell = tell
         self._has_converted = False
         self._told: set[tuple[str, str, int | None]] = set()
@@ -104,9 +108,16 @@ class ServedLog:
             return self.partition.leader_epochs or LeaderEpochs()
         return LeaderEpochs()
 
-    @property
+    @cached_property
+    def partition(self) -> Partition:
+        """The partition."""
+        return self._given if isinstance(self._given, Partition) else self._given()
+
+    @cached_property
     def leader_epoch(self) -> int:
         """The newest leader epoch; `NO_EPOCH` if unknown."""
+        if self._epoch is not None:
+            return self._epoch()
         latest = self.leader_epochs.latest
         return NO_EPOCH if latest is None else latest.epoch
 
