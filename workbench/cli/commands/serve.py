@@ -108,7 +108,8 @@ def command(
     Without --writable, nothing on the disk is written or locked. Offsets and members of groups are
     kept in memory, and begin with the committed offsets on the disk; requests that would write are
     refused. Damaged batches are left out. Messages of magic 0 and 1 are served as batches of
-    magic 2.
+    magic 2. Of several brokers' directories, clients read each partition from the replica that is
+    ahead.
 
     With --writable, the directories are locked, recovered, retained and cleaned as a broker does
     it, and stopped cleanly at the end. Clients produce, with transactions too, and make topics,
