@@ -98,7 +98,7 @@ def same(ours: Any, theirs: Any, schema: Any, named: dict[str, Any]) -> bool:
                 set_[record["name"]], theirs, record, named
             )
         (value,) = set_.values()
-        return bool(value == theirs or value != value and theirs != theirs)  # noqa: PLR0124
+        return bool(value == theirs or (value != value and theirs != theirs))  # noqa: PLR0124
     kind = schema["type"] if isinstance(schema, dict) else schema
     if kind == "record":
         theirs = theirs[1] if isinstance(theirs, tuple) else theirs
@@ -268,9 +268,7 @@ def laughs() -> Any:
     kind: Any = "int"
     for level in range(9):
         first = {"name": "f0", "type": kind}
-        others = [
-            {"name": f"f{n}", "type": kind["name"] if level else "int"} for n in range(1, 10)
-        ]
+        others = [{"name": f"f{n}", "type": kind["name"] if level else "int"} for n in range(1, 10)]
         kind = {"type": "record", "name": f"L{level}", "fields": [first, *others]}
     return kind
 

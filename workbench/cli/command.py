@@ -1,7 +1,7 @@
 """What the commands share: the options that choose data, and what these options mean."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import click
@@ -143,6 +143,7 @@ class Selection:
         times: [first, end) in ms; (LOWEST, HIGHEST) includes records without a timestamp.
         limit: the most records; None: all.
         check_crc: whether batches with an invalid CRC are left out.
+        listing: everything that was opened, chosen or not.
     """
 
     partitions: list[Partition]
@@ -151,6 +152,7 @@ class Selection:
     isolation_level: IsolationLevel = "read_uncommitted"
     limit: int | None = None
     check_crc: bool = True
+    listing: Listing = field(default_factory=lambda: Listing((), {}))
 
     def plan(self, partition: Partition, *, below_start: bool = False) -> list[SegmentRead]:
         """Return the parts of a partition's segments to read, in order.
@@ -222,4 +224,5 @@ def select_records(
         isolation_level,
         limit,
         check_crc,
+        logs.listing,
     )

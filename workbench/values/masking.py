@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from workbench.errors import SchemaError
 from workbench.values.schemas.schemas import read_schema
+from workbench.values.types import items_of
 
 How = Literal["drop", "hash", "first"]
 
@@ -155,7 +156,7 @@ class Masks:
             arrays[path[0]] = self._at(rule, arrays[path[0]], path[1:])
             return pa.StructArray.from_arrays(list(arrays.values()), names=list(arrays), mask=mask)
         if pa.types.is_list(kind):
-            offsets, items = _items(array)
+            offsets, items = items_of(array)
             return pa.ListArray.from_arrays(offsets, self._at(rule, items, path), mask=mask)
         # Text, bytes, numbers and maps: nothing in them can be named.
         return pa.nulls(len(array), kind)
@@ -194,7 +195,7 @@ class Masks:
 
     def _headers(self, rule: Mask, array: Any, name: str | None) -> Any:
         """Return headers with the values of one name, or of all, masked."""
-        offsets, items = _items(array)
+        offsets, items = items_of(array)
         keys, values = items.flatten()
         masked = self._leaf(rule, values).cast(values.type)
         if name is not None:
@@ -229,9 +230,3 @@ def _as_text(array: Any) -> Any:
         texts = [None if each is None else str(each) for each in array.to_pylist()]
         return pa.array(texts, pa.large_string())
     return array.cast(pa.large_string())
-
-
-def _items(array: Any) -> tuple[Any, Any]:
-    lengths = pc.fill_null(pc.list_value_length(array), 0)
-    ends = pc.cumulative_sum(lengths).cast(pa.int32())
-    return pa.concat_arrays([pa.array([0], pa.int32()), ends]), array.flatten()

@@ -76,7 +76,7 @@ AnyDecoding: TypeAlias = str | Decoding | pa.Schema | pa.StructType
 
 def names() -> list[str]:
     """Return the names of all formats, ascending."""
-    return sorted({*FORMATS, *_added()})
+    return sorted({*FORMATS, *added_formats()})
 
 
 def decoder(decoding: AnyDecoding, column: Column) -> ColumnDecoder:
@@ -89,7 +89,7 @@ def decoder(decoding: AnyDecoding, column: Column) -> ColumnDecoder:
     asked = Decoding.of(decoding)
     make = FORMATS.get(asked.name)
     if make is None:
-        entry = _added().get(asked.name)
+        entry = added_formats().get(asked.name)
         if entry is None:
             raise SchemaError(
                 f"unknown decoding {asked.name!r} (expected one of {', '.join(names())}, or the "
@@ -100,7 +100,8 @@ def decoder(decoding: AnyDecoding, column: Column) -> ColumnDecoder:
 
 
 @cache
-def _added() -> dict[str, EntryPoint]:
+def added_formats() -> dict[str, EntryPoint]:
+    """Return the entry points of other packages, by name; they are loaded when they are used."""
     return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
 
 

@@ -81,12 +81,12 @@ def aligned(array: pa.Array, kind: pa.DataType) -> pa.Array:
         ]
         return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=mask)
     if pa.types.is_list(kind) and pa.types.is_list(array.type):
-        offsets, items = _items(array)
+        offsets, items = items_of(array)
         return pa.ListArray.from_arrays(
             offsets, aligned(items, kind.value_type), type=kind, mask=_mask(array)
         )
     if pa.types.is_map(kind) and pa.types.is_map(array.type):
-        offsets, items = _items(array.cast(pa.list_(_entries(array.type))))
+        offsets, items = items_of(array)
         keys, values = items.flatten()
         return pa.MapArray.from_arrays(
             offsets,
@@ -102,12 +102,12 @@ def _mask(array: pa.Array) -> Any:
     return array.is_null() if array.null_count else None
 
 
-def _entries(kind: Any) -> Any:
-    return pa.struct([pa.field("key", kind.key_type, nullable=False), ("value", kind.item_type)])
-
-
-def _items(array: Any) -> tuple[Any, Any]:
-    """Return the offsets from 0 and the items of a list, whatever slice it is."""
+def items_of(array: Any) -> tuple[Any, Any]:
+    """Return offsets from 0 and the items of a list, or the entries of a map, of any slice."""
+    if pa.types.is_map(array.type):
+        kind = array.type
+        pair = [pa.field("key", kind.key_type, nullable=False), pa.field("value", kind.item_type)]
+        array = array.cast(pa.list_(pa.struct(pair)))
     lengths = pc.fill_null(pc.list_value_length(array), 0)
     ends = pc.cumulative_sum(lengths)
     return pa.concat_arrays([pa.array([0], pa.int32()), ends.cast(pa.int32())]), array.flatten()
@@ -136,7 +136,7 @@ def as_texts(array: Any, kind: Any) -> pa.Array:
         ]
         return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=mask)
     if pa.types.is_list(kind):
-        offsets, items = _items(array)
+        offsets, items = items_of(array)
         return pa.ListArray.from_arrays(
             offsets, as_texts(items, kind.value_type), type=kind, mask=mask
         )

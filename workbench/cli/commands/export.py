@@ -20,12 +20,16 @@ from workbench.cli.output import is_terminal, note, print_json, safe, size_text
 from workbench.cli.progress import progress
 from workbench.cli.reading import Reading
 from workbench.cli.show import json_lines
+from workbench.cli.show.decoded_text import key_format, value_format
+from workbench.cli.show.value_text import AUTO
 from workbench.file_system.outputs import new_file
 from workbench.layout.rows import runs_of
 from workbench.loaders.scan.column_engines import write_parquet
 from workbench.loaders.scan.plan import input_paths
+from workbench.loaders.scan.scan import CorruptDataWarning, Scan
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.runtime.words import plural
+from workbench.values.masking import Masks
 
 FORMATS: Final = ("parquet", "csv", "jsonl")
 _SUFFIXES: Final = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -46,6 +50,15 @@ _DAMAGED: Final = 2
     "--columns",
     metavar="A,B,…",
     help="parquet, csv: columns of a scan to write; default: those of a record.",
+)
+@key_format("parquet, csv: decode keys, as utf8, avro or avro:FILE. Default: bytes.")
+@value_format("parquet, csv: decode values.")
+@click.option(
+    "--mask",
+    type=click.Path(),
+    metavar="FILE",
+    help="parquet, csv: keep private data out. Each line of FILE is TOPIC PATH drop, TOPIC PATH "
+    "hash or TOPIC PATH first N, as in: orders value.email hash.",
 )
 @click.option("--control", is_flag=True, help="Also write control records.")
 @click.option(
@@ -70,6 +83,9 @@ def command(
     target: str | None,
     form: str | None,
     columns: str | None,
+    key_format: str,
+    value_format: str,
+    mask: str | None,
     control: bool,
     text: str,
     escape_formulas: bool,
@@ -98,6 +114,7 @@ def command(
             )
         choice["paths"] = tuple(paths)
     form = _checked_format(form, target, columns, overwrite=overwrite, as_json=as_json)
+    values = _values(form, key_format, value_format, mask)
     selection = select_records(**choice)
     if form == "jsonl":
         with _whole_file(target, selection, overwrite=overwrite) as file:
@@ -113,7 +130,8 @@ def command(
                 known = ", ".join(SCAN_FIELDS)
                 raise click.UsageError(f"unknown column {name}; known columns: {known}")
         with _whole_file(target, selection, overwrite=overwrite) as file:
-            count, findings = _to_table(selection, names, file, write, include_control=control)
+            scan = _scan(selection, names, values, include_control=control)
+            count, findings = _to_table(scan, selection, file, write)
     if as_json:
         size = os.path.getsize(target)
         print_json(
@@ -130,6 +148,22 @@ def command(
     if findings:
         note(f"{plural(len(findings), 'damaged place')} left out; the first: {findings[0]}")
     return _DAMAGED if findings and strict else 0
+
+
+def _values(
+    form: str, key_format: str, value_format: str, mask: str | None
+) -> tuple[dict[str, str], Masks]:
+    """Return what to decode, and the masks.
+
+    Raises:
+        SchemaError: a mask has no meaning.
+        UsageError: the format does not accept them.
+    """
+    formats = {"key": key_format, "value": value_format}
+    decode = {name: how for name, how in formats.items() if how != AUTO}
+    if form == "jsonl" and (decode or mask is not None):
+        raise click.UsageError("--key-format, --value-format and --mask need parquet or csv")
+    return decode, Masks.of(None if mask is None else Path(mask))
 
 
 def _checked_format(
@@ -191,21 +225,18 @@ def _to_json_lines(
 Writer = Callable[[Any, Iterator[Any], IO[bytes]], None]
 
 
-def _to_table(
+def _scan(
     selection: Selection,
     names: list[str],
-    file: IO[bytes],
-    write: Writer,
+    values: tuple[dict[str, str], Masks],
     *,
     include_control: bool,
-) -> tuple[int, list[Any]]:
-    """Write Arrow batches; return how many records and what was left out."""
-    from workbench.inspection.listing import Listing
-    from workbench.loaders.scan.scan import CorruptDataWarning, Scan
-
-    chosen = {partition.path: partition for partition in selection.partitions}
+) -> Scan:
+    """Return the scan of a selection, decoded and masked."""
     scan = Scan(
-        Listing((), chosen),
+        selection.listing,
+        decode=values[0],
+        mask=values[1],
         offsets=selection.offsets,
         timestamps=selection.times,
         columns=names,
@@ -215,6 +246,13 @@ def _to_table(
         check_crc=selection.check_crc,
     )
     scan.partitions = selection.partitions  # even of folders that a scan of a directory skips
+    return scan
+
+
+def _to_table(
+    scan: Scan, selection: Selection, file: IO[bytes], write: Writer
+) -> tuple[int, list[Any]]:
+    """Write Arrow batches; return how many records and what was left out."""
     count = 0
 
     def counted() -> Iterator[Any]:
@@ -259,13 +297,20 @@ def _to_csv(text: str, *, escapes: bool, shown: bool) -> Writer:
         from pyarrow import csv
 
         kept = {field.name: field for field in schema}
+        as_bytes = {n for n in _BINARY if n in kept and _is_raw(n, kept[n].type)}
+        as_json = {n for n in _BINARY if n in kept and pa.types.is_nested(kept[n].type)} - as_bytes
+        texts = as_bytes | as_json
         written = pa.schema(
-            [pa.field(n, pa.large_string()) if n in _BINARY else kept[n] for n in schema.names]
+            [pa.field(n, pa.large_string()) if n in texts else kept[n] for n in schema.names]
         )
         with csv.CSVWriter(file, written) as writer:
             for batch in batches:
                 arrays = [
-                    _as_text(name, column, text) if name in _BINARY else column
+                    _as_text(name, column, text)
+                    if name in as_bytes
+                    else _as_json(column)
+                    if name in as_json
+                    else column
                     for name, column in zip(schema.names, batch.columns, strict=True)
                 ]
                 if escapes:
@@ -275,6 +320,24 @@ def _to_csv(text: str, *, escapes: bool, shown: bool) -> Writer:
                 writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=written))
 
     return write
+
+
+def _is_raw(name: str, kind: Any) -> bool:
+    """Return whether a column has bytes, as it was read, and not decoded values."""
+    return name == "headers" or str(kind) in {"binary", "large_binary"}
+
+
+def _as_json(column: Any) -> Any:
+    """Return decoded values as JSON text."""
+    import pyarrow as pa
+
+    from workbench.values.printing import plain_value
+
+    texts = [
+        json.dumps(plain_value(each), ensure_ascii=False) if each.is_valid else None
+        for each in column
+    ]
+    return pa.array(texts, pa.large_string())
 
 
 def _is_text(column: Any) -> bool:

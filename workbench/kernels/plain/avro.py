@@ -121,7 +121,7 @@ def decode_avro(
                 if writes:
                     numbers[place + columns[node, 1]] = size
                 at += size
-            elif op != LOOP and op != NEXT:
+            elif op not in (LOOP, NEXT):
                 # All others begin with a zigzag number.
                 shift = 0
                 byte = np.int64(0x80)
