@@ -3,11 +3,15 @@
 import contextlib
 import hashlib
 import hmac
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pyarrow as pa
 import pytest
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
 
 import workbench
 from tests.naive import Record, batch
@@ -79,7 +83,7 @@ def test_nothing_masked_leaves_by_any_way_out(tmp_path: Path, how: str, decode: 
         texts.append(str(scan.to_arrow().to_pylist()))
         texts.append(str(list(scan)))
         texts.append(str(scan.head(2).to_pylist()))
-        texts.append(scan.to_pandas().to_json(default_handler=str))
+        texts.append(str(scan.to_pandas().to_dict()))
         scan.to_parquet(out, compression="none")
         texts += [str(finding) for finding in scan.findings]
         texts.append(repr(scan))
@@ -133,3 +137,42 @@ def test_a_key_is_never_shown() -> None:
     masks = Masks((Mask("orders", "key", "hash"),), b"sesame")
     assert "sesame" not in repr(masks)
     assert Masks.of(["a key hash"]).key != Masks.of(["a key hash"]).key
+
+
+NOTEBOOK = """
+import warnings
+warnings.simplefilter("ignore")
+import workbench as wb
+from widgets import LogExplorer
+from workbench.values.masking import Masks
+logs = wb.open_log_directory({path!r})
+masks = Masks.of(["orders value.email hash", "orders value.lines.to drop", "orders value.card first 4",
+                  "orders key first 2", "orders headers.user drop"])
+display(logs.scan(topics="orders", decode={{"value": "json"}}, mask=masks).to_arrow()["value"].to_pylist())
+display(logs.scan(topics="orders", mask=masks).to_arrow().to_pylist())
+explorer = LogExplorer(logs, show_values=True, mask=masks)
+display(explorer)
+print(explorer.answer_records("orders-0", "0", 0, 3))
+print(explorer.answer_bytes(partition="orders-0", segment="0", position=0, inside=False, start=0, stop=900))
+"""
+
+
+@pytest.mark.notebook
+def test_a_saved_notebook_holds_nothing_masked(tmp_path: Path) -> None:
+    logs_of(tmp_path)
+    source = NOTEBOOK.format(path=str(tmp_path / "logs"))
+    notebook = new_notebook(cells=[new_code_cell(source)])
+    client = NotebookClient(notebook, timeout=120, kernel_name="python3", store_widget_state=True)
+    client.execute()
+    saved = tmp_path / "saved.ipynb"
+    nbformat.write(notebook, saved)
+    text = saved.read_text()
+    assert "LogExplorer" in text
+    assert "4711" in text
+    for secret in (ADDRESS, "Ada Lane", "4711000012345678"):
+        for form in (
+            secret,
+            secret.encode().hex(),
+            b64encode(secret.encode()).decode().rstrip("="),
+        ):
+            assert form not in text

@@ -29,6 +29,9 @@ How = Literal["drop", "hash", "first"]
 COLUMNS: Final = ("key", "value", "headers")
 """The columns that a path may begin with."""
 
+DROPPED: Final = b"masked"
+"""What a widget shows of what is dropped."""
+
 _DIGEST: Final = 16  # bytes of a hash that are kept
 
 
@@ -142,6 +145,31 @@ class Masks:
         """
         return self.masked(name, pa.nulls(0, kind)).type
 
+    def __call__(self, column: str, data: bytes) -> bytes:
+        """Return what a widget may show of a key, a value or a header: its ``mask`` argument.
+
+        Which topic and field the bytes are of is not known here, so rules of every topic count, and
+        a rule about a field drops the value.
+
+        Args:
+            column: ``key``, ``value`` or ``header``.
+            data: the bytes.
+        """
+        name = "headers" if column == "header" else column
+        for rule in self.rules:
+            first, *path = rule.path.split(".")
+            if first != name:
+                continue
+            is_whole = not path or name == "headers"
+            how = rule.how if is_whole else "drop"
+            if how == "drop":
+                return DROPPED
+            data = data[: rule.keep] if how == "first" else self._digest(data).hex().encode()
+        return data
+
+    def _digest(self, data: bytes) -> bytes:
+        return hmac.new(self.key, data, hashlib.sha256).digest()[:_DIGEST]
+
     def _at(self, rule: Mask, array: Any, path: list[str]) -> Any:
         kind = array.type
         if not path:
@@ -188,7 +216,7 @@ class Masks:
         for value in array.to_pylist():
             if value is not None and value not in known:
                 data = value if is_bytes else value.encode()
-                digest = hmac.new(self.key, data, hashlib.sha256).digest()[:_DIGEST]
+                digest = self._digest(data)
                 known[value] = digest if is_bytes else digest.hex()
             found.append(None if value is None else known[value])
         return pa.array(found, pa.large_binary() if is_bytes else pa.large_string())

@@ -140,6 +140,7 @@ def as_texts(array: Any, kind: Any) -> pa.Array:
         return pa.ListArray.from_arrays(
             offsets, as_texts(items, kind.value_type), type=kind, mask=mask
         )
+    assert pa.types.is_large_string(kind), f"{array.type} is masked as {kind}"
     if pa.types.is_nested(array.type):
         texts = [None if each is None else str(each) for each in array.to_pylist()]
         return pa.array(texts, kind)

@@ -3,7 +3,7 @@
 `ValueColumns` is all that a task elsewhere needs: it can be pickled.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from workbench.values.column import Column, ColumnDecoder, Problem
 from workbench.values.masking import Masks
 from workbench.values.registry import AnyDecoding, decoder
 from workbench.values.schemas.schemas import Schemas, schemas_of_records
+from workbench.values.types import as_texts
 
 SAMPLE: Final = 1000  # records that a decoding may look at before it decodes
 MOST_SCHEMA_BYTES: Final = 256 << 20  # of the records of `_schemas`
@@ -42,7 +43,7 @@ class ValueColumns:
         needed = [name for each in self.decoders.values() for name in each.needs]
         return tuple(dict.fromkeys((*self.columns, *needed)))
 
-    def schema(self, topics: Any) -> pa.Schema:
+    def schema(self, topics: Collection[str]) -> pa.Schema:
         """Return names, types and nullability of the columns.
 
         Args:
@@ -50,7 +51,7 @@ class ValueColumns:
                 all topics have the new one.
 
         Raises:
-            SchemaError: the masks of topics give a column different types.
+            SchemaError: a mask names a field that values do not have.
         """
         found = []
         for name in self.columns:
@@ -62,13 +63,10 @@ class ValueColumns:
             found.append(given.with_type(self._masked_kind(name, given.type, topics)))
         return pa.schema(found)
 
-    def _masked_kind(self, name: str, kind: Any, topics: Any) -> Any:
-        if not self.masks.touches(name):
-            return kind
-        for topic in sorted(set(topics)):
-            masked = self.masks.for_topic(topic).kind(name, kind)
-            if masked != kind:
-                return masked
+    def _masked_kind(self, name: str, kind: Any, topics: Collection[str]) -> Any:
+        if self.masks.touches(name):
+            for topic in sorted(set(topics)):
+                kind = self.masks.for_topic(topic).kind(name, kind)
         return kind
 
     def apply(
@@ -100,7 +98,7 @@ class ValueColumns:
         for name, wanted in zip(schema.names, schema, strict=True):
             array = masks.masked(name, decoded[name]) if masks.rules else decoded[name]
             if array.type != wanted.type:  # another topic's mask changed the type
-                array = _as_type(array, wanted.type)
+                array = as_texts(array, wanted.type)
             arrays.append(array)
         return pa.RecordBatch.from_arrays(arrays, schema=schema), findings
 
@@ -158,13 +156,6 @@ def stored_schemas(batches: Iterator[pa.RecordBatch]) -> Schemas:
             yield from zip(batch["key"].to_pylist(), batch["value"].to_pylist(), strict=True)
 
     return schemas_of_records(records())
-
-
-def _as_type(array: Any, kind: Any) -> pa.Array:
-    """Return values as the type that another topic's mask gave the column."""
-    from workbench.values.types import as_texts
-
-    return as_texts(array, kind)
 
 
 def _words(name: str, rows: int, problem: Problem, *, is_private: bool) -> str:

@@ -168,7 +168,7 @@ class Scan:
         """
         if self.is_plain:
             return self.options.schema
-        return self.values.schema(partition.topic for partition in self.partitions)
+        return self.values.schema({partition.topic for partition in self.partitions})
 
     @property
     def is_plain(self) -> bool:

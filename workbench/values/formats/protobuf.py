@@ -78,9 +78,12 @@ class ProtobufDecoder:
 
         def read(value: bytes) -> Any:
             try:
-                return convert(message.FromString(value))
+                parsed = message.FromString(value)
             except error as problem:
                 raise ValueError(str(problem)) from None
+            if not parsed.IsInitialized():
+                raise ValueError("a required field is missing")
+            return convert(parsed)
 
         return decoded_one_by_one(data, spans, read, kind, f"a {self.message}")
 
