@@ -15,6 +15,7 @@ from workbench.server.handlers import (
     of_groups,
     of_logs,
     of_produce,
+    of_producers,
     of_topics,
     of_transactions,
     refusals,
@@ -34,6 +35,7 @@ _READS: Final[Mapping[int, BlockingHandler]] = {
     **of_cluster.HANDLERS,
     **of_logs.HANDLERS,
     **of_groups.HANDLERS,
+    **of_producers.HANDLERS,
 }
 _WRITES: Final[Mapping[int, BlockingHandler]] = {
     **of_produce.HANDLERS,

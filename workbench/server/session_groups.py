@@ -32,7 +32,7 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from workbench.coordinator.groups.groups import ClassicGroup
+from workbench.coordinator.groups.groups import ClassicGroup, ModernGroup, as_consumer_group
 from workbench.coordinator.groups.stored_groups import LoadedGroup, StoredGroups
 from workbench.coordinator.offsets.offset_metadata_manager import (
     UNKNOWN_OFFSET,
@@ -243,6 +243,19 @@ class SessionGroups:
         if loaded is None or not isinstance(loaded.group, ClassicGroup):
             return DescribedGroup(group_id, "Dead")
         return _described(loaded.group)
+
+    def consumer_group(self, group_id: str) -> ModernGroup:
+        """Return a consumer group of KIP-848 that is on the disk.
+
+        Raises:
+            CoordinatorError: GROUP_ID_NOT_FOUND, also if a session made it a classic group.
+        """
+        with self._lock:
+            is_used = group_id in self._used
+        if is_used:
+            return self.service.consumer_group(group_id)
+        loaded = self._stored_groups().get(group_id)
+        return as_consumer_group(group_id, None if loaded is None else loaded.group)
 
     def list(self) -> "list[tuple[ListedGroup, str]]":
         """Return the groups with their types: those of this session, and those on the disk."""

@@ -21,6 +21,8 @@ from workbench.coordinator.offsets.offset_metadata_manager import FetchedOffset,
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.handlers.authorized_operations import GROUP, operations
+from workbench.server.handlers.consumer_groups import described_consumer_group
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.protocol import group_messages as messages
 from workbench.server.protocol import write_messages
@@ -32,7 +34,7 @@ _REQUEST_GROUPS_SINCE: Final = 8  # version of OffsetFetch
 
 
 def find_coordinator(call: Call) -> Values:
-    """Return the server; one that is read-only coordinates no transactions."""
+    """Return the server, which coordinates everything."""
     host, port = call.address
     here: Values = {"nodeId": call.serving.catalog.node_id, "host": host, "port": port}
     kind = call.values.get("keyType", _OF_GROUPS)
@@ -41,9 +43,6 @@ def find_coordinator(call: Call) -> Values:
     broker = call.serving.broker
     if broker is not None:
         (broker.make_offsets_topic if kind == _OF_GROUPS else broker.make_transactions_topic)()
-    elif kind == _OF_TRANSACTIONS:
-        code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        return error_response(call.request, code)
     if call.version < 4:
         return here
     keys = call.values["coordinatorKeys"]
@@ -278,6 +277,22 @@ def describe_groups(call: Call) -> Values:
     }
 
 
+def consumer_group_describe(call: Call) -> Values:
+    """Return consumer groups of KIP-848 with their members and assignments."""
+    groups = []
+    for group_id in call.values["groupIds"]:
+        try:
+            found = call.serving.groups.consumer_group(group_id)
+        except CoordinatorError as error:
+            result = {"groupId": group_id, "errorCode": error.code, "errorMessage": error.problem}
+        else:
+            result = described_consumer_group(found, call.serving.catalog.names_by_id)
+            if call.values["includeAuthorizedOperations"]:
+                result["authorizedOperations"] = operations(call, GROUP)
+        groups.append(result)
+    return {"groups": groups}
+
+
 def list_groups(call: Call) -> Values:
     """Return the groups of this session, and those on the disk."""
     states = {state.lower() for state in call.values.get("statesFilter", ())}
@@ -348,6 +363,7 @@ HANDLERS: Final[Mapping[int, BlockingHandler]] = {
     messages.OFFSET_FETCH.key: offset_fetch,
     messages.DESCRIBE_GROUPS.key: describe_groups,
     messages.LIST_GROUPS.key: list_groups,
+    messages.CONSUMER_GROUP_DESCRIBE.key: consumer_group_describe,
 }
 WAITING: Final[Mapping[int, WaitingHandler]] = {
     messages.JOIN_GROUP.key: join_group,

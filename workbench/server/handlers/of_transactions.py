@@ -1,20 +1,22 @@
 """Producer ids, and the transactions of producers.
 
 Kafka: KafkaApis.handleInitProducerIdRequest, handleAddPartitionsToTxnRequest,
-handleAddOffsetsToTxnRequest, handleEndTxnRequest, handleTxnOffsetCommitRequest (4.2)
+handleAddOffsetsToTxnRequest, handleEndTxnRequest, handleTxnOffsetCommitRequest,
+handleWriteTxnMarkersRequest (4.2)
 """
 
 from collections.abc import Mapping
 from typing import Final
 
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
+from workbench.coordinator.transactions.serving.markers import TxnMarker
 from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.states import TransactionVersion
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.error_responses import error_response
-from workbench.server.protocol import write_messages as messages
+from workbench.server.protocol import transaction_messages as messages
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _NO_PRODUCER: Final = -1
@@ -170,10 +172,44 @@ def txn_offset_commit(call: Call) -> Values:
     }
 
 
+def write_txn_markers(call: Call) -> Values:
+    """Append transaction markers, as an admin who aborts a hanging transaction wants it."""
+    codes: dict[int, dict[TopicPartition, ErrorCode]] = {}
+    for each in call.values["markers"]:
+        version = each.get("transactionVersion", _VERSION)
+        marker = TxnMarker(
+            each["producerId"],
+            each["producerEpoch"],
+            each["coordinatorEpoch"],
+            each["transactionResult"],
+            TransactionVersion(min(max(version, _VERSION), TransactionVersion.TV_2)),
+        )
+        for topic in each["topics"]:
+            for number in topic["partitionIndexes"]:
+                where = TopicPartition(topic["name"], number)
+                code, _ = call.broker.transactions.marker_writer.write(marker, where)
+                codes.setdefault(marker.producer_id, {})[where] = code
+    return {
+        "markers": [
+            {"producerId": producer, "topics": _by_topic(found)}
+            for producer, found in codes.items()
+        ]
+    }
+
+
+def _by_topic(codes: Mapping[TopicPartition, ErrorCode]) -> list[Values]:
+    topics: dict[str, list[Values]] = {}
+    for where, code in codes.items():
+        found = {"partitionIndex": where.partition, "errorCode": code}
+        topics.setdefault(where.topic, []).append(found)
+    return [{"name": name, "partitions": found} for name, found in topics.items()]
+
+
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
     messages.INIT_PRODUCER_ID.key: init_producer_id,
     messages.ADD_PARTITIONS_TO_TXN.key: add_partitions_to_txn,
     messages.ADD_OFFSETS_TO_TXN.key: add_offsets_to_txn,
     messages.END_TXN.key: end_txn,
     messages.TXN_OFFSET_COMMIT.key: txn_offset_commit,
+    messages.WRITE_TXN_MARKERS.key: write_txn_markers,
 }

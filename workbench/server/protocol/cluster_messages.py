@@ -83,6 +83,48 @@ METADATA: Final = api(
     """,
 )
 
+DESCRIBE_TOPIC_PARTITIONS: Final = api(
+    "DescribeTopicPartitions",
+    75,
+    versions=(0, 0),
+    flexible=0,
+    request="""
+    topics: [
+        name: string
+    ]
+    responsePartitionLimit: int32 = 2000
+    cursor: ?{
+        topicName: string
+        partitionIndex: int32
+    } = null
+    """,
+    response="""
+    throttleTimeMs: int32
+    topics: [
+        errorCode: int16
+        name: ?string
+        topicId: uuid
+        isInternal: bool
+        partitions: [
+            errorCode: int16
+            partitionIndex: int32
+            leaderId: int32
+            leaderEpoch: int32 = -1
+            replicaNodes: [int32]
+            isrNodes: [int32]
+            eligibleLeaderReplicas: ?[int32] = null
+            lastKnownElr: ?[int32] = null
+            offlineReplicas: [int32]
+        ]
+        topicAuthorizedOperations: int32 = -2147483648
+    ]
+    nextCursor: ?{
+        topicName: string
+        partitionIndex: int32
+    } = null
+    """,
+)
+
 DESCRIBE_CLUSTER: Final = api(
     "DescribeCluster",
     60,

@@ -274,3 +274,52 @@ LIST_GROUPS: Final = api(
     ]
     """,
 )
+
+CONSUMER_GROUP_DESCRIBE: Final = api(
+    "ConsumerGroupDescribe",
+    69,
+    versions=(0, 1),
+    flexible=0,
+    request="""
+    groupIds: [string]
+    includeAuthorizedOperations: bool
+    """,
+    response="""
+    throttleTimeMs: int32
+    groups: [
+        errorCode: int16
+        errorMessage: ?string
+        groupId: string
+        groupState: string
+        groupEpoch: int32
+        assignmentEpoch: int32
+        assignorName: string
+        members: [
+            memberId: string
+            instanceId: ?string
+            rackId: ?string
+            memberEpoch: int32
+            clientId: string
+            clientHost: string
+            subscribedTopicNames: [string]
+            subscribedTopicRegex: ?string
+            assignment: {
+                topicPartitions: [
+                    topicId: uuid
+                    topicName: string
+                    partitions: [int32]
+                ]
+            }
+            targetAssignment: {
+                topicPartitions: [
+                    topicId: uuid
+                    topicName: string
+                    partitions: [int32]
+                ]
+            }
+            memberType: int8 = -1 versions 1+
+        ]
+        authorizedOperations: int32 = -2147483648
+    ]
+    """,
+)
