@@ -10,10 +10,15 @@ TOPICS = "org.apache.kafka.tools.TopicCommand"
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 
-def run_tools(version: str, where: str, *commands: tuple[str, ...]) -> list[list[str]]:
-    """Run tools, each given as its class and arguments; return the lines of each."""
+def run_tools(version: str, *commands: tuple[str, tuple[str, ...]]) -> list[list[str]]:
+    """Run tools and return the lines of each.
+
+    Args:
+        version: Kafka's.
+        commands: for each where the server is, and the tool's class with its arguments.
+    """
     words: list[str] = []
-    for tool, *arguments in commands:
+    for where, (tool, *arguments) in commands:
         words += ["//", tool, "--bootstrap-server", where, *arguments]
     classes = compile_java(version, SOURCE, "Tools")
     done = run_java(version, "Tools", *words[1:], classes=classes)

@@ -257,12 +257,12 @@ class SessionGroups:
         loaded = self._stored_groups().get(group_id)
         return as_consumer_group(group_id, None if loaded is None else loaded.group)
 
-    def list(self) -> "list[tuple[ListedGroup, str]]":
-        """Return the groups with their types: those of this session, and those on the disk."""
+    def list(self) -> "list[ListedGroup]":
+        """Return the groups: those of this session, and those on the disk."""
         with self._lock:
             used = set(self._used)
-        live = [(group, "classic") for group in self.service.list_groups()] if used else []
-        names = {group.group_id for group, _ in live} | used
+        live = self.service.list_groups() if used else []
+        names = {group.group_id for group in live} | used
         return live + [
             _listed(loaded) for name, loaded in self._stored_groups().items() if name not in names
         ]
@@ -274,11 +274,11 @@ def _fetched(commit: OffsetCommit | None) -> FetchedOffset:
     return FetchedOffset(commit.offset, commit.leader_epoch, commit.metadata or "")
 
 
-def _listed(loaded: LoadedGroup) -> tuple[ListedGroup, str]:
+def _listed(loaded: LoadedGroup) -> ListedGroup:
     group = loaded.group
     kind = "classic" if isinstance(group, ClassicGroup) else group.kind
     protocol_type = group.protocol_type if isinstance(group, ClassicGroup) else kind
-    return ListedGroup(group.group_id, protocol_type, group.state), kind
+    return ListedGroup(group.group_id, protocol_type, group.state, kind)
 
 
 def _described(group: ClassicGroup) -> DescribedGroup:

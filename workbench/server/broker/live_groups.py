@@ -114,6 +114,6 @@ class LiveGroups:
         self._make_topic()
         return self.service.consumer_group(group_id)
 
-    def list(self) -> "list[tuple[ListedGroup, str]]":
-        """Return the groups with their types."""
-        return [(group, "classic") for group in self.service.list_groups()]
+    def list(self) -> "list[ListedGroup]":
+        """Return the groups."""
+        return self.service.list_groups()

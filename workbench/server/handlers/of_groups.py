@@ -304,10 +304,10 @@ def list_groups(call: Call) -> Values:
                 "groupId": group.group_id,
                 "protocolType": group.protocol_type,
                 "groupState": group.state,
-                "groupType": kind,
+                "groupType": group.kind,
             }
-            for group, kind in call.serving.groups.list()
-            if (not states or group.state.lower() in states) and (not types or kind in types)
+            for group in call.serving.groups.list()
+            if (not states or group.state.lower() in states) and (not types or group.kind in types)
         ],
     }
 

@@ -180,11 +180,12 @@ class DescribedGroup:
 
 
 class ListedGroup(NamedTuple):
-    """A group in a listing."""
+    """A group in a listing; its kind is "classic", "consumer", "share" or "streams"."""
 
     group_id: str
     protocol_type: str
     state: str
+    kind: str = "classic"
 
 
 def complete(future: "Future[T]", answer: T) -> bool:
