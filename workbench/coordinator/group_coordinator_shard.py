@@ -12,7 +12,10 @@ from typing import Final
 import numpy as np
 
 from workbench.coordinator.era import Era
-from workbench.coordinator.groups.classic.group_metadata_manager import GroupMetadataManager
+from workbench.coordinator.groups.classic.group_metadata_manager import (
+    GroupMetadataManager,
+    missing_group,
+)
 from workbench.coordinator.groups.classic.messages import (
     DescribedGroup,
     JoinGroupRequest,
@@ -191,6 +194,8 @@ class GroupCoordinatorShard(OffsetMetadataManager):
     def describe_group(self, group_id: str, request_version: int) -> DescribedGroup:
         """Return what an admin client sees of a group; see `GroupMetadataManager`."""
         self._adopt(group_id)
+        if isinstance(self.state.groups.get(group_id), ModernGroup):
+            return missing_group(group_id, request_version, is_other=True)
         return self.groups.describe_group(group_id, request_version)
 
     def list_groups(self, states: Iterable[str]) -> list[ListedGroup]:

@@ -14,6 +14,7 @@ from workbench.server.handlers import (
     of_cluster,
     of_groups,
     of_logs,
+    of_offsets,
     of_produce,
     of_producers,
     of_topics,
@@ -35,6 +36,7 @@ _READS: Final[Mapping[int, BlockingHandler]] = {
     **of_cluster.HANDLERS,
     **of_logs.HANDLERS,
     **of_groups.HANDLERS,
+    **of_offsets.HANDLERS,
     **of_producers.HANDLERS,
 }
 _WRITES: Final[Mapping[int, BlockingHandler]] = {
@@ -42,6 +44,7 @@ _WRITES: Final[Mapping[int, BlockingHandler]] = {
     **of_topics.HANDLERS,
     **of_transactions.HANDLERS,
     **of_groups.WRITES,
+    **of_offsets.WRITES,
 }
 _WAITING: Final[Mapping[int, WaitingHandler]] = {**of_logs.WAITING, **of_groups.WAITING}
 _LOG: Final = logging.getLogger("workbench.server")

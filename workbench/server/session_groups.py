@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
+from workbench.coordinator.groups.classic.group_metadata_manager import missing_group
 from workbench.coordinator.groups.classic.messages import (
     DescribedGroup,
     DescribedMember,
@@ -241,7 +242,7 @@ class SessionGroups:
             return found
         loaded = self._stored_groups().get(group_id)
         if loaded is None or not isinstance(loaded.group, ClassicGroup):
-            return DescribedGroup(group_id, "Dead")
+            return missing_group(group_id, version, is_other=loaded is not None)
         return _described(loaded.group)
 
     def consumer_group(self, group_id: str) -> ModernGroup:

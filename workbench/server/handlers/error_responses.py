@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.handlers.topics_by_id import key_of
 from workbench.server.protocol import (
     cluster_messages,
     group_messages,
@@ -35,8 +36,7 @@ def _partitions(
     topics: Iterable[Values], inner: str, make: Callable[[Any], Values]
 ) -> list[Values]:
     return [
-        {"name": topic["name"], "partitions": [make(each) for each in topic[inner]]}
-        for topic in topics
+        {**key_of(topic), "partitions": [make(each) for each in topic[inner]]} for topic in topics
     ]
 
 
@@ -46,7 +46,7 @@ def _fetch(values: Values, version: int, code: ErrorCode) -> Values:
     return {
         "responses": [
             {
-                "topic": topic["topic"],
+                **key_of(topic),
                 "partitions": [
                     failed_fetch(each["partition"], code) for each in topic["partitions"]
                 ],
@@ -90,7 +90,7 @@ def _epochs(values: Values, _version: int, code: ErrorCode) -> Values:
     return {
         "topics": [
             {
-                "topic": topic["topic"],
+                **key_of(topic),
                 "partitions": [
                     failed_epoch(each["partition"], code) for each in topic["partitions"]
                 ],
@@ -182,7 +182,7 @@ def _produce(values: Values, _version: int, code: ErrorCode) -> Values:
     return {
         "responses": [
             {
-                "name": topic["name"],
+                **key_of(topic),
                 "partitionResponses": [
                     {"index": each["index"], "errorCode": code, "baseOffset": -1}
                     for each in topic["partitionData"]
@@ -211,7 +211,9 @@ def _delete_records(values: Values, _version: int, code: ErrorCode) -> Values:
     return {"topics": _partitions(values["topics"], "partitions", failed)}
 
 
-def _add_partitions(values: Values, _version: int, code: ErrorCode) -> Values:
+def _add_partitions(values: Values, version: int, code: ErrorCode) -> Values:
+    if version >= 4:
+        return {"errorCode": code}
     return {
         "resultsByTopicV3AndBelow": [
             {

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from workbench.files.names import TopicPartition
-from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.error_responses import (
     failed_epoch,
     failed_fetch,
     failed_offset,
 )
-from workbench.server.logs.catalog import PartitionLog, TopicCatalog
+from workbench.server.handlers.topics_by_id import key_of, name_of
+from workbench.server.logs.catalog import PartitionLog
 from workbench.server.logs.served_log import (
     NO_EPOCH,
     TimestampAndOffset,
@@ -32,6 +32,9 @@ _NEW_SESSION: Final = 0  # epoch of a fetch that asks for a session
 _NO_SESSION: Final = -1
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+EARLIEST_PENDING_UPLOAD = -6
+_SINCE: Final = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+"""Version of ListOffsets since which it knows a special timestamp."""
 _NOTHING: Final = TimestampAndOffset(-1, -1)
 
 
@@ -75,7 +78,7 @@ def _partitions(call: Call) -> list[TopicPartition]:
     """Return the partitions that a fetch asks for."""
     found = []
     for topic in call.values["topics"]:
-        name, _ = _topic_of(call.serving.catalog, topic)
+        name = name_of(call.serving.catalog, topic)
         if name is not None:
             found += [TopicPartition(name, each["partition"]) for each in topic["partitions"]]
     return found
@@ -92,28 +95,19 @@ def _fetch_now(call: Call) -> tuple[list[Values], int, bool]:
     size, is_final = 0, False
     responses = []
     for topic in values["topics"]:
-        name, code = _topic_of(serving.catalog, topic)
+        name = name_of(serving.catalog, topic)
         partitions = []
         for asked in topic["partitions"]:
             found = (
-                failed_fetch(asked["partition"], code)
+                failed_fetch(asked["partition"], ErrorCode.UNKNOWN_TOPIC_ID)
                 if name is None
                 else _fetch_partition(call, name, asked, left - size, is_first=size == 0)
             )
             size += len(found["records"])
             is_final |= found["errorCode"] != ErrorCode.NONE
             partitions.append(found)
-        key = {"topicId": topic["topicId"]} if "topicId" in topic else {"topic": topic["topic"]}
-        responses.append({**key, "partitions": partitions})
+        responses.append({**key_of(topic), "partitions": partitions})
     return responses, size, is_final
-
-
-def _topic_of(catalog: TopicCatalog, topic: Values) -> tuple[str | None, ErrorCode]:
-    if "topicId" not in topic:
-        return topic["topic"], ErrorCode.NONE
-    name = catalog.names_by_id.get(topic["topicId"])
-    is_known = name is not None and topic["topicId"] != NULL_UUID
-    return (name if is_known else None), ErrorCode.UNKNOWN_TOPIC_ID
 
 
 def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_first: bool) -> Values:
@@ -184,7 +178,7 @@ def _offset(call: Call, topic: str, asked: Values, *, is_committed: bool) -> Val
     if code is not ErrorCode.NONE:
         return failed_offset(number, code)
     timestamp = asked["timestamp"]
-    if timestamp < LATEST_TIERED:
+    if timestamp < EARLIEST_PENDING_UPLOAD or call.version < _SINCE.get(timestamp, 1):
         return failed_offset(number, ErrorCode.UNSUPPORTED_VERSION)
     found = _lookup(log, timestamp, is_committed=is_committed)
     return {
@@ -200,7 +194,7 @@ def _lookup(log: PartitionLog, timestamp: int, *, is_committed: bool) -> Timesta
     """Kafka: Partition.fetchOffsetForTimestamp, UnifiedLog.fetchOffsetByTimestamp (4.2)."""
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return TimestampAndOffset(-1, log.log_start_offset)
-    if timestamp == LATEST_TIERED:
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return _NOTHING  # nothing of this directory is in remote storage
     end = log.last_stable_offset if is_committed else log.high_watermark
     if timestamp == LATEST:

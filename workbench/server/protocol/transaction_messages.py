@@ -29,26 +29,47 @@ INIT_PRODUCER_ID: Final = api(
 ADD_PARTITIONS_TO_TXN: Final = api(
     "AddPartitionsToTxn",
     24,
-    versions=(0, 3),
+    versions=(0, 5),
     flexible=3,
     request="""
-    v3AndBelowTransactionalId: string
-    v3AndBelowProducerId: int64
-    v3AndBelowProducerEpoch: int16
+    transactions: [
+        transactionalId: string
+        producerId: int64
+        producerEpoch: int16
+        verifyOnly: bool
+        topics: [
+            name: string
+            partitions: [int32]
+        ]
+    ] versions 4+
+    v3AndBelowTransactionalId: string versions 0-3
+    v3AndBelowProducerId: int64 versions 0-3
+    v3AndBelowProducerEpoch: int16 versions 0-3
     v3AndBelowTopics: [
-        name: string
-        partitions: [int32]
-    ]
+        name: string versions 0-3
+        partitions: [int32] versions 0-3
+    ] versions 0-3
     """,
     response="""
     throttleTimeMs: int32
-    resultsByTopicV3AndBelow: [
-        name: string
-        resultsByPartition: [
-            partitionIndex: int32
-            partitionErrorCode: int16
+    errorCode: int16 versions 4+
+    resultsByTransaction: [
+        transactionalId: string
+        topicResults: [
+            name: string
+            resultsByPartition: [
+                partitionIndex: int32
+                partitionErrorCode: int16
+            ]
         ]
-    ]
+    ] versions 4+
+    resultsByTopicV3AndBelow: [
+        name: string versions 0-3
+        resultsByPartition: [
+            partitionIndex: int32 versions 0-3
+            partitionErrorCode: int16 versions 0-3
+        ] versions 0-3
+    ] versions 0-3
     """,
 )
 
@@ -91,7 +112,7 @@ END_TXN: Final = api(
 TXN_OFFSET_COMMIT: Final = api(
     "TxnOffsetCommit",
     28,
-    versions=(0, 4),
+    versions=(0, 5),
     flexible=3,
     request="""
     transactionalId: string

@@ -1,6 +1,6 @@
 """Requests that write: declared so that they can be refused as a broker refuses them.
 
-Kafka: the request and response messages of the same names (4.0)
+Kafka: the request and response messages of the same names (4.3)
 """
 
 from typing import Final
@@ -10,14 +10,15 @@ from workbench.server.protocol.api import api
 PRODUCE: Final = api(
     "Produce",
     0,
-    versions=(0, 11),
+    versions=(0, 13),
     flexible=9,
     request="""
     transactionalId: ?string versions 3+
     acks: int16
     timeoutMs: int32
     topicData: [
-        name: string
+        name: string versions 0-12
+        topicId: uuid versions 13+
         partitionData: [
             index: int32
             records: ?bytes
@@ -26,7 +27,8 @@ PRODUCE: Final = api(
     """,
     response="""
     responses: [
-        name: string
+        name: string versions 0-12
+        topicId: uuid versions 13+
         partitionResponses: [
             index: int32
             errorCode: int16

@@ -169,7 +169,11 @@ class DescribedMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DescribedGroup:
-    """A group as an admin client sees it; one that does not exist is "Dead"."""
+    """A group as an admin client sees it; one that does not exist is "Dead".
+
+    Attributes:
+        message: why there is an error; None without one.
+    """
 
     group_id: str
     state: str
@@ -177,6 +181,7 @@ class DescribedGroup:
     protocol_type: str = ""
     protocol: str = ""
     members: tuple[DescribedMember, ...] = ()
+    message: str | None = None
 
 
 class ListedGroup(NamedTuple):
