@@ -1,5 +1,6 @@
 """What the newest versions of requests have: topic ids, and transactions of version 2."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
