@@ -31,6 +31,7 @@ from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.changes import Changes
 from workbench.server.connections import Connections
 from workbench.server.events import Event, RequestDone
+from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.kafka_apis import KafkaApis
 from workbench.server.limits import ServerLimits
 from workbench.server.logs.catalog import Catalog, TopicCatalog
@@ -254,6 +255,7 @@ class Server:
             self._limits,
             self._response_bytes,
             self._changes,
+            FetchSessions(self._limits.max_fetch_sessions, self._limits.max_session_partitions),
             self._broker,
         )
         connections = Connections(

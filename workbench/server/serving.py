@@ -12,6 +12,7 @@ from workbench.coordinator.transactions.serving.transaction_coordinator import (
 from workbench.server.broker.broker import Broker
 from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.changes import Changes
+from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.limits import ServerLimits
 from workbench.server.logs.catalog import TopicCatalog
 from workbench.server.protocol.frames import Request
@@ -58,6 +59,7 @@ class Serving:
         limits: the limits.
         response_bytes: the records in responses that are not sent yet.
         changes: lets requests wait until a partition has more to read.
+        fetch_sessions: the incremental fetch sessions.
         broker: the engine; None: the server is read-only.
     """
 
@@ -67,6 +69,7 @@ class Serving:
     limits: ServerLimits
     response_bytes: ResponseBytes
     changes: Changes
+    fetch_sessions: FetchSessions
     broker: Broker | None = None
 
 
