@@ -21,7 +21,6 @@ from tests.campaign.log_mutations import LOG_MUTATIONS, entries_of
 from tests.campaign.oracle import LARGEST, has_right_crc, records_of
 from tests.kafka_broker import Broker
 from tests.kafka_records import Answer, ask, hexed
-from tests.server.killed_servers import kill_servers
 
 MOST_BATCHES: Final = 400
 LARGEST_BATCH: Final = 20_000  # bytes
@@ -169,6 +168,5 @@ def read_beside_broker(folder: Path, seed: int) -> None:
 KAFKA_ROUNDS: Final[dict[str, Callable[[Path, int], None]]] = {
     "ask Kafka": ask_kafka,
     "read beside broker": read_beside_broker,
-    "kill servers": kill_servers,
 }
 """By name."""
