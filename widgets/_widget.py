@@ -6,7 +6,6 @@ here the front end shows them, and `last_error` keeps them. In a saved, exported
 notebook, the widget is a picture and a text instead.
 """
 
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,12 @@ import traitlets
 
 MOST_BYTES = 1 << 20
 """The front end gets nothing if it asks for more bytes or rows than this."""
+
+
+def error_text(error: BaseException) -> str:
+    """Return what is wrong, without Python's name of the error; `KafkaWidget.last_error` has it."""
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return text or f"the widget failed ({type(error).__name__})"
 
 
 class KafkaWidget(anywidget.AnyWidget):
@@ -70,7 +75,7 @@ class KafkaWidget(anywidget.AnyWidget):
             result = action()
         except Exception as error:  # noqa: BLE001 - whatever it is, the user has to see it
             self.last_error = error
-            self._error = "".join(traceback.format_exception_only(error)).strip()
+            self._error = error_text(error)
             return None
         if self._error:
             self._error = ""

@@ -22,7 +22,7 @@ export function tabStrip(panes, { beside } = {}) {
           "data-pane": name,
           onclick: () => show(name),
         },
-        text,
+        h("span", { class: "klw-tabname", "data-text": text }, text),
         small,
       );
     const holder = h("div", {
