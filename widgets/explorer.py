@@ -12,12 +12,13 @@ import traitlets
 
 import workbench
 from widgets._link import STATIC, link
-from widgets._widget import MOST_BYTES, KafkaWidget
+from widgets._widget import MOST_BYTES, KafkaWidget, error_text
 from widgets.queries import view_queries
 from widgets.segment_view import SegmentView
 from widgets.selection import NOTHING, complete, from_front, segment_with_base, to_front
+from widgets.verification import FindingBook, Verification
 from widgets.view.bytes import byte_window
-from widgets.view.findings import finding_rows
+from widgets.view.findings import rows_by_place
 from widgets.view.packing import pack
 from widgets.view.records import OPEN, Lens, Mask
 from widgets.view.segments import strip_columns
@@ -68,7 +69,9 @@ class LogExplorer(KafkaWidget):
     _strip: Any = traitlets.Dict(allow_none=True).tag(sync=True)
     _segment: Any = traitlets.Dict(allow_none=True).tag(sync=True)
     _findings: Any = traitlets.List().tag(sync=True)
+    _counts: Any = traitlets.Dict().tag(sync=True)
     _verified: Any = traitlets.List().tag(sync=True)
+    _verification: Any = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self,
@@ -83,6 +86,8 @@ class LogExplorer(KafkaWidget):
             logs = workbench.open_log_directory(logs)
         self.logs = logs
         self.lens = Lens(show_values=show_values, mask=mask)
+        self._book = FindingBook()
+        self._running: Verification | None = None
         self._place: tuple[str | None, int | None] = (None, None)
         self.shown: SegmentView | None = None
         wanted = options.pop("selected", None)
@@ -222,9 +227,17 @@ class LogExplorer(KafkaWidget):
         return {}, []
 
     def answer_verify(self, partition: str | None) -> Answer:
-        """Check every byte of a partition."""
+        """Check every byte of a partition; without one, of all of them, in the background."""
         if partition is not None:
             self.verify(partition)
+        else:
+            self.verify_all()
+        return {}, []
+
+    def answer_cancel(self) -> Answer:
+        """End the check of all partitions."""
+        if self._running is not None:
+            self._running.cancel()
         return {}, []
 
     def _current(self, partition: str, segment: str) -> SegmentView | None:
@@ -240,7 +253,7 @@ class LogExplorer(KafkaWidget):
         wanted = self.selected
         self._place = (None, None)
         with self.hold_sync():
-            self._verified, self._findings = [], []
+            self._stop_verifying()
             self._list()
             self.set_trait("selected", dict(NOTHING))
             self.selected = wanted if wanted["partition"] in self.logs.listing.partitions else {}
@@ -251,14 +264,48 @@ class LogExplorer(KafkaWidget):
         if name is None:
             raise ValueError("no partition is selected")
         found = self._one_partition(name).verify()
-        with self.hold_sync():
-            rest = [each for each in self._findings if each["partition"] != name]
-            self._findings = rest + finding_rows(name, self.logs.listing.partitions[name], found)
-            self._verified = [each for each in self._verified if each != name] + [name]
-            if self._place[0] == name:
-                self._strip = self._read_strip(name)
-            self._list()
+        self._book.enter(name, self.logs.listing.partitions[name], found)
+        self._show_book(name)
         return list(found)
+
+    def verify_all(self) -> Verification:
+        """Verify every partition and the log directories, in a thread; findings appear as found.
+
+        Returns:
+            The check, to `wait` for or to `cancel`; the one that runs already, if one does.
+        """
+        if self._running is not None and self._running.state == "running":
+            return self._running
+        self._running = check = Verification(self.logs.listing, self._tell)
+        self._book = check.book
+        self._tell(check)
+        check.start()
+        return check
+
+    def _tell(self, check: Verification) -> None:
+        """Send how far a check is, and what was found since."""
+        if check is not self._running:
+            return
+        if check.error is not None:
+            self.last_error, self._error = check.error, error_text(check.error)
+        self._show_book(self._place[0])
+        self._verification = check.progress()
+
+    def _stop_verifying(self) -> None:
+        """Forget what was found, and what is still being looked for."""
+        if self._running is not None:
+            self._running.cancel()
+        self._running, self._book, self._verification = None, FindingBook(), {}
+        self._show_book(None)
+
+    def _show_book(self, name: str | None) -> None:
+        """Send what was verified and found, and the strip of a partition that it may change."""
+        book = self._book
+        self._counts, self._verified, self._findings = book.counts, book.verified, book.rows
+        if name is not None and name == self._place[0]:
+            strip = self._read_strip(name)
+            if strip != self._strip:
+                self._strip = strip
 
     def _one_partition(self, name: str) -> workbench.LogDirectory:
         """The log directory as if it held this partition alone."""
@@ -272,14 +319,12 @@ class LogExplorer(KafkaWidget):
         Raises:
             ValueError: the finding is about a file outside every partition.
         """
-        for name, partition in self.logs.listing.partitions.items():
-            if partition.path in {finding.path, os.path.dirname(finding.path)}:
-                (row,) = finding_rows(name, partition, [finding])
-                segment = None if row["segment"] is None else int(row["segment"])
-                position = row["batch_position"]
-                self.selected = {"partition": name, "segment": segment, "position": position}
-                return
-        raise ValueError(f"{finding.path} is not in any partition")
+        (row,) = rows_by_place([finding], self.logs.listing.partitions)
+        if row["partition"] is None:
+            raise ValueError(f"{finding.path} is not in any partition")
+        segment = None if row["segment"] is None else int(row["segment"])
+        chosen = {"segment": segment, "position": row["batch_position"]}
+        self.selected = {"partition": row["partition"]} | chosen
 
     def selected_batch(self) -> Any:
         """Return the selected batch as an object; None without one."""
@@ -300,9 +345,6 @@ class LogExplorer(KafkaWidget):
         listing = self.logs.listing
         partitions = listing.partitions.values()
         topics = {each.topic for each in partitions}
-        counts: dict[str, int] = {}
-        for finding in self._findings:
-            counts[finding["partition"]] = counts.get(finding["partition"], 0) + 1
         summary = f"{plural(len(topics), 'topic')} · {plural(len(listing.partitions), 'partition')}"
         if len(listing.partitions) <= MOST_LOOKED_INTO:
             summary += f" · {size_text(sum(each.size for each in partitions))}"
@@ -312,7 +354,7 @@ class LogExplorer(KafkaWidget):
             "title": title if len(paths) == 1 else f"{title} and {len(paths) - 1} more",
             "path": "\n".join(paths),
             "summary": summary,
-            "nodes": tree_nodes(listing, counts),
+            "nodes": tree_nodes(listing),
         }
 
     # Without a browser.

@@ -247,9 +247,8 @@ def test_the_bytes_tab_begins_at_the_selected_record(
 ) -> None:
     logs = wb.open_log_directory(golden("4.2.0-plain-java").directory("data"))
     partition = logs[f"java-{codec}-0"]
-    sizes = [batch.last_offset - batch.base_offset for batch in partition.segments[0].batches]
-    batch = partition.segments[0].batches[sizes.index(max(sizes))]
-    last = batch.last_offset
+    rows = partition.segments[0].batches.rows
+    last = int(rows["last_offset"][(rows["last_offset"] - rows["base_offset"]).argmax()])
     explorer = LogExplorer(logs, selected={"partition": partition.name, "offset": last})
     show(explorer)
     page.get_by_role("tab", name="Bytes").click()

@@ -18,17 +18,16 @@ _KINDS = {"delete": "to be deleted", "future": "future", "stray": "stray"}
 Node = dict[str, Any]
 
 
-def tree_nodes(listing: Listing, findings: dict[str, int] | None = None) -> list[Node]:
+def tree_nodes(listing: Listing) -> list[Node]:
     """Return the nodes of a listing, parents first.
 
     Args:
         listing: the opened log directories.
-        findings: name of a partition → number of findings, for verified partitions.
 
     Returns:
         ``key`` (for a partition: its name in ``listing.partitions``), ``name``, ``parent`` (index
         in the list or -1), ``kind`` ("root", "topic", "partition", "file"), ``size`` (bytes or
-        None), ``quiet``, and optionally ``chip``, ``chip_kind``, ``title``.
+        None), ``quiet``, and optionally ``chip``, ``title``.
     """
     nodes: list[Node] = []
     names = {id(partition): name for name, partition in listing.partitions.items()}
@@ -37,7 +36,7 @@ def tree_nodes(listing: Listing, findings: dict[str, int] | None = None) -> list
         parent = -1
         if len(listing.roots) > 1:
             parent = _add(nodes, f"root {root.path}", root.path, -1, "root")
-        _add_topics(nodes, root, parent, lambda p: names[id(p)], findings or {}, deep=deep)
+        _add_topics(nodes, root, parent, lambda p: names[id(p)], deep=deep)
         _add_files(nodes, root, parent)
     return nodes
 
@@ -54,7 +53,6 @@ def _add_topics(
     root: Root,
     parent: int,
     key_of: Callable[[Partition], str],
-    findings: dict[str, int],
     *,
     deep: bool,
 ) -> None:
@@ -75,21 +73,15 @@ def _add_topics(
             quiet=topic.startswith("__"),
         )
         for partition in members:
-            key = key_of(partition)
-            found = findings.get(key)
-            chip = _KINDS.get(partition.kind)
-            if found:
-                chip = f"{found} finding" + ("s" if found > 1 else "")
             at = _add(
                 nodes,
-                key,
+                key_of(partition),
                 str(partition.partition) if partition.kind == "log" else partition.name,
                 place,
                 "partition",
                 size=partition.size if deep else None,
                 quiet=topic.startswith("__"),
-                chip=chip,
-                chip_kind="error" if found else "",
+                chip=_KINDS.get(partition.kind),
                 title=f"{partition.name} in {partition.root or partition.path}",
             )
             if deep:
