@@ -19,7 +19,7 @@ from workbench.inspection.verify.verify import verify_partitions
 MOST_FINDINGS: Final = 2000
 """The list keeps so many findings; it counts the others."""
 
-_STEP: Final = 0.1  # seconds between two messages about progress
+TOLD_EVERY = 0.25  # seconds between two messages about progress
 
 Row = dict[str, Any]
 
@@ -154,7 +154,7 @@ class Verification:
         self._inside += size
         if self._is_cancelled.is_set():
             raise _CancelledError
-        if time.monotonic() - self._told >= _STEP:
+        if time.monotonic() - self._told >= TOLD_EVERY:
             self._told = time.monotonic()
             self._tell(self)
 

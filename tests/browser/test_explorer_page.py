@@ -163,10 +163,10 @@ def test_verify_shows_what_a_broker_would_do(
     page: Page, show: Show, damaged: wb.LogDirectory
 ) -> None:
     show(LogExplorer(damaged, selected={"partition": "dmg-flip-value-0", "segment": 32}))
-    page.get_by_role("button", name="Check every byte").click()
+    page.get_by_role("button", name="Check every byte of this").click()
     row = page.get_by_role("grid", name="Findings").locator("[data-row]:visible").first
     expect(row).to_contain_text("error")
-    expect(row).to_contain_text("recovery")
+    expect(page.get_by_role("region", name="The selected finding")).to_contain_text("recovery")
     row.click()
     expect(page.locator(".klw-tabs .klw-about")).to_contain_text("Batch 2")
 

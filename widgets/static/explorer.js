@@ -2,9 +2,10 @@
 import { bytesView } from "./bytes_view.js";
 import { Column } from "./columns.js";
 import { button, choice, h } from "./dom.js";
+import { findingView } from "./finding_view.js";
 import { count } from "./format.js";
 import { withKernel } from "./kernel.js";
-import { batchList, findingList, listSummary, offsetIndexList, recordList, timeIndexList } from "./lists.js";
+import { batchList, listSummary, offsetIndexList, recordList, timeIndexList } from "./lists.js";
 import { pageStore } from "./pages.js";
 import { popover } from "./popover.js";
 import { requests } from "./requests.js";
@@ -16,6 +17,7 @@ import { tabStrip } from "./tabs.js";
 import { followTheme } from "./theme.js";
 import { mapSummary } from "./tracks.js";
 import { directoryTree } from "./tree.js";
+import { verifyBar } from "./verify_bar.js";
 
 const NOTHING = { partition: null, segment: null, position: null, offset: null };
 
@@ -83,10 +85,22 @@ function render({ model, el, signal: outer }) {
       verify.disabled = true;
       ask("verify", { partition: chosen().partition }).then(() => {
         verify.disabled = false;
+        findings.setScope("here");
         tabs.show("findings");
       });
     },
   });
+  const verifyAll = button("Check every byte of every partition, and the files of the directory", {
+    glyph: "shields",
+    text: "Verify all",
+    kind: "klw-framed",
+    onclick: () => {
+      findings.setScope("all");
+      tabs.show("findings");
+      ask("verify", { partition: null });
+    },
+  });
+  const progress = verifyBar({ onCancel: () => ask("cancel") });
   const refresh = button("Read the directory again", { glyph: "refresh", onclick: () => ask("refresh") });
   const keys = button("Keys (?)", { glyph: "keyboard", onclick: () => sheet.keys(keys) });
   const head = h(
@@ -96,6 +110,7 @@ function render({ model, el, signal: outer }) {
     summary,
     h("span", { class: "klw-go" }, goBox),
     verify,
+    verifyAll,
     refresh,
     keys,
   );
@@ -222,15 +237,18 @@ function render({ model, el, signal: outer }) {
       if (at >= 0) pickBatch(at);
     },
   });
-  const shownFindings = () => (model.get("_findings") ?? []).filter((each) => each.partition === chosen().partition);
-  const findings = findingList({
-    findings: shownFindings,
+  const findings = findingView({
     signal,
-    onPick: (i) => {
-      const each = shownFindings()[i];
-      if (each.segment !== null) choose({ segment: each.segment, position: each.batch_position, offset: null });
+    onPick: (each) => {
+      if (each.partition === chosen().partition) goTo(each);
     },
+    onGo: (each) => goTo(each),
   });
+  function goTo({ partition, segment, batch_position: position }) {
+    if (partition === null) return;
+    if (segment !== null) choose({ partition, segment, position, offset: null });
+    else if (partition !== chosen().partition) choose({ ...NOTHING, partition });
+  }
   const hex = bytesView({
     signal,
     fetch: (inside, start, stop) => ask("bytes", inSegment({ position: chosen().position, inside, start, stop })),
@@ -241,7 +259,7 @@ function render({ model, el, signal: outer }) {
     batches: ["Batches", batches.el, python("batches", "Batches")],
     offset_index: ["Offset index", offsetIndex.el, python("offset_index", "Offset index")],
     time_index: ["Time index", timeIndex.el, python("time_index", "Time index")],
-    findings: ["Findings", findings.el, python("findings", "Findings")],
+    findings: ["Findings", findings.el, findings.tools, python("findings", "Findings")],
   }, { beside: "bytes" });
 
   const note = h("div", { class: "klw-note", hidden: true });
@@ -254,6 +272,7 @@ function render({ model, el, signal: outer }) {
   );
   root.append(
     head,
+    progress.el,
     silence,
     errorBar,
     h("div", { class: "klw-body" }, tree.el, h("main", { class: "klw-main" }, note, views)),
@@ -327,17 +346,26 @@ function render({ model, el, signal: outer }) {
     legend.replaceChildren(...(data ? segmentLegend(data) : []));
   }
   function showFindings() {
-    const list = shownFindings(), verified = (model.get("_verified") ?? []).includes(chosen().partition);
+    const { partition, segment } = chosen(), all = model.get("_findings"), counts = model.get("_counts");
+    const verified = model.get("_verified"), check = model.get("_verification");
+    const mine = all.filter((each) => each.partition === partition);
+    const total = Object.values(counts).flatMap(Object.values).reduce((sum, each) => sum + each, 0);
+    const isVerified = verified.includes(partition), isRunning = check.state === "running";
     findings.setEmptyText(
-      verified
+      isVerified
         ? "No findings: every byte was checked."
-        : "Not verified yet. Verify reads every byte of the partition and checks it.",
+        : isRunning
+        ? "No findings yet."
+        : "Not verified yet. Verify reads every byte of the partition and checks it; Verify all, every partition.",
     );
-    findings.setCount(list.length);
-    tabs.setCount("findings", verified ? (list.length ? count(list.length) : "✓") : "");
-    if (verified) announce(`${chosen().partition}: ${listSummary(list)}.`);
+    findings.setFindings(all, total, partition);
+    tree.setFindings(counts, verified);
+    progress.show(check, total);
+    verifyAll.disabled = isRunning;
+    tabs.setCount("findings", isVerified ? (mine.length ? count(mine.length) : "✓") : "");
+    if (isVerified && !isRunning) announce(`${partition}: ${listSummary(mine)}.`);
     if (data) {
-      data.setFindings(list.filter((each) => each.segment === chosen().segment));
+      data.setFindings(mine.filter((each) => each.segment === segment));
       showLegend();
       map.repaint();
       batches.refresh();
@@ -403,7 +431,9 @@ function render({ model, el, signal: outer }) {
     _strip: showStrip,
     _segment: showSegment,
     _findings: showFindings,
+    _counts: showFindings,
     _verified: showFindings,
+    _verification: showFindings,
     _error: () => showError(model.get("_error")),
     colour_by: () => {
       colours.show(model.get("colour_by"));

@@ -1,6 +1,6 @@
 // The tree of log directories, topics, partitions and other files; only the visible rows exist.
 import { h, icon } from "./dom.js";
-import { bytes } from "./format.js";
+import { bytes, count, plural } from "./format.js";
 import { windowedRows } from "./rows.js";
 
 // The nodes that show, in order: those whose ancestors are open, or everything that leads to a match.
@@ -23,6 +23,35 @@ export function visibleNodes(nodes, open, filter) {
   return nodes.filter((_, i) => keep.has(i));
 }
 
+// What each node says of findings: those about it and about all below it; whether every partition below was verified.
+export function sumUpward(nodes, counts, verified) {
+  const checked = new Set(verified);
+  const sums = nodes.map((node) => ({
+    error: 0,
+    warning: 0,
+    ...counts[node.key],
+    partitions: node.kind === "partition" ? 1 : 0,
+    verified: node.kind === "partition" && checked.has(node.key) ? 1 : 0,
+  }));
+  for (let i = nodes.length - 1; i >= 0; i--) { // parents come before their children
+    if (nodes[i].parent < 0) continue;
+    const above = sums[nodes[i].parent];
+    for (const name of Object.keys(above)) above[name] += sums[i][name];
+  }
+  return sums;
+}
+
+function fillBadge(badge, { error, warning, partitions, verified }) {
+  const isVerified = partitions > 0 && verified === partitions;
+  badge.hidden = !error && !warning && !isVerified;
+  badge.textContent = error || warning ? count(error + warning) : "✓";
+  badge.dataset.kind = error ? "error" : warning ? "warning" : "";
+  const parts = [error && plural(error, "error"), warning && plural(warning, "warning")].filter(Boolean);
+  const what = parts.join(", ") || "no findings";
+  badge.title = isVerified || !partitions ? what : `${what}; ${count(verified)} of ${count(partitions)} verified`;
+  badge.setAttribute("aria-label", badge.title);
+}
+
 export function directoryTree({ onSelect, signal }) {
   const filter = h("input", {
     class: "klw-input",
@@ -39,6 +68,7 @@ export function directoryTree({ onSelect, signal }) {
     box,
   );
   let nodes = [], shown = [], selected = null, active = 0;
+  let sums = [], found = { counts: {}, verified: [] };
   const open = new Set();
   const rows = windowedRows({
     box,
@@ -51,10 +81,11 @@ export function directoryTree({ onSelect, signal }) {
         h("i", {}, icon("chevron")),
         h("b", {}),
         h("span", { class: "klw-chip" }),
+        h("span", { class: "klw-badge", role: "img" }),
         h("small", {}),
       ),
     fillRow(row, i) {
-      const node = shown[i], [, name, chip, size] = row.children;
+      const node = shown[i], [, name, chip, badge, size] = row.children;
       row.id = `klw-node-${node.at}`;
       row.style.setProperty("--level", node.level);
       row.setAttribute("aria-level", node.level + 1);
@@ -66,7 +97,7 @@ export function directoryTree({ onSelect, signal }) {
       row.title = node.title ?? node.name;
       chip.hidden = !node.chip;
       chip.textContent = node.chip ?? "";
-      chip.dataset.kind = node.chip_kind ?? "";
+      fillBadge(badge, sums[node.at]);
       size.textContent = node.size === null ? "" : bytes(node.size);
     },
   });
@@ -137,6 +168,7 @@ export function directoryTree({ onSelect, signal }) {
           nodes[node.parent].children++;
         }
       }
+      sums = sumUpward(nodes, found.counts, found.verified);
       if (openAll) { for (const node of nodes) if (node.children && !node.quiet) open.add(node.key); }
       update();
     },
@@ -150,6 +182,12 @@ export function directoryTree({ onSelect, signal }) {
         active = i;
         rows.reveal(i);
       }
+    },
+    // Findings by node, as {key: {severity: count}}, and the verified partitions; both are summed upward.
+    setFindings(counts, verified) {
+      found = { counts, verified };
+      sums = sumUpward(nodes, counts, verified);
+      rows.refresh();
     },
     repaint: rows.refresh,
   };
