@@ -13,6 +13,7 @@ import { SegmentData } from "./segment_data.js";
 import { segmentLegend } from "./legend.js";
 import { segmentMap } from "./segment_map.js";
 import { segmentStrip } from "./segment_strip.js";
+import { splitter } from "./splitter.js";
 import { tabStrip } from "./tabs.js";
 import { followTheme } from "./theme.js";
 import { mapSummary } from "./tracks.js";
@@ -260,7 +261,37 @@ function render({ model, el, signal: outer }) {
     offset_index: ["Offset index", offsetIndex.el, python("offset_index", "Offset index")],
     time_index: ["Time index", timeIndex.el, python("time_index", "Time index")],
     findings: ["Findings", findings.el, findings.tools, python("findings", "Findings")],
-  }, { beside: "bytes" });
+  }, {
+    beside: "bytes",
+    handle: splitter({
+      root,
+      pane: () => hex.el.parentElement,
+      name: "--klw-beside",
+      label: "Width of the bytes",
+      axis: "x",
+      grows: -1,
+      least: 320,
+      most: 1400,
+    }),
+  });
+  const foot = splitter({
+    root,
+    pane: () => tabs.el.querySelector(".klw-panes"),
+    name: "--klw-panes",
+    label: "Height of the lists",
+    axis: "y",
+    least: 150,
+    most: 1000,
+  });
+  const fence = splitter({
+    root,
+    pane: () => tree.el,
+    name: "--klw-side",
+    label: "Width of the topics",
+    axis: "x",
+    least: 120,
+    most: 640,
+  });
 
   const note = h("div", { class: "klw-note", hidden: true });
   const views = h(
@@ -269,13 +300,14 @@ function render({ model, el, signal: outer }) {
     h("section", { class: "klw-panel" }, stripHead.el, strip.el),
     h("section", { class: "klw-panel" }, mapHead.el, map.el, legend),
     tabs.el,
+    foot,
   );
   root.append(
     head,
     progress.el,
     silence,
     errorBar,
-    h("div", { class: "klw-body" }, tree.el, h("main", { class: "klw-main" }, note, views)),
+    h("div", { class: "klw-body" }, tree.el, fence, h("main", { class: "klw-main" }, note, views)),
     live,
   );
   el.append(root);
@@ -293,6 +325,12 @@ function render({ model, el, signal: outer }) {
     tree.setNodes(sent.nodes, { openAll: sent.nodes.length <= 60 });
     tree.setSelected(chosen().partition);
   }
+  const nothingText = () => {
+    const { nodes, path } = model.get("_directory");
+    if (nodes.some((each) => each.kind === "partition")) return "Select a partition.";
+    return `${path} holds no partitions. Open a directory of log.dirs of a broker: it has a folder for each partition, named \
+like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
+  };
   function showStrip() {
     const sent = model.get("_strip"), mine = sent?.partition === chosen().partition ? sent : null;
     strip.setData(mine);
@@ -301,7 +339,7 @@ function render({ model, el, signal: outer }) {
     stripHead.about.textContent = mine?.about ?? "";
     note.hidden = Boolean(mine?.size.length);
     note.textContent = chosen().partition === null
-      ? "Select a partition."
+      ? nothingText()
       : mine
       ? "This partition has no segments."
       : "Reading…";
@@ -376,6 +414,7 @@ function render({ model, el, signal: outer }) {
     const now = chosen(), i = selectedBatch();
     map.setSelected(i, now.offset === null ? null : BigInt(now.offset));
     batches.select(i);
+    tabs.setBeside(i >= 0);
     tabs.setAbout(i < 0 ? "" : `Batch ${count(i)} · ${data.offsets(i)}`);
     const source = i < 0 ? "" : `${now.partition}/${now.segment}/${now.position}`;
     if (source !== shownSource) {

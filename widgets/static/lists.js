@@ -12,8 +12,8 @@ export function recordList({ store, isLive, onPick, onOpen, batchOf, signal }) {
     columns: [
       { name: "Offset", width: "92px", number: true },
       { name: "Timestamp (UTC)", width: "176px" },
-      { name: "Key", width: "minmax(90px,1fr)" },
-      { name: "Value", width: "minmax(150px,2.4fr)" },
+      { name: "Key", width: "minmax(90px,.8fr)" },
+      { name: "Value", width: "minmax(150px,3fr)" },
       { name: "Headers", width: "minmax(70px,.8fr)" },
       { name: "Batch", width: "64px", number: true },
     ],

@@ -1,5 +1,5 @@
 // The tree of log directories, topics, partitions and other files; only the visible rows exist.
-import { h, icon } from "./dom.js";
+import { button, h, icon } from "./dom.js";
 import { bytes, count, plural } from "./format.js";
 import { windowedRows } from "./rows.js";
 
@@ -61,11 +61,19 @@ export function directoryTree({ onSelect, signal }) {
     spellcheck: "false",
   });
   const box = h("div", { class: "klw-tree", tabindex: 0, role: "tree", "aria-label": "Topics and partitions" });
+  const noMatch = h("p", {}),
+    nothing = h(
+      "div",
+      { class: "klw-none", role: "status", hidden: true },
+      noMatch,
+      button("Clear the filter", { text: "Clear the filter", kind: "klw-framed", onclick: clear }),
+    );
   const el = h(
     "nav",
     { class: "klw-side", "aria-label": "Log directory" },
     h("div", { class: "klw-filter" }, filter),
     box,
+    nothing,
   );
   let nodes = [], shown = [], selected = null, active = 0;
   let sums = [], found = { counts: {}, verified: [] };
@@ -106,6 +114,13 @@ export function directoryTree({ onSelect, signal }) {
     shown = visibleNodes(nodes, open, filter.value);
     active = Math.min(active, Math.max(0, shown.length - 1));
     rows.setCount(shown.length);
+    nothing.hidden = shown.length > 0 || !filter.value.trim();
+    noMatch.textContent = `No topic, partition or file has “${filter.value.trim()}” in its name.`;
+  }
+  function clear() {
+    filter.value = "";
+    update();
+    filter.focus();
   }
   function toggle(node, to = !open.has(node.key)) {
     if (to) open.add(node.key);
@@ -153,8 +168,7 @@ export function directoryTree({ onSelect, signal }) {
       box.focus();
     }
     if (event.key === "Escape" && filter.value) {
-      filter.value = "";
-      update();
+      clear();
       event.stopPropagation();
     }
   });
