@@ -13,6 +13,7 @@ import traitlets
 import workbench
 from widgets._link import STATIC, link
 from widgets._widget import MOST_BYTES, KafkaWidget, error_text
+from widgets.file_view import FileView, find_file, find_unread, list_files, nothing_read
 from widgets.queries import view_queries
 from widgets.segment_view import SegmentView
 from widgets.selection import NOTHING, complete, from_front, segment_with_base, to_front
@@ -41,6 +42,7 @@ class LogExplorer(KafkaWidget):
             ``position`` (the batch's), ``offset`` (the record's). Set any of them: the rest is
             filled in from it.
         view: the range of the segment's bytes that the map shows: [from, to).
+        file: the path of a listed file that is shown instead of the partition; None without one.
         colour_by: "codec", "producer" or "epoch".
         query: name of a view → Python code that gives what it shows. Read-only.
         logs: the log directories shown.
@@ -62,12 +64,14 @@ class LogExplorer(KafkaWidget):
     _css = STATIC / "explorer.css"
 
     selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
+    file: Any = traitlets.Unicode(None, allow_none=True).tag(sync=True)
     view = traitlets.List(traitlets.Float()).tag(sync=True)
     colour_by = traitlets.Enum(("codec", "producer", "epoch"), "codec").tag(sync=True)
     query = traitlets.Dict(read_only=True).tag(sync=True)
     _directory = traitlets.Dict().tag(sync=True)
     _strip: Any = traitlets.Dict(allow_none=True).tag(sync=True)
     _segment: Any = traitlets.Dict(allow_none=True).tag(sync=True)
+    _file: Any = traitlets.Dict(allow_none=True).tag(sync=True)
     _findings: Any = traitlets.List().tag(sync=True)
     _counts: Any = traitlets.Dict().tag(sync=True)
     _verified: Any = traitlets.List().tag(sync=True)
@@ -90,10 +94,12 @@ class LogExplorer(KafkaWidget):
         self._running: Verification | None = None
         self._place: tuple[str | None, int | None] = (None, None)
         self.shown: SegmentView | None = None
-        wanted = options.pop("selected", None)
+        self._file_view: FileView | None = None
+        wanted, file = options.pop("selected", None), options.pop("file", None)
         super().__init__(**options)
         self._list()
         self.selected = wanted if wanted is not None else self._first_choice()
+        self.file = file
 
     # The selection.
 
@@ -108,6 +114,7 @@ class LogExplorer(KafkaWidget):
     def _follow(self, _change: Any) -> None:
         """Read and send the selection's contents."""
         name, base = self.selected.get("partition"), self.selected.get("segment")
+        self.file = None
         self._picture = None
         with self.hold_sync():
             if (name, base) != self._place:
@@ -116,6 +123,29 @@ class LogExplorer(KafkaWidget):
                 self._place = (name, base)
                 self.view = []
                 self._read_segment(name, base)
+            self.set_trait("query", self._queries())
+
+    @traitlets.validate("file")
+    def _listed(self, proposal: Any) -> str | None:
+        path: str | None = proposal["value"]
+        listing = self.logs.listing
+        if path is None or find_file(listing, path) or find_unread(listing, path):
+            return path
+        raise traitlets.TraitError(f"{path} is not a file of the opened directories")
+
+    @traitlets.observe("file")
+    def _read_file(self, _change: Any = None) -> None:
+        """Read and send the file that is shown."""
+        path, self._file_view, sent = self.file, None, None
+        if path is not None:
+            entry, unread = find_file(self.logs.listing, path), None
+            if entry is not None:
+                self._file_view = FileView(entry)
+                sent = self._file_view.contents()
+            elif (unread := find_unread(self.logs.listing, path)) is not None:
+                sent = nothing_read(path, *unread)
+        with self.hold_sync():
+            self._file = sent
             self.set_trait("query", self._queries())
 
     def _first_choice(self) -> dict[str, Any]:
@@ -147,7 +177,7 @@ class LogExplorer(KafkaWidget):
         chosen, view = self.selected, self.shown
         paths = [str(root.path) for root in self.logs.listing.roots]
         if chosen["partition"] is None or view is None:
-            return view_queries(paths, partition=chosen["partition"])
+            return view_queries(paths, partition=chosen["partition"], file=self.file)
         partition = self.logs.listing.partitions[chosen["partition"]]
         batch = view.row_of(chosen["position"])
         return view_queries(
@@ -157,6 +187,7 @@ class LogExplorer(KafkaWidget):
             segment=partition.segments.index(view.segment),
             batch=batch,
             offsets=view.offsets(batch, chosen["offset"]),
+            file=self.file,
         )
 
     # Answers to the front end.
@@ -197,6 +228,17 @@ class LogExplorer(KafkaWidget):
         lens = OPEN if view.is_control(position) else self.lens
         content, buffers = byte_window(data[start:stop], fields, start, lens)
         return content | {"decompressed_size": None if inner is None else len(inner)}, buffers
+
+    def answer_files(self, partition: str) -> Answer:
+        """Return rows of a partition's files."""
+        return {"rows": list_files(self.logs.listing.partitions[partition].files)}, []
+
+    def answer_file_bytes(self, *, path: str, start: int, stop: int) -> Answer:
+        """Return bytes [start, stop) of the file that is shown, and their fields."""
+        view = self._file_view if self.file == path else None
+        if view is None or not 0 <= start < stop <= start + MOST_BYTES:
+            return {"start": start, "fields": [], "masks": [], "decompressed_size": None}, [b""]
+        return view.window(start, stop, self.lens)
 
     def answer_go(self, text: str, partition: str | None) -> Answer:
         """Select the offset, or the UTC time in any ISO form, that the text names."""
@@ -250,13 +292,16 @@ class LogExplorer(KafkaWidget):
         """List the log directory again, because a broker may have written since."""
         paths = [root.path for root in self.logs.listing.roots]
         self.logs = workbench.open_log_directory(paths)
-        wanted = self.selected
+        wanted, file = self.selected, self.file
         self._place = (None, None)
         with self.hold_sync():
             self._stop_verifying()
             self._list()
             self.set_trait("selected", dict(NOTHING))
             self.selected = wanted if wanted["partition"] in self.logs.listing.partitions else {}
+            self.file = None
+            if file is not None and find_file(self.logs.listing, file):
+                self.file = file
 
     def verify(self, partition: str | None = None) -> list[Any]:
         """Verify a partition (default: the selected one), mark its findings, and return them."""

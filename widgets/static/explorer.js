@@ -2,6 +2,7 @@
 import { bytesView } from "./bytes_view.js";
 import { Column } from "./columns.js";
 import { button, choice, h } from "./dom.js";
+import { fileList, fileView } from "./file_view.js";
 import { findingView } from "./finding_view.js";
 import { count } from "./format.js";
 import { withKernel } from "./kernel.js";
@@ -151,6 +152,10 @@ function render({ model, el, signal: outer }) {
     signal,
     onSelect: (partition) => {
       if (partition !== chosen().partition) choose({ ...NOTHING, partition });
+      else if (model.get("file") !== null) model.choose({ file: null });
+    },
+    onFile: (file) => {
+      if (file !== model.get("file")) model.choose({ file });
     },
   });
   const strip = segmentStrip({
@@ -245,14 +250,31 @@ function render({ model, el, signal: outer }) {
     },
     onGo: (each) => goTo(each),
   });
-  function goTo({ partition, segment, batch_position: position }) {
-    if (partition === null) return;
+  function goTo({ partition, segment, batch_position: position, path, file }) {
+    if (partition === null) return void model.choose({ file: path });
     if (segment !== null) choose({ partition, segment, position, offset: null });
     else if (partition !== chosen().partition) choose({ ...NOTHING, partition });
+    else if (path.endsWith(`/${file}`) && file !== partition) model.choose({ file: path });
   }
   const hex = bytesView({
     signal,
     fetch: (inside, start, stop) => ask("bytes", inSegment({ position: chosen().position, inside, start, stop })),
+  });
+  const files = fileList({
+    signal,
+    fetch: () => ask("files", { partition: chosen().partition }).then((answer) => answer?.rows ?? []),
+    onOpen: (file) => model.choose({ file }),
+  });
+  const file = fileView({
+    root,
+    signal,
+    tools: [python("file", "File")],
+    fetch: (path, start, stop) => ask("file_bytes", { path, start, stop }),
+    onClose: () => {
+      model.choose({ file: null });
+      tree.setSelected(chosen().partition);
+      tree.el.querySelector(".klw-tree").focus();
+    },
   });
   const tabs = tabStrip({
     records: ["Records", records.el, python("records", "Records")],
@@ -260,6 +282,7 @@ function render({ model, el, signal: outer }) {
     batches: ["Batches", batches.el, python("batches", "Batches")],
     offset_index: ["Offset index", offsetIndex.el, python("offset_index", "Offset index")],
     time_index: ["Time index", timeIndex.el, python("time_index", "Time index")],
+    files: ["Files", files.el],
     findings: ["Findings", findings.el, findings.tools, python("findings", "Findings")],
   }, {
     beside: "bytes",
@@ -307,7 +330,7 @@ function render({ model, el, signal: outer }) {
     progress.el,
     silence,
     errorBar,
-    h("div", { class: "klw-body" }, tree.el, fence, h("main", { class: "klw-main" }, note, views)),
+    h("div", { class: "klw-body" }, tree.el, fence, h("main", { class: "klw-main" }, note, file.el, views)),
     live,
   );
   el.append(root);
@@ -323,7 +346,13 @@ function render({ model, el, signal: outer }) {
     title.title = sent.path;
     summary.textContent = sent.summary;
     tree.setNodes(sent.nodes, { openAll: sent.nodes.length <= 60 });
-    tree.setSelected(chosen().partition);
+    tree.setSelected(model.get("file") ?? chosen().partition);
+  }
+  function showFile() {
+    const sent = model.get("_file");
+    file.show(sent);
+    tree.setSelected(sent?.path ?? chosen().partition);
+    showStrip();
   }
   const nothingText = () => {
     const { nodes, path } = model.get("_directory");
@@ -343,7 +372,9 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
       : mine
       ? "This partition has no segments."
       : "Reading…";
-    views.hidden = !mine?.size.length;
+    const isFile = model.get("_file") !== null;
+    note.hidden ||= isFile;
+    views.hidden = isFile || !mine?.size.length;
   }
   function showSegment() {
     const sent = segmentOf(), start = performance.now();
@@ -440,7 +471,8 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
     const now = chosen(), place = `${now.partition}/${now.segment}`;
     if (place === shownPlace) return showSelection();
     shownPlace = place;
-    tree.setSelected(now.partition);
+    tree.setSelected(model.get("file") ?? now.partition);
+    files.setPartition(now.partition);
     showStrip();
     if (data || segmentOf()) showSegment();
   }
@@ -469,6 +501,7 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
     _directory: showDirectory,
     _strip: showStrip,
     _segment: showSegment,
+    _file: showFile,
     _findings: showFindings,
     _counts: showFindings,
     _verified: showFindings,
@@ -489,6 +522,7 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
   showError(model.get("_error"));
   showDirectory();
   onSelected();
+  showFile();
   return () => {
     life.abort();
     for (const [name, act] of Object.entries(followed)) model.off(`change:${name}`, act);

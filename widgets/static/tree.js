@@ -52,7 +52,8 @@ function fillBadge(badge, { error, warning, partitions, verified }) {
   badge.setAttribute("aria-label", badge.title);
 }
 
-export function directoryTree({ onSelect, signal }) {
+export function directoryTree({ onSelect, onFile, signal }) {
+  const picks = { partition: onSelect, file: onFile };
   const filter = h("input", {
     class: "klw-input",
     type: "search",
@@ -97,7 +98,7 @@ export function directoryTree({ onSelect, signal }) {
       row.id = `klw-node-${node.at}`;
       row.style.setProperty("--level", node.level);
       row.setAttribute("aria-level", node.level + 1);
-      row.setAttribute("aria-selected", String(node.key === selected && node.kind === "partition"));
+      row.setAttribute("aria-selected", String(node.key === selected && node.kind in picks));
       if (node.children) row.setAttribute("aria-expanded", String(isOpen(node)));
       else row.removeAttribute("aria-expanded");
       Object.assign(row.dataset, { kind: node.kind, quiet: String(node.quiet), active: String(i === active) });
@@ -133,7 +134,7 @@ export function directoryTree({ onSelect, signal }) {
     if (!node) return;
     box.setAttribute("aria-activedescendant", `klw-node-${node.at}`);
     rows.reveal(active);
-    if (node.kind === "partition") onSelect(node.key);
+    if (node.kind in picks) picks[node.kind](node.key);
     else if (isClick && node.children) toggle(node);
   }
   box.addEventListener("click", (event) => {

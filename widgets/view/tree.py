@@ -4,9 +4,10 @@ A node names its parent by its index in the list, which is below its own. Files 
 write are in the tree as well, marked, never left out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from workbench.inspection.entries import Unread
 from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import Partition
 
@@ -99,11 +100,21 @@ def _add_odd_files(nodes: list[Node], partition: Partition, parent: int) -> None
             _add(nodes, file.path, file.name, parent, "file", size=file.size, quiet=True, chip=chip)
     for folder in partition.folders:
         _add(nodes, f"{partition.path}/{folder}", folder, parent, "file", quiet=True, chip="folder")
+    _add_unread(nodes, partition.unread, parent)
+
+
+def _add_unread(nodes: list[Node], unread: Iterable[Unread], parent: int) -> None:
+    """Append what has a name but is not read: FIFOs, devices, links that lead out."""
+    for each in unread:
+        _add(
+            nodes, each.path, each.name or each.path, parent, "file",
+            quiet=True, chip="not read", title=each.found,
+        )  # fmt: skip
 
 
 def _add_files(nodes: list[Node], root: Root, parent: int) -> None:
     """Append the plain files of a log directory, and the folders that are not partitions."""
-    if not root.files and not root.unknown_folders:
+    if not root.files and not root.unknown_folders and not root.unread:
         return
     place = _add(nodes, f"files {root.path}", "Files of the directory", parent, "files", quiet=True)
     unknown = set(root.unknown)
@@ -112,3 +123,4 @@ def _add_files(nodes: list[Node], root: Root, parent: int) -> None:
         _add(nodes, file.path, file.name, place, "file", size=file.size, quiet=True, chip=chip)
     for folder in root.unknown_folders:
         _add(nodes, f"{root.path}/{folder}", folder, place, "file", quiet=True, chip="not a log")
+    _add_unread(nodes, root.unread, place)
