@@ -7,7 +7,6 @@ notebook, the widget is a picture and a text instead.
 """
 
 import os
-import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -23,6 +22,12 @@ MOST_BYTES = 1 << 20
 
 Answer = tuple[dict[str, Any], list[bytes]]
 """An answer to the front end: a JSON object and buffers."""
+
+
+def error_text(error: BaseException) -> str:
+    """Return what is wrong, without Python's name of the error; `KafkaWidget.last_error` has it."""
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return text or f"the widget failed ({type(error).__name__})"
 
 
 class KafkaWidget(anywidget.AnyWidget):
@@ -118,7 +123,7 @@ class KafkaWidget(anywidget.AnyWidget):
             result = action()
         except Exception as error:  # noqa: BLE001 - whatever it is, the user has to see it
             self.last_error = error
-            self._error = "".join(traceback.format_exception_only(error)).strip()
+            self._error = error_text(error)
             return None
         if self._error:
             self._error = ""
