@@ -41,6 +41,7 @@ export function popover(root) {
     el.querySelector("button")?.focus();
   }
   return {
+    open,
     close,
     get isOpen() {
       return el !== null;
@@ -65,7 +66,7 @@ export function popover(root) {
 }
 
 // The clipboard is closed to pages from other hosts without TLS; the old command works there.
-async function copyText(text, from) {
+export async function copyText(text, from) {
   let done = true;
   try {
     await navigator.clipboard.writeText(text);

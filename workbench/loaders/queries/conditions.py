@@ -21,7 +21,6 @@ ColumnOf = Callable[[str], Any]
 """From the name of a column to its Arrow array: key, value, headers or is_transactional."""
 
 
-
 class Condition(Protocol):
     """What must be true of a record. Can be pickled, and shared by threads."""
 

@@ -50,9 +50,7 @@ class Pattern:
         """Return bool[n]: which items of a binary array hold a match; null never does."""
         if not len(values):
             return np.zeros(0, np.bool_)
-        found = pc.match_substring_regex(
-            values, self.expression, ignore_case=self.ignores_case
-        )
+        found = pc.match_substring_regex(values, self.expression, ignore_case=self.ignores_case)
         return flags(found)
 
 

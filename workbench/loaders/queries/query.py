@@ -190,7 +190,9 @@ class _Parser:
         operator = self._take(_COMPARED)
         if operator is None:
             if self._at < len(self._text) and not self._text[self._at].isspace():
-                raise QueryError(f"{self._word(start)}: the path cannot be read at {self._rest()!r}")
+                raise QueryError(
+                    f"{self._word(start)}: the path cannot be read at {self._rest()!r}"
+                )
             return HoldsJson(name, steps, None)
         if operator[0] == ":":
             return HoldsJson(name, steps, self._pattern(start, is_whole=False))

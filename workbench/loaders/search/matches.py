@@ -179,7 +179,9 @@ class Matches:
             for chunk in read.segment.read(start, stop, options=options):
                 at, is_here = _lookup(chunk.columns.offsets, found.offsets[wanted[mine]])
                 if is_here.any():
-                    arrays = [arrow.column(name, chunk.columns, chunk.rows, where) for name in names]
+                    arrays = [
+                        arrow.column(name, chunk.columns, chunk.rows, where) for name in names
+                    ]
                     batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
                     batches.append(pa.Table.from_batches([batch.take(_indices(at[is_here]))]))
                     places.append(mine[is_here])
@@ -187,9 +189,7 @@ class Matches:
         order = np.argsort(place, kind="stable")
         return Records(pa.concat_tables(batches).take(_indices(order)), place[order])
 
-    def _runs(
-        self, batch: npt.NDArray[np.int32]
-    ) -> Iterator[tuple[SegmentRead, int, int, Longs]]:
+    def _runs(self, batch: npt.NDArray[np.int32]) -> Iterator[tuple[SegmentRead, int, int, Longs]]:
         """Yield what to read for the batches of some matches: read, start, stop, which matches.
 
         Batches that follow each other in a file are read in one go.

@@ -1,9 +1,9 @@
 """A search: read what a scan would, keep what its query finds, say how far it is, stop when told.
 
-    search = Search(logs.scan(topics="orders", where="$.amount>100"))
-    search.start()                       # in a thread of its own
-    search.wait(matches=200, seconds=0.3)
-    search.matches.read(search.matches.arranged()[:200], ["offset", "value"])
+search = Search(logs.scan(topics="orders", where="$.amount>100"))
+search.start()                       # in a thread of its own
+search.wait(matches=200, seconds=0.3)
+search.matches.read(search.matches.arranged()[:200], ["offset", "value"])
 """
 
 import copy
@@ -49,9 +49,7 @@ class Search:
         most: how many matches are listed; further ones are counted.
     """
 
-    def __init__(
-        self, scan: Scan, *, newest_first: bool = False, most: int = MOST_LISTED
-    ) -> None:
+    def __init__(self, scan: Scan, *, newest_first: bool = False, most: int = MOST_LISTED) -> None:
         self.scan = copy.copy(scan)
         self.scan.decode = {}
         self.scan.options = dataclasses.replace(scan.options, columns=())
