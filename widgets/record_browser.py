@@ -5,7 +5,7 @@ A thread searches and the page asks how far it is. What is shown is read again, 
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import traitlets
 
@@ -28,6 +28,7 @@ from workbench.errors import QueryError
 from workbench.loaders.queries.query import Query, parse
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import SCAN_FIELDS
+from workbench.loaders.search.matches import Order
 from workbench.loaders.search.search import Search
 from workbench.runtime.words import plural
 
@@ -159,8 +160,7 @@ class RecordBrowser(KafkaWidget):
         return str(self.logs[largest].topic)
 
     def scan(self) -> Scan:
-        """Return a scan of the records that are listed: of the topic or partition, the query, and
-        the time that is brushed.
+        """Return a scan of the records that are listed: by place, query and brushed time.
 
         Raises:
             QueryError: the query cannot be read.
@@ -249,7 +249,7 @@ class RecordBrowser(KafkaWidget):
     def _arranged(self) -> Any:
         assert self.search is not None
         return self.search.matches.arranged(
-            self.order, descending=self.newest_first, times=self._times()
+            cast(Order, self.order), descending=self.newest_first, times=self._times()
         )
 
     def _show(self) -> None:
@@ -315,7 +315,8 @@ class RecordBrowser(KafkaWidget):
     def _options(self) -> dict[str, Any]:
         """Return the options of `scan`, without those that have their default."""
         chosen = {"partitions": self.partition} if self.partition else {"topics": self.topic}
-        query = {"where": self.query} if self.query.strip() else {}
+        asked = "" if self.search is None else self.search.scan.where.text
+        query = {"where": asked} if asked else {}
         return chosen | query | self._time_option()
 
     # Answers to the front end.

@@ -22,15 +22,14 @@ def record_code(paths: list[str], options: Mapping[str, Any], order: str) -> dic
     by_time = ["timestamp", "topic", "partition", '"offset"']
     columns = by_time if name == "time" else ["topic", "partition", '"offset"']
     ordered = ", ".join(f"{each} {direction}".strip() for each in columns)
-    query = (
-        'select topic, partition, "offset", timestamp, key, value\n'
-        f"    from records order by {ordered} limit 1000"
+    lines = (
+        'connection = scan.to_duckdb("records")',
+        'connection.sql("""',
+        '    select topic, partition, "offset", timestamp, key, value from records',
+        f"    order by {ordered} limit 1000",
+        '""")',
     )
-    return {
-        "python": f"{start}scan.to_pandas()",
-        "sql": f'{start}connection = scan.to_duckdb("records")\nconnection.sql("""\n'
-        f'    {query}\n""")',
-    }
+    return {"python": f"{start}scan.to_pandas()", "sql": start + "\n".join(lines)}
 
 
 def _literal(value: Any) -> str:

@@ -75,8 +75,9 @@ def _chart(axes: Axes, result: dict[str, Any]) -> None:
     axes.set_xlim(first, last)
     ticks = np.linspace(first, last, 5)
     axes.set_xticks(ticks, [time_text(int(start + at * width))[:16] for at in ticks])
-    for label, side in zip(axes.get_xticklabels(), ("left", *["center"] * 3, "right"), strict=True):
-        label.set_horizontalalignment(side)
+    labels = axes.get_xticklabels()
+    labels[0].set_horizontalalignment("left")
+    labels[-1].set_horizontalalignment("right")
 
 
 def _table(figure: Figure, rows: list[list[Any]], top: float, height: float) -> None:
@@ -93,6 +94,6 @@ def _table(figure: Figure, rows: list[list[Any]], top: float, height: float) -> 
         for (name, x, most), text in zip(_COLUMNS, texts, strict=True):
             shown = text.replace("\n", " ")
             shown = shown if len(shown) <= most else f"{shown[: most - 1]}…"
-            figure.text(x, level, shown, size=7.5, color=INK, va="center",
-                        ha="right" if name == "Offset" else "left",
-                        family="monospace" if name in {"Key", "Value"} else "sans-serif")  # fmt: skip
+            side = "right" if name == "Offset" else "left"
+            family = "monospace" if name in {"Key", "Value"} else "sans-serif"
+            figure.text(x, level, shown, size=7.5, color=INK, va="center", ha=side, family=family)

@@ -156,20 +156,17 @@ def pretty_json(data: bytes) -> str | None:
 def _lines(tokens: list[str]) -> Iterator[str]:
     """Yield the tokens of JSON with line ends and indentation between them."""
     level = 0
-    for at, token in enumerate(tokens):
-        following = tokens[at + 1] if at + 1 < len(tokens) else ""
-        if token in "{[":
+    for before, now, following in zip(["", *tokens], tokens, [*tokens[1:], ""], strict=False):
+        if now in "{[":
             level += 1
-            is_empty = following in {"}", "]"}
-            yield token if is_empty else f"{token}\n{'  ' * level}"
-        elif token in "}]":
+            yield now if following in {"}", "]"} else f"{now}\n{'  ' * level}"
+        elif now in "}]":
             level -= 1
-            is_empty = tokens[at - 1] in {"{", "["}
-            yield token if is_empty else f"\n{'  ' * level}{token}"
-        elif token == ",":
+            yield now if before in {"{", "["} else f"\n{'  ' * level}{now}"
+        elif now == ",":
             yield f",\n{'  ' * level}"
         else:
-            yield ": " if token == ":" else token
+            yield ": " if now == ":" else now
 
 
 def _compact(value: Any) -> str:

@@ -107,8 +107,8 @@ class HoldsJson:
     def mask(self, column: ColumnOf, keep: Mask) -> Mask:
         """Return which records have it."""
         values = column(self.name)
-        is_compared = isinstance(self.wanted, Comparison)
-        needed = needed_text(self.steps, self.wanted if is_compared else None)
+        wanted = self.wanted if isinstance(self.wanted, Comparison) else None
+        needed = needed_text(self.steps, wanted)
         if needed is not None:
             keep = keep & Pattern(needed).find(values)
         found = np.zeros(len(keep), np.bool_)
@@ -204,4 +204,4 @@ def _nulls(values: Any) -> Mask:
     if validity is None:
         return np.zeros(len(values), np.bool_)
     bits = np.unpackbits(np.frombuffer(validity, np.uint8), bitorder="little")
-    return bits[values.offset : values.offset + len(values)] == 0
+    return np.asarray(bits[values.offset : values.offset + len(values)] == 0, np.bool_)

@@ -94,9 +94,8 @@ def matching_chunks(
         include_control=options.include_control,
         check_crc=options.check_crc,
     ):
-        if options.where.conditions:
-            keep = options.where.mask(_columns_of(chunk, read), keep)
-        yield WantedRecords(chunk, keep, findings)
+        matching = options.where.mask(_columns_of(chunk, read), keep)
+        yield WantedRecords(chunk, matching, findings)
 
 
 def _columns_of(chunk: Chunk, read: SegmentRead) -> Callable[[str], pa.Array]:

@@ -10,6 +10,7 @@ import copy
 import dataclasses
 import threading
 import time
+from contextlib import suppress
 from typing import Final, Literal
 
 from workbench.errors import WorkbenchError
@@ -122,10 +123,8 @@ class Search:
                 self._moved.notify_all()
 
     def _run_quietly(self) -> None:
-        try:
+        with suppress(WorkbenchError, OSError, MemoryError):  # `error` has it
             self.run()
-        except (WorkbenchError, OSError, MemoryError):
-            pass  # `error` has it, and whoever shows the search
 
     def _read(self, piece: Piece, pool: BufferPool) -> None:
         """Look through a piece."""
