@@ -7,7 +7,7 @@ import { dataGrid } from "./rows.js";
 const MOST_KEPT = 2000;
 
 export function matchList({ fetch, isLive, onPick, onSort, signal }) {
-  const store = pageStore({ fetch, changed: () => grid.refresh() });
+  const store = pageStore({ fetch, changed: arrived });
   let kept = new Map(), fresh = 0, marked = { partition: null, offset: null }, words = [];
   // While a search runs its rows are asked for again and again: the last known one stays until the new one is here.
   function row(i) {
@@ -18,6 +18,17 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
       kept.set(i, got);
     }
     return got ?? kept.get(i) ?? null;
+  }
+  // A row that is picked before its page is here is told when it comes.
+  let picked = -1;
+  function pick(i) {
+    const got = row(i);
+    picked = got ? -1 : i;
+    if (got) onPick(got);
+  }
+  function arrived() {
+    grid.refresh();
+    if (picked >= 0) pick(picked);
   }
   const isMarked = (got) => got && got[0] === marked.partition && got[1] === marked.offset;
   const grid = dataGrid({
@@ -52,10 +63,7 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
       ];
     },
     rowKind: (i) => (isMarked(row(i)) ? "within" : ""),
-    onPick: (i) => {
-      const got = row(i);
-      if (got) onPick(got);
-    },
+    onPick: pick,
   });
   const heads = grid.el.querySelectorAll("[role=columnheader]");
   let order = "time", newestFirst = false;
@@ -86,7 +94,10 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
         head.setAttribute("aria-sort", mine ? (isDown ? "descending" : "ascending") : "none");
       });
       words = plainWords(query);
-      if (isNew) kept = new Map();
+      if (isNew) {
+        kept = new Map();
+        picked = -1;
+      }
       store.reset(null);
       fresh = result.rows?.length ?? 0;
       (result.rows ?? []).forEach((each, i) => each && kept.set(i, each));

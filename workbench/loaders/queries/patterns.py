@@ -65,7 +65,10 @@ def literal(data: bytes, *, ignores_case: bool = False, is_whole: bool = False) 
     escaped = b"".join(
         bytes((byte,)) if _PLAIN.match(bytes((byte,))) else b"\\x%02x" % byte for byte in data
     )
-    return Pattern(rb"\A" + escaped + rb"\z" if is_whole else escaped, ignores_case)
+    if ignores_case:  # in ASCII alone: the others are bytes, not letters
+        letters = re.compile(rb"\\x..|([A-Za-z]+)")
+        escaped = letters.sub(lambda run: b"(?i:%s)" % run[1] if run[1] else run[0], escaped)
+    return Pattern(rb"\A" + escaped + rb"\z" if is_whole else escaped)
 
 
 def regular_expression(text: str, *, ignores_case: bool = False) -> Pattern:

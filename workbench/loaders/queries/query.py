@@ -17,7 +17,7 @@ Words between spaces are conditions, and a record must meet all of them:
     partition:0,2     numbers of partitions
     is:tombstone      the value is null; is:keyless: the key is null
 
-Lowercase words also find capitals. Bytes are searched as they are stored, and null holds nothing.
+A word without capitals also finds those of ASCII. Bytes are searched as they are stored, and null holds nothing.
 """
 
 import re
@@ -216,10 +216,9 @@ class _Parser:
         if found["hex"] is not None:
             return make(bytes.fromhex(found["hex"]))
         text = _plain(found)
-        ignores_case = not is_whole and text.isascii() and text == text.lower()
-        return literal(
-            text.encode("utf-8", "surrogatepass"), ignores_case=ignores_case, is_whole=is_whole
-        )
+        data = text.encode("utf-8", "surrogatepass")
+        is_small = not is_whole and text == text.lower()
+        return literal(data, ignores_case=is_small, is_whole=is_whole)
 
     def _plain_operand(self, start: int) -> str:
         found = self._take(_OPERAND)
