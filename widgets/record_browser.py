@@ -25,6 +25,7 @@ from widgets.view.record_cells import (
 from widgets.view.records import Lens, Mask
 from workbench.decoders.registry import decoder_for
 from workbench.errors import QueryError
+from workbench.loaders.exports.export import Export, Format
 from workbench.loaders.queries.query import Query, parse
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.schemas import SCAN_FIELDS
@@ -67,6 +68,7 @@ class RecordBrowser(KafkaWidget):
         code: "python" and "sql" → code that gives the listed records. Read-only.
         logs: the log directories searched.
         search: the search that is shown, see `Search`.
+        export: the last export, see `Export`.
 
     Args:
         logs: the result of `workbench.open_log_directory`, or a path to open.
@@ -112,6 +114,7 @@ class RecordBrowser(KafkaWidget):
         self.decode = dict(decode or {})
         self._mask = mask
         self.search: Search | None = None
+        self.export: Export | None = None
         self._run = 0
         self._problem = ""
         self._is_ready = False
@@ -166,6 +169,10 @@ class RecordBrowser(KafkaWidget):
             QueryError: the query cannot be read.
         """
         return self._scan(parse(self.query), **self._time_option())
+
+    def _where(self) -> Query:
+        """Return the last query that could be read."""
+        return Query() if self.search is None else self.search.scan.where
 
     def _scan(self, where: Query, **options: Any) -> Scan:
         chosen = {"partitions": self.partition} if self.partition else {"topics": self.topic}
@@ -315,7 +322,7 @@ class RecordBrowser(KafkaWidget):
     def _options(self) -> dict[str, Any]:
         """Return the options of `scan`, without those that have their default."""
         chosen = {"partitions": self.partition} if self.partition else {"topics": self.topic}
-        asked = "" if self.search is None else self.search.scan.where.text
+        asked = self._where().text
         query = {"where": asked} if asked else {}
         return chosen | query | self._time_option()
 
@@ -353,6 +360,35 @@ class RecordBrowser(KafkaWidget):
         lens = self.lens
         full = record_in_full(row, self._decoded(row), lens)
         return {"record": full}, pane_bytes(row, lens)
+
+    def answer_export(self, path: str, format: Format) -> Answer:  # noqa: A002 - the message's name
+        """Begin to write the listed records to a file."""
+        if self.export is not None and self.export.status == "running":
+            raise ValueError("another file is being written")
+        wanted = os.path.expanduser(path.strip())
+        self.export = Export(self._scan(self._where(), **self._time_option()), wanted, format)
+        self.export.start()
+        self.export.wait(PATIENCE)
+        return self.answer_export_progress()
+
+    def answer_export_progress(self) -> Answer:
+        """Return how far the export is: ``status``, ``records`` and a ``text``."""
+        export = self.export
+        if export is None:
+            return {"status": "ready", "records": 0, "text": ""}, []
+        texts = {
+            "done": f"{plural(export.records, 'record')} in {os.path.abspath(export.path)}",
+            "canceled": "Stopped. No file was written.",
+            "failed": str(export.error),
+        }
+        text = texts.get(export.status, "")
+        return {"status": export.status, "records": export.records, "text": text}, []
+
+    def answer_stop_export(self) -> Answer:
+        """Stop the export."""
+        if self.export is not None:
+            self.export.cancel()
+        return {}, []
 
     def _record(self, partition: str, offset: int) -> dict[str, Any] | None:
         """Read one record with all its columns; times in ms."""
@@ -393,6 +429,11 @@ class RecordBrowser(KafkaWidget):
         }
 
     # For Python, and without a browser.
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """What the page shows: status, counts, bins of the histogram, first rows."""
+        return dict(self._result)
 
     def selected_record(self) -> dict[str, Any] | None:
         """Return the selected record, unmasked, by `schemas.SCAN_FIELDS`; None without one."""

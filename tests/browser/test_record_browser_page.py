@@ -78,17 +78,17 @@ def test_a_brushed_time_selects_and_can_be_searched_alone(
     page.wait_for_function("model.get('_result').count < 5200")
     expect(page.locator(".klw-status")).to_contain_text("selected")
     times = logs.scan(topics="orders", timestamps=(int(browser.brush[0]), int(browser.brush[1])))
-    assert browser._result["count"] == times.count() > 0
+    assert browser.result["count"] == times.count() > 0
     page.locator(".klw-histogram").focus()
     before = browser.brush
     page.keyboard.press("ArrowRight")
     until(page, lambda: browser.brush != before)
-    count = browser._result["count"]
+    count = browser.result["count"]
     page.get_by_role("button", name="Search this time alone").click()
     until(page, lambda: browser.query.startswith("time:"))
     page.wait_for_function("model.get('_result').status === 'done'")
     assert browser.brush == []
-    assert browser._result["found"] == count
+    assert browser.result["found"] == count
 
 
 def test_sorting_turns_round_and_partitions_can_be_chosen(

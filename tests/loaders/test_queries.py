@@ -161,7 +161,7 @@ def test_what_has_no_meaning_is_refused(text: str, message: str | None) -> None:
 
 def test_a_query_can_be_sent_to_another_process(orders: LogDirectory) -> None:
     query = parse('paid -key:/x/i $.a[*]>1 header.h:7 is:keyless time:2026-03-01 "q u"')
-    assert pickle.loads(pickle.dumps(query)) == query
+    assert pickle.loads(pickle.dumps(query)) == query  # noqa: S301
     assert Scan(orders.listing, where=parse("paid")).count() == 2
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import traitlets
 
@@ -15,6 +17,7 @@ from tests.naive import Record, batch
 from widgets import RecordBrowser
 from widgets.view.packing import unpack
 from widgets.view.record_cells import pretty_json
+from workbench.loaders.exports.export import Export
 
 Golden = Callable[[str], Case]
 START = 1_772_323_200_000
@@ -52,7 +55,7 @@ def ask(browser: RecordBrowser, kind: str, **body: Any) -> dict[str, Any]:
 
 def ended(browser: RecordBrowser) -> dict[str, Any]:
     browser.wait(30)
-    result: dict[str, Any] = browser._result
+    result: dict[str, Any] = browser.result
     assert result["status"] == "done"
     return result
 
@@ -81,8 +84,8 @@ def test_a_query_a_place_an_order_and_a_time_choose_the_rows(logs: wb.LogDirecto
         ["orders-1", "97"],
     ]
     browser.brush = [START + 980, START + 981]
-    assert [row[:2] for row in browser._result["rows"]] == [["orders-0", "98"]]
-    assert (browser._result["count"], browser._result["found"]) == (1, 6)
+    assert [row[:2] for row in browser.result["rows"]] == [["orders-0", "98"]]
+    assert (browser.result["count"], browser.result["found"]) == (1, 6)
     assert browser.scan().to_arrow()["offset"].to_pylist() == [98]
     browser.topic = "empty"
     assert (browser.brush, ended(browser)["count"]) == ([], 0)
@@ -92,8 +95,8 @@ def test_a_query_that_cannot_be_read_leaves_the_last_rows(logs: wb.LogDirectory)
     browser = RecordBrowser(logs, query="key:key-7")
     before = ended(browser)
     browser.query = "key:/(/"
-    assert browser._result["problem"].startswith("/(/ is not a regular expression")
-    assert browser._result["rows"] == before["rows"]
+    assert browser.result["problem"].startswith("/(/ is not a regular expression")
+    assert browser.result["rows"] == before["rows"]
     assert 'where="key:key-7"' in browser.code["python"]
     browser.query = "key:key-8"
     assert ended(browser)["problem"] == ""
@@ -127,12 +130,12 @@ def test_hidden_values_do_not_leave_the_kernel(logs: wb.LogDirectory) -> None:
         assert "key-5" not in text
         assert "trace" not in text
     browser.show_values = True
-    assert browser._result["rows"][0][4] == ['{"id": 0, "secret": "tea"}', "text"]
+    assert browser.result["rows"][0][4] == ['{"id": 0, "secret": "tea"}', "text"]
 
 
 def test_a_mask_is_applied_before_anything_is_shown(logs: wb.LogDirectory) -> None:
     browser = RecordBrowser(
-        logs, show_values=True, mask=lambda what, data: data.replace(b"tea", b"***")
+        logs, show_values=True, mask=lambda _, data: data.replace(b"tea", b"***")
     )
     ended(browser)
     record = ask(browser, "record", partition="orders-0", offset="5")
@@ -169,7 +172,6 @@ def test_internal_topics_are_decoded(golden: Golden) -> None:
 
 
 def test_values_are_decoded_as_in_a_scan(logs: wb.LogDirectory) -> None:
-    import pyarrow as pa
 
     kind = pa.schema([("id", pa.int64())])
     browser = RecordBrowser(logs, show_values=True, decode={"value": kind})
@@ -182,26 +184,30 @@ def test_the_code_gives_what_is_listed(logs: wb.LogDirectory) -> None:
     browser.query = 'key:"key-9" -$.id=9'
     ended(browser)
     browser.brush = [START, START + 985]
-    scope: dict[str, Any] = {}
-    tree = ast.parse(browser.code["python"])
-    last = tree.body.pop()
-    assert isinstance(last, ast.Expr)
-    exec(compile(tree, "code", "exec"), scope)
-    frame = eval(compile(ast.Expression(last.value), "code", "eval"), scope)
-    assert len(frame) == browser._result["count"] == 18
-    tree = ast.parse(browser.code["sql"])
-    last = tree.body.pop()
-    assert isinstance(last, ast.Expr)
-    exec(compile(tree, "code", "exec"), scope)
-    rows = eval(compile(ast.Expression(last.value), "code", "eval"), scope).fetchall()
+    frame = outcome(browser.code["python"])
+    assert len(frame) == browser.result["count"] == 18
+    rows = outcome(browser.code["sql"]).fetchall()
     assert [(row[1], row[2]) for row in rows[:2]] == [(1, 98), (0, 98)]
+
+
+def outcome(code: str) -> Any:
+    """Run code, and return the value of its last expression."""
+    tree = ast.parse(code)
+    scope: dict[str, Any] = {}
+    last = tree.body[-1]
+    assert isinstance(last, ast.Expr)
+    tree.body[-1] = ast.parse("outcome = None").body[0]
+    assert isinstance(tree.body[-1], ast.Assign)
+    tree.body[-1].value = last.value
+    exec(compile(tree, "code", "exec"), scope)  # noqa: S102
+    return scope["outcome"]
 
 
 def test_it_can_be_canceled(logs: wb.LogDirectory) -> None:
     browser = RecordBrowser(logs)
-    run = browser._result["run"]
+    run = browser.result["run"]
     ask(browser, "cancel", run=run)
-    assert browser._result["status"] in {"canceled", "done"}
+    assert browser.result["status"] in {"canceled", "done"}
     ask(browser, "progress", run=run)
     browser.close()
 
@@ -217,7 +223,7 @@ def test_what_does_not_exist_is_refused(logs: wb.LogDirectory) -> None:
 
 def test_an_empty_directory_is_shown(tmp_path: Path) -> None:
     browser = RecordBrowser(tmp_path)
-    assert browser._result["status"] == "none"
+    assert browser.result["status"] == "none"
     assert browser.describe() == "RecordBrowser(no topic: 0 records)"
     assert browser.to_png().startswith(b"\x89PNG")
 
@@ -247,3 +253,45 @@ def test_json_is_laid_out_with_its_values_as_they_are_written(
     data: bytes, lines: str | None
 ) -> None:
     assert pretty_json(data) == lines
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+def test_what_is_listed_can_be_written_to_a_file(
+    form: str, logs: wb.LogDirectory, tmp_path: Path
+) -> None:
+    browser = RecordBrowser(logs, query="key=key-9")
+    path = tmp_path / f"found.{form}"
+    answer = ask(browser, "export", path=str(path), format=form)
+    assert browser.export is not None
+    assert browser.export.wait(30)
+    answer = ask(browser, "export_progress")
+    assert (answer["status"], answer["records"]) == ("done", 2)
+    assert str(path) in answer["text"]
+    if form == "parquet":
+        assert pq.read_table(path).equals(browser.scan().to_arrow())
+    else:
+        lines = path.read_text().splitlines()
+        assert len(lines) == (2 if form == "jsonl" else 3)
+        assert json.loads(lines[0])["offset"] == 9 if form == "jsonl" else "key-9" in lines[1]
+    again = ask(browser, "export", path=str(path), format=form)
+    browser.export.wait(30)
+    again = ask(browser, "export_progress")
+    assert (again["status"], "exists already" in again["text"]) == ("failed", True)
+
+
+def test_nothing_is_written_where_records_are_read(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs)
+    inside = Path(logs["orders-0"].path) / "found.csv"
+    ask(browser, "export", path=str(inside), format="csv")
+    assert browser.export is not None
+    browser.export.wait(30)
+    assert "must not be inside the input" in ask(browser, "export_progress")["text"]
+    assert not inside.exists()
+
+
+def test_an_export_that_is_stopped_leaves_nothing(logs: wb.LogDirectory, tmp_path: Path) -> None:
+    export = Export(logs.scan(), str(tmp_path / "all.jsonl"))
+    export.cancel()
+    export.run()
+    assert (export.status, export.records) == ("canceled", 0)
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]

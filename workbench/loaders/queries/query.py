@@ -17,7 +17,8 @@ Words between spaces are conditions, and a record must meet all of them:
     partition:0,2     numbers of partitions
     is:tombstone      the value is null; is:keyless: the key is null
 
-A word without capitals also finds those of ASCII. Bytes are searched as they are stored, and null holds nothing.
+A word without capitals also finds ASCII's. Bytes are searched as they are stored; null holds
+nothing.
 """
 
 import re
@@ -122,6 +123,8 @@ def parse(text: str) -> Query:
 
 
 class _Parser:
+    """Takes one condition after the other from a text."""
+
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
@@ -130,6 +133,7 @@ class _Parser:
         self._partitions: frozenset[int] | None = None
 
     def query(self) -> Query:
+        """Return the query."""
         while (found := self._take(re.compile(r"\s*(?P<not>-(?=\S))?(?=\S)"))) is not None:
             self._one(is_not=found["not"] is not None)
         return Query(
