@@ -4,7 +4,7 @@ A thread searches and the page asks how far it is. What is shown is read again, 
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import traitlets
@@ -47,6 +47,11 @@ PATIENCE: Final = 0.25
 MOST_ROWS: Final = 1000
 MOST_NAMES: Final = 2000
 """Topics, and partitions of a topic, that can be chosen from."""
+
+PAGE_ROWS: Final = 200  # as `pages.js` asks for them
+MOST_IN_FILE: Final = 5000
+MOST_OPENED_IN_FILE: Final = 500
+"""Rows, and records in full, that a page of `to_html` can show."""
 
 _ROWS_AT_ONCE: Final = 50  # records may be large: no more of them are in memory together
 
@@ -355,8 +360,9 @@ class RecordBrowser(KafkaWidget):
     def answer_record(self, partition: str, offset: str) -> Answer:
         """Return a record in full, and the first bytes of its key and value."""
         row = self._record(partition, int(offset))
-        if row is None:
-            return {"record": None}, [b"", b""]
+        return ({"record": None}, [b"", b""]) if row is None else self._in_full(row)
+
+    def _in_full(self, row: dict[str, Any]) -> Answer:
         lens = self.lens
         full = record_in_full(row, self._decoded(row), lens)
         return {"record": full}, pane_bytes(row, lens)
@@ -401,12 +407,7 @@ class RecordBrowser(KafkaWidget):
             columns=SCAN_FIELDS,
             include_control=True,
         )
-        table = scan.head(1)
-        for at, field in enumerate(table.schema):
-            if str(field.type).startswith("timestamp"):
-                table = table.set_column(at, field.name, table[at].cast("int64"))
-        rows = table.to_pylist()
-        return rows[0] if rows else None
+        return next(_dicts(scan.head(1)), None)
 
     def _decoded(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return what the key and the value mean, by the option or by the topic's own decoder."""
@@ -427,6 +428,42 @@ class RecordBrowser(KafkaWidget):
         return {
             name: found[0][name] for name in self.decode if found and found[0][name] is not None
         }
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        overwrite: bool = False,
+    ) -> str:
+        """Return the widget as one HTML page, as `KafkaWidget.to_html`, after the search is over.
+
+        Raises:
+            As `KafkaWidget.to_html`.
+        """
+        self.wait()
+        return super().to_html(path, title=title, overwrite=overwrite)
+
+    def inputs(self) -> list[str]:
+        """Return the paths of the directories that the widget reads."""
+        return self._paths()
+
+    def foreseen_answers(self) -> Iterable[tuple[str, dict[str, Any], Answer]]:
+        """Yield the first pages of the list, and the records of the first rows."""
+        if self.search is None:
+            return
+        listed = len(self._arranged())
+        for start in range(0, min(listed, MOST_IN_FILE), PAGE_ROWS):
+            window = {"run": self._run, "start": start, "stop": start + PAGE_ROWS}
+            yield "rows", window, self.answer_rows(**window)
+        for start in range(0, min(listed, MOST_OPENED_IN_FILE), _ROWS_AT_ONCE):
+            numbers = self._arranged()[start : start + _ROWS_AT_ONCE]
+            some = self.search.matches.read(numbers, SCAN_FIELDS)
+            for at, row in zip(some.places, _dicts(some.table), strict=True):
+                name = f"{row['topic']}-{row['partition']}"
+                place = {"partition": name, "offset": str(row["offset"])}
+                yield "place", place, ({"row": start + int(at)}, [])
+                yield "record", place, self._in_full(row)
 
     # For Python, and without a browser.
 
@@ -457,3 +494,11 @@ class RecordBrowser(KafkaWidget):
             place = self.partition or self.topic or "no topic"
             self._picture = record_browser_picture(place, self.query, self._result)
         return self._picture
+
+
+def _dicts(table: Any) -> Iterator[dict[str, Any]]:
+    """Yield the records of a table, times in ms: not every one can be a datetime."""
+    for at, field in enumerate(table.schema):
+        if str(field.type).startswith("timestamp"):
+            table = table.set_column(at, field.name, table[at].cast("int64"))
+    yield from table.to_pylist()

@@ -116,10 +116,10 @@ function render({ model, el, signal: outer }) {
     timer = setTimeout(() => {
       timer = 0;
       asked = true;
-      ask("progress", { run: result().run }).then(() => {
+      ask("progress", { run: result().run }).then((answer) => {
         stats.answerMs = performance.now() - before - wait;
         asked = false;
-        watch();
+        if (answer) watch();
       });
     }, wait);
   }

@@ -56,9 +56,9 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
         time === null ? { text: "none", kind: "null" } : timestamp(time),
         partition.slice(partition.lastIndexOf("-") + 1),
         count(offset),
-        matchCell(key),
-        matchCell(value),
-        matchCell(headers),
+        matchCell(key, words),
+        matchCell(value, words),
+        matchCell(headers, words),
         { text: count(size), kind: "quiet" },
       ];
     },
@@ -115,14 +115,24 @@ function emptyText(result) {
   return result.query ? "No record meets this query." : "No records here.";
 }
 
-function matchCell([text, kind, title]) {
-  return { text, kind: kind === "text" ? "mono" : kind, title: title ?? (kind === "text" ? text : "") };
+// A cell begins shortly before the first word that was found, so that the word can be seen.
+function matchCell([full, kind, title], words) {
+  const text = kind === "text" ? fromFirstWord(full, words) : full;
+  return { text, kind: kind === "text" ? "mono" : kind, title: title ?? (kind === "text" ? full : "") };
+}
+
+const SEEN_ANYWAY = 40, CONTEXT = 16;
+
+export function fromFirstWord(text, words) {
+  const low = text.toLowerCase(), places = words.map((word) => low.indexOf(word)).filter((at) => at >= 0);
+  const first = places.length ? Math.min(...places) : 0;
+  return first > SEEN_ANYWAY ? `…${text.slice(first - CONTEXT)}` : text;
 }
 
 // The words of a query that can be seen in a cell.
 export function plainWords(query) {
-  const found = [];
-  for (const [word] of query.matchAll(/(?:[^\s"]|"(?:[^"\\]|\\.)*")+/g)) {
+  const found = [], plainQuery = query.replace(/(^|[\s:=])\/(?:[^/\\]|\\.)+\/i?(?=\s|$)/g, "$1 ");
+  for (const [word] of plainQuery.matchAll(/(?:[^\s"]|"(?:[^"\\]|\\.)*")+/g)) {
     if (/^(-|offset\b|time\b|partition\b|is:|header\.[^:]*$)/.test(word)) continue;
     const text = word.replace(/^(key|value|header)(\.[^:=]+)?[:=]/, "").replace(/^(key|value)?\$[^:=<>!]*[:=]?/, "");
     const plain = text.replace(/^"(.*)"$/, "$1").replace(/\\(.)/g, "$1");
