@@ -12,8 +12,9 @@ import numpy as np
 import traitlets
 
 import workbench
+from widgets._file import Answer
 from widgets._link import STATIC, link
-from widgets._widget import MOST_BYTES, Answer, KafkaWidget, error_text
+from widgets._widget import MOST_BYTES, KafkaWidget, error_text
 from widgets.file_view import FileView, find_file, find_unread, list_files, nothing_read
 from widgets.queries import view_queries
 from widgets.segment_view import SegmentView

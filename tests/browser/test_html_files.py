@@ -18,6 +18,7 @@ from widgets import (
     GroupView,
     LogExplorer,
     LookupPlayer,
+    RecordBrowser,
     ReplicaLanes,
     ReplicationPlayer,
     TransactionLanes,
@@ -38,6 +39,7 @@ MADE: dict[str, Callable[[], KafkaWidget]] = {
         SHOP / "customers-0", config={"min.cleanable.dirty.ratio": 0.1}
     ),
     "lookup": lambda: LookupPlayer(SHOP / "orders-0", offset=1000),
+    "records": lambda: RecordBrowser(SHOP, topic="orders", query="teapot"),
     "group": lambda: GroupView(SHOP),
     "transactions": lambda: TransactionLanes(SHOP),
     "replicas": lambda: ReplicaLanes(
@@ -94,6 +96,18 @@ def test_batches_records_and_bytes_of_the_segment_are_in_the_file(
     expect(page.get_by_text("base offset").first).to_be_visible()
     page.get_by_role("button", name="Check every byte of this partition").click()
     expect(page.get_by_role("status")).to_contain_text("open the directory in the workbench")
+
+
+def test_a_search_and_its_first_records_are_in_the_file(page: Page, tmp_path: Path) -> None:
+    browser = RecordBrowser(SHOP, topic="orders", query="teapot", show_values=True)
+    opened(page, browser, tmp_path / "teapots.html")
+    grid = page.get_by_role("grid", name="Records")
+    expect(grid.locator("[data-row]:visible").first).to_contain_text("Teapot")
+    grid.press("ArrowDown")
+    expect(page.get_by_role("region", name="The record in full")).to_contain_text('"order_id"')
+    grid.press("End")
+    expect(grid.locator("[aria-selected=true]")).to_contain_text("2024-11-29")
+    assert "not in this file" not in page.content()
 
 
 def test_a_player_plays_in_a_file(page: Page, tmp_path: Path) -> None:

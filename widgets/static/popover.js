@@ -50,6 +50,7 @@ export function popover(root, keyNames = EXPLORER_KEYS) {
     el.querySelector("button")?.focus();
   }
   return {
+    open,
     close,
     get isOpen() {
       return el !== null;
@@ -74,7 +75,7 @@ export function popover(root, keyNames = EXPLORER_KEYS) {
 }
 
 // The clipboard is closed to pages from other hosts without TLS; the old command works there.
-async function copyText(text, from) {
+export async function copyText(text, from) {
   let done = true;
   try {
     await navigator.clipboard.writeText(text);

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.cli.show.json_lines import batch_values
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.names import TopicPartition
@@ -28,6 +27,7 @@ from workbench.inspection.unreadable import findings_of_unread, if_readable, unr
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.rows import joined_rows
+from workbench.loaders.exports.json_lines import batch_values
 from workbench.log_directory import LogDirectory
 
 T = TypeVar("T")
