@@ -33,31 +33,32 @@ def test_the_buttons_step_and_the_kernel_follows(page: Page, show: Show) -> None
     player = LookupPlayer(SHOP / "orders-0", offset=1234)
     show(player)
     now = page.locator(".klw-now")
-    expect(now).to_contain_text("Offset 907 (stored as 4) is below 1234", ignore_case=True)
+    expect(now).to_contain_text("Base offset 903 is the largest at or before 1234")
     expect(page.get_by_role("button", name="Step back")).to_be_disabled()
     page.get_by_role("button", name="Next step").click()
     until(page, lambda: player.at == 1)
-    expect(page.locator(".klw-place")).to_have_text("2 of 12")
+    expect(now).to_contain_text("Offset 907 (stored as 4) is below 1234", ignore_case=True)
+    expect(page.locator(".klw-place")).to_have_text("2 of 13")
     page.get_by_role("button", name="Last step").click()
-    until(page, lambda: player.at == 11)
+    until(page, lambda: player.at == 12)
     expect(now).to_contain_text("batch found")
     expect(page.get_by_role("button", name="Next step")).to_be_disabled()
-    expect(page.locator("[aria-live=polite]")).to_contain_text("Step 12 of 12: batch found.")
+    expect(page.locator("[aria-live=polite]")).to_contain_text("Step 13 of 13: batch found.")
     page.get_by_role("button", name="Step back").click()
-    until(page, lambda: player.at == 10)
+    until(page, lambda: player.at == 11)
 
 
 def test_keys_step_and_space_plays(page: Page, show: Show) -> None:
     player = LookupPlayer(SHOP / "orders-0", offset=1234)
     show(player)
     page.locator(".klw-player").focus()
-    for key, at in (("ArrowRight", 1), ("End", 11), ("ArrowLeft", 10), ("Home", 0)):
+    for key, at in (("ArrowRight", 1), ("End", 12), ("ArrowLeft", 11), ("Home", 0)):
         page.keyboard.press(key)
         until(page, lambda at=at: player.at == at)  # type: ignore[misc]
     page.get_by_role("button", name="25/s").click()
     page.locator(".klw-player").focus()
     page.keyboard.press("Space")
-    until(page, lambda: player.at == 11)
+    until(page, lambda: player.at == 12)
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 

@@ -25,10 +25,13 @@ ROLES: Final = {
     "appended": "appended",
     "index entry added": "added",
     "index entry skipped": "skipped",
+    "segment found": "floor",
+    "segment passed": "floor",
     "index probed": "probe",
     "index entry found": "entry",
     "batch passed": "passed",
     "batch found": "found",
+    "records sliced": "slice",
     "batch validated": "valid",
     "invalid batch found": "invalid",
     "segment recovered": "recovered",
@@ -44,7 +47,9 @@ MOST_UNTOUCHED: Final = 5_000
 """Batches that a player gets for segments that no step touches, to show them too."""
 
 _FILE = re.compile(r"(?:.*[/\\])?(\d{20})\.(\w+)(?:\.\w+)*$")
-_PLACED = frozenset(ROLES.values()) - {"kept", "deletable", "gone", "removed", "rolled"}
+_PLACED = frozenset(ROLES.values()) - {
+    "kept", "deletable", "gone", "removed", "rolled", "floor",
+}  # fmt: skip
 _Int64 = npt.NDArray[np.int64]
 
 
