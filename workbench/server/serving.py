@@ -12,6 +12,7 @@ from workbench.server.changes import Changes
 from workbench.server.limits import ServerLimits
 from workbench.server.logs.catalog import TopicCatalog
 from workbench.server.protocol.frames import Request
+from workbench.server.request_times import RequestTimes
 from workbench.server.session_groups import SessionGroups
 
 
@@ -73,12 +74,14 @@ class Call:
         request: the request.
         client: the client, as group coordinators see it.
         address: host and port that the client is connected to.
+        times: where the time of the request goes.
     """
 
     serving: Serving
     request: Request
     client: RequestContext
     address: tuple[str, int]
+    times: RequestTimes
 
     @property
     def values(self) -> dict[str, Any]:

@@ -66,7 +66,7 @@ async def fetch(call: Call, in_thread: InThread) -> Values:
         if size >= values["minBytes"] or is_final:
             break
         # A dead log gets no records: there, waiting changes nothing but the rate of requests.
-        if not await changes.wait(seen, deadline - time.monotonic()):
+        if not await call.times.remote(changes.wait(seen, deadline - time.monotonic())):
             break
     return {"errorCode": ErrorCode.NONE, "sessionId": 0, "responses": responses}
 
