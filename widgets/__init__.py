@@ -12,6 +12,8 @@ from widgets.explorer import LogExplorer
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
 from widgets.replication.replica_lanes import ReplicaLanes
 from widgets.replication.replication_player import ReplicationPlayer
+from widgets.requests.request_player import RequestPlayer
+from widgets.requests.request_view import RequestView
 from widgets.stack import Stack
 
 __all__ = [
@@ -24,6 +26,8 @@ __all__ = [
     "RecoveryPlayer",
     "ReplicaLanes",
     "ReplicationPlayer",
+    "RequestPlayer",
+    "RequestView",
     "Stack",
     "StepPlayer",
     "TransactionLanes",

@@ -5,7 +5,7 @@ indexes. Steps: for each its kind, its words, and the bytes of a segment that it
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -205,12 +205,12 @@ def kinds_of(steps: Iterable[Step]) -> list[str]:
     return list(dict.fromkeys(step.kind for step in steps))
 
 
-def kind_rows(steps: Sequence[Step]) -> list[list[Any]]:
+def kind_rows(steps: Sequence[Step], meanings: Mapping[str, str] = KINDS) -> list[list[Any]]:
     """Return for each of `kinds_of`: the kind, its meaning, its number of steps."""
     counts: dict[str, int] = {}
     for step in steps:
         counts[step.kind] = counts.get(step.kind, 0) + 1
-    return [[kind, KINDS.get(kind, ""), n] for kind, n in counts.items()]
+    return [[kind, meanings.get(kind, ""), n] for kind, n in counts.items()]
 
 
 def numbers_of(step: Step) -> list[list[str]]:
