@@ -18,6 +18,8 @@ from widgets import (
     OffsetsPlayer,
     ReplicaLanes,
     ReplicationPlayer,
+    RequestPlayer,
+    RequestView,
     StepPlayer,
     TransactionLanes,
 )
@@ -33,6 +35,8 @@ ENTRIES: dict[type[KafkaWidget], str] = {
     OffsetsPlayer: "offsets_player.js",
     ReplicaLanes: "replica_lanes.js",
     ReplicationPlayer: "replication_player.js",
+    RequestPlayer: "request_player.js",
+    RequestView: "request_view.js",
     TransactionLanes: "transaction_lanes.js",
 }
 
