@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 import workbench as wb
 from tests.browser.bridge import Show
-from tests.browser.pages import settled, until
-from tests.widgets.requested import Client, fetch, watched
+from tests.browser.pages import settled
+from tests.widgets.requested import watched
 from widgets import RequestPlayer, RequestView
 from workbench.server.server import Server
 from workbench.server.watching.watch import RequestWatch

@@ -87,7 +87,7 @@ def _times(figure: Figure, y: float, height: float, request: WatchedRequest | No
         done.response_send_time_ms,
     )  # fmt: skip
     total, at = max(sum(values), 1e-6), 0.016
-    for (name, colour), value in zip(_TIMES, values, strict=True):
+    for (_, colour), value in zip(_TIMES, values, strict=True):
         wide = 0.4 * value / total
         figure.add_artist(
             Rectangle((at, y - 0.055 / height), wide, 0.11 / height, color=colour, lw=0)

@@ -24,7 +24,13 @@ export function bytesView({ fetch, signal, label = "Bytes of the batch" }) {
   );
   const el = h("div", { class: "klw-pane" }, split, empty);
   let batch = null, inside = false, wanted = null;
-  let source = null, pages = new Map(), asked = new Set(), lit = null, shownKey = "", shownFields = [];
+  let source = null,
+    pages = new Map(),
+    asked = new Set(),
+    lit = null,
+    shownKey = "",
+    shownFields = [],
+    isRevealed = true;
   const rows = windowedRows({
     box: hexbox,
     rowHeight: 20,
@@ -130,9 +136,18 @@ export function bytesView({ fetch, signal, label = "Bytes of the batch" }) {
       const item = list.children[k];
       item.dataset.lit = String(item.dataset.key === lit?.key);
       item.setAttribute("aria-current", String(isMarked(field)));
+      item.dataset.wanted = String(isWithin(field));
     });
+    const first = isRevealed ? -1 : shownFields.findIndex(isWithin);
+    if (first >= 0) {
+      isRevealed = true;
+      list.scrollTop = list.children[first].offsetTop - list.offsetTop;
+    }
     split.dataset.marked = String(wanted !== null && wanted[0] === inside);
   }
+  const isWithin = (field) =>
+    wanted !== null && wanted[0] === inside && field.start >= wanted[1] &&
+    field.start + field.size <= wanted[1] + wanted[2];
   const isMarked = (field) =>
     wanted !== null && wanted[0] === inside && wanted[1] === field.start && wanted[2] === field.size;
   // Mark a field's bytes; the arrow keys go on to the field before or after it.
@@ -206,6 +221,7 @@ export function bytesView({ fetch, signal, label = "Bytes of the batch" }) {
     // Mark a record's bytes: [is decompressed, start, size]; null for none.
     setRecord(place) {
       wanted = place;
+      isRevealed = false;
       markFields();
       if (!batch || !place) return rows.refresh();
       if (place[0] !== inside && (!place[0] || batch.inside !== null)) return showMode(place[0]);

@@ -27,7 +27,7 @@ export const TIMES = [
 // Milliseconds in readable form: two digits that count.
 export function ms(value) {
   if (!(value > 0)) return "0 ms";
-  if (value >= 10_000) return `${(value / 1000).toFixed(1)} s`;
+  if (value >= 1000) return `${(value / 1000).toFixed(1)} s`;
   if (value >= 100) return `${Math.round(value)} ms`;
   return value < 0.1 ? "<0.1 ms" : `${value.toFixed(1)} ms`;
 }

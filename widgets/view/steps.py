@@ -225,7 +225,9 @@ def numbers_of(step: Step) -> list[list[str]]:
 
 def number_text(name: str, value: Any) -> str:
     """Return a number of a step in readable form: times as times, bytes with their unit."""
-    if not isinstance(value, int) or isinstance(value, bool):
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, int):
         return str(value)
     if "timestamp" in name or name == "delete_horizon":
         return f"{time_text(value)} ({value})"

@@ -179,7 +179,8 @@ class _Connection:
             return await self._answer(frame)
 
     async def _answer(self, frame: bytes) -> bool:
-        times, asked = RequestTimes(), Exchange(len(frame), frame)
+        times = RequestTimes()
+        asked = Exchange(len(frame), frame if self._is_known else b"")
         try:
             login = None if self._is_known else self._login
             request = read_request(frame) if login is None else login.answer(frame)

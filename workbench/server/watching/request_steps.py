@@ -181,7 +181,8 @@ class _Teller:
         name = _HANDLERS.get(str(done.api), f"handle{done.api}Request")
         self._tell(
             "handler called",
-            f"after {done.request_queue_time_ms:,.1f} ms in the queue, KafkaApis.handle calls {name}",
+            f"after {done.request_queue_time_ms:,.1f} ms in the queue, KafkaApis.handle calls "
+            f"{name}",
             ("request", ("body",)),
             request_queue_time_ms=done.request_queue_time_ms,
         )
@@ -243,7 +244,7 @@ class _Teller:
         )
         self._tell(
             "partition asked",
-            f"{each.name} from offset {each.asked['fetchOffset']:,}, at most {limit:,} bytes; "
+            f"read {each.name} from offset {each.asked['fetchOffset']:,}, at most {limit:,} bytes; "
             f"{first}",
             ("request", each.path),
             fetch_offset=each.asked["fetchOffset"],
@@ -276,9 +277,9 @@ class _Teller:
         timestamp = each.asked["timestamp"]
         special = SPECIAL_TIMES.get(timestamp)
         reason = (
-            f"{each.name}: the first record at or after timestamp {timestamp}"
+            f"find in {each.name} the first record at or after timestamp {timestamp}"
             if special is None
-            else f"{each.name}: {timestamp} stands for {special}, which needs no index"
+            else f"in {each.name}, {timestamp} stands for {special}, which needs no index"
         )
         self._tell("partition asked", reason, ("request", each.path), timestamp=timestamp)
         if special is not None or each.answer.get("errorCode", 0):
@@ -306,9 +307,11 @@ class _Teller:
             place = ("response", each.path)
         code = answer.get("errorCode", 0)
         if not answer:
-            self._tell("partition answered", f"{each.name}: see the response", place)
+            self._tell("partition answered", f"the response names {each.name}", place)
         elif code:
-            self._tell("partition answered", f"{each.name}: {ErrorCode(code).name}", place)
+            self._tell(
+                "partition answered", f"the answer for {each.name} is {ErrorCode(code).name}", place
+            )
         elif "records" in answer:
             more = self._beyond(answer["records"]) if is_chosen else ""
             high = answer["highWatermark"]
@@ -317,7 +320,7 @@ class _Teller:
                 more = "; the offset is the high watermark, so there is nothing to read"
             self._tell(
                 "partition answered",
-                f"{each.name}: {size}{more}",
+                f"the answer for {each.name} has {size}{more}",
                 place,
                 records_bytes=answer["records"],
                 high_watermark=high,
@@ -330,7 +333,7 @@ class _Teller:
             found = f"offset {offset:,}" if offset >= 0 else "no record is that late"
             numbers = {"timestamp": answer["timestamp"]} if answer.get("timestamp", -1) >= 0 else {}
             self._tell(
-                "partition answered", f"{each.name}: {found}", place, offset=offset, **numbers
+                "partition answered", f"in {each.name}, {found}", place, offset=offset, **numbers
             )
 
     def _beyond(self, size: int) -> str:
