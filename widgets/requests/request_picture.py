@@ -169,7 +169,7 @@ def table_picture(requests: Sequence[WatchedRequest], total: int, selected: int)
         ("#", 0.04, "right"), ("Time", 0.055, "left"), ("Request", 0.16, "left"),
         ("Client", 0.29, "left"), ("Topic or group", 0.43, "left"), ("In", 0.605, "right"),
         ("Out", 0.665, "right"), ("Total ms", 0.735, "right"), ("", 0.75, "left"),
-        ("Error", 0.865, "left"),
+        ("Error", 0.85, "left"),
     )  # fmt: skip
     for name, x, side in columns:
         figure.text(x, level(0.52), name, color=DIM, size=8, va="center", ha=side)
@@ -188,9 +188,9 @@ def table_picture(requests: Sequence[WatchedRequest], total: int, selected: int)
             colour = DAMAGE if name == "Error" else ACCENT if name == "Request" else INK
             figure.text(x, y, cell, color=colour, size=8, va="center", ha=side)
         at = 0.75
-        figure.add_artist(Line2D([at, at + 0.1], [y, y], color=HAIR, lw=3))
+        figure.add_artist(Line2D([at, at + 0.09], [y, y], color=HAIR, lw=3))
         for (_, colour), value in zip(_TIMES, row[9:13], strict=True):
-            wide = 0.1 * value / largest
+            wide = 0.09 * value / largest
             figure.add_artist(
                 Line2D([at, at + wide], [y, y], color=colour, lw=3, solid_capstyle="butt")
             )
