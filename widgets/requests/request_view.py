@@ -1,6 +1,7 @@
 """RequestView: the requests of a server as they come."""
 
 import threading
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Final
 
@@ -58,6 +59,7 @@ class RequestView(KafkaWidget):
         self._lock = threading.Lock()
         self._timer_lock = threading.Lock()
         self.requests: list[WatchedRequest] = []
+        self._forget: Callable[[], None] = lambda: None
         wanted = options.pop("selected", 0)
         super().__init__(**options)
         if isinstance(server, Server):

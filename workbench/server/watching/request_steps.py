@@ -145,6 +145,8 @@ class _Teller:
             side, path = place
             where = side
             frame = self._request if side == "request" else self._response
+            while path and path not in frame.places:  # beyond what was kept: what holds it
+                path = path[:-1]
             bounds = frame.places.get(path)
             found = None if bounds is None else Place(side, *bounds)
         self._steps.append(ToldStep(Step(kind, where, reason, numbers), found))
