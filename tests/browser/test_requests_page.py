@@ -122,7 +122,7 @@ def test_keys_step_from_the_frame_through_the_log_to_the_response(
     expect(stages).to_contain_text("Request")
     expect(page.get_by_role("region", name="Bytes of the request")).to_be_visible()
     page.locator(".klw-player").focus()
-    seen = []
+    seen: list[str | None] = []
     for at in range(1, len(player.steps)):
         page.keyboard.press("ArrowRight")
         until(page, lambda at=at: player.at == at)  # type: ignore[misc]

@@ -79,7 +79,12 @@ def fetch(
         {"partition": number, "fetchOffset": offset, "partitionMaxBytes": partition_bytes}
         for number, offset in enumerate(offsets)
     ]
-    asked = {"maxWaitMs": 0, "minBytes": 1, "maxBytes": 50 * MIB, "isolationLevel": 1}
+    asked: dict[str, Any] = {
+        "maxWaitMs": 0,
+        "minBytes": 1,
+        "maxBytes": 50 * MIB,
+        "isolationLevel": 1,
+    }
     asked |= {"sessionEpoch": -1, "topics": [{"topic": topic, "partitions": partitions}], **values}
     return client.ask(FETCH, version, asked)
 
