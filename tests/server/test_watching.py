@@ -150,6 +150,34 @@ def test_the_slice_is_what_was_sent(client: Client) -> None:
             assert sliced["size"] == sent
 
 
+def test_a_fetch_in_a_session_is_told_with_partitions_that_it_does_not_name(
+    client: Client,
+) -> None:
+    first = fetch(client, 1588, 2083, sessionEpoch=0)
+    (session,) = (f.value for f in name_response(first).fields if f.name == "sessionId")
+    assert session
+    quiet = fetch(client, sessionId=session, sessionEpoch=1)
+    assert quiet.topics == ("orders",)
+    story = tell_request(quiet)
+    assert story.partitions == ["orders-0", "orders-1"]
+    reasons = [each.step.reason for each in story.steps]
+    assert any("as its fetch session says, read orders-1" in reason for reason in reasons)
+    assert any("nothing of orders-1 has changed" in reason for reason in reasons)
+    moved = fetch(client, 600, sessionId=session, sessionEpoch=2)
+    story = tell_request(moved)
+    assert story.partition == "orders-0"
+    answered = next(
+        each for each in story.steps
+        if each.step.kind == "partition answered" and "bytes of records" in each.step.reason
+    )  # fmt: skip
+    assert answered.place is not None
+    start = answered.place.start
+    assert story.response.data[start : start + 4] == struct.pack(">i", 0)
+    wrong = fetch(client, sessionId=session, sessionEpoch=9)
+    assert wrong.error == "INVALID_FETCH_SESSION_EPOCH"
+    assert "partition asked" not in kinds(tell_request(wrong))
+
+
 def test_a_lookup_by_time_searches_the_time_index(client: Client) -> None:
     request = list_offsets(client, 1_000)
     story = tell_request(request)

@@ -85,7 +85,8 @@ def fetch(
         "maxBytes": 50 * MIB,
         "isolationLevel": 1,
     }
-    asked |= {"sessionEpoch": -1, "topics": [{"topic": topic, "partitions": partitions}], **values}
+    topics = [{"topic": topic, "partitions": partitions}] if partitions else []
+    asked |= {"sessionEpoch": -1, "topics": topics, **values}
     return client.ask(FETCH, version, asked)
 
 

@@ -127,6 +127,10 @@ class RequestPlayer(Player):
             self.partition = story.partition or ""
             raise
 
+    def inputs(self) -> list[str]:
+        """Return the log directories that are served."""
+        return [] if self.request is None else self.request.catalog.directories
+
     def to_png(self) -> bytes:
         """Draw the step shown: the bytes of its frame, or the segment. Imports matplotlib."""
         if self._picture is None:

@@ -113,6 +113,10 @@ class RequestView(KafkaWidget):
         self._forget()
         super().close()
 
+    def inputs(self) -> list[str]:
+        """Return the log directories that are served."""
+        return self.requests[-1].catalog.directories if self.requests else []
+
     def describe(self) -> str:
         """Return how many requests there were, and the one that is selected."""
         name = f"RequestView: {plural(self._total, 'request')}"

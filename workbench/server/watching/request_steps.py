@@ -192,25 +192,36 @@ class _Teller:
     # the partitions
 
     def _partitions(self) -> Iterator[_Asked]:
-        """Yield the partitions of a fetch, or of a request for offsets."""
+        """Yield the partitions of a fetch, or of a request for offsets, in the order of reading."""
         assert self._values is not None
         api = self._watched.done.api
-        if api not in {FETCH.name, LIST_OFFSETS.name}:
-            return
-        key = "partition" if api == FETCH.name else "partitionIndex"
-        answers = {(each["topic"], each["partitionIndex"]): each for each in self._watched.answers}
-        names = self._watched.catalog.names_by_id
-        count = 0
+        answers = {
+            (each["topic"], each["partitionIndex"]): each
+            for each in self._watched.answers
+            if "partitionIndex" in each
+        }
+        if api == FETCH.name:
+            paths = {where: path for where, _, path in self._named("partition")}
+            for topic, number, asked in self._watched.asked:
+                where = (topic, number)
+                path = paths.get(where, ("sessionId",))
+                yield _Asked(f"{topic}-{number}", asked, answers.get(where, {}), path)
+        elif api == LIST_OFFSETS.name:
+            for where, asked, path in self._named("partitionIndex"):
+                yield _Asked(f"{where[0]}-{where[1]}", asked, answers.get(where, {}), path)
+
+    def _named(self, key: str) -> Iterator[tuple[tuple[str, int], Values, Path]]:
+        """Yield the partitions that the request itself names, with their places."""
+        assert self._values is not None
+        names, count = self._watched.catalog.names_by_id, 0
         for number, topic in enumerate(self._values["topics"]):
             ident = topic.get("topicId", "")
             name = topic.get("topic") or topic.get("name") or names.get(ident, ident)
             for at, asked in enumerate(topic["partitions"]):
-                path = ("topics", number, "partitions", at)
-                answer = answers.get((name, asked[key]), {})
                 count += 1
                 if count > _MOST_PARTITIONS:
                     return
-                yield _Asked(f"{name}-{asked[key]}", asked, answer, path)
+                yield (name, asked[key]), asked, ("topics", number, "partitions", at)
 
     def _choose(self) -> str | None:
         """Return the partition to look into: the first with records, else the first."""
@@ -244,10 +255,11 @@ class _Teller:
             if is_first
             else f"{taken:,} bytes are in the response already, so no minOneMessage"
         )
+        told = "as its fetch session says, " if each.path == ("sessionId",) else ""
         self._tell(
             "partition asked",
-            f"read {each.name} from offset {each.asked['fetchOffset']:,}, at most {limit:,} bytes; "
-            f"{first}",
+            f"{told}read {each.name} from offset {each.asked['fetchOffset']:,}, at most "
+            f"{limit:,} bytes; {first}",
             ("request", each.path),
             fetch_offset=each.asked["fetchOffset"],
             partition_max_bytes=each.asked["partitionMaxBytes"],
@@ -304,12 +316,14 @@ class _Teller:
             self._tell("log failed", str(found.error))
 
     def _tell_answer(self, each: _Asked, *, is_chosen: bool) -> None:
-        answer, place = each.answer, ("response", ("responses", *each.path[1:]))
-        if self._watched.done.api == LIST_OFFSETS.name:
-            place = ("response", each.path)
+        answer = each.answer
+        number, at = answer.get("place", (0, 0))
+        array = "topics" if self._watched.done.api == LIST_OFFSETS.name else "responses"
+        place = ("response", (array, number, "partitions", at) if answer else ("body",))
         code = answer.get("errorCode", 0)
         if not answer:
-            self._tell("partition answered", f"the response names {each.name}", place)
+            reason = f"nothing of {each.name} has changed, so the response does not name it"
+            self._tell("partition answered", reason, place)
         elif code:
             self._tell(
                 "partition answered", f"the answer for {each.name} is {ErrorCode(code).name}", place

@@ -15,6 +15,7 @@ from workbench.server.events import Exchange, RequestDone
 from workbench.server.logs.catalog import TopicCatalog
 from workbench.server.protocol.frames import SIZE
 from workbench.server.protocol.sasl_messages import SASL_AUTHENTICATE
+from workbench.server.request_trace import RequestTrace
 
 MOST_REQUESTS: Final = 1000
 """Requests that a watch keeps by default."""
@@ -46,8 +47,11 @@ class WatchedRequest:
         topics: names of topics in the request, the first 50.
         group: the group or transactional id in it; "" without one.
         error: name of the first error in the response; "" without one.
+        asked: of Fetch, topic, partition and fields of the first 50 that it reads, in this order;
+            those of its session, too.
         answers: of Fetch, ListOffsets and Produce, the fields of the first 50 partitions in the
-            response with ``topic``; ``records`` is a number of bytes.
+            response with ``topic`` and ``place``, their numbers in it; ``records`` is a number of
+            bytes.
         catalog: the topics that are served.
         max_fetch_bytes: records in a response at most, see `ServerLimits`.
     """
@@ -60,6 +64,7 @@ class WatchedRequest:
     topics: tuple[str, ...]
     group: str
     error: str
+    asked: tuple[tuple[str, int, Values], ...] = field(repr=False)
     answers: tuple[Values, ...] = field(repr=False)
     catalog: TopicCatalog = field(repr=False)
     max_fetch_bytes: int
@@ -123,22 +128,24 @@ class RequestWatch(Sequence[WatchedRequest]):
         self._told.append(act)
         return lambda: self._told.remove(act) if act in self._told else None
 
-    def add(self, done: RequestDone, received_ms: int, exchange: Exchange) -> None:
+    def add(self, done: RequestDone, trace: RequestTrace, exchange: Exchange) -> None:
         """Keep a request, and drop the oldest if there are too many."""
         request, values = exchange.request, exchange.values or {}
         is_secret = request is not None and request.api is SASL_AUTHENTICATE
         catalog = self._catalog()
         asked = {} if request is None or is_secret else request.values
+        read = tuple(trace.asked[:_MOST_NAMES])
         frame = [] if is_secret or not exchange.frame else [_size(exchange.frame), exchange.frame]
         made = WatchedRequest(
             self.total + 1,
-            received_ms,
+            trace.received_ms,
             done,
             _cut(frame),
             b"" if is_secret else _cut(exchange.parts),
-            _topics_in(asked, catalog),
+            tuple(dict.fromkeys((*_topics_in(asked, catalog), *(each[0] for each in read)))),
             _group_in(asked),
             _error_in(values),
+            read,
             _answers_in(values, catalog),
             catalog,
             self._max_fetch_bytes,
@@ -198,10 +205,10 @@ def _group_in(values: Values) -> str:
 def _answers_in(values: Values, catalog: TopicCatalog) -> tuple[Values, ...]:
     """Return the partitions of a response, without their records."""
     found = (
-        {"topic": _name_of(topic, catalog), **partition}
-        for topic in _list_of(values, _TOPIC_LISTS)
+        {"topic": _name_of(topic, catalog), "place": (number, at), **partition}
+        for number, topic in enumerate(_list_of(values, _TOPIC_LISTS))
         if isinstance(topic, dict)
-        for partition in _list_of(topic, _PARTITION_LISTS)
+        for at, partition in enumerate(_list_of(topic, _PARTITION_LISTS))
         if isinstance(partition, dict)
     )
     return tuple(

@@ -1,4 +1,4 @@
-"""Where the time of a request goes.
+"""Where the time of a request goes, and which partitions it reads.
 
 Kafka: RequestChannel.Request.updateRequestMetrics, RequestMetrics (4.0)
 """
@@ -11,14 +11,17 @@ from typing import Any, TypeVar
 _Result = TypeVar("_Result")
 
 
-class RequestTimes:
+class RequestTrace:
     """Measures one request, from its last byte on.
 
     Attributes:
         received_ms: when its last byte was there, epoch ms.
+        asked: topic, partition and the fields of each partition that a fetch reads, in this order,
+            with those that only its session names.
     """
 
     def __init__(self) -> None:
+        self.asked: list[tuple[str, int, dict[str, Any]]] = []
         self.received_ms = time.time_ns() // 1_000_000
         self._start = time.perf_counter()
         self._queue = self._remote = self._send = 0.0
