@@ -13,6 +13,8 @@ from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
 from widgets.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
 from widgets.replication.replication_player import ReplicationPlayer
+from widgets.requests.request_player import RequestPlayer
+from widgets.requests.request_view import RequestView
 from widgets.stack import Stack
 
 __all__ = [
@@ -26,6 +28,8 @@ __all__ = [
     "RecoveryPlayer",
     "ReplicaLanes",
     "ReplicationPlayer",
+    "RequestPlayer",
+    "RequestView",
     "Stack",
     "StepPlayer",
     "TransactionLanes",

@@ -19,6 +19,8 @@ from widgets import (
     RecordBrowser,
     ReplicaLanes,
     ReplicationPlayer,
+    RequestPlayer,
+    RequestView,
     StepPlayer,
     TransactionLanes,
 )
@@ -35,6 +37,8 @@ ENTRIES: dict[type[KafkaWidget], str] = {
     RecordBrowser: "record_browser.js",
     ReplicaLanes: "replica_lanes.js",
     ReplicationPlayer: "replication_player.js",
+    RequestPlayer: "request_player.js",
+    RequestView: "request_view.js",
     TransactionLanes: "transaction_lanes.js",
 }
 

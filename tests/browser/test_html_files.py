@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 import workbench as wb
 from tests.browser.pages import STATS
 from tests.browser.test_explorer_page import click_batch, shown_rows
+from tests.widgets.requested import Client, fetch
 from widgets import (
     CleanerView,
     CompactionPlayer,
@@ -21,16 +22,24 @@ from widgets import (
     RecordBrowser,
     ReplicaLanes,
     ReplicationPlayer,
+    RequestPlayer,
     TransactionLanes,
 )
 from widgets._widget import KafkaWidget
 from workbench.errors import OutputError
+from workbench.server.watching.watch import WatchedRequest
 
 pytestmark = pytest.mark.browser
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SHOP = SAMPLES / "shop-4.3.1"
 BROKERS = SAMPLES / "two-brokers"
+
+
+def one_request() -> WatchedRequest:
+    with wb.serve(SHOP) as server, Client(server) as client:
+        return fetch(client, 600)
+
 
 MADE: dict[str, Callable[[], KafkaWidget]] = {
     "explorer": lambda: LogExplorer(SHOP, selected={"partition": "orders-0", "segment": 442}),
@@ -46,6 +55,7 @@ MADE: dict[str, Callable[[], KafkaWidget]] = {
         wb.compare_replicas({1: BROKERS / "broker1", 2: BROKERS / "broker2"})
     ),
     "replication": lambda: ReplicationPlayer("G-1"),
+    "request": lambda: RequestPlayer(one_request()),
 }
 
 

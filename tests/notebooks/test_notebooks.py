@@ -81,6 +81,7 @@ ON_ANY_DIRECTORY = {
     "03_why_was_it_not_compacted": ("All logs at a glance", "The usual reasons"),
     "05_retention": ("By time", "The details of the rules"),
     "08_where_do_my_consumers_stand": ("Where do my consumers stand?", "Next"),
+    "10_a_request_from_socket_to_segment": ("A request by hand", "Next"),
 }
 
 
