@@ -8,6 +8,7 @@ from widgets.compaction import CompactionPlayer
 from widgets.coordinators.group_view import GroupView
 from widgets.coordinators.offsets_player import OffsetsPlayer
 from widgets.coordinators.transaction_lanes import TransactionLanes
+from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer import LogExplorer
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
 from widgets.replication.replica_lanes import ReplicaLanes
@@ -17,6 +18,7 @@ from widgets.stack import Stack
 __all__ = [
     "CleanerView",
     "CompactionPlayer",
+    "DiskUsage",
     "GroupView",
     "LogExplorer",
     "LookupPlayer",

@@ -13,6 +13,7 @@ from tests.browser.pages import STATS
 from widgets import (
     CleanerView,
     CompactionPlayer,
+    DiskUsage,
     GroupView,
     LogExplorer,
     OffsetsPlayer,
@@ -27,6 +28,7 @@ from widgets._widget import KafkaWidget
 ENTRIES: dict[type[KafkaWidget], str] = {
     CleanerView: "cleaner_view.js",
     CompactionPlayer: "compaction.js",
+    DiskUsage: "disk_usage.js",
     GroupView: "group_view.js",
     StepPlayer: "player.js",
     LogExplorer: "explorer.js",
