@@ -8,6 +8,7 @@ from widgets.compaction import CompactionPlayer
 from widgets.coordinators.group_view import GroupView
 from widgets.coordinators.offsets_player import OffsetsPlayer
 from widgets.coordinators.transaction_lanes import TransactionLanes
+from widgets.disk.checkpoint_table import CheckpointTable
 from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer import LogExplorer
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
@@ -16,6 +17,7 @@ from widgets.replication.replication_player import ReplicationPlayer
 from widgets.stack import Stack
 
 __all__ = [
+    "CheckpointTable",
     "CleanerView",
     "CompactionPlayer",
     "DiskUsage",

@@ -99,3 +99,14 @@ def usage_query(
     else:
         sizes = 'files.groupby("folder", dropna=False)[["size", "occupied_bytes"]].sum()'
     return f"{start}files = logs.inspect.files().to_pandas()\n{sizes}"
+
+
+def checkpoint_query(paths: Sequence[str]) -> str:
+    """Return the Python code for what `CheckpointTable` shows."""
+    opened = json.dumps(paths[0] if len(paths) == 1 else list(paths))
+    return (
+        f"{HEAD}\nfrom workbench.inspection.checkpoint_table import checkpoint_table\n\n"
+        f"logs = wb.open_log_directory({opened})\n"
+        "found = logs.verify(deep=False, info=True)\n"
+        "checkpoint_table(logs.listing).with_findings(found).partitions"
+    )

@@ -11,6 +11,7 @@ from playwright.sync_api import BrowserContext, Page
 from tests.browser.bridge import Bridge, Show, chromium, served
 from tests.browser.pages import STATS
 from widgets import (
+    CheckpointTable,
     CleanerView,
     CompactionPlayer,
     DiskUsage,
@@ -26,6 +27,7 @@ from widgets._player import Player
 from widgets._widget import KafkaWidget
 
 ENTRIES: dict[type[KafkaWidget], str] = {
+    CheckpointTable: "checkpoint_table.js",
     CleanerView: "cleaner_view.js",
     CompactionPlayer: "compaction.js",
     DiskUsage: "disk_usage.js",
