@@ -93,7 +93,7 @@ def test_an_entry_past_the_end_marks_the_entry_of_its_own_file(shop: Path, file:
     found = row(table, "orders-1")
     assert found.offsets[FILES[file]] == 77_777
     assert kinds(found)[FILES[file]] == ["checkpoint-beyond-end"]
-    assert FILES[file] not in kinds(row(table, "orders-2"))
+    assert "checkpoint-beyond-end" not in str(kinds(row(table, "orders-2")))
 
 
 def test_a_partition_without_a_directory_and_one_without_an_entry_are_rows(shop: Path) -> None:
@@ -140,8 +140,8 @@ def test_damaged_files_of_the_directory_are_told_with_the_directory(shop: Path) 
 def test_directories_of_two_brokers_contradict_each_other(tmp_path: Path) -> None:
     brokers = [SAMPLES / "two-brokers" / name for name in ("broker1", "broker2")]
     table = table_of(*brokers)
-    rows = [*table.partitions, *table.directories]
-    found = {each.kind for row in rows for some in row.findings.values() for each in some}
+    told = [row.findings for row in table.partitions] + [row.findings for row in table.directories]
+    found = {each.kind for findings in told for some in findings.values() for each in some}
     assert {"duplicate-partition", "meta-properties-mismatch"} <= found
     assert not table_of(tmp_path).partitions
 
