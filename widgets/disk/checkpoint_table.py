@@ -8,7 +8,7 @@ import traitlets
 
 import workbench
 from widgets._link import STATIC, link
-from widgets._widget import KafkaWidget
+from widgets._widget import Answer, KafkaWidget
 from widgets.disk.checkpoint_rows import (
     LARGEST_CHECKED,
     count_findings,
@@ -117,7 +117,7 @@ class CheckpointTable(KafkaWidget):
         else:
             self._show()
 
-    def answer_check(self) -> tuple[dict[str, Any], list[bytes]]:
+    def answer_check(self) -> Answer:
         """Read everything again and compare."""
         self.findings = []
         self.refresh()
@@ -138,6 +138,10 @@ class CheckpointTable(KafkaWidget):
             "is_checked": self.findings is not None,
             "found": count_findings(rows, directories),
         }
+
+    def inputs(self) -> list[str]:
+        """Return the paths of the log directories."""
+        return [root.path for root in self.logs.roots]
 
     def describe(self) -> str:
         """Describe the widget in one line, where no picture can be shown."""

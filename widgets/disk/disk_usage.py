@@ -1,17 +1,18 @@
 """DiskUsage: what fills the disk, from directories down to keys and values."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import traitlets
 
 import workbench
 from widgets._link import STATIC, link
-from widgets._widget import KafkaWidget
+from widgets._widget import Answer, KafkaWidget
 from widgets.disk.usage_nodes import (
     KEY,
     KIND,
+    MOST_READ,
     OCCUPIED,
     PARENT,
     SIZE,
@@ -119,11 +120,7 @@ class DiskUsage(KafkaWidget):
                 self._partition = {"name": name, "nodes": nodes} if partition else None
             base = None if segment is None else str(segment.base_offset)
             if (name, base) != self._segment_place():
-                self._segment = (
-                    {"partition": name, "base": base, "nodes": segment_nodes(segment)}
-                    if segment
-                    else None
-                )
+                self._segment = self._sent(name, segment) if segment else None
             if name is not None and (
                 self.selected["partition"] != name
                 or (segment and self.selected["segment"] != segment.base_offset)
@@ -132,6 +129,11 @@ class DiskUsage(KafkaWidget):
                 self.selected = NOTHING | {"partition": name, "segment": chosen}
             paths = [str(root.path) for root in self.logs.listing.roots]
             self.set_trait("query", usage_query(paths, self._topic(), partition, segment))
+
+    @staticmethod
+    def _sent(name: str | None, segment: Segment) -> dict[str, Any]:
+        base = str(segment.base_offset)
+        return {"partition": name, "base": base, "nodes": segment_nodes(segment)}
 
     def _segment_place(self) -> tuple[str | None, str | None]:
         held = self._segment or {}
@@ -200,7 +202,7 @@ class DiskUsage(KafkaWidget):
         base = int(rest[0]) if rest and rest[0].isdigit() else None
         return partition, segment_with_base(partition, base)
 
-    def answer_refresh(self) -> tuple[dict[str, Any], list[bytes]]:
+    def answer_refresh(self) -> Answer:
         """List the directory again."""
         self.refresh()
         return {}, []
@@ -229,7 +231,30 @@ class DiskUsage(KafkaWidget):
             "nodes": nodes,
         }
 
-    # Without a browser.
+    # Without a kernel, and without a browser.
+
+    def inputs(self) -> list[str]:
+        """Return the paths of the log directories."""
+        return [root.path for root in self.logs.roots]
+
+    def foreseen_answers(self) -> Iterable[tuple[str, dict[str, Any], Answer]]:
+        """Yield those about partitions, the largest first, then about segments of the open one."""
+        partitions = self.logs.listing.partitions
+        for name in sorted(partitions, key=lambda each: -partitions[each].size):
+            path = self._path_of(name)
+            sent = {"name": name, "nodes": partition_nodes(partitions[name])}
+            yield "inside", {"path": path}, ({"path": path, "partition": sent}, [])
+        partition, _ = self._place(self.at)
+        name, read = self._name_of(partition), 0
+        if partition is None or name is None:
+            return
+        for segment in partition.segments:
+            read += min(segment.size, MOST_READ)
+            if read > MOST_READ:
+                return
+            path = [*self._path_of(name), str(segment.base_offset)]
+            content = {"path": path, "segment": self._sent(name, segment)}
+            yield "inside", {"path": path}, (content, [])
 
     @property
     def sizes(self) -> tuple[int, int]:

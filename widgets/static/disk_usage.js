@@ -18,6 +18,7 @@ function render({ model, el, signal: outer }) {
   outer?.addEventListener("abort", () => life.abort());
   const stats = (el.__stats = { draws: 0 });
   let root = null, open = null, shown = [], tiled = [], picked = -1;
+  let inside = {}; // what a file answered; a kernel changes the traits instead
 
   const frame = h("section", { class: "klw klw-disk", tabindex: 0 });
   const live = h("div", { class: "klw-quiet", "aria-live": "polite" });
@@ -104,8 +105,14 @@ function render({ model, el, signal: outer }) {
     if (!node || !isOpenable(node)) return;
     const isKnown = node.isRead || (node.kind !== "partition" && node.kind !== "segment");
     if (isKnown) go(node.path);
-    else model.choose({ at: node.path });
+    else if (model.isLive) model.choose({ at: node.path });
+    else model.send({ kind: "inside", id: 0, path: node.path }); // a file may have it
   }
+  const onAnswer = (content) => {
+    if (content.kind !== "inside") return;
+    inside = { partition: content.partition ?? inside.partition, segment: content.segment ?? null };
+    go(content.path);
+  };
   function go(path) {
     model.set("at", path);
     model.save_changes();
@@ -139,7 +146,11 @@ function render({ model, el, signal: outer }) {
   // From the model to the views.
   function showAll() {
     const at = model.get("at") ?? [];
-    root = usageTree(model.get("_usage"), model.get("_partition"), model.get("_segment"));
+    root = usageTree(
+      model.get("_usage"),
+      inside.partition ?? model.get("_partition"),
+      inside.segment ?? model.get("_segment"),
+    );
     const path = nodesOnPath(root, at);
     open = path[path.length - 1];
     shown = listed(open);
@@ -274,19 +285,20 @@ function render({ model, el, signal: outer }) {
     error.hidden = !error.textContent;
   };
   const followed = {
-    _usage: showAll,
-    _partition: showAll,
-    _segment: showAll,
-    at: showAll,
-    selected: markSelected,
-    _error: showError,
+    "change:_usage": showAll,
+    "change:_partition": showAll,
+    "change:_segment": showAll,
+    "change:at": showAll,
+    "change:selected": markSelected,
+    "change:_error": showError,
+    "msg:custom": onAnswer,
   };
-  for (const [name, act] of Object.entries(followed)) model.on(`change:${name}`, act);
+  for (const [name, act] of Object.entries(followed)) model.on(name, act);
   followTheme(frame, ask, signal);
   showAll();
   return () => {
     life.abort();
-    for (const [name, act] of Object.entries(followed)) model.off(`change:${name}`, act);
+    for (const [name, act] of Object.entries(followed)) model.off(name, act);
   };
 }
 
