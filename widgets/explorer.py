@@ -25,11 +25,10 @@ from widgets.view.findings import rows_by_place
 from widgets.view.packing import pack
 from widgets.view.records import OPEN, Lens, Mask
 from widgets.view.segments import strip_columns
-from widgets.view.text import size_text
+from widgets.view.text import offset_or_time, size_text
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing, Root
-from workbench.runtime.times import milliseconds
 from workbench.runtime.words import plural
 
 PAGE_ROWS = 200
@@ -285,15 +284,9 @@ class LogExplorer(KafkaWidget):
         return {"text": f"Offset {offset:,}."}, []
 
     def _offset_of(self, text: str, partition: str) -> int:
-        digits = text.replace(",", "").replace("_", "")
-        if digits.isdigit():
-            return int(digits)
-        try:
-            moment = milliseconds(text)
-        except ValueError:
-            raise ValueError(
-                f"{text!r} is neither an offset nor a time like 2026-01-31 12:00"
-            ) from None
+        offset, moment = offset_or_time(text)
+        if offset is not None or moment is None:
+            return offset or 0
         found = self.logs.listing.partitions[partition].offset_for_timestamp(moment)
         if found is None:
             raise ValueError(f"{partition} has no record at or after {text}")

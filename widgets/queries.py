@@ -5,6 +5,8 @@ import os
 from collections.abc import Sequence
 
 from workbench.inspection.file_facts import is_small_file_name
+from workbench.inspection.partition import Partition
+from workbench.inspection.segment import Segment
 
 HEAD = "import workbench as wb"
 
@@ -84,4 +86,42 @@ def _records(topic: tuple[str, int] | None, offsets: tuple[int, int] | None) -> 
     return (
         f"logs.scan(topics=[{json.dumps(topic[0])}], partitions=[{topic[1]}], "
         f"offsets=({offsets[0]}, {offsets[1]})).to_pandas()"
+    )
+
+
+def usage_query(
+    paths: Sequence[str], topic: str | None, partition: Partition | None, segment: Segment | None
+) -> str:
+    """Return the Python code for the sizes of what is open in `DiskUsage`.
+
+    Sizes of files come from their names alone; those of a segment's parts from its records.
+    """
+    opened = json.dumps(paths[0] if len(paths) == 1 else list(paths))
+    start = f"{HEAD}\n\nlogs = wb.open_log_directory({opened})\n"
+    if segment is not None and partition is not None:
+        scope = f"topics=[{json.dumps(partition.topic)}], partitions=[{partition.partition}]"
+        return (
+            f"{start}usage = logs.inspect.disk_usage({scope}).to_pandas()\n"
+            f"usage[usage.segment == {segment.base_offset}]"
+        )
+    if partition is not None:
+        chosen = f"files[files.folder == {json.dumps(os.path.basename(partition.path))}]"
+        return f"{start}files = logs.inspect.files().to_pandas()\n{chosen}"
+    if topic is not None:
+        names = f"[name for name in logs if logs[name].topic == {json.dumps(topic)}]"
+        chosen = f"files[files.folder.isin({names})]"
+        sizes = f'{chosen}.groupby("folder")[["size", "occupied_bytes"]].sum()'
+    else:
+        sizes = 'files.groupby("folder", dropna=False)[["size", "occupied_bytes"]].sum()'
+    return f"{start}files = logs.inspect.files().to_pandas()\n{sizes}"
+
+
+def checkpoint_query(paths: Sequence[str]) -> str:
+    """Return the Python code for what `CheckpointTable` shows."""
+    opened = json.dumps(paths[0] if len(paths) == 1 else list(paths))
+    return (
+        f"{HEAD}\nfrom workbench.inspection.checkpoint_table import checkpoint_table\n\n"
+        f"logs = wb.open_log_directory({opened})\n"
+        "found = logs.verify(deep=False, info=True)\n"
+        "checkpoint_table(logs.listing).with_findings(found).partitions"
     )

@@ -14,8 +14,10 @@ from tests.browser.pages import STATS
 from tests.browser.test_explorer_page import click_batch, shown_rows
 from tests.widgets.requested import Client, fetch
 from widgets import (
+    CheckpointTable,
     CleanerView,
     CompactionPlayer,
+    DiskUsage,
     GroupView,
     LogExplorer,
     LookupPlayer,
@@ -43,6 +45,8 @@ def one_request() -> WatchedRequest:
 
 MADE: dict[str, Callable[[], KafkaWidget]] = {
     "explorer": lambda: LogExplorer(SHOP, selected={"partition": "orders-0", "segment": 442}),
+    "checkpoints": lambda: CheckpointTable(SAMPLES / "damaged"),
+    "disk": lambda: DiskUsage(SHOP),
     "cleaner": lambda: CleanerView(SHOP / "customers-0"),
     "compaction": lambda: CompactionPlayer(
         SHOP / "customers-0", config={"min.cleanable.dirty.ratio": 0.1}
@@ -128,6 +132,19 @@ def test_a_player_plays_in_a_file(page: Page, tmp_path: Path) -> None:
     page.locator(".klw-player").focus()
     page.keyboard.press("ArrowRight")
     expect(steps).not_to_have_value(before)
+
+
+def test_partitions_open_in_a_file_and_segments_of_the_open_one(page: Page, tmp_path: Path) -> None:
+    opened(page, DiskUsage(SHOP, at=["orders", "orders-1"]), tmp_path / "disk.html")
+    page.get_by_role("option", name="995, ").click(position={"x": 6, "y": 6})
+    expect(page.get_by_role("grid", name="Sizes")).to_contain_text("before compression")
+    page.get_by_role("button", name="shop-4.3.1").click()
+    page.get_by_role("option", name="payments, ").click(position={"x": 6, "y": 6})
+    page.get_by_role("option", name="0, 644").click(position={"x": 6, "y": 6})
+    expect(page.locator(".klw-crumb[aria-current]")).to_have_text("payments-0")
+    expect(page.locator(".klw-gone")).to_be_hidden()
+    page.get_by_role("option", name="0, ").first.click(position={"x": 6, "y": 6})
+    expect(page.get_by_role("status")).to_contain_text("open the directory in the workbench")
 
 
 def content(page: str) -> str:

@@ -286,3 +286,20 @@ def test_a_probe_says_what_is_stored(orders: tuple[wb.Partition, list[Step]]) ->
             assert step.numbers["relative_offset"] == step.numbers["offset"] - base > 0
             if step.where.endswith(".index"):
                 assert f"(stored as {step.numbers['relative_offset']})" in step.reason
+
+
+def test_another_offset_or_time_can_be_looked_up(
+    orders: tuple[wb.Partition, list[Step]],
+) -> None:
+    player = LookupPlayer(orders[0], offset=35)
+    same = LookupPlayer(orders[0], timestamp=20_000)
+    player.look_up(timestamp=20_000)
+    assert (player.title, player.about, player.at) == (same.title, same.about, 0)
+    assert player.steps == same.steps
+    player.receive(player, {"kind": "look_up", "id": 1, "text": "7"}, [])
+    assert player.title == "Look up offset 7 in orders-0"
+    player.receive(player, {"kind": "look_up", "id": 2, "text": "soon"}, [])
+    assert isinstance(player.last_error, ValueError)
+    assert player.title == "Look up offset 7 in orders-0"
+    with pytest.raises(ValueError, match="offset"):
+        player.look_up()
