@@ -32,6 +32,7 @@
     ├── ReplicationError (ValueError)         a simulated cluster cannot do that
     ├── ConfigError (ValueError)              an unknown name, or a value out of bounds
     ├── SchemaError (ValueError)              a schema, decoding or mask that cannot be used
+    ├── QueryError (ValueError)               a query on records that cannot be read
     ├── NotRegularFileError (OSError)         a folder, FIFO, socket or device; .path .found
     ├── LinkError (OSError)                   a link out of the directory, or to nothing; .path
     ├── LogDirectoryError (OSError)           not a log directory, locked, or offline
@@ -347,6 +348,10 @@ class ConfigError(WorkbenchError, ValueError):
 
 class SchemaError(WorkbenchError, ValueError):
     """A schema cannot be read, a decoding is unknown, or a mask has no meaning."""
+
+
+class QueryError(WorkbenchError, ValueError):
+    """A query on records cannot be read; the message says what was expected."""
 
 
 class MissingDependencyError(WorkbenchError, ImportError):

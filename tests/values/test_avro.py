@@ -30,19 +30,10 @@ def decode(schema: Any, values: list[bytes | None]) -> Decoded:
     return found
 
 
-def plain(value: Any, kind: pa.DataType) -> Any:
-    """What fastavro reads, as Arrow has it: records of unions named, maps as pairs."""
-    return pa.array([value], kind)[0].as_py()
-
-
 def without_logical_types(schema: Any) -> Any:
     if isinstance(schema, dict):
         return {k: without_logical_types(v) for k, v in schema.items() if k != "logicalType"}
     return [without_logical_types(each) for each in schema] if isinstance(schema, list) else schema
-
-
-def example(schema: Any, seed: int) -> Any:
-    return next(iter(fastavro.utils.generate_many(schema, 1))) if seed >= 0 else None
 
 
 @settings(max_examples=60, deadline=None)
@@ -164,7 +155,8 @@ def test_types_are_exact() -> None:
         ({"type": "int", "logicalType": "date"}, pa.date32()),
         ({"type": "string", "logicalType": "uuid"}, pa.large_string()),
         ({"type": "int", "logicalType": "timestamp-millis"}, pa.int32()),
-        ({"type": "bytes", "logicalType": "decimal", "precision": 2, "scale": 3}, pa.large_binary()),
+        ({"type": "bytes", "logicalType": "decimal", "precision": 2, "scale": 3},
+         pa.large_binary()),
         ({"type": "fixed", "name": "F", "size": 40, "logicalType": "decimal", "precision": 3},
          pa.decimal128(3, 0)),
         (["null"], pa.struct([])),

@@ -21,6 +21,8 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import findings_about_records, removed
+from workbench.loaders.queries.query import Query, parse
+from workbench.loaders.queries.ranges import common
 from workbench.loaders.scan.column_engines import (
     ROW_GROUP,
     DtypeBackend,
@@ -44,6 +46,7 @@ from workbench.loaders.scan.segment_batches import ReadOptions, SegmentBatch, re
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.record.buffers import BufferPool, thread_pool
 from workbench.runtime.times import milliseconds
+from workbench.runtime.words import unknown_column
 from workbench.values.masking import AnyMasks, Masks
 
 if TYPE_CHECKING:  # imported when something is to be decoded
@@ -68,6 +71,7 @@ class ScanOptions(TypedDict, total=False):
     partitions: Iterable[int | str] | int | str | None
     offsets: OffsetRange | Mapping[str, OffsetRange] | None
     timestamps: TimeRange | None
+    where: str | Query
     columns: Iterable[str] | None
     decode: "Mapping[str, AnyDecoding] | None"
     mask: AnyMasks
@@ -89,6 +93,8 @@ class Scan:
             mapping, by partition name.
         timestamps: (first, end) in ms, datetimes or ISO 8601 text (UTC unless it names a zone), end
             excluded; records without a timestamp never match.
+        where: a query that records must meet, as `queries.query` describes: ``"key:id-7
+            $.amount>100 -test"``. What it excludes by offset, time or partition is not read.
         columns: names out of `schemas.SCAN_FIELDS`; default `schemas.RECORD_FIELDS`. What is not
             asked for is not decoded.
         decode: how to read bytes, by column: ``{"key": "utf8", "value": "avro"}``; see
@@ -109,6 +115,7 @@ class Scan:
 
     Raises:
         LookupError: a topic, partition or column does not exist.
+        QueryError: the query cannot be read.
         SchemaError: a mask has no meaning.
         ValueError: an argument has no meaning.
     """
@@ -125,7 +132,7 @@ class Scan:
         names = tuple(RECORD_FIELDS if given is None else given)
         for name in names:
             if name not in SCAN_FIELDS:
-                raise LookupError(f"unknown column {name}; columns: {', '.join(SCAN_FIELDS)}")
+                raise LookupError(unknown_column(name, SCAN_FIELDS))
         self.listing = listing
         self.masks = Masks.of(options.get("mask"))
         self.decode = dict(options.get("decode") or {})
@@ -145,14 +152,23 @@ class Scan:
         self.partitions = choose_partitions(
             listing, options.get("topics"), options.get("partitions")
         )
+        where = options.get("where", "")
+        self.where = where if isinstance(where, Query) else parse(where)
+        if self.where.partitions is not None:
+            numbers = self.where.partitions
+            self.partitions = [each for each in self.partitions if each.partition in numbers]
         self.offsets = options.get("offsets")
         first, end = options.get("timestamps") or (None, None)
         self.options = ReadOptions(
             columns=names,
-            times=(
-                LOWEST if first is None else milliseconds(first),
-                HIGHEST if end is None else milliseconds(end),
+            times=common(
+                self.where.times,
+                (
+                    LOWEST if first is None else milliseconds(first),
+                    HIGHEST if end is None else milliseconds(end),
+                ),
             ),
+            where=self.where,
             include_control=options.get("include_control", False),
             check_crc=options.get("check_crc", True),
         )
@@ -232,7 +248,7 @@ class Scan:
         """Return the segments that will be read, in order; reads names, indexes, transactions."""
         reads: list[SegmentRead] = []
         for partition in self.partitions:
-            low, high = offset_range(self.offsets, partition)
+            low, high = common(offset_range(self.offsets, partition), self.where.offsets)
             reads.extend(plan_partition(partition, low, high, self.isolation_level))
         return reads
 

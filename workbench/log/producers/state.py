@@ -16,6 +16,7 @@ from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.errors import CorruptSnapshotError
 from workbench.file_system.local import FileSystem
 from workbench.files.names import TopicPartition
+from workbench.files.producer_snapshot import ProducerEntry
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.context import LogContext
 from workbench.log.fetch import LogOffsetMetadata
@@ -36,6 +37,7 @@ from workbench.log.producers.verification import Verifications
 from workbench.log.segments.segment import LogSegment
 from workbench.runtime.clock import Clock
 from workbench.runtime.steps import Observer, Step
+from workbench.runtime.times import with_hours
 
 _HIGHEST: Final = 2**63 - 1  # of all offsets
 LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60 * 1000
@@ -106,6 +108,13 @@ class ProducerStateManager:
     def is_empty(self) -> bool:
         """Whether it has no producers and no transactions that wait for the high watermark."""
         return not self._producers and not self._transactions.has_ended
+
+    def active_producers(self) -> list[ProducerEntry]:
+        """Return what a snapshot would hold now, in its order.
+
+        Kafka: UnifiedLog.activeProducers (4.2)
+        """
+        return [entry.stored() for entry in in_hash_order(self._producers.values(), self._buckets)]
 
     def last_entry(self, producer_id: int) -> ProducerStateEntry | None:
         """Return the entry of a producer; None if there is none."""
@@ -210,7 +219,7 @@ class ProducerStateManager:
             del self._producers[entry.producer_id]
         self.verifications.forget_until(now - self.config.producer_id_expiration_ms)
         if expired and self._observer is not None:
-            reason = f"no batch came for {self.config.producer_id_expiration_ms} ms"
+            reason = f"no batch came for {with_hours(self.config.producer_id_expiration_ms, ' ms')}"
             numbers = {"producer_ids": [entry.producer_id for entry in expired], "now": now}
             self._observer(Step("producers expired", str(self.topic_partition), reason, numbers))
 
@@ -245,10 +254,7 @@ class ProducerStateManager:
         """
         if self.map_end_offset <= self._snapshot_offset:
             return None
-        entries = (
-            entry.stored() for entry in in_hash_order(self._producers.values(), self._buckets)
-        )
-        path = self.snapshots.write(self.map_end_offset, entries, sync=sync)
+        path = self.snapshots.write(self.map_end_offset, self.active_producers(), sync=sync)
         self._snapshot_offset = self.map_end_offset
         return path
 
