@@ -146,14 +146,16 @@ import workbench as wb
 from widgets import LogExplorer
 from workbench.values.masking import Masks
 logs = wb.open_log_directory({path!r})
-masks = Masks.of(["orders value.email hash", "orders value.lines.to drop", "orders value.card first 4",
-                  "orders key first 2", "orders headers.user drop"])
-display(logs.scan(topics="orders", decode={{"value": "json"}}, mask=masks).to_arrow()["value"].to_pylist())
+masks = Masks.of(["orders value.email hash", "orders value.lines.to drop", "orders key first 2",
+                  "orders value.card first 4", "orders headers.user drop"])
+table = logs.scan(topics="orders", decode={{"value": "json"}}, mask=masks).to_arrow()
+display(table["value"].to_pylist())
 display(logs.scan(topics="orders", mask=masks).to_arrow().to_pylist())
 explorer = LogExplorer(logs, show_values=True, mask=masks)
 display(explorer)
 print(explorer.answer_records("orders-0", "0", 0, 3))
-print(explorer.answer_bytes(partition="orders-0", segment="0", position=0, inside=False, start=0, stop=900))
+where = {{"partition": "orders-0", "segment": "0", "position": 0}}
+print(explorer.answer_bytes(**where, inside=False, start=0, stop=900))
 """
 
 
@@ -170,9 +172,6 @@ def test_a_saved_notebook_holds_nothing_masked(tmp_path: Path) -> None:
     assert "LogExplorer" in text
     assert "4711" in text
     for secret in (ADDRESS, "Ada Lane", "4711000012345678"):
-        for form in (
-            secret,
-            secret.encode().hex(),
-            b64encode(secret.encode()).decode().rstrip("="),
-        ):
+        in_base64 = b64encode(secret.encode()).decode().rstrip("=")
+        for form in (secret, secret.encode().hex(), in_base64):
             assert form not in text
