@@ -10,6 +10,7 @@ from widgets.coordinators.offsets_player import OffsetsPlayer
 from widgets.coordinators.transaction_lanes import TransactionLanes
 from widgets.explorer import LogExplorer
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
+from widgets.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
 from widgets.replication.replication_player import ReplicationPlayer
 from widgets.stack import Stack
@@ -21,6 +22,7 @@ __all__ = [
     "LogExplorer",
     "LookupPlayer",
     "OffsetsPlayer",
+    "RecordBrowser",
     "RecoveryPlayer",
     "ReplicaLanes",
     "ReplicationPlayer",

@@ -6,15 +6,24 @@ here the front end shows them, and `last_error` keeps them. In a saved, exported
 notebook, the widget is a picture and a text instead.
 """
 
-import traceback
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import anywidget
 import traitlets
 
+from widgets._file import Answer, Front, file_page
+from workbench.loaders.exports.page import write_page
+
 MOST_BYTES = 1 << 20
 """The front end gets nothing if it asks for more bytes or rows than this."""
+
+
+def error_text(error: BaseException) -> str:
+    """Return what is wrong, without Python's name of the error; `KafkaWidget.last_error` has it."""
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return text or f"the widget failed ({type(error).__name__})"
 
 
 class KafkaWidget(anywidget.AnyWidget):
@@ -40,6 +49,49 @@ class KafkaWidget(anywidget.AnyWidget):
     def to_png(self) -> bytes:
         """Return the static picture as a PNG file. Imports matplotlib."""
         raise NotImplementedError
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        overwrite: bool = False,
+    ) -> str:
+        """Return the widget as one HTML page that needs no kernel and no network.
+
+        Zoom, selection and playback work in it. It holds what the widget shows now, under the
+        widget's mask, and, up to 32 MiB before compression, the answers to the questions that its
+        front end would ask a kernel. Where something is missing, it says so.
+
+        Args:
+            path: a file to write the page to; None: none.
+            title: the page's title; None: `describe`.
+            overwrite: replace a file of that name.
+
+        Raises:
+            OutputError: the file exists, or would be inside a directory that the widget reads.
+            OSError: it cannot be written.
+        """
+
+        def make() -> str:
+            about = self.describe()
+            front = Front(str(self._esm), str(self._css), self.get_state())
+            return file_page(front, self.foreseen_answers(), about, title or about)
+
+        if path is None:
+            return make()
+        return write_page(path, make, self.inputs(), overwrite=overwrite)
+
+    def inputs(self) -> list[str]:
+        """Return the paths of the directories that the widget reads."""
+        return []
+
+    def foreseen_answers(self) -> Iterable[tuple[str, dict[str, Any], Answer]]:
+        """Yield what a reader of `to_html`'s page may ask: kind and content, and the answer.
+
+        The most useful ones first: `file_page` stops at its limit.
+        """
+        return ()
 
     def describe(self) -> str:
         """Describe the widget in one line, where no picture can be shown."""
@@ -70,7 +122,7 @@ class KafkaWidget(anywidget.AnyWidget):
             result = action()
         except Exception as error:  # noqa: BLE001 - whatever it is, the user has to see it
             self.last_error = error
-            self._error = "".join(traceback.format_exception_only(error)).strip()
+            self._error = error_text(error)
             return None
         if self._error:
             self._error = ""

@@ -16,6 +16,7 @@ from widgets import (
     GroupView,
     LogExplorer,
     OffsetsPlayer,
+    RecordBrowser,
     ReplicaLanes,
     ReplicationPlayer,
     StepPlayer,
@@ -31,6 +32,7 @@ ENTRIES: dict[type[KafkaWidget], str] = {
     StepPlayer: "player.js",
     LogExplorer: "explorer.js",
     OffsetsPlayer: "offsets_player.js",
+    RecordBrowser: "record_browser.js",
     ReplicaLanes: "replica_lanes.js",
     ReplicationPlayer: "replication_player.js",
     TransactionLanes: "transaction_lanes.js",
@@ -62,7 +64,7 @@ def page(browser_context: BrowserContext) -> Iterator[Page]:
 
 
 def _stay_local(url: str, errors: list[str]) -> None:
-    if not url.startswith(("http://127.0.0.1:", "data:", "blob:")):
+    if not url.startswith(("http://127.0.0.1:", "file://", "data:", "blob:")):
         errors.append(f"a request to {url}")
 
 
