@@ -8,12 +8,15 @@ Kafka: SocketServer, Selector, NetworkReceive (4.0)
 
 import asyncio
 import logging
+import socket
+import ssl
 import time
 from collections.abc import Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+from workbench.file_system.local import most_open_files
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.events import RequestDone
 from workbench.server.handlers.of_cluster import supported_versions
@@ -36,6 +39,9 @@ from workbench.server.serving import ResponseBytes
 
 _SMALL: Final = 1 << 16  # bytes of a request that needs no share of the queue
 _PIECE: Final = 1 << 18  # bytes of a response that are given to the system at a time
+_FOR_LOGS: Final = 64  # files that stay free for logs: one that cannot be opened looks empty
+_PAUSE_SECONDS: Final = 0.1  # after a connection that could not be accepted
+_HANDSHAKE_SECONDS: Final = 10.0  # of TLS
 _LOOK_SECONDS: Final = 0.5  # after which a client that waits is looked at: is it still there?
 
 _LOG: Final = logging.getLogger("workbench.server")
@@ -67,22 +73,43 @@ class Connections:
         queue = _Queue(limits.max_queued_bytes)
         self._shared = _Shared(apis, limits, response_bytes, observe, queue, passwords, advertised)
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._highest_file = most_open_files() - _FOR_LOGS
 
     @property
     def count(self) -> int:
         """How many connections there are."""
         return len(self._tasks)
 
-    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve a new connection, if there are not too many."""
-        if len(self._tasks) >= self._shared.limits.max_connections:
-            writer.transport.abort()
-            return
-        task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    async def accept_all(self, listening: socket.socket, tls: ssl.SSLContext | None) -> None:
+        """Serve new connections for ever; those that are too many are closed at once.
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        Args:
+            listening: does not block.
+            tls: encrypts the connections; None: nothing does.
+
+        Kafka: SocketServer.Acceptor (4.0)
+        """
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                client, _ = await loop.sock_accept(listening)
+            except OSError:  # the client has gone, or no more files can be opened
+                await asyncio.sleep(_PAUSE_SECONDS)
+                continue
+            limits = self._shared.limits
+            if len(self._tasks) >= limits.max_connections or client.fileno() >= self._highest_file:
+                client.close()
+                continue
+            task = loop.create_task(self._serve(client, tls))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _serve(self, client: socket.socket, tls: ssl.SSLContext | None) -> None:
+        try:
+            reader, writer = await _open(client, tls)
+        except OSError:  # the client has gone, or does not speak TLS
+            client.close()
+            return
         try:
             await _Connection(self._shared, reader, writer).run()
         except (OSError, EOFError, TimeoutError):
@@ -98,6 +125,22 @@ class Connections:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _open(
+    client: socket.socket, tls: ssl.SSLContext | None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Return the streams of a new connection, after the handshake of TLS."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    protocol = asyncio.StreamReaderProtocol(reader)
+    transport, _ = await loop.connect_accepted_socket(
+        lambda: protocol,
+        client,
+        ssl=tls,
+        ssl_handshake_timeout=None if tls is None else _HANDSHAKE_SECONDS,
+    )
+    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
 
 class _Queue:

@@ -10,7 +10,7 @@ class ServerLimits:
 
     Attributes:
         max_connections: connections at a time; further ones are closed at once (Kafka:
-            `max.connections`).
+            `max.connections`), as are those that leave less than 64 files to open.
         max_request_bytes: size of a request; a larger one ends its connection (Kafka:
             `socket.request.max.bytes`).
         max_queued_bytes: size of all requests above 64 KiB that are being received or handled;
@@ -25,6 +25,9 @@ class ServerLimits:
         failed_login_seconds: time until the connection of a client with a wrong password ends
             (Kafka: `connection.failed.authentication.delay.ms`).
         max_wait_ms: the longest time that a fetch waits.
+        max_fetch_sessions: incremental fetch sessions (Kafka:
+            `max.incremental.fetch.session.cache.slots`).
+        max_session_partitions: partitions of all fetch sessions together.
         file_threads: threads that read files.
     """
 
@@ -37,6 +40,8 @@ class ServerLimits:
     idle_seconds: float = 600.0
     failed_login_seconds: float = 0.5
     max_wait_ms: int = 60_000
+    max_fetch_sessions: int = 1000
+    max_session_partitions: int = 100_000
     file_threads: int = 4
 
     @classmethod

@@ -20,6 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final, Self
 
+from workbench.coordinator.transactions.serving.transaction_coordinator import (
+    TransactionCoordinator,
+)
 from workbench.errors import ServerError
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
@@ -28,16 +31,17 @@ from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.changes import Changes
 from workbench.server.connections import Connections
 from workbench.server.events import Event, RequestDone
+from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.kafka_apis import KafkaApis
 from workbench.server.limits import ServerLimits
 from workbench.server.logs.catalog import Catalog, TopicCatalog
 from workbench.server.security import Passwords, ServerSecurity
+from workbench.server.served_transactions import ServedTransactions
 from workbench.server.serving import ResponseBytes, Serving
 from workbench.server.session_groups import SessionGroups
 
 LOOPBACK: Final = "127.0.0.1"
 _MOST_FINDINGS: Final = 10_000
-_HANDSHAKE_SECONDS: Final = 10.0  # of TLS
 _LOG: Final = logging.getLogger("workbench.server")
 
 
@@ -106,16 +110,17 @@ class Server:
         self._broker: Broker | None = None
         self.catalog: TopicCatalog
         self._groups: SessionGroups | LiveGroups
+        self._transactions: ServedTransactions | TransactionCoordinator
         if not writable:
             catalog = Catalog(listing, self._tell, topics)
             self.catalog = catalog
             self._groups = SessionGroups(lambda: catalog.listing, catalog.has)
+            self._transactions = ServedTransactions(lambda: catalog.listing)
         self._response_bytes = ResponseBytes(self._limits.max_response_bytes)
         self._threads = ThreadPoolExecutor(self._limits.file_threads, "workbench-server")
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
-        self._listening: list[socket.socket] = []
         self._connections: Connections | None = None
 
     def __repr__(self) -> str:
@@ -164,13 +169,13 @@ class Server:
             self._passwords = Passwords.read(self._security.passwords)
             if self._passwords.is_readable_by_others:
                 self._tell(f"{self._security.passwords}: other users of this machine may read it")
-        self._listening = self._listen()
-        self._port = self._listening[0].getsockname()[1]
+        listening = self._listen()
+        self._port = listening.getsockname()[1]
         if self._writable:
             try:
                 self._lead()
             except BaseException:
-                self._listening[0].close()
+                listening.close()
                 raise
         elif isinstance(self.catalog, Catalog):
             for name in self.catalog.left_out:
@@ -180,7 +185,7 @@ class Server:
             )
         ready = threading.Event()
         self._thread = threading.Thread(
-            target=self._work, args=(ready,), name="workbench-server", daemon=True
+            target=self._work, args=(listening, ready), name="workbench-server", daemon=True
         )
         self._thread.start()
         ready.wait()
@@ -207,8 +212,9 @@ class Server:
             tell=self._tell,
         )
         self.catalog, self._groups = self._broker.topics, self._broker.groups
+        self._transactions = self._broker.transactions
 
-    def _listen(self) -> list[socket.socket]:
+    def _listen(self) -> socket.socket:
         try:
             found = socket.getaddrinfo(
                 self._host, self._port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -225,27 +231,31 @@ class Server:
                 "passwords); --insecure allows it",
             )
         try:
-            return [socket.create_server(address[:2], family=family, backlog=128)]
+            listening = socket.create_server(address[:2], family=family, backlog=128)
         except OSError as error:
             where = f"{self._host}:{self._port}"
             raise ServerError(where, f"cannot be listened at: {error.strerror}") from error
+        listening.settimeout(0)  # it does not block
+        return listening
 
-    def _work(self, ready: threading.Event) -> None:
+    def _work(self, listening: socket.socket, ready: threading.Event) -> None:
         try:
-            asyncio.run(self._run(ready))
+            asyncio.run(self._run(listening, ready))
         finally:
             ready.set()
 
-    async def _run(self, ready: threading.Event) -> None:
+    async def _run(self, listening: socket.socket, ready: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         self._changes.use(self._loop)
         serving = Serving(
             self.catalog,
             self._groups,
+            self._transactions,
             self._limits,
             self._response_bytes,
             self._changes,
+            FetchSessions(self._limits.max_fetch_sessions, self._limits.max_session_partitions),
             self._broker,
         )
         connections = Connections(
@@ -257,15 +267,11 @@ class Server:
             self._advertised,
         )
         self._connections = connections
-        server = await asyncio.start_server(
-            connections.accept,
-            sock=self._listening[0],
-            ssl=self._tls,
-            ssl_handshake_timeout=None if self._tls is None else _HANDSHAKE_SECONDS,
-        )
+        accepting = asyncio.create_task(connections.accept_all(listening, self._tls))
         ready.set()
         await self._stop.wait()
-        server.close()
+        accepting.cancel()
+        listening.close()
         await connections.close()
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
