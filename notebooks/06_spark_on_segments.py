@@ -83,7 +83,7 @@ for peak in profile.nlargest(1, "records").itertuples():  # none without timesta
 axes.set_title(f"{TOPIC}: records per hour", loc="left", size=10)
 axes.set(ylim=(0, None))
 axes.margins(x=0)
-dates = mdates.AutoDateLocator(maxticks=8)
+dates = mdates.AutoDateLocator(minticks=3, maxticks=8)
 axes.xaxis.set_major_locator(dates)
 axes.xaxis.set_major_formatter(mdates.ConciseDateFormatter(dates))
 axes.spines[["top", "right", "left"]].set_visible(False)

@@ -6,15 +6,23 @@ here the front end shows them, and `last_error` keeps them. In a saved, exported
 notebook, the widget is a picture and a text instead.
 """
 
+import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import anywidget
 import traitlets
 
+from widgets._file import file_page
+from workbench.file_system.outputs import new_file
+
 MOST_BYTES = 1 << 20
 """The front end gets nothing if it asks for more bytes or rows than this."""
+
+
+Answer = tuple[dict[str, Any], list[bytes]]
+"""An answer to the front end: a JSON object and buffers."""
 
 
 class KafkaWidget(anywidget.AnyWidget):
@@ -40,6 +48,46 @@ class KafkaWidget(anywidget.AnyWidget):
     def to_png(self) -> bytes:
         """Return the static picture as a PNG file. Imports matplotlib."""
         raise NotImplementedError
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        overwrite: bool = False,
+    ) -> str:
+        """Return the widget as one HTML page that needs no kernel and no network.
+
+        Zoom, selection and playback work in it. It holds what the widget shows now, under the
+        widget's mask, and, up to 32 MiB before compression, the answers to the questions that its
+        front end would ask a kernel. Where something is missing, it says so.
+
+        Args:
+            path: a file to write the page to; None: none.
+            title: the page's title; None: `describe`.
+            overwrite: replace a file of that name.
+
+        Raises:
+            OutputError: the file exists, or would be inside a directory that the widget reads.
+            OSError: it cannot be written.
+        """
+        if path is None:
+            return file_page(self, title)
+        with new_file(path, self.inputs(), overwrite=overwrite) as file:
+            page = file_page(self, title)
+            file.write(page.encode())
+        return page
+
+    def inputs(self) -> list[str]:
+        """Return the paths of the directories that the widget reads."""
+        return []
+
+    def foreseen_answers(self) -> Iterable[tuple[str, dict[str, Any], Answer]]:
+        """Yield what a reader of `to_html`'s page may ask: kind and content, and the answer.
+
+        The most useful ones first: `file_page` stops at its limit.
+        """
+        return ()
 
     def describe(self) -> str:
         """Describe the widget in one line, where no picture can be shown."""

@@ -81,6 +81,10 @@ class CleanerView(KafkaWidget):
             "rules": rule_rows(self.explanation),
         }
 
+    def inputs(self) -> list[str]:
+        """Return the path of the partition's directory."""
+        return [self.partition.path]
+
     def describe(self) -> str:
         """Return the partition and the rules' conclusion."""
         return f"CleanerView: {self.partition.name}: {self.explanation.conclusion}"

@@ -1,12 +1,13 @@
 """CompactionPlayer: go through a cleaning of a log, on a copy that is never written."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from widgets._link import link
 from widgets._player import Place, Player, directories_of, find_partition
+from widgets._widget import Answer
 from widgets.view.compaction import Layout, Touched, layout_of, round_of, sent, touched_by
 from widgets.view.compaction_records import (
     batches_of,
@@ -26,12 +27,12 @@ from workbench.loaders.partition import Config
 from workbench.loaders.tables.explain_partition import load_one
 from workbench.runtime.words import plural
 
+PAGE_ROWS = 200
+"""Records that the front end asks for at once; `static/pages.js` has the same number."""
 MOST_ROWS = 1000
 """The front end gets no rows if it asks for more than this."""
 
 BATCH_VERDICTS = frozenset({"batch copied", "batch rebuilt", "batch emptied", "batch removed"})
-
-Answer = tuple[dict[str, Any], list[bytes]]
 
 
 class CompactionPlayer(Player):
@@ -150,6 +151,22 @@ class CompactionPlayer(Player):
             return {"rows": [], "count": 0}, []
         rows = record_rows(cleaning.decisions, batch, start, stop, self.partition, self.lens)
         return {"rows": rows, "count": record_count(cleaning.decisions, batch)}, []
+
+    def inputs(self) -> list[str]:
+        """Return the path of the partition's directory."""
+        return [self.partition.path]
+
+    def foreseen_answers(self) -> Iterable[tuple[str, dict[str, Any], Answer]]:
+        """Yield those about the records of each batch, page by page."""
+        for number, round_ in enumerate(self.rehearsal.rounds):
+            if round_.cleaning is None:
+                continue
+            decisions = round_.cleaning.decisions
+            for batch in np.unique(decisions.batch).tolist():
+                for start in range(0, record_count(decisions, batch), PAGE_ROWS):
+                    page = {"round_number": number, "batch": batch}
+                    page |= {"start": start, "stop": start + PAGE_ROWS}
+                    yield "records", page, self.answer_records(**page)
 
     def answer_find(self, text: str, at: int) -> Answer:
         """Return the next step about a key or an offset after ``at``, and its batch."""

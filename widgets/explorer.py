@@ -5,6 +5,7 @@ The front end draws by itself, so panning and zooming work while the kernel is b
 """
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import traitlets
 
 import workbench
 from widgets._link import STATIC, link
-from widgets._widget import MOST_BYTES, KafkaWidget
+from widgets._widget import MOST_BYTES, Answer, KafkaWidget
 from widgets.queries import view_queries
 from widgets.segment_view import SegmentView
 from widgets.selection import NOTHING, complete, from_front, segment_with_base, to_front
@@ -28,8 +29,10 @@ from workbench.inspection.listing import Listing, Root
 from workbench.runtime.times import milliseconds
 from workbench.runtime.words import plural
 
-Answer = tuple[dict[str, Any], list[bytes]]
-"""An answer to the front end: a JSON object and buffers."""
+PAGE_ROWS = 200
+"""Records that the front end asks for at once; `static/pages.js` has the same number."""
+PAGE_BYTES = 4096
+"""Bytes that the front end asks for at once; `static/bytes_view.js` has the same number."""
 
 
 class LogExplorer(KafkaWidget):
@@ -162,6 +165,38 @@ class LogExplorer(KafkaWidget):
         if view is None or not 0 <= start < stop <= start + 1000:
             return {"rows": []}, []
         return {"rows": view.page(start, stop, self.lens)}, []
+
+    def inputs(self) -> list[str]:
+        """Return the paths of the log directories."""
+        return [root.path for root in self.logs.roots]
+
+    def foreseen_answers(self) -> Iterable[tuple[str, dict[str, Any], Answer]]:
+        """Yield those about the selected segment: its records, then the bytes of each batch."""
+        if self.shown is None:
+            return
+        partition, segment = self._place
+        place: dict[str, Any] = {"partition": partition, "segment": str(segment)}
+        yield "fates", place, self.answer_fates(**place)
+        for start in range(0, len(self.shown.records), PAGE_ROWS):
+            window = {**place, "start": start, "stop": start + PAGE_ROWS}
+            answer = self.answer_records(**window)
+            yield "records", window, answer
+            for at, row in enumerate(answer[0]["rows"], start):
+                if row[0]:
+                    found = {"row": at, "place": self.shown.place_of(at)}
+                    yield "row", {**place, "offset": str(row[0])}, (found, [])
+        for row in self.shown.rows:
+            position, explained = int(row["position"]), self.shown.explained(int(row["position"]))
+            sizes = {
+                False: len(explained.batch.data),
+                True: len(explained.batch.decompressed or b""),
+            }
+            for inside, size in sizes.items():
+                for start in range(0, size, PAGE_BYTES):
+                    stop = min(size, start + PAGE_BYTES)
+                    window = {**place, "position": position, "inside": inside}
+                    window |= {"start": start, "stop": stop}
+                    yield "bytes", window, self.answer_bytes(**window)
 
     def answer_row(self, partition: str, segment: str, offset: str) -> Answer:
         """Return an offset's row in the record list, and the position of its bytes in the batch."""

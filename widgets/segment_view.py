@@ -1,5 +1,7 @@
 """One segment, read for the explorer: its columns, pages of records, windows of bytes."""
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,13 +41,24 @@ class Tail(NamedTuple):
     file_size: int
 
 
-class Explained(NamedTuple):
+@dataclass(frozen=True)
+class Explained:
     """A batch's bytes on disk and decompressed, each with its fields."""
 
     position: int
     batch: BatchBytes
     on_disk: list[Place]
     inside: list[Place]
+
+    @cached_property
+    def records(self) -> list[tuple[bool, int, int]]:
+        """Where each record's bytes are: in the decompressed bytes or not, start, and size."""
+        inside = [(True, each) for each in self.inside]
+        return [
+            (is_inside, each.start, each.field.size)
+            for is_inside, each in [*((False, each) for each in self.on_disk), *inside]
+            if each.field.level == 0 and each.field.name.startswith(_RECORD_GROUPS)
+        ]
 
 
 def explain(segment: Segment, position: int, size: int) -> Explained:
@@ -212,10 +225,5 @@ class SegmentView:
             return None
         batch = self.records.batch_of(row)
         number = row - self.records.first_row(batch)
-        explained = self.explained(int(self.rows["position"][batch]))
-        for is_inside, found in ((False, explained.on_disk), (True, explained.inside)):
-            groups = [each for each in found if each.field.name.startswith(_RECORD_GROUPS)]
-            groups = [each for each in groups if each.field.level == 0]
-            if number < len(groups):
-                return is_inside, groups[number].start, groups[number].field.size
-        return None
+        places = self.explained(int(self.rows["position"][batch])).records
+        return places[number] if number < len(places) else None

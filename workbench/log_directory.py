@@ -222,6 +222,8 @@ def serve(
     from workbench.server.server import Server
 
     opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
+    if not all(os.path.isabs(root.path) for root in opened.roots):  # a server outlives a chdir
+        opened = open_log_directory([os.path.abspath(root.path) for root in opened.roots])
     if not writable:  # which may begin with an empty directory
         require_logs(opened.listing)
     if topics is not None:

@@ -1,6 +1,5 @@
 """A page in Chromium with the real front end, and the real widget of this process as its kernel."""
 
-import base64
 import functools
 import http.server
 import json
@@ -13,6 +12,7 @@ from typing import Any
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 
 import widgets
+from widgets._file import OF_JUPYTER, plain
 from widgets._widget import KafkaWidget
 
 HERE = Path(__file__).parent
@@ -127,8 +127,7 @@ class Bridge:
 
     def state(self) -> dict[str, Any]:
         """All that the page would be sent, fit for JSON."""
-        state: dict[str, Any] = plain(self.widget.get_state())
-        return state
+        return state_of(self.widget)
 
     def push(self) -> None:
         """Send what changed in Python to the page."""
@@ -136,20 +135,12 @@ class Bridge:
         self.page.evaluate("(state) => model.receive(revive(state))", state)
 
 
+def state_of(widget: KafkaWidget) -> dict[str, Any]:
+    """Return a widget's state, fit for JSON."""
+    return {
+        name: plain(each) for name, each in widget.get_state().items() if name not in OF_JUPYTER
+    }
+
+
 Show = Callable[..., Bridge]
 """Shows a widget in the page: the fixture `show`."""
-
-
-def plain(value: Any) -> Any:
-    """Make a value fit for JSON; bytes become base64 text in an object of their own."""
-    if isinstance(value, bytes | bytearray | memoryview):
-        return {"$bytes": base64.b64encode(bytes(value)).decode()}
-    if isinstance(value, dict):
-        return {
-            name: plain(each)
-            for name, each in value.items()
-            if name not in {"_esm", "_css", "layout", "tooltip"}
-        }
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    return value

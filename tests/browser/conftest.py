@@ -62,7 +62,7 @@ def page(browser_context: BrowserContext) -> Iterator[Page]:
 
 
 def _stay_local(url: str, errors: list[str]) -> None:
-    if not url.startswith(("http://127.0.0.1:", "data:", "blob:")):
+    if not url.startswith(("http://127.0.0.1:", "file://", "data:", "blob:")):
         errors.append(f"a request to {url}")
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.bridge import Bridge, plain
+from tests.browser.bridge import Bridge, state_of
 from tests.golden.cases import Case
 from tests.widgets.many_batches import pool_of, write_segment
 from widgets import LogExplorer
@@ -87,7 +87,7 @@ def test_100_000_batches_appear_in_300_ms(
         wall, cpu = time.perf_counter(), time.process_time()
         explorer = LogExplorer(many)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        page.evaluate("(state) => { window.sent = revive(state); }", plain(explorer.get_state()))
+        page.evaluate("(state) => { window.sent = revive(state); }", state_of(explorer))
         before = clock.read()[1] - time.process_time()
         walls.append(wall + page.evaluate(MOUNT))
         cpus.append(cpu + clock.read()[1] - time.process_time() - before)

@@ -1,5 +1,11 @@
+import os
+import pty
+import subprocess
+import sys
+import termios
 from pathlib import Path
 
+import workbench as wb
 from tests.cli.program import run
 from tests.trees import snapshot
 
@@ -65,3 +71,25 @@ def test_arguments_without_a_meaning_fail() -> None:
     assert run("explain", SHOP, "--set", "no.such.name=1").code == 3
     assert run("explain", SHOP, "-t", "nothing").code == 3
     assert run("explain", SHOP / "orders-0" / f"{0:020d}.log").code == 3
+
+
+def test_python_prints_an_explanation_as_the_command_does() -> None:
+    logs = wb.open_log_directory(SHOP)
+    printed = str(logs["orders-0"].explain_retention(now=1_733_011_200_000)).splitlines()
+    shown = run("explain", SHOP, "-p", "orders-0", "--retention", "--now", "2024-12-01")
+    assert printed[1:-1] == shown.out.splitlines()[1 : len(printed) - 1]
+    assert any("(168 h)" in line for line in printed)
+
+
+def test_a_narrow_terminal_names_the_columns_that_it_does_not_show() -> None:
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (40, 80))
+    program = [sys.executable, "-m", "workbench.cli.main", "explain", SHOP, "-p", "orders-0"]
+    shown = subprocess.run(
+        [*map(str, program), "--retention"], stdout=slave, stderr=subprocess.PIPE, check=True
+    )
+    os.close(slave)
+    os.close(master)
+    assert shown.stderr.decode().endswith(
+        "the terminal is too narrow for value, threshold, Kafka; --json has all\n"
+    )

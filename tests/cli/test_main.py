@@ -24,6 +24,12 @@ def test_help_names_every_command_and_every_exit_code() -> None:
         assert f"  {code} " in shown.out
 
 
+@pytest.mark.parametrize("name", ["", *COMMANDS])
+def test_help_fits_80_columns(name: str) -> None:
+    shown = run(*([name] if name else []), "--help").out
+    assert [line for line in shown.splitlines() if len(line) > 80] == []
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_says_what_it_does_and_takes_json_and_debug(name: str) -> None:
     shown = run(name, "--help")

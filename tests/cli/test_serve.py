@@ -1,10 +1,15 @@
 """`kafka-workbench serve`, as a process of its own: what it prints, and how it ends."""
 
 import json
+import os
+import pty
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import termios
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -120,3 +125,27 @@ def test_an_unknown_topic_names_the_nearest() -> None:
     done = run("serve", "-t", "order", SHOP)
     assert done.code == 3
     assert "did you mean orders?" in done.err
+
+
+def test_a_terminal_shows_what_clients_do_in_one_line() -> None:
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (40, 100))
+    command = [sys.executable, "-m", "workbench.cli.main", "serve", str(SHOP)]
+    shown = b""
+    with subprocess.Popen(command, stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        while not (found := re.search(rb"at (127\.0\.0\.1:\d+), read-only", shown)):
+            shown += os.read(master, 1 << 16)
+        consumer = KafkaConsumer(bootstrap_servers=found[1].decode(), client_id="me")
+        consumer.topics()
+        while b"sent \xc2\xb7 last: Metadata of me" not in shown:
+            shown += os.read(master, 1 << 16)
+        consumer.close()
+        process.send_signal(signal.SIGINT)
+        with suppress(OSError):  # the terminal is closed
+            while more := os.read(master, 1 << 16):
+                shown += more
+        assert process.wait() == 0
+    os.close(master)
+    assert b"sent\x1b[0mkafka-workbench" not in shown
+    assert re.search(rb"\d connections? \xc2\xb7 \d+ requests", shown)

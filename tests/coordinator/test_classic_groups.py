@@ -747,7 +747,9 @@ def test_an_empty_consumer_group_becomes_a_classic_one(tmp_path: Path) -> None:
     assert (step.kind, step.numbers["error"]) == ("request refused", "INCONSISTENT_GROUP_PROTOCOL")
     assert "a consumer group with 1 member takes no classic members here" in step.reason
     house.reopen()
-    assert [each.group_id for each in house.service.list_groups()] == [GROUP]
+    listed = {each.group_id: each.kind for each in house.service.list_groups()}
+    assert listed == {GROUP: "classic", "served": "consumer"}
+    assert house.service.list_groups(["Empty"])[0].group_id == GROUP
     house.close()
 
 

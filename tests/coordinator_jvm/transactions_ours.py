@@ -5,6 +5,7 @@ from pathlib import Path
 
 from tests.coordinator.serving.house import UnreliableManager
 from workbench.coordinator.transactions.serving.config import TransactionConfig
+from workbench.coordinator.transactions.serving.listing import TransactionFilter
 from workbench.coordinator.transactions.serving.producer_ids import Deliver, ProducerIdsBlock
 from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.states import TransactionVersion
@@ -211,11 +212,12 @@ class Ours:
 
     def _list(self, states: str, longer: str, *pattern: str) -> str:
         assert self.coordinator is not None
-        found = self.coordinator.states.list(
+        chosen = TransactionFilter(
             states=frozenset() if states == "any" else frozenset(states.split(",")),
             longer_than_ms=int(longer),
             pattern=pattern[0] if pattern else None,
         )
+        found = self.coordinator.states.list(chosen)
         rows = sorted(f"{name}:{producer}:{state}" for name, producer, state in found.transactions)
         unknown = ", ".join(found.unknown_states)
         return f"{found.error.name} [{', '.join(rows)}] [{unknown}]"

@@ -63,3 +63,12 @@ def test_what_is_sound_is_served_and_the_rest_is_told(odd: Path) -> None:
     notes = [event for event in events if isinstance(event, str)]
     assert any("turns-0: not served" in note for note in notes)
     assert before == {name: snapshot(odd / name) for name in ("orders-0", "orders-1")}
+
+
+def test_a_server_of_a_relative_path_reads_it_after_a_change_of_directory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(SHOP.parent)
+    with workbench.serve(SHOP.name) as server, consuming(server, "orders") as consumer:
+        monkeypatch.chdir("/")
+        assert poll_until(consumer, 1)

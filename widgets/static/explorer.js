@@ -189,7 +189,7 @@ function render({ model, el, signal: outer }) {
   const records = recordList({
     store,
     signal,
-    isLive: () => model.isLive,
+    absence: () => (model.isLive ? null : model.absence),
     batchOf: recordKind,
     onPick: (i) => {
       const row = store.row(i);

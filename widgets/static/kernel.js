@@ -7,6 +7,8 @@ const ENDS = new Set(["restarting", "autorestarting", "dead"]);
 const GONE_TEXT =
   "The kernel does not know this widget: it was restarted, or the notebook was reopened. The picture stays; run the cell again to read more.";
 
+const FILE_TEXT = "This file shows what was read when it was written. For more, open the directory in the workbench.";
+
 // Wrap a `render` of anywidget: its model never throws without a kernel, and has `isLive`, `choose` and `onLost`.
 // `isWhole`: everything it shows is in its state, so that a missing kernel is named only when something needs it.
 export function withKernel(render, { isWhole = false } = {}) {
@@ -14,7 +16,7 @@ export function withKernel(render, { isWhole = false } = {}) {
     const notice = h(
       "div",
       { class: "klw-error klw-gone", role: "status", hidden: true },
-      h("span", {}, GONE_TEXT),
+      h("span", {}, model.isFile ? FILE_TEXT : GONE_TEXT),
       button("Dismiss", {
         glyph: "cross",
         onclick: () => {
@@ -27,7 +29,7 @@ export function withKernel(render, { isWhole = false } = {}) {
     });
     const cleanUp = render({ model: link.model, el, signal });
     el.querySelector(".klw-top")?.after(notice);
-    if (!isWhole) {
+    if (!isWhole && !model.isFile) {
       if (!link.model.isLive) notice.hidden = false;
       link.model.onLost(() => {
         notice.hidden = false;
@@ -42,7 +44,7 @@ export function withKernel(render, { isWhole = false } = {}) {
 
 function kernelLink(given, el, refuse) {
   const kernel = given.widget_manager?.kernel, onLost = new Set();
-  let isLost = el.classList.contains(GONE_CLASS);
+  let isLost = Boolean(given.isFile) || el.classList.contains(GONE_CLASS);
   function lose() {
     if (isLost) return;
     isLost = true;
@@ -61,6 +63,10 @@ function kernelLink(given, el, refuse) {
     get isLive() {
       return !isLost;
     },
+    // What stands where something is missing without a kernel.
+    get absence() {
+      return given.isFile ? "not in this file" : "not in the saved picture: run the cell again";
+    },
     get: (name) => given.get(name),
     set: (name, value) => given.set(name, value),
     on: (name, act) => given.on(name, act),
@@ -71,8 +77,9 @@ function kernelLink(given, el, refuse) {
     save_changes() {
       if (!isLost) given.save_changes();
     },
-    // Send a message; false without a kernel.
+    // Send a message; false without a kernel, unless a file has the answer.
     send(content) {
+      if (given.isFile && given.answer(content)) return true;
       try {
         if (!isLost) given.send(content);
       } catch {

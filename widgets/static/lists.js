@@ -2,7 +2,7 @@
 import { count, plural, timestamp } from "./format.js";
 import { dataGrid } from "./rows.js";
 
-export function recordList({ store, isLive, onPick, onOpen, batchOf, signal }) {
+export function recordList({ store, absence, onPick, onOpen, batchOf, signal }) {
   return dataGrid({
     label: "Records",
     signal,
@@ -20,9 +20,8 @@ export function recordList({ store, isLive, onPick, onOpen, batchOf, signal }) {
     cellsOf(i) {
       const row = store.row(i);
       if (!row) {
-        return isLive()
-          ? null
-          : ["–", "", "", { text: "not in the saved picture: run the cell again", kind: "quiet" }, "", ""];
+        const text = absence(); // null: the row is on its way
+        return text && ["–", "", "", { text, kind: "quiet" }, "", ""];
       }
       const [offset, time, key, value, headers, batch, note] = row;
       if (note && !offset) {

@@ -1,11 +1,16 @@
 """What the commands share: the options that choose data, and what these options mean."""
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
+from workbench.cli.output import safe
+from workbench.errors import WorkbenchError
 from workbench.inspection.listing import Listing, require_logs
 from workbench.inspection.partition import Partition
 from workbench.loaders.scan.plan import (
@@ -77,17 +82,45 @@ def read_time(_ctx: click.Context, _param: click.Parameter, value: str | None) -
 _PATHS: Final = click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path()
 )
+
+
+def _complete_topics(
+    ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the topics of the paths before the option, for the shell's completion."""
+    return _complete(ctx, incomplete, lambda partition: partition.topic)
+
+
+def _complete_partitions(
+    ctx: click.Context, _param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    return _complete(ctx, incomplete, lambda partition: partition.name)
+
+
+def _complete(
+    ctx: click.Context, incomplete: str, name_of: Callable[[Partition], str]
+) -> list[CompletionItem]:
+    with suppress(WorkbenchError, OSError):  # completion is silent where there is nothing
+        paths = ctx.params.get("paths") or ctx.args  # in args if the last option lacks its value
+        listing = open_log_directory(filter(os.path.exists, paths)).listing
+        names = {name_of(partition) for partition in listing.partitions.values()}
+        return [
+            CompletionItem(name)
+            for name in sorted(names)
+            if name.startswith(incomplete) and safe(name) == name
+        ]
+    return []
+
+
 _TOPICS: Final = click.option(
-    "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
-)
+    "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable.",
+    shell_complete=_complete_topics,
+)  # fmt: skip
 _PARTITIONS: Final = click.option(
-    "--partition",
-    "-p",
-    "partitions",
-    multiple=True,
-    metavar="NUMBER|NAME",
+    "--partition", "-p", "partitions", multiple=True, metavar="NUMBER|NAME",
     help="Only this partition, as 0 or orders-0; repeatable.",
-)
+    shell_complete=_complete_partitions,
+)  # fmt: skip
 _READING: Final = (
     click.option(
         "--offsets",

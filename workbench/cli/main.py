@@ -33,6 +33,7 @@ from typing import Any, Final, TextIO
 import click
 
 from workbench.cli.output import note, safe, say
+from workbench.runtime.words import did_you_mean
 
 PROGRAM: Final = "kafka-workbench"
 
@@ -72,18 +73,22 @@ COMMANDS: Final = {
 _EPILOG: Final = """\b
 Exit codes:
   0    done (verify: nothing wrong; search: found)
-  1    verify: warnings; search: nothing found; doctor: something is slow or missing;
+  1    verify: warnings; search: nothing found;
+       doctor: something is slow or missing;
        compare-replicas: a replica lags, or another warning;
-       predict: a log is changed, or damage is not detected; explain, plan, what-if: a log
-       cannot be loaded, or cleaning it fails; spark: replicas differ, damage was left out;
-       groups, group, offsets, transactions, transaction: a record could not be read or is
-       in a wrong partition; no such group or transaction; a transaction hangs, or a marker
-       lacks its data; repairs: something to repair
-  2    verify: errors; doctor: the installation does not work; --strict: data was left out;
+       predict: a log is changed, or damage is not detected;
+       explain, plan, what-if: a log cannot be loaded, or cleaning it fails;
+       spark: replicas differ, damage was left out;
+       groups, group, offsets, transactions, transaction: a record could
+       not be read or is in a wrong partition; no such group or
+       transaction; a transaction hangs, or a marker lacks its data;
+       repairs: something to repair
+  2    verify: errors; doctor: the installation does not work;
+       --strict: data was left out;
        compare-replicas: replicas diverge, or data are damaged or lost;
        predict: the broker does not start, or not with all directories
-  3    not done: an argument is invalid, a path, topic or file cannot be read, or nothing there
-       looks like Kafka's
+  3    not done: an argument is invalid, a path, topic or file cannot be
+       read, or nothing there looks like Kafka's
   130  interrupted
   141  the reader of the output stopped reading it"""
 
@@ -102,6 +107,16 @@ class Program(click.Group):
         module = importlib.import_module(f"workbench.cli.commands.{COMMANDS[cmd_name]}")
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name; an unknown one gets the nearest name."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            text = f"{error.message.rstrip('.')}{did_you_mean(args[0], COMMANDS)}"
+            raise click.UsageError(text, ctx) from None
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Read the arguments, which can print the help: a closed pipe is handled as in `invoke`."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from workbench.inspection.text_table import padded
 from workbench.runtime.times import LONGEST_TIME, time_text
 
 if TYPE_CHECKING:
@@ -94,11 +95,14 @@ def print_table(
         rows: the rows, each with one value per heading.
         title: a line above the table; empty for none.
         footer: the values of a last row.
-        spare: headings of columns to leave out, in this order, if the terminal is too narrow.
+        spare: headings of columns to leave out, in this order, if the terminal is too narrow; a
+            line on stderr names those that are.
     """
     values = [list(row) for row in rows]
+    left_out: list[str] = []
     if is_terminal():
         kept = _fitting(columns, values, spare)
+        left_out = [name for at, name in enumerate(columns) if at not in kept]
         columns = [columns[at] for at in kept]
         values = [[row[at] for at in kept] for row in values]
         footer = None if footer is None else [footer[at] for at in kept]
@@ -112,7 +116,8 @@ def print_table(
         if title:
             say(title)
         headings = [safe(name) for name in columns]
-        click.echo("\n".join(_padded([headings, *cells, *([last] if last else [])], numeric)))
+        click.echo("\n".join(padded([headings, *cells, *([last] if last else [])], numeric)))
+        _name(left_out)
         return
     from rich.table import Table
 
@@ -134,6 +139,13 @@ def print_table(
     for row in cells:
         table.add_row(*map(rich_text, row))
     console().print(table)
+    _name(left_out)
+
+
+def _name(left_out: Sequence[str]) -> None:
+    if left_out:
+        names = ", ".join(map(safe, left_out))
+        say(f"the terminal is too narrow for {names}; --json has all", err=True)
 
 
 def _fitting(
@@ -151,16 +163,6 @@ def _fitting(
             break
         kept = [at for at in kept if columns[at] != name]
     return kept
-
-
-def _padded(rows: list[list[str]], flush_right: list[bool]) -> list[str]:
-    """Return rows as lines with aligned cells."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    form = "  ".join(
-        f"{{:{'>' if right else '<'}{width}}}"
-        for right, width in zip(flush_right, widths, strict=True)
-    )
-    return [form.format(*row).rstrip() for row in rows]
 
 
 class Size(int):

@@ -3,7 +3,6 @@
 Kafka: ConfigDef.parseType, ConfigDef.Range, ConfigDef.ValidList (4.2)
 """
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, Final, Literal
 from workbench.config.removed_configs import why_removed
 from workbench.errors import ConfigError
 from workbench.files.text import INT32_MAX, INT64_MAX, parse_integer
+from workbench.runtime.words import did_you_mean
 
 Kind = Literal["boolean", "int", "long", "double", "string", "list"]
 Value = bool | int | float | str | tuple[str, ...] | None
@@ -145,6 +145,4 @@ def refuse_unknown(name: str, known: Iterable[str], what: str) -> ConfigError:
     removed = why_removed(name)
     if removed is not None:
         return ConfigError(name, removed)
-    nearest = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    return ConfigError(name, f"no such configuration of a {what}{hint}")
+    return ConfigError(name, f"no such configuration of a {what}{did_you_mean(name, known)}")

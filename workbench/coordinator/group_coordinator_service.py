@@ -49,6 +49,7 @@ from workbench.coordinator.groups.classic.messages import (
     complete,
 )
 from workbench.coordinator.groups.classic.timer import CoordinatorTimer, Operation
+from workbench.coordinator.groups.groups import ModernGroup, as_consumer_group
 from workbench.coordinator.offsets.offset_config import OffsetConfig
 from workbench.coordinator.offsets.offset_manager import OffsetManager
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetMetadataManager
@@ -236,6 +237,19 @@ class GroupCoordinatorService(OffsetManager):
             )
         except CoordinatorError as refused:
             return DescribedGroup(group_id, "", ErrorCode(refused.code))
+
+    def consumer_group(self, group_id: str) -> ModernGroup:
+        """Return a consumer group of KIP-848 as it is now.
+
+        Raises:
+            CoordinatorError: GROUP_ID_NOT_FOUND, or the partition is not served.
+
+        Kafka: GroupCoordinatorService.consumerGroupDescribe (4.2)
+        """
+        return self._write(
+            group_id,
+            lambda shard: CoordinatorResult([], as_consumer_group(group_id, shard.group(group_id))),
+        )
 
     def list_groups(self, states: Iterable[str] = ()) -> list[ListedGroup]:
         """Return the groups of all partitions that are served, of these states if any are given.

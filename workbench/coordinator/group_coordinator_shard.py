@@ -12,7 +12,10 @@ from typing import Final
 import numpy as np
 
 from workbench.coordinator.era import Era
-from workbench.coordinator.groups.classic.group_metadata_manager import GroupMetadataManager
+from workbench.coordinator.groups.classic.group_metadata_manager import (
+    GroupMetadataManager,
+    missing_group,
+)
 from workbench.coordinator.groups.classic.messages import (
     DescribedGroup,
     JoinGroupRequest,
@@ -191,13 +194,21 @@ class GroupCoordinatorShard(OffsetMetadataManager):
     def describe_group(self, group_id: str, request_version: int) -> DescribedGroup:
         """Return what an admin client sees of a group; see `GroupMetadataManager`."""
         self._adopt(group_id)
+        if isinstance(self.state.groups.get(group_id), ModernGroup):
+            return missing_group(group_id, request_version, is_other=True)
         return self.groups.describe_group(group_id, request_version)
 
     def list_groups(self, states: Iterable[str]) -> list[ListedGroup]:
-        """Return the classic groups; see `GroupMetadataManager`."""
+        """Return the groups, of these states if any are given; see `GroupMetadataManager`."""
         for group_id in self.state.groups:
             self._adopt(group_id)
-        return self.groups.list_groups(states)
+        wanted = {state.strip().lower() for state in states}
+        modern = [
+            ListedGroup(group.group_id, group.protocol_type, group.state, group.kind)
+            for group in self.state.groups.values()
+            if isinstance(group, ModernGroup) and (not wanted or group.state.lower() in wanted)
+        ]
+        return self.groups.list_groups(wanted) + modern
 
     def _adopt(self, group_id: str) -> None:
         """Serve a simple group, which only commits name, as an empty group."""

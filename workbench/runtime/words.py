@@ -1,4 +1,7 @@
-"""Counts with the right word."""
+"""Counts with the right word, and the name that somebody meant."""
+
+import difflib
+from collections.abc import Iterable
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:
@@ -12,3 +15,15 @@ def plural(count: int, one: str, many: str | None = None) -> str:
     if many is None:
         many = one + ("es" if one.endswith(("ch", "x", "s")) else "s")
     return f"{count:,} {one if count == 1 else many}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean orders?``; empty if no known name resembles the given one."""
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def unknown_column(name: str, known: Iterable[str]) -> str:
+    """Return ``unknown column vlaue; did you mean value?``, or the list if none resembles it."""
+    names = list(known)
+    return f"unknown column {name}{did_you_mean(name, names) or '; columns: ' + ', '.join(names)}"

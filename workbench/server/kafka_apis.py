@@ -14,7 +14,9 @@ from workbench.server.handlers import (
     of_cluster,
     of_groups,
     of_logs,
+    of_offsets,
     of_produce,
+    of_producers,
     of_topics,
     of_transactions,
     refusals,
@@ -34,12 +36,15 @@ _READS: Final[Mapping[int, BlockingHandler]] = {
     **of_cluster.HANDLERS,
     **of_logs.HANDLERS,
     **of_groups.HANDLERS,
+    **of_offsets.HANDLERS,
+    **of_producers.HANDLERS,
 }
 _WRITES: Final[Mapping[int, BlockingHandler]] = {
     **of_produce.HANDLERS,
     **of_topics.HANDLERS,
     **of_transactions.HANDLERS,
     **of_groups.WRITES,
+    **of_offsets.WRITES,
 }
 _WAITING: Final[Mapping[int, WaitingHandler]] = {**of_logs.WAITING, **of_groups.WAITING}
 _LOG: Final = logging.getLogger("workbench.server")

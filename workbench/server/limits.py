@@ -25,6 +25,9 @@ class ServerLimits:
         failed_login_seconds: time until the connection of a client with a wrong password ends
             (Kafka: `connection.failed.authentication.delay.ms`).
         max_wait_ms: the longest time that a fetch waits.
+        max_fetch_sessions: incremental fetch sessions (Kafka:
+            `max.incremental.fetch.session.cache.slots`).
+        max_session_partitions: partitions of all fetch sessions together.
         file_threads: threads that read files.
     """
 
@@ -37,6 +40,8 @@ class ServerLimits:
     idle_seconds: float = 600.0
     failed_login_seconds: float = 0.5
     max_wait_ms: int = 60_000
+    max_fetch_sessions: int = 1000
+    max_session_partitions: int = 100_000
     file_threads: int = 4
 
     @classmethod

@@ -20,6 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final, Self
 
+from workbench.coordinator.transactions.serving.transaction_coordinator import (
+    TransactionCoordinator,
+)
 from workbench.errors import ServerError
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
@@ -28,10 +31,12 @@ from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.changes import Changes
 from workbench.server.connections import Connections
 from workbench.server.events import Event, RequestDone
+from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.kafka_apis import KafkaApis
 from workbench.server.limits import ServerLimits
 from workbench.server.logs.catalog import Catalog, TopicCatalog
 from workbench.server.security import Passwords, ServerSecurity
+from workbench.server.served_transactions import ServedTransactions
 from workbench.server.serving import ResponseBytes, Serving
 from workbench.server.session_groups import SessionGroups
 
@@ -105,10 +110,12 @@ class Server:
         self._broker: Broker | None = None
         self.catalog: TopicCatalog
         self._groups: SessionGroups | LiveGroups
+        self._transactions: ServedTransactions | TransactionCoordinator
         if not writable:
             catalog = Catalog(listing, self._tell, topics)
             self.catalog = catalog
             self._groups = SessionGroups(lambda: catalog.listing, catalog.has)
+            self._transactions = ServedTransactions(lambda: catalog.listing)
         self._response_bytes = ResponseBytes(self._limits.max_response_bytes)
         self._threads = ThreadPoolExecutor(self._limits.file_threads, "workbench-server")
         self._thread: threading.Thread | None = None
@@ -205,6 +212,7 @@ class Server:
             tell=self._tell,
         )
         self.catalog, self._groups = self._broker.topics, self._broker.groups
+        self._transactions = self._broker.transactions
 
     def _listen(self) -> socket.socket:
         try:
@@ -243,9 +251,11 @@ class Server:
         serving = Serving(
             self.catalog,
             self._groups,
+            self._transactions,
             self._limits,
             self._response_bytes,
             self._changes,
+            FetchSessions(self._limits.max_fetch_sessions, self._limits.max_session_partitions),
             self._broker,
         )
         connections = Connections(

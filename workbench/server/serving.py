@@ -6,12 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.coordinator.groups.classic.messages import RequestContext
+from workbench.coordinator.transactions.serving.transaction_coordinator import (
+    TransactionCoordinator,
+)
 from workbench.server.broker.broker import Broker
 from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.changes import Changes
+from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.limits import ServerLimits
 from workbench.server.logs.catalog import TopicCatalog
 from workbench.server.protocol.frames import Request
+from workbench.server.served_transactions import ServedTransactions
 from workbench.server.session_groups import SessionGroups
 
 
@@ -50,17 +55,21 @@ class Serving:
     Attributes:
         catalog: the topics.
         groups: groups of this session, and those on the disk.
+        transactions: the transactional ids.
         limits: the limits.
         response_bytes: the records in responses that are not sent yet.
         changes: lets requests wait until a partition has more to read.
+        fetch_sessions: the incremental fetch sessions.
         broker: the engine; None: the server is read-only.
     """
 
     catalog: TopicCatalog
     groups: SessionGroups | LiveGroups
+    transactions: ServedTransactions | TransactionCoordinator
     limits: ServerLimits
     response_bytes: ResponseBytes
     changes: Changes
+    fetch_sessions: FetchSessions
     broker: Broker | None = None
 
 

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from workbench.coordinator.group_coordinator_service import GroupCoordinatorService
 from workbench.coordinator.groups.classic.config import ClassicGroupConfig
+from workbench.coordinator.groups.classic.group_metadata_manager import missing_group
 from workbench.coordinator.groups.classic.messages import (
     DescribedGroup,
     DescribedMember,
@@ -32,7 +33,7 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from workbench.coordinator.groups.groups import ClassicGroup
+from workbench.coordinator.groups.groups import ClassicGroup, ModernGroup, as_consumer_group
 from workbench.coordinator.groups.stored_groups import LoadedGroup, StoredGroups
 from workbench.coordinator.offsets.offset_metadata_manager import (
     UNKNOWN_OFFSET,
@@ -241,15 +242,28 @@ class SessionGroups:
             return found
         loaded = self._stored_groups().get(group_id)
         if loaded is None or not isinstance(loaded.group, ClassicGroup):
-            return DescribedGroup(group_id, "Dead")
+            return missing_group(group_id, version, is_other=loaded is not None)
         return _described(loaded.group)
 
-    def list(self) -> "list[tuple[ListedGroup, str]]":
-        """Return the groups with their types: those of this session, and those on the disk."""
+    def consumer_group(self, group_id: str) -> ModernGroup:
+        """Return a consumer group of KIP-848 that is on the disk.
+
+        Raises:
+            CoordinatorError: GROUP_ID_NOT_FOUND, also if a session made it a classic group.
+        """
+        with self._lock:
+            is_used = group_id in self._used
+        if is_used:
+            return self.service.consumer_group(group_id)
+        loaded = self._stored_groups().get(group_id)
+        return as_consumer_group(group_id, None if loaded is None else loaded.group)
+
+    def list(self) -> "list[ListedGroup]":
+        """Return the groups: those of this session, and those on the disk."""
         with self._lock:
             used = set(self._used)
-        live = [(group, "classic") for group in self.service.list_groups()] if used else []
-        names = {group.group_id for group, _ in live} | used
+        live = self.service.list_groups() if used else []
+        names = {group.group_id for group in live} | used
         return live + [
             _listed(loaded) for name, loaded in self._stored_groups().items() if name not in names
         ]
@@ -261,11 +275,11 @@ def _fetched(commit: OffsetCommit | None) -> FetchedOffset:
     return FetchedOffset(commit.offset, commit.leader_epoch, commit.metadata or "")
 
 
-def _listed(loaded: LoadedGroup) -> tuple[ListedGroup, str]:
+def _listed(loaded: LoadedGroup) -> ListedGroup:
     group = loaded.group
     kind = "classic" if isinstance(group, ClassicGroup) else group.kind
     protocol_type = group.protocol_type if isinstance(group, ClassicGroup) else kind
-    return ListedGroup(group.group_id, protocol_type, group.state), kind
+    return ListedGroup(group.group_id, protocol_type, group.state, kind)
 
 
 def _described(group: ClassicGroup) -> DescribedGroup:

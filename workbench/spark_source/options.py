@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from workbench.runtime.words import unknown_column
 from workbench.spark_source.columns import (
     ALL_COLUMNS,
     DAMAGE_COLUMN,
@@ -118,7 +119,7 @@ def parse_columns(options: Mapping[str, str]) -> tuple[str, ...]:
         there = {name.lower(): name for name in (*ALL_COLUMNS, *[DAMAGE_COLUMN] * tells_damage)}
         for name in names:
             if name.lower() not in there:
-                raise ValueError(f"unknown column {name}; columns: {', '.join(there.values())}")
+                raise ValueError(unknown_column(name, there.values()))
         return tuple(dict.fromkeys(there[name.lower()] for name in names))
     names = tuple(KAFKA_COLUMNS)
     if flag(given, "includeHeaders", default=False):

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.coordinator.serving.house import NOW, ORDERS, PAYMENTS, House
+from workbench.coordinator.transactions.serving.listing import TransactionFilter
 from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.states import TransactionState
 from workbench.files.names import TopicPartition
@@ -279,18 +280,24 @@ def test_describing_and_listing(tmp_path: Path) -> None:
     assert found is not house.state()
     rows = [("tx", 4000, TransactionState.ONGOING), ("other", 4001, TransactionState.EMPTY)]
     assert coordinator.list_transactions().transactions == rows
-    assert coordinator.list_transactions([4001]).transactions == rows[1:]
-    listed = coordinator.list_transactions(states=["Ongoing", "Nonsense"])
+    assert (
+        coordinator.list_transactions(TransactionFilter(frozenset({4001}))).transactions == rows[1:]
+    )
+    listed = coordinator.list_transactions(
+        TransactionFilter(states=frozenset({"Ongoing", "Nonsense"}))
+    )
     assert (listed.transactions, listed.unknown_states) == (rows[:1], ["Nonsense"])
-    assert coordinator.list_transactions(pattern="o.*").transactions == rows[1:]
-    broken = coordinator.list_transactions(pattern="(")
+    assert coordinator.list_transactions(TransactionFilter(pattern="o.*")).transactions == rows[1:]
+    broken = coordinator.list_transactions(TransactionFilter(pattern="("))
     assert broken.error is ErrorCode.INVALID_REGULAR_EXPRESSION
     started = house.state().start_timestamp
     house.clock.set(started + 100)
     assert ("tx", 4000, TransactionState.ONGOING) not in coordinator.list_transactions(
-        longer_than_ms=100
+        TransactionFilter(longer_than_ms=100)
     ).transactions
-    assert rows[0] in coordinator.list_transactions(longer_than_ms=99).transactions
+    assert (
+        rows[0] in coordinator.list_transactions(TransactionFilter(longer_than_ms=99)).transactions
+    )
     coordinator.on_election(0, 9)
     assert coordinator.list_transactions().error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     assert coordinator.describe_transactions("tx").error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS

@@ -44,10 +44,18 @@ _DAMAGED: Final = 2  # exit code with --strict
 @click.option("--records/--no-records", default=True, help="Print records (the default).")
 @click.option("--show-values", is_flag=True, help="text: print keys, values and headers.")
 @click.option(
-    "--key-format", type=click.Choice(FORMATS), default=AUTO, help="text: the format of keys."
+    "--key-format",
+    type=click.Choice(FORMATS),
+    metavar="FORMAT",
+    default=AUTO,
+    help=f"text: the format of keys: {', '.join(FORMATS)}.",
 )
 @click.option(
-    "--value-format", type=click.Choice(FORMATS), default=AUTO, help="text: the format of values."
+    "--value-format",
+    type=click.Choice(FORMATS),
+    metavar="FORMAT",
+    default=AUTO,
+    help="text: the format of values; the same ones.",
 )
 @click.option(
     "--decode", is_flag=True, help='jsonl: add "decoded" to the records of internal topics.'

@@ -25,7 +25,7 @@ from workbench.layout.rows import runs_of
 from workbench.loaders.scan.column_engines import write_parquet
 from workbench.loaders.scan.plan import input_paths
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, unknown_column
 
 FORMATS: Final = ("parquet", "csv", "jsonl")
 _SUFFIXES: Final = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -110,8 +110,7 @@ def command(
             write = _to_csv(text, escapes=escape_formulas, shown=target == _STDOUT)
         for name in names:
             if name not in SCAN_FIELDS:
-                known = ", ".join(SCAN_FIELDS)
-                raise click.UsageError(f"unknown column {name}; known columns: {known}")
+                raise click.UsageError(unknown_column(name, SCAN_FIELDS))
         with _whole_file(target, selection, overwrite=overwrite) as file:
             count, findings = _to_table(selection, names, file, write, include_control=control)
     if as_json:

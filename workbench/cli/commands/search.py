@@ -155,9 +155,19 @@ def _compiler(*, literal: bool, as_hex: bool, ignore_case: bool) -> Callable[[st
 @click.option(
     "--show-values", is_flag=True, help="Print keys, values and headers, not their sizes."
 )
-@click.option("--key-format", type=click.Choice(FORMATS), default=AUTO, help="The format of keys.")
 @click.option(
-    "--value-format", type=click.Choice(FORMATS), default=AUTO, help="The format of values."
+    "--key-format",
+    type=click.Choice(FORMATS),
+    metavar="FORMAT",
+    default=AUTO,
+    help=f"The format of keys: {', '.join(FORMATS)}.",
+)
+@click.option(
+    "--value-format",
+    type=click.Choice(FORMATS),
+    metavar="FORMAT",
+    default=AUTO,
+    help="The format of values; the same ones.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, as dump does.")
 def command(

@@ -3,8 +3,9 @@
 import json
 import queue
 import signal
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
@@ -12,13 +13,17 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from workbench.cli.command import Command, as_json, open_logs
-from workbench.cli.output import note, say
+from workbench.cli.output import console, is_terminal, note, rich_text, say, size_text
 from workbench.cli.settings import named_values, takes_settings
 from workbench.inspection.findings import Finding
 from workbench.log_directory import open_log_directory, serve
+from workbench.runtime.words import plural
 
 if TYPE_CHECKING:
-    from workbench.server.events import Event
+    from rich.text import Text
+
+    from workbench.server.events import Event, RequestDone
+    from workbench.server.server import Server
 
 _MOST_WAITING: Final = 10_000  # events that wait to be printed; further ones are only counted
 
@@ -108,7 +113,8 @@ def command(
     Without --writable, nothing on the disk is written or locked. Offsets and members of groups are
     kept in memory, and begin with the committed offsets on the disk; requests that would write are
     refused. Damaged batches are left out. Messages of magic 0 and 1 are served as batches of
-    magic 2.
+    magic 2. Of several brokers' directories, clients read each partition from the replica that is
+    ahead.
 
     With --writable, the directories are locked, recovered, retained and cleaned as a broker does
     it, and stopped cleanly at the end. Clients produce, with transactions too, and make topics,
@@ -150,14 +156,59 @@ def command(
             count = f"{len(served)} topics, {partitions} partitions"
             how = "writable" if writable else "read-only"
             say(f"serving {count} at {server.bootstrap_servers}, {how}; Ctrl-C ends it")
-        for event in events:
-            if as_json:
-                _print_line(_fields(event))
-            elif isinstance(event, Finding):
-                note(f"left out: {event}")
-            elif isinstance(event, str):
-                note(event)
+        with _status(server, quiet=as_json) as status:
+            for event in events:
+                if as_json:
+                    _print_line(_fields(event))
+                elif isinstance(event, Finding):
+                    status.note(f"left out: {event}")
+                elif isinstance(event, str):
+                    status.note(event)
+                else:
+                    status.count(event)
     return 0
+
+
+class _Status:
+    """What clients do now, as one line at the end of a terminal.
+
+    Attributes:
+        note: prints a line above that line.
+    """
+
+    def __init__(self, server: "Server") -> None:
+        self._server = server
+        self._requests = self._bytes = 0
+        self._last = ""
+        self.note: Callable[[str], None] = note
+
+    def count(self, request: "RequestDone") -> None:
+        """Count a request."""
+        self._requests += 1
+        self._bytes += request.response_bytes
+        who = request.client if request.client_id is None else request.client_id
+        self._last = f" · last: {request.api} of {who}"
+
+    def __rich__(self) -> "Text":
+        clients = plural(self._server.connection_count, "connection")
+        requests = plural(self._requests, "request")
+        return rich_text(
+            f"{clients} · {requests} · {size_text(self._bytes)} sent{self._last}", "dim"
+        )
+
+
+@contextmanager
+def _status(server: "Server", *, quiet: bool) -> Iterator[_Status]:
+    """Yield what counts requests; on a terminal, a line shows it, and notes go above that line."""
+    status = _Status(server)
+    if quiet or not (is_terminal() and sys.stderr.isatty()):
+        yield status
+        return
+    from rich.live import Live
+
+    with Live(status, console=console(), refresh_per_second=4, transient=True) as live:
+        status.note = lambda text: live.console.print(rich_text(f"kafka-workbench: {text}"))
+        yield status
 
 
 def _fields(event: "Event") -> dict[str, Any]:

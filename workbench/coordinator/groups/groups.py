@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
+from workbench.runtime.error_codes import ErrorCode
+
 ModernKind = Literal["consumer", "share", "streams"]
 Kind = Literal["classic", "simple", "consumer", "share", "streams"]
 Fields = Mapping[str, Any]
@@ -302,3 +304,18 @@ class ModernGroup:
 
 
 Group = ClassicGroup | ModernGroup
+
+
+def as_consumer_group(group_id: str, group: Group | None) -> ModernGroup:
+    """Return a group if it is a consumer group of KIP-848.
+
+    Raises:
+        CoordinatorError: GROUP_ID_NOT_FOUND.
+
+    Kafka: GroupMetadataManager.consumerGroup (4.2)
+    """
+    if group is None:
+        raise ErrorCode.GROUP_ID_NOT_FOUND.error(f"Group {group_id} not found.")
+    if isinstance(group, ModernGroup) and group.kind == "consumer":
+        return group
+    raise ErrorCode.GROUP_ID_NOT_FOUND.error(f"Group {group_id} is not a consumer group.")

@@ -6,7 +6,6 @@ this order. An index entry is trusted only if it points to a batch with a valid 
 """
 
 import datetime as dt
-import difflib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import ABORTED, Transactions, read_transactions
+from workbench.runtime.words import did_you_mean
 
 Rows = npt.NDArray[Any]
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
@@ -101,8 +101,7 @@ def choose_partitions(
 
 def _require(wanted: set[Any], there: set[Any], what: str) -> None:
     for name in sorted(wanted - there, key=str):
-        near = difflib.get_close_matches(str(name), sorted(map(str, there)), 1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(str(name), sorted(map(str, there)))
         raise LookupError(f"unknown {what} {name}{hint}")
 
 

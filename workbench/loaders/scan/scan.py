@@ -43,6 +43,7 @@ from workbench.loaders.scan.segment_batches import ReadOptions, SegmentBatch, re
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.record.buffers import BufferPool, thread_pool
 from workbench.runtime.times import milliseconds
+from workbench.runtime.words import unknown_column
 
 if TYPE_CHECKING:  # imported when something is to be decoded
     from workbench.loaders.scan.decoding import ColumnDecoder, Decoding
@@ -115,7 +116,7 @@ class Scan:
         names = tuple(RECORD_FIELDS if given is None else given)
         for name in names:
             if name not in SCAN_FIELDS:
-                raise LookupError(f"unknown column {name}; columns: {', '.join(SCAN_FIELDS)}")
+                raise LookupError(unknown_column(name, SCAN_FIELDS))
         self.decode = dict(options.get("decode") or {})
         for name in self.decode:
             if name not in {"key", "value"} or name not in names:

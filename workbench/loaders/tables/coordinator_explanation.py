@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import pyarrow as pa
 
@@ -16,9 +16,12 @@ from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.foresight.dry_listing import settings_of
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing
+from workbench.inspection.text_table import text_table
 from workbench.loaders import schemas
 from workbench.loaders.tables.explanation import value_text
 from workbench.loaders.tables.rows import table_of
+
+_COLUMNS: Final = ("partition", "rule", "verdict", "why")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +86,12 @@ class CoordinatorExplanation:
         ]
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {self.conclusion}"]
-        for where, rule, verdict, reason in self.cells():
-            about = "" if where is None else f" of {where}"
-            lines.append(f"  {rule}{about}: {verdict}: {reason}")
-        return "\n".join(lines)
+        table = text_table(_COLUMNS, self.cells())
+        return "\n".join([f"{self.name}: {self.conclusion}", *table])
 
     def _repr_html_(self) -> str:
         title = f"{self.name}: {self.conclusion}"
-        columns = ["partition", "rule", "verdict", "why"]
-        return table_html(title, columns, self.cells(), None, sentences=["why"])
+        return table_html(title, _COLUMNS, self.cells(), None, sentences=["why"])
 
 
 class GroupExplanation(CoordinatorExplanation):

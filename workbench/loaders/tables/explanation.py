@@ -9,9 +9,10 @@ import pyarrow as pa
 from workbench.files.text import INT64_MAX
 from workbench.foresight.explain.rule_verdict import RuleVerdict, Value
 from workbench.inspection.html import Cell, table_html
+from workbench.inspection.text_table import text_table
 from workbench.loaders import schemas
 from workbench.loaders.tables.rows import table_of
-from workbench.runtime.times import time_text
+from workbench.runtime.times import time_text, with_hours
 
 _SHOWN: Final = 100  # rows of the table in a notebook
 
@@ -92,8 +93,8 @@ class Explanation:
                 row.rule,
                 row.verdict,
                 *([row.segment] if self._has_segments else []),
-                value_text(row.value),
-                value_text(row.threshold),
+                _with_unit(row, row.value),
+                _with_unit(row, row.threshold),
                 row.reason + ("" if row.due is None else f"; until {time_text(row.due)}"),
                 row.kafka,
             ]
@@ -105,12 +106,8 @@ class Explanation:
         return any(row.segment is not None for row in self.rows)
 
     def __str__(self) -> str:
-        lines = [f"{self.partition} at {time_text(self.now)}: {self.conclusion}"]
-        for row, cells in zip(self.rows, self.cells(), strict=True):
-            where = "" if row.segment is None else f" of segment {row.segment}"
-            lines.append(f"  {row.rule}{where}: {row.verdict}: {cells[-2]}")
-        lines.append(f"  {self.high_watermark}")
-        return "\n".join(lines)
+        title = f"{self.partition} at {time_text(self.now)}: {self.conclusion}"
+        return "\n".join([title, *text_table(self.columns, self.cells()), self.high_watermark])
 
     def _repr_html_(self) -> str:
         left = len(self.rows) - _SHOWN
@@ -120,6 +117,12 @@ class Explanation:
         return table_html(
             title, self.columns, self.cells(self.rows[:_SHOWN]), note, sentences=["why"]
         )
+
+
+def _with_unit(row: RuleVerdict, value: Value) -> str | None:
+    """Return a value as a person reads it: ``604,800,000 (168 h)`` of a rule in ms."""
+    is_duration = row.rule.endswith(".ms") and isinstance(value, int) and value != INT64_MAX
+    return with_hours(int(value)) if is_duration and value is not None else value_text(value)
 
 
 _FIRST: Final = ("rule", "verdict")

@@ -16,6 +16,7 @@ from workbench.config.producer_state_config import ProducerStateConfig
 from workbench.errors import CorruptSnapshotError
 from workbench.file_system.local import FileSystem
 from workbench.files.names import TopicPartition
+from workbench.files.producer_snapshot import ProducerEntry
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.context import LogContext
 from workbench.log.fetch import LogOffsetMetadata
@@ -106,6 +107,13 @@ class ProducerStateManager:
     def is_empty(self) -> bool:
         """Whether it has no producers and no transactions that wait for the high watermark."""
         return not self._producers and not self._transactions.has_ended
+
+    def active_producers(self) -> list[ProducerEntry]:
+        """Return what a snapshot would hold now, in its order.
+
+        Kafka: UnifiedLog.activeProducers (4.2)
+        """
+        return [entry.stored() for entry in in_hash_order(self._producers.values(), self._buckets)]
 
     def last_entry(self, producer_id: int) -> ProducerStateEntry | None:
         """Return the entry of a producer; None if there is none."""
@@ -245,10 +253,7 @@ class ProducerStateManager:
         """
         if self.map_end_offset <= self._snapshot_offset:
             return None
-        entries = (
-            entry.stored() for entry in in_hash_order(self._producers.values(), self._buckets)
-        )
-        path = self.snapshots.write(self.map_end_offset, entries, sync=sync)
+        path = self.snapshots.write(self.map_end_offset, self.active_producers(), sync=sync)
         self._snapshot_offset = self.map_end_offset
         return path
 

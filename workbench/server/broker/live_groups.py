@@ -19,6 +19,7 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.offsets.offset_metadata_manager import FetchedOffset, OffsetCommit
 from workbench.files.names import TopicPartition
 from workbench.runtime.error_codes import ErrorCode
@@ -104,6 +105,15 @@ class LiveGroups:
         (found,) = self.service.describe_groups([group_id], version)
         return found
 
-    def list(self) -> "list[tuple[ListedGroup, str]]":
-        """Return the groups with their types."""
-        return [(group, "classic") for group in self.service.list_groups()]
+    def consumer_group(self, group_id: str) -> ModernGroup:
+        """Return a consumer group of KIP-848.
+
+        Raises:
+            CoordinatorError: GROUP_ID_NOT_FOUND, or the coordinator cannot serve the group.
+        """
+        self._make_topic()
+        return self.service.consumer_group(group_id)
+
+    def list(self) -> "list[ListedGroup]":
+        """Return the groups."""
+        return self.service.list_groups()

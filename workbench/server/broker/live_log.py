@@ -6,6 +6,7 @@ Kafka: Partition, UnifiedLog (4.2)
 import numpy as np
 
 from workbench.files.indexes.transaction_index import AbortedTransaction
+from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.listing import list_log_directories
 from workbench.layout.attributes import ZSTD
 from workbench.log.leader_epoch_cache import LeaderEpochCache
@@ -113,6 +114,11 @@ class LiveLog:
         if found is None or found.offset < 0 or found.offset >= end:
             return None
         return TimestampAndOffset(found.timestamp, found.offset)
+
+    def producers(self) -> list[ProducerEntry]:
+        """Return the producers that the log knows, in the order of a broker's map."""
+        with self.log.lock:
+            return self.log.producer_state.active_producers()
 
     def max_timestamp(self) -> TimestampAndOffset | None:
         """Return the first record with the largest time; None without any."""

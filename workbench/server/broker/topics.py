@@ -6,7 +6,6 @@ cluster's metadata; one of ZooKeeper's time keeps only the logs, as the rest was
 Kafka: ReplicationControlManager, ConfigurationControlManager, KRaftMetadataCache (4.2)
 """
 
-import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,10 +24,9 @@ from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.live_log import LiveLog
 from workbench.server.broker.metadata_log import MetadataLog, MetadataRecord
 from workbench.server.logs.served_log import Tell
+from workbench.server.logs.topic_names import invalid_topic_name
 
-_LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _TOPIC: Final = 2  # resource type
-_RESERVED: Final = frozenset({".", ".."})
 MOST_PARTITIONS: Final = 10_000  # that one request makes; Kafka: MAX_PARTITIONS_PER_BATCH
 
 
@@ -222,11 +220,11 @@ class Topics:
 
     def _check_name(self, name: str) -> None:
         """Kafka: Topic.validate, ReplicationControlManager.validateNewTopicNames (4.2)."""
-        if _LEGAL.fullmatch(name) is None or name in _RESERVED or name == METADATA_TOPIC:
-            raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(
-                f"Topic name is invalid: {name!r} (expected 1 to 249 letters, digits, '.', '_' or "
-                "'-', and not '.' or '..')"
-            )
+        problem = invalid_topic_name(name)
+        if problem is not None:
+            raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(problem)
+        if name == METADATA_TOPIC:
+            raise ErrorCode.INVALID_TOPIC_EXCEPTION.error(f"Topic name is reserved: {name}")
         if name in self._topics:
             raise ErrorCode.TOPIC_ALREADY_EXISTS.error(f"Topic '{name}' already exists.")
         plain = name.replace(".", "_")

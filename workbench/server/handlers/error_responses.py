@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.handlers.topics_by_id import key_of
 from workbench.server.protocol import (
     cluster_messages,
     group_messages,
     log_messages,
     sasl_messages,
+    transaction_messages,
     write_messages,
 )
 from workbench.server.protocol.frames import Request
@@ -34,8 +36,7 @@ def _partitions(
     topics: Iterable[Values], inner: str, make: Callable[[Any], Values]
 ) -> list[Values]:
     return [
-        {"name": topic["name"], "partitions": [make(each) for each in topic[inner]]}
-        for topic in topics
+        {**key_of(topic), "partitions": [make(each) for each in topic[inner]]} for topic in topics
     ]
 
 
@@ -45,7 +46,7 @@ def _fetch(values: Values, version: int, code: ErrorCode) -> Values:
     return {
         "responses": [
             {
-                "topic": topic["topic"],
+                **key_of(topic),
                 "partitions": [
                     failed_fetch(each["partition"], code) for each in topic["partitions"]
                 ],
@@ -89,7 +90,7 @@ def _epochs(values: Values, _version: int, code: ErrorCode) -> Values:
     return {
         "topics": [
             {
-                "topic": topic["topic"],
+                **key_of(topic),
                 "partitions": [
                     failed_epoch(each["partition"], code) for each in topic["partitions"]
                 ],
@@ -181,7 +182,7 @@ def _produce(values: Values, _version: int, code: ErrorCode) -> Values:
     return {
         "responses": [
             {
-                "name": topic["name"],
+                **key_of(topic),
                 "partitionResponses": [
                     {"index": each["index"], "errorCode": code, "baseOffset": -1}
                     for each in topic["partitionData"]
@@ -210,7 +211,9 @@ def _delete_records(values: Values, _version: int, code: ErrorCode) -> Values:
     return {"topics": _partitions(values["topics"], "partitions", failed)}
 
 
-def _add_partitions(values: Values, _version: int, code: ErrorCode) -> Values:
+def _add_partitions(values: Values, version: int, code: ErrorCode) -> Values:
+    if version >= 4:
+        return {"errorCode": code}
     return {
         "resultsByTopicV3AndBelow": [
             {
@@ -252,9 +255,45 @@ def _delete_groups(values: Values, _version: int, code: ErrorCode) -> Values:
     return {"results": [{"groupId": name, "errorCode": code} for name in values["groupsNames"]]}
 
 
+def _describe_topics(values: Values, _version: int, code: ErrorCode) -> Values:
+    return {"topics": [{"errorCode": code, "name": each["name"]} for each in values["topics"]]}
+
+
+def _consumer_groups(values: Values, _version: int, code: ErrorCode) -> Values:
+    return {"groups": [{"errorCode": code, "groupId": name} for name in values["groupIds"]]}
+
+
+def _describe_producers(values: Values, _version: int, code: ErrorCode) -> Values:
+    def failed(number: int) -> Values:
+        return {"partitionIndex": number, "errorCode": code}
+
+    return {"topics": _partitions(values["topics"], "partitionIndexes", failed)}
+
+
+def _describe_transactions(values: Values, _version: int, code: ErrorCode) -> Values:
+    states = [{"errorCode": code, "transactionalId": each} for each in values["transactionalIds"]]
+    return {"transactionStates": states}
+
+
+def _write_markers(values: Values, _version: int, code: ErrorCode) -> Values:
+    def failed(number: int) -> Values:
+        return {"partitionIndex": number, "errorCode": code}
+
+    return {
+        "markers": [
+            {
+                "producerId": each["producerId"],
+                "topics": _partitions(each["topics"], "partitionIndexes", failed),
+            }
+            for each in values["markers"]
+        ]
+    }
+
+
 _RESPONSES: Final[Mapping[int, Callable[[Values, int, ErrorCode], Values]]] = {
     cluster_messages.API_VERSIONS.key: _api_versions,
     cluster_messages.METADATA.key: _metadata,
+    cluster_messages.DESCRIBE_TOPIC_PARTITIONS.key: _describe_topics,
     cluster_messages.DESCRIBE_CLUSTER.key: _whole,
     cluster_messages.DESCRIBE_CONFIGS.key: _configs,
     cluster_messages.DESCRIBE_LOG_DIRS.key: _log_dirs,
@@ -270,17 +309,22 @@ _RESPONSES: Final[Mapping[int, Callable[[Values, int, ErrorCode], Values]]] = {
     group_messages.OFFSET_FETCH.key: _offset_fetch,
     group_messages.DESCRIBE_GROUPS.key: _describe_groups,
     group_messages.LIST_GROUPS.key: _list_groups,
+    group_messages.CONSUMER_GROUP_DESCRIBE.key: _consumer_groups,
     sasl_messages.SASL_HANDSHAKE.key: _handshake,
     sasl_messages.SASL_AUTHENTICATE.key: _authenticate,
     write_messages.PRODUCE.key: _produce,
     write_messages.CREATE_TOPICS.key: _create_topics,
     write_messages.DELETE_TOPICS.key: _delete_topics,
     write_messages.DELETE_RECORDS.key: _delete_records,
-    write_messages.INIT_PRODUCER_ID.key: _whole,
-    write_messages.ADD_PARTITIONS_TO_TXN.key: _add_partitions,
-    write_messages.ADD_OFFSETS_TO_TXN.key: _whole,
-    write_messages.END_TXN.key: _whole,
-    write_messages.TXN_OFFSET_COMMIT.key: _commit,
+    transaction_messages.INIT_PRODUCER_ID.key: _whole,
+    transaction_messages.ADD_PARTITIONS_TO_TXN.key: _add_partitions,
+    transaction_messages.ADD_OFFSETS_TO_TXN.key: _whole,
+    transaction_messages.END_TXN.key: _whole,
+    transaction_messages.TXN_OFFSET_COMMIT.key: _commit,
+    transaction_messages.WRITE_TXN_MARKERS.key: _write_markers,
+    transaction_messages.DESCRIBE_PRODUCERS.key: _describe_producers,
+    transaction_messages.DESCRIBE_TRANSACTIONS.key: _describe_transactions,
+    transaction_messages.LIST_TRANSACTIONS.key: _whole,
     write_messages.ALTER_CONFIGS.key: _alter_configs,
     write_messages.CREATE_PARTITIONS.key: _create_partitions,
     write_messages.DELETE_GROUPS.key: _delete_groups,

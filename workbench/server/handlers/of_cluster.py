@@ -14,8 +14,10 @@ from workbench.errors import CoordinatorError
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.broker.broker import Broker
+from workbench.server.handlers.authorized_operations import CLUSTER, TOPIC, operations
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.logs.catalog import PartitionLog, TopicCatalog
+from workbench.server.logs.topic_names import invalid_topic_name
 from workbench.server.protocol import cluster_messages as messages
 from workbench.server.protocol import sasl_messages
 from workbench.server.protocol.api_keys import API_KEYS
@@ -24,6 +26,7 @@ from workbench.server.serving import BlockingHandler, Call, Values
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 _TOPIC, _BROKER = 2, 4  # resource types
 _OF_TOPIC, _OF_BROKER, _DEFAULT = 1, 4, 5  # sources of a configuration
+_MOST_PARTITIONS: Final = 2000  # `max.request.partition.size.limit`
 INTERNAL: Final = "internal."  # begins the names of configurations that no client sees
 
 
@@ -60,12 +63,19 @@ def metadata(call: Call) -> Values:
         if call.serving.broker is not None and call.values.get("allowAutoTopicCreation", True):
             _create(call.serving.broker, asked)
         topics = [_asked(catalog, each) for each in asked]
-    return {
+    if call.values.get("includeTopicAuthorizedOperations"):
+        for topic in topics:
+            if topic["errorCode"] == ErrorCode.NONE:
+                topic["topicAuthorizedOperations"] = operations(call, TOPIC)
+    result = {
         "brokers": [_broker(call)],
         "clusterId": catalog.cluster_id,
         "controllerId": catalog.node_id,
         "topics": topics,
     }
+    if call.values.get("includeClusterAuthorizedOperations"):
+        result["clusterAuthorizedOperations"] = operations(call, CLUSTER)
+    return result
 
 
 def _create(broker: Broker, asked: list[Values]) -> None:
@@ -96,7 +106,9 @@ def _asked(catalog: TopicCatalog, asked: Values) -> Values:
 def _topic(catalog: TopicCatalog, name: str, topic_id: str) -> Values:
     logs = catalog.topics.get(name)
     if logs is None:
+        is_invalid = invalid_topic_name(name) is not None
         code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        code = ErrorCode.INVALID_TOPIC_EXCEPTION if is_invalid else code
         return {"errorCode": code, "name": name, "partitions": []}
     node = catalog.node_id
     return {
@@ -112,6 +124,8 @@ def _topic(catalog: TopicCatalog, name: str, topic_id: str) -> Values:
                 "leaderEpoch": log.leader_epoch,
                 "replicaNodes": [node],
                 "isrNodes": [node],
+                "eligibleLeaderReplicas": [],
+                "lastKnownElr": [],
                 "offlineReplicas": [],
             }
             for number, log in logs.items()
@@ -119,15 +133,56 @@ def _topic(catalog: TopicCatalog, name: str, topic_id: str) -> Values:
     }
 
 
+def describe_topic_partitions(call: Call) -> Values:
+    """Return topics and their partitions by name, a limited number at a time.
+
+    Kafka: DescribeTopicPartitionsRequestHandler, KRaftMetadataCache.describeTopicResponse (4.2)
+    """
+    values, catalog = call.values, call.serving.catalog
+    cursor = values["cursor"]
+    first = "" if cursor is None else cursor["topicName"]
+    is_all = not values["topics"]
+    asked = catalog.topics if is_all else {each["name"] for each in values["topics"]}
+    names = sorted(name for name in asked if name >= first)
+    if cursor is not None:
+        is_missing = not is_all and first not in names
+        if is_missing or cursor["partitionIndex"] < 0:
+            return error_response(call.request, ErrorCode.INVALID_REQUEST)
+    left = max(min(values["responsePartitionLimit"], _MOST_PARTITIONS), 1)
+    topics: list[Values] = []
+    following = None
+    for name in names:
+        if not left:
+            following = {"topicName": name, "partitionIndex": 0}
+            break
+        found = _topic(catalog, name, catalog.topic_id(name))
+        found["topicAuthorizedOperations"] = operations(call, TOPIC)
+        if found["errorCode"] == ErrorCode.NONE:
+            start = cursor["partitionIndex"] if cursor is not None and name == first else 0
+            rest = [each for each in found["partitions"] if each["partitionIndex"] >= start]
+            found["partitions"] = rest[:left]
+            if len(rest) > left:
+                index = rest[left]["partitionIndex"]
+                following = {"topicName": name, "partitionIndex": index}
+        topics.append(found)
+        if following is not None:
+            break
+        left -= len(found["partitions"])
+    return {"topics": topics, "nextCursor": following}
+
+
 def describe_cluster(call: Call) -> Values:
     """Return the only broker."""
     catalog = call.serving.catalog
     broker = _broker(call)
-    return {
+    result = {
         "clusterId": catalog.cluster_id or "",
         "controllerId": catalog.node_id,
         "brokers": [{"brokerId": broker["nodeId"], **broker}],
     }
+    if call.values["includeClusterAuthorizedOperations"]:
+        result["clusterAuthorizedOperations"] = operations(call, CLUSTER)
+    return result
 
 
 def describe_configs(call: Call) -> Values:
@@ -221,6 +276,7 @@ HANDLERS: Final[Mapping[int, BlockingHandler]] = {
     sasl_messages.SASL_AUTHENTICATE.key: sasl,
     messages.API_VERSIONS.key: api_versions,
     messages.METADATA.key: metadata,
+    messages.DESCRIBE_TOPIC_PARTITIONS.key: describe_topic_partitions,
     messages.DESCRIBE_CLUSTER.key: describe_cluster,
     messages.DESCRIBE_CONFIGS.key: describe_configs,
     messages.DESCRIBE_LOG_DIRS.key: describe_log_dirs,

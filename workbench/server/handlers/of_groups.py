@@ -1,7 +1,7 @@
-"""Groups: their members, committed offsets and descriptions, in memory alone.
+"""Groups: their members and descriptions; with stored data in memory alone.
 
-Kafka: KafkaApis.handleJoinGroupRequest and its like, handleOffsetCommitRequest,
-handleOffsetFetchRequest, handleFindCoordinatorRequest (4.0)
+Kafka: KafkaApis.handleJoinGroupRequest and its like, handleDescribeGroupsRequest,
+handleConsumerGroupDescribe, handleFindCoordinatorRequest (4.2)
 """
 
 import asyncio
@@ -17,22 +17,20 @@ from workbench.coordinator.groups.classic.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from workbench.coordinator.offsets.offset_metadata_manager import FetchedOffset, OffsetCommit
 from workbench.errors import CoordinatorError
-from workbench.files.names import TopicPartition
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.handlers.authorized_operations import GROUP, operations
+from workbench.server.handlers.consumer_groups import described_consumer_group
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.protocol import group_messages as messages
 from workbench.server.protocol import write_messages
 from workbench.server.serving import BlockingHandler, Call, InThread, Values, WaitingHandler
 
 _OF_GROUPS, _OF_TRANSACTIONS = 0, 1  # key types of a coordinator
-_NO_EPOCH: Final = -1
-_REQUEST_GROUPS_SINCE: Final = 8  # version of OffsetFetch
 
 
 def find_coordinator(call: Call) -> Values:
-    """Return the server; one that is read-only coordinates no transactions."""
+    """Return the server, which coordinates everything."""
     host, port = call.address
     here: Values = {"nodeId": call.serving.catalog.node_id, "host": host, "port": port}
     kind = call.values.get("keyType", _OF_GROUPS)
@@ -41,9 +39,6 @@ def find_coordinator(call: Call) -> Values:
     broker = call.serving.broker
     if broker is not None:
         (broker.make_offsets_topic if kind == _OF_GROUPS else broker.make_transactions_topic)()
-    elif kind == _OF_TRANSACTIONS:
-        code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-        return error_response(call.request, code)
     if call.version < 4:
         return here
     keys = call.values["coordinatorKeys"]
@@ -151,112 +146,21 @@ def leave_group(call: Call) -> Values:
     }
 
 
-# offsets
-
-
-def offset_commit(call: Call) -> Values:
-    """Commit offsets for this session."""
-    values = call.values
-    commits = {
-        TopicPartition(topic["name"], each["partitionIndex"]): OffsetCommit(
-            each["committedOffset"],
-            _epoch(each.get("committedLeaderEpoch", _NO_EPOCH)),
-            each["committedMetadata"],
-        )
-        for topic in values["topics"]
-        for each in topic["partitions"]
-    }
-    try:
-        codes = call.serving.groups.commit(
-            values["groupId"],
-            commits,
-            member_id=values["memberId"],
-            generation=values["generationIdOrMemberEpoch"],
-            group_instance_id=values.get("groupInstanceId"),
-            api_version=call.version,
-        )
-    except CoordinatorError as error:
-        return error_response(call.request, ErrorCode(error.code))
-    return {
-        "topics": [
-            {
-                "name": topic["name"],
-                "partitions": [
-                    {
-                        "partitionIndex": each["partitionIndex"],
-                        "errorCode": codes[TopicPartition(topic["name"], each["partitionIndex"])],
-                    }
-                    for each in topic["partitions"]
-                ],
-            }
-            for topic in values["topics"]
-        ]
-    }
-
-
-def _epoch(number: int) -> int | None:
-    return None if number < 0 else number
-
-
-def offset_fetch(call: Call) -> Values:
-    """Return committed offsets of this session, or those on the disk."""
-    values = call.values
-    is_stable = values.get("requireStable", False)
-    if call.version < _REQUEST_GROUPS_SINCE:
-        topics, code = _fetch_group(call, values["groupId"], values["topics"], is_stable)
-        return {"topics": topics, "errorCode": code}
-    groups = []
-    for asked in values["groups"]:
-        topics, code = _fetch_group(call, asked["groupId"], asked["topics"], is_stable)
-        groups.append({"groupId": asked["groupId"], "topics": topics, "errorCode": code})
-    return {"groups": groups}
-
-
-def _fetch_group(
-    call: Call,
-    group_id: str,
-    asked: list[Values] | None,
-    require_stable: bool,  # noqa: FBT001 - private
-) -> tuple[list[Values], ErrorCode]:
-    wanted = None
-    if asked is not None:
-        wanted = [
-            TopicPartition(topic["name"], number)
-            for topic in asked
-            for number in topic["partitionIndexes"]
-        ]
-    try:
-        found = call.serving.groups.fetch(group_id, wanted, require_stable=require_stable)
-    except CoordinatorError as error:
-        return [], ErrorCode(error.code)
-    topics: dict[str, list[Values]] = {}
-    for where, each in found.items():
-        topics.setdefault(where.topic, []).append(_offset(where.partition, each))
-    return [{"name": name, "partitions": each} for name, each in topics.items()], ErrorCode.NONE
-
-
-def _offset(number: int, fetched: FetchedOffset) -> Values:
-    return {
-        "partitionIndex": number,
-        "committedOffset": fetched.offset,
-        "committedLeaderEpoch": (
-            _NO_EPOCH if fetched.leader_epoch is None else fetched.leader_epoch
-        ),
-        "metadata": fetched.metadata,
-        "errorCode": fetched.error,
-    }
-
-
 # descriptions
 
 
 def describe_groups(call: Call) -> Values:
     """Return groups with their members."""
     found = [call.serving.groups.describe(name, call.version) for name in call.values["groups"]]
+    rights: Values = {}
+    if call.values.get("includeAuthorizedOperations"):
+        rights = {"authorizedOperations": operations(call, GROUP)}
     return {
         "groups": [
             {
                 "errorCode": group.error,
+                "errorMessage": group.message,
+                **(rights if group.error is ErrorCode.NONE else {}),
                 "groupId": group.group_id,
                 "groupState": group.state,
                 "protocolType": group.protocol_type,
@@ -278,6 +182,22 @@ def describe_groups(call: Call) -> Values:
     }
 
 
+def consumer_group_describe(call: Call) -> Values:
+    """Return consumer groups of KIP-848 with their members and assignments."""
+    groups = []
+    for group_id in call.values["groupIds"]:
+        try:
+            found = call.serving.groups.consumer_group(group_id)
+        except CoordinatorError as error:
+            result = {"groupId": group_id, "errorCode": error.code, "errorMessage": error.problem}
+        else:
+            result = described_consumer_group(found, call.serving.catalog.names_by_id)
+            if call.values["includeAuthorizedOperations"]:
+                result["authorizedOperations"] = operations(call, GROUP)
+        groups.append(result)
+    return {"groups": groups}
+
+
 def list_groups(call: Call) -> Values:
     """Return the groups of this session, and those on the disk."""
     states = {state.lower() for state in call.values.get("statesFilter", ())}
@@ -289,10 +209,10 @@ def list_groups(call: Call) -> Values:
                 "groupId": group.group_id,
                 "protocolType": group.protocol_type,
                 "groupState": group.state,
-                "groupType": kind,
+                "groupType": group.kind,
             }
-            for group, kind in call.serving.groups.list()
-            if (not states or group.state.lower() in states) and (not types or kind in types)
+            for group in call.serving.groups.list()
+            if (not states or group.state.lower() in states) and (not types or group.kind in types)
         ],
     }
 
@@ -306,48 +226,16 @@ def delete_groups(call: Call) -> Values:
     return {"results": [{"groupId": name, "errorCode": code} for name, code in codes.items()]}
 
 
-def offset_delete(call: Call) -> Values:
-    """Delete offsets of a group."""
-    topics = call.values["topics"]
-    wanted = [
-        TopicPartition(topic["name"], each["partitionIndex"])
-        for topic in topics
-        for each in topic["partitions"]
-    ]
-    try:
-        codes = call.broker.groups.service.delete_offsets(call.values["groupId"], wanted)
-    except CoordinatorError as refused:
-        return error_response(call.request, ErrorCode(refused.code))
-    return {
-        "errorCode": ErrorCode.NONE,
-        "topics": [
-            {
-                "name": topic["name"],
-                "partitions": [
-                    {
-                        "partitionIndex": each["partitionIndex"],
-                        "errorCode": codes[TopicPartition(topic["name"], each["partitionIndex"])],
-                    }
-                    for each in topic["partitions"]
-                ],
-            }
-            for topic in topics
-        ],
-    }
-
-
 WRITES: Final[Mapping[int, BlockingHandler]] = {
     write_messages.DELETE_GROUPS.key: delete_groups,
-    write_messages.OFFSET_DELETE.key: offset_delete,
 }
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
     messages.FIND_COORDINATOR.key: find_coordinator,
     messages.HEARTBEAT.key: heartbeat,
     messages.LEAVE_GROUP.key: leave_group,
-    messages.OFFSET_COMMIT.key: offset_commit,
-    messages.OFFSET_FETCH.key: offset_fetch,
     messages.DESCRIBE_GROUPS.key: describe_groups,
     messages.LIST_GROUPS.key: list_groups,
+    messages.CONSUMER_GROUP_DESCRIBE.key: consumer_group_describe,
 }
 WAITING: Final[Mapping[int, WaitingHandler]] = {
     messages.JOIN_GROUP.key: join_group,

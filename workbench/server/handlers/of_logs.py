@@ -9,14 +9,15 @@ from collections.abc import Mapping
 from typing import Final
 
 from workbench.files.names import TopicPartition
-from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
+from workbench.server.fetch_sessions import Where
 from workbench.server.handlers.error_responses import (
     failed_epoch,
     failed_fetch,
     failed_offset,
 )
-from workbench.server.logs.catalog import PartitionLog, TopicCatalog
+from workbench.server.handlers.topics_by_id import name_of
+from workbench.server.logs.catalog import PartitionLog
 from workbench.server.logs.served_log import (
     NO_EPOCH,
     TimestampAndOffset,
@@ -27,11 +28,14 @@ from workbench.server.serving import BlockingHandler, Call, InThread, Values, Wa
 
 _READ_COMMITTED: Final = 1
 _ZSTD_SINCE: Final = 10  # version of Fetch
-_IDS_SINCE: Final = 13
-_NEW_SESSION: Final = 0  # epoch of a fetch that asks for a session
-_NO_SESSION: Final = -1
+_NOT_THERE: Final = frozenset(
+    {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID}
+)
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED = -1, -2, -3, -4, -5
+EARLIEST_PENDING_UPLOAD = -6
+_SINCE: Final = {MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING_UPLOAD: 11}
+"""Version of ListOffsets since which it knows a special timestamp."""
 _NOTHING: Final = TimestampAndOffset(-1, -1)
 
 
@@ -50,70 +54,61 @@ def check_epoch(log: PartitionLog, epoch: int) -> ErrorCode:
 
 
 async def fetch(call: Call, in_thread: InThread) -> Values:
-    """Return records; without enough of them after the time that the client waits.
-
-    No session is kept: the answer to a client that asks for one is always a full one.
-    """
-    values = call.values
-    if values.get("sessionId", 0) != 0 or values.get("sessionEpoch", -1) > _NEW_SESSION:
-        return {"errorCode": ErrorCode.FETCH_SESSION_ID_NOT_FOUND, "responses": []}
-    changes, partitions = call.serving.changes, _partitions(call)
+    """Return records; without enough of them after the time that the client waits."""
+    values, changes = call.values, call.serving.changes
+    context = call.serving.fetch_sessions.context(values, call.version)
+    if context.error is not ErrorCode.NONE:
+        return {"errorCode": context.error, "responses": []}
+    asked = [
+        (where, name_of(call.serving.catalog, context.topic(where)), each)
+        for where, each in context.partitions
+    ]
+    partitions = [
+        TopicPartition(name, where.partition) for where, name, _ in asked if name is not None
+    ]
     wait = min(max(values["maxWaitMs"], 0), call.serving.limits.max_wait_ms)
     deadline = time.monotonic() + wait / 1000
     while True:
         seen = changes.seen(partitions)
-        responses, size, is_final = await in_thread(_fetch_now, call)
+        found, is_final = await in_thread(_fetch_now, call, asked)
+        size = sum(len(each["records"]) for each in found.values())
         if size >= values["minBytes"] or is_final:
             break
         # A dead log gets no records: there, waiting changes nothing but the rate of requests.
         if not await changes.wait(seen, deadline - time.monotonic()):
             break
-    return {"errorCode": ErrorCode.NONE, "sessionId": 0, "responses": responses}
+    return context.respond(found)
 
 
-def _partitions(call: Call) -> list[TopicPartition]:
-    """Return the partitions that a fetch asks for."""
-    found = []
-    for topic in call.values["topics"]:
-        name, _ = _topic_of(call.serving.catalog, topic)
-        if name is not None:
-            found += [TopicPartition(name, each["partition"]) for each in topic["partitions"]]
-    return found
+def _fetch_now(
+    call: Call, asked: list[tuple[Where, str | None, Values]]
+) -> tuple[dict[Where, Values], bool]:
+    """Return what each partition has, and whether an error must be told at once.
 
-
-def _fetch_now(call: Call) -> tuple[list[Values], int, bool]:
-    """Return the responses, their bytes, and whether an error must be told at once."""
-    values, serving = call.values, call.serving
+    A partition that does not exist is told with the others, if there are any.
+    """
+    serving = call.serving
     left = min(
-        max(values.get("maxBytes", 0), 0),
+        max(call.values.get("maxBytes", 0), 0),
         serving.limits.max_fetch_bytes,
         serving.response_bytes.left,
     )
-    size, is_final = 0, False
-    responses = []
-    for topic in values["topics"]:
-        name, code = _topic_of(serving.catalog, topic)
-        partitions = []
-        for asked in topic["partitions"]:
-            found = (
-                failed_fetch(asked["partition"], code)
-                if name is None
-                else _fetch_partition(call, name, asked, left - size, is_first=size == 0)
-            )
-            size += len(found["records"])
-            is_final |= found["errorCode"] != ErrorCode.NONE
-            partitions.append(found)
-        key = {"topicId": topic["topicId"]} if "topicId" in topic else {"topic": topic["topic"]}
-        responses.append({**key, "partitions": partitions})
-    return responses, size, is_final
+    size, is_final = 0, not any(_exists(call, where, name) for where, name, _ in asked)
+    responses = {}
+    for where, name, each in asked:
+        found = (
+            failed_fetch(where.partition, ErrorCode.UNKNOWN_TOPIC_ID)
+            if name is None
+            else _fetch_partition(call, name, each, left - size, is_first=size == 0)
+        )
+        size += len(found["records"])
+        is_final |= found["errorCode"] not in _NOT_THERE
+        responses[where] = found
+    return responses, is_final
 
 
-def _topic_of(catalog: TopicCatalog, topic: Values) -> tuple[str | None, ErrorCode]:
-    if "topicId" not in topic:
-        return topic["topic"], ErrorCode.NONE
-    name = catalog.names_by_id.get(topic["topicId"])
-    is_known = name is not None and topic["topicId"] != NULL_UUID
-    return (name if is_known else None), ErrorCode.UNKNOWN_TOPIC_ID
+def _exists(call: Call, where: Where, name: str | None) -> bool:
+    return name is not None and call.serving.catalog.has(TopicPartition(name, where.partition))
 
 
 def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_first: bool) -> Values:
@@ -184,7 +179,7 @@ def _offset(call: Call, topic: str, asked: Values, *, is_committed: bool) -> Val
     if code is not ErrorCode.NONE:
         return failed_offset(number, code)
     timestamp = asked["timestamp"]
-    if timestamp < LATEST_TIERED:
+    if timestamp < EARLIEST_PENDING_UPLOAD or call.version < _SINCE.get(timestamp, 1):
         return failed_offset(number, ErrorCode.UNSUPPORTED_VERSION)
     found = _lookup(log, timestamp, is_committed=is_committed)
     return {
@@ -200,7 +195,7 @@ def _lookup(log: PartitionLog, timestamp: int, *, is_committed: bool) -> Timesta
     """Kafka: Partition.fetchOffsetForTimestamp, UnifiedLog.fetchOffsetByTimestamp (4.2)."""
     if timestamp in (EARLIEST, EARLIEST_LOCAL):
         return TimestampAndOffset(-1, log.log_start_offset)
-    if timestamp == LATEST_TIERED:
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         return _NOTHING  # nothing of this directory is in remote storage
     end = log.last_stable_offset if is_committed else log.high_watermark
     if timestamp == LATEST:

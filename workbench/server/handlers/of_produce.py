@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from workbench.config.internal_topics import HIDDEN_TOPICS
+from workbench.coordinator.transactions.serving.states import TransactionVersion
 from workbench.errors import AppendError, CorruptRecordError, InvalidRecordError, WorkbenchError
 from workbench.files.names import TopicPartition
 from workbench.layout.attributes import ZSTD
@@ -15,13 +16,15 @@ from workbench.record.memory_records import MemoryRecords
 from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.server.broker.live_log import LiveLog
 from workbench.server.handlers.error_responses import error_response
+from workbench.server.handlers.topics_by_id import key_of, name_of
 from workbench.server.protocol import write_messages as messages
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _ACKS: Final = {-1, 0, 1}
 _ZSTD_SINCE: Final = 7  # version of Produce
 _ONE_BATCH_SINCE: Final = 3
-_MESSAGE_SINCE: Final = 8
+_ABORTABLE_SINCE: Final = 11  # knows TRANSACTION_ABORTABLE
+_ADDS_SINCE: Final = 12  # of transaction version 2
 
 
 def produce(call: Call) -> Values:
@@ -34,9 +37,9 @@ def produce(call: Call) -> Values:
     return {
         "responses": [
             {
-                "name": topic["name"],
+                **key_of(topic),
                 "partitionResponses": [
-                    _append(call, TopicPartition(topic["name"], each["index"]), each["records"])
+                    _append(call, name_of(call.serving.catalog, topic), each)
                     for each in topic["partitionData"]
                 ],
             }
@@ -45,14 +48,17 @@ def produce(call: Call) -> Values:
     }
 
 
-def _append(call: Call, where: TopicPartition, data: bytes | None) -> Values:
+def _append(call: Call, topic: str | None, asked: Values) -> Values:
+    if topic is None:
+        return _refused(asked["index"], ErrorCode.UNKNOWN_TOPIC_ID)
+    where = TopicPartition(topic, asked["index"])
     live = call.broker.topics.log(where.topic, where.partition)
     if live is None:
-        return _refused(where, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return _refused(where.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     if where.topic in HIDDEN_TOPICS:
-        return _refused(where, ErrorCode.INVALID_TOPIC_EXCEPTION)
+        return _refused(where.partition, ErrorCode.INVALID_TOPIC_EXCEPTION)
     try:
-        records = MemoryRecords.copy_of(data or b"")
+        records = MemoryRecords.copy_of(asked["records"] or b"")
         _check(records, call.version)
         _check_transaction(call, live, where, records)
         info = live.log.append_as_leader(records, live.leader_epoch)
@@ -87,11 +93,14 @@ def _check_transaction(
 ) -> None:
     """Refuse a producer's first transactional batch unless the transaction has the partition.
 
+    Since version 12 the partition is added to the transaction.
+
     Kafka: ReplicaManager.maybeSendPartitionsToTransactionCoordinator (4.2)
     """
     row = records.batches().rows[0]
     broker, name = call.broker, call.values["transactionalId"]
-    if not row["is_transactional"] or not broker.verifies_transactions:
+    adds = call.version >= _ADDS_SINCE
+    if not row["is_transactional"] or not (adds or broker.verifies_transactions):
         return
     if name is None:
         raise ErrorCode.INVALID_REQUEST.error("transactional records have no transactional id")
@@ -99,11 +108,19 @@ def _check_transaction(
     state = live.log.producer_state.producers.get(producer_id)
     if state is not None and state.current_transaction_first_offset is not None:
         return  # the transaction has records here already
-    broker.transactions.require_partition(name, producer_id, epoch, where)
+    coordinator, asked = broker.transactions, (name, producer_id, epoch, [where])
+    if adds:
+        code = coordinator.add_partitions_to_transaction(*asked, TransactionVersion.TV_2)
+    else:
+        code = coordinator.verify_partitions_in_transaction(*asked)[where]
+        if code is ErrorCode.TRANSACTION_ABORTABLE and call.version < _ABORTABLE_SINCE:
+            code = ErrorCode.INVALID_TXN_STATE
+    if code is not ErrorCode.NONE:
+        raise code.error(f"{where} is not in the transaction of {name!r}")
 
 
-def _refused(where: TopicPartition, code: ErrorCode) -> Values:
-    return {"index": where.partition, "errorCode": code, "baseOffset": -1, "recordErrors": []}
+def _refused(number: int, code: ErrorCode) -> Values:
+    return {"index": number, "errorCode": code, "baseOffset": -1, "recordErrors": []}
 
 
 def _failed(where: TopicPartition, live: LiveLog, error: WorkbenchError) -> Values:
@@ -112,7 +129,7 @@ def _failed(where: TopicPartition, live: LiveLog, error: WorkbenchError) -> Valu
         error, "code"
     )
     code = code_of(error) if is_known else ErrorCode.UNKNOWN_SERVER_ERROR
-    result = {**_refused(where, code), "errorMessage": str(error)}
+    result = {**_refused(where.partition, code), "errorMessage": str(error)}
     if isinstance(error, InvalidRecordError):
         result["logStartOffset"] = live.log_start_offset
         result["recordErrors"] = [

@@ -1,20 +1,22 @@
 """Producer ids, and the transactions of producers.
 
 Kafka: KafkaApis.handleInitProducerIdRequest, handleAddPartitionsToTxnRequest,
-handleAddOffsetsToTxnRequest, handleEndTxnRequest, handleTxnOffsetCommitRequest (4.2)
+handleAddOffsetsToTxnRequest, handleEndTxnRequest, handleTxnOffsetCommitRequest,
+handleWriteTxnMarkersRequest (4.2)
 """
 
 from collections.abc import Mapping
 from typing import Final
 
 from workbench.coordinator.offsets.offset_metadata_manager import OffsetCommit
+from workbench.coordinator.transactions.serving.markers import TxnMarker
 from workbench.coordinator.transactions.serving.request_checks import ProducerIdAndEpoch
 from workbench.coordinator.transactions.serving.states import TransactionVersion
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.error_responses import error_response
-from workbench.server.protocol import write_messages as messages
+from workbench.server.protocol import transaction_messages as messages
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _NO_PRODUCER: Final = -1
@@ -26,7 +28,13 @@ _FENCED_SINCE: Final = {
 }
 """Version of each request since which a fenced producer is told so."""
 _VERSION: Final = TransactionVersion.TV_0
-"""ApiVersions names no feature `transaction.version`, so clients use the first version."""
+"""ApiVersions names no feature `transaction.version`, so clients use the first version.
+
+A request of a version that only clients of transaction version 2 send is handled as theirs.
+"""
+_BATCHES_SINCE: Final = 4  # version of AddPartitionsToTxn
+_BUMPS_SINCE: Final = 5  # of EndTxn
+_ADDS_SINCE: Final = 5  # of TxnOffsetCommit
 
 
 def _told(call: Call, code: ErrorCode) -> ErrorCode:
@@ -56,13 +64,38 @@ def init_producer_id(call: Call) -> Values:
 
 
 def add_partitions_to_txn(call: Call) -> Values:
-    """Add partitions to a transaction: all, or none if one of them does not exist."""
+    """Add partitions to transactions; since version 4 a broker asks for those of its clients."""
     values = call.values
-    topics = values["v3AndBelowTopics"]
+    if call.version >= _BATCHES_SINCE:
+        return {
+            "resultsByTransaction": [
+                {
+                    "transactionalId": each["transactionalId"],
+                    "topicResults": _add_to_txn(call, each, TransactionVersion.TV_2),
+                }
+                for each in values["transactions"]
+            ]
+        }
+    asked = {
+        "transactionalId": values["v3AndBelowTransactionalId"],
+        "producerId": values["v3AndBelowProducerId"],
+        "producerEpoch": values["v3AndBelowProducerEpoch"],
+        "topics": values["v3AndBelowTopics"],
+    }
+    return {"resultsByTopicV3AndBelow": _add_to_txn(call, asked, TransactionVersion.TV_0)}
+
+
+def _add_to_txn(call: Call, transaction: Values, version: TransactionVersion) -> list[Values]:
+    """Add partitions, or only verify them: all, or none if one of them does not exist."""
+    topics, broker = transaction["topics"], call.broker
     asked = [
         TopicPartition(topic["name"], each) for topic in topics for each in topic["partitions"]
     ]
-    broker = call.broker
+    producer = (
+        transaction["transactionalId"],
+        transaction["producerId"],
+        transaction["producerEpoch"],
+    )
     unknown = {where for where in asked if not broker.topics.has(where)}
     if unknown:
         codes = {
@@ -73,30 +106,24 @@ def add_partitions_to_txn(call: Call) -> Values:
             )
             for where in asked
         }
+    elif transaction.get("verifyOnly"):
+        codes = broker.transactions.verify_partitions_in_transaction(*producer, asked)
     else:
-        code = broker.transactions.add_partitions_to_transaction(
-            values["v3AndBelowTransactionalId"],
-            values["v3AndBelowProducerId"],
-            values["v3AndBelowProducerEpoch"],
-            asked,
-            _VERSION,
-        )
+        code = broker.transactions.add_partitions_to_transaction(*producer, asked, version)
         codes = dict.fromkeys(asked, _told(call, code))
-    return {
-        "resultsByTopicV3AndBelow": [
-            {
-                "name": topic["name"],
-                "resultsByPartition": [
-                    {
-                        "partitionIndex": each,
-                        "partitionErrorCode": codes[TopicPartition(topic["name"], each)],
-                    }
-                    for each in topic["partitions"]
-                ],
-            }
-            for topic in topics
-        ]
-    }
+    return [
+        {
+            "name": topic["name"],
+            "resultsByPartition": [
+                {
+                    "partitionIndex": each,
+                    "partitionErrorCode": codes[TopicPartition(topic["name"], each)],
+                }
+                for each in topic["partitions"]
+            ],
+        }
+        for topic in topics
+    ]
 
 
 def add_offsets_to_txn(call: Call) -> Values:
@@ -122,9 +149,13 @@ def end_txn(call: Call) -> Values:
         values["producerId"],
         values["producerEpoch"],
         commit=values["committed"],
-        client_version=_VERSION,
+        client_version=_VERSION if call.version < _BUMPS_SINCE else TransactionVersion.TV_2,
     )
-    return {"errorCode": _told(call, ended.error)}
+    return {
+        "errorCode": _told(call, ended.error),
+        "producerId": ended.producer_id,
+        "producerEpoch": ended.producer_epoch,
+    }
 
 
 def txn_offset_commit(call: Call) -> Values:
@@ -140,6 +171,17 @@ def txn_offset_commit(call: Call) -> Values:
         for topic in values["topics"]
         for each in topic["partitions"]
     }
+    if call.version >= _ADDS_SINCE:
+        code = broker.transactions.add_offsets_to_transaction(
+            values["transactionalId"],
+            values["producerId"],
+            values["producerEpoch"],
+            values["groupId"],
+            TransactionVersion.TV_2,
+            offsets_partitions=broker.groups.service.partitions,
+        )
+        if code is not ErrorCode.NONE:
+            return error_response(call.request, code)
     try:
         codes = broker.groups.service.commit_transactional(
             values["groupId"],
@@ -170,10 +212,44 @@ def txn_offset_commit(call: Call) -> Values:
     }
 
 
+def write_txn_markers(call: Call) -> Values:
+    """Append transaction markers, as an admin who aborts a hanging transaction wants it."""
+    codes: dict[int, dict[TopicPartition, ErrorCode]] = {}
+    for each in call.values["markers"]:
+        version = each.get("transactionVersion", _VERSION)
+        marker = TxnMarker(
+            each["producerId"],
+            each["producerEpoch"],
+            each["coordinatorEpoch"],
+            each["transactionResult"],
+            TransactionVersion(min(max(version, _VERSION), TransactionVersion.TV_2)),
+        )
+        for topic in each["topics"]:
+            for number in topic["partitionIndexes"]:
+                where = TopicPartition(topic["name"], number)
+                code, _ = call.broker.transactions.marker_writer.write(marker, where)
+                codes.setdefault(marker.producer_id, {})[where] = code
+    return {
+        "markers": [
+            {"producerId": producer, "topics": _by_topic(found)}
+            for producer, found in codes.items()
+        ]
+    }
+
+
+def _by_topic(codes: Mapping[TopicPartition, ErrorCode]) -> list[Values]:
+    topics: dict[str, list[Values]] = {}
+    for where, code in codes.items():
+        found = {"partitionIndex": where.partition, "errorCode": code}
+        topics.setdefault(where.topic, []).append(found)
+    return [{"name": name, "partitions": found} for name, found in topics.items()]
+
+
 HANDLERS: Final[Mapping[int, BlockingHandler]] = {
     messages.INIT_PRODUCER_ID.key: init_producer_id,
     messages.ADD_PARTITIONS_TO_TXN.key: add_partitions_to_txn,
     messages.ADD_OFFSETS_TO_TXN.key: add_offsets_to_txn,
     messages.END_TXN.key: end_txn,
     messages.TXN_OFFSET_COMMIT.key: txn_offset_commit,
+    messages.WRITE_TXN_MARKERS.key: write_txn_markers,
 }

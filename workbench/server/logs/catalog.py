@@ -3,7 +3,6 @@
 Kafka: MetadataCache, KRaftMetadataCache (4.2)
 """
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
@@ -14,15 +13,16 @@ from workbench.config.internal_topics import HIDDEN_TOPICS, METADATA_TOPIC
 from workbench.config.settings import Settings
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.names import TopicPartition
+from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.listing import Listing
 from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, read_stored_cluster
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
 from workbench.server.logs.replicas import Replicas
 from workbench.server.logs.served_log import Records, ServedLog, Tell, TimestampAndOffset
+from workbench.server.logs.topic_names import LEGAL
 
 DEFAULT_NODE: Final = 1
-_LEGAL: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
 class PartitionLog(Protocol):
@@ -72,6 +72,9 @@ class PartitionLog(Protocol):
 
     def max_timestamp(self) -> TimestampAndOffset | None:
         """Return the first record with the largest time; None without any."""
+
+    def producers(self) -> Sequence[ProducerEntry]:
+        """Return the producers that the log knows, in the order of a broker's map."""
 
 
 class Aborted(Protocol):
@@ -160,7 +163,7 @@ class Catalog:
             logs = self.topics.setdefault(partition.topic, {})
             name = TopicPartition(partition.topic, partition.partition)
             is_replica = len(self.replicas.of(name)) > 1
-            if _LEGAL.fullmatch(partition.topic) is None:
+            if LEGAL.fullmatch(partition.topic) is None:
                 self.left_out.append(partition.name)
             elif partition.partition not in logs:
                 logs[partition.partition] = (

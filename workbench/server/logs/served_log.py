@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.files.leader_epochs import LeaderEpochs
+from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
@@ -31,6 +32,7 @@ from workbench.layout.attributes import ZSTD
 from workbench.record.buffers import BufferPool, thread_pool
 from workbench.record.writing.record_encoding import empty_batch_header
 from workbench.server.logs.sound_batches import SoundBatches, first_offsets, sound_batches
+from workbench.server.logs.stored_producers import StoredProducers
 from workbench.server.logs.up_conversion import runs, up_convert
 
 Rows = npt.NDArray[Any]
@@ -99,6 +101,7 @@ class ServedLog:
         self._lock = threading.Lock()
         self._end_lock = threading.Lock()
         self._transactions_lock = threading.Lock()
+        self._producers_lock = threading.Lock()
         self._hints: OrderedDict[int, tuple[int, int]] = OrderedDict()
 
     @cached_property
@@ -199,6 +202,20 @@ class ServedLog:
                 for each in self._ends.aborted
                 if each.first_offset < end and each.last_offset >= first
             ]
+
+    def producers(self) -> list[ProducerEntry]:
+        """Return the producers that the log knows, in the order of a broker's map.
+
+        Kafka: UnifiedLog.activeProducers (4.2)
+        """
+        with self._producers_lock:
+            return self._producers
+
+    @cached_property
+    def _producers(self) -> list[ProducerEntry]:
+        found = StoredProducers(self.partition, self.high_watermark)
+        self._note(found.findings)
+        return found.in_order()
 
     # records
 

@@ -11,6 +11,7 @@ from workbench.server.protocol import (
     group_messages,
     log_messages,
     sasl_messages,
+    transaction_messages,
     write_messages,
 )
 from workbench.server.protocol.api import Api
@@ -20,11 +21,15 @@ def _declared(module: Any) -> list[Api]:
     return [value for value in vars(module).values() if isinstance(value, Api)]
 
 
-WRITES: Final = frozenset(each.key for each in _declared(write_messages))
-"""Keys of the requests that would write, and are refused."""
-
 API_KEYS: Final[Mapping[int, Api]] = {
     each.key: each
-    for module in (cluster_messages, log_messages, group_messages, write_messages, sasl_messages)
+    for module in (
+        cluster_messages,
+        log_messages,
+        group_messages,
+        transaction_messages,
+        write_messages,
+        sasl_messages,
+    )
     for each in _declared(module)
 }

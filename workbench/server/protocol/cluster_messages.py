@@ -1,6 +1,6 @@
 """About the cluster: brokers, topics, configurations, log directories.
 
-Kafka: the request and response messages of the same names (4.0)
+Kafka: the request and response messages of the same names (4.3)
 """
 
 from typing import Final
@@ -42,7 +42,7 @@ API_VERSIONS: Final = api(
 METADATA: Final = api(
     "Metadata",
     3,
-    versions=(0, 12),
+    versions=(0, 13),
     flexible=9,
     request="""
     topics: ?[
@@ -80,17 +80,61 @@ METADATA: Final = api(
         topicAuthorizedOperations: int32 = -2147483648 versions 8+
     ]
     clusterAuthorizedOperations: int32 = -2147483648 versions 8-10
+    errorCode: int16 versions 13+
+    """,
+)
+
+DESCRIBE_TOPIC_PARTITIONS: Final = api(
+    "DescribeTopicPartitions",
+    75,
+    versions=(0, 0),
+    flexible=0,
+    request="""
+    topics: [
+        name: string
+    ]
+    responsePartitionLimit: int32 = 2000
+    cursor: ?{
+        topicName: string
+        partitionIndex: int32
+    } = null
+    """,
+    response="""
+    throttleTimeMs: int32
+    topics: [
+        errorCode: int16
+        name: ?string
+        topicId: uuid
+        isInternal: bool
+        partitions: [
+            errorCode: int16
+            partitionIndex: int32
+            leaderId: int32
+            leaderEpoch: int32 = -1
+            replicaNodes: [int32]
+            isrNodes: [int32]
+            eligibleLeaderReplicas: ?[int32] = null
+            lastKnownElr: ?[int32] = null
+            offlineReplicas: [int32]
+        ]
+        topicAuthorizedOperations: int32 = -2147483648
+    ]
+    nextCursor: ?{
+        topicName: string
+        partitionIndex: int32
+    } = null
     """,
 )
 
 DESCRIBE_CLUSTER: Final = api(
     "DescribeCluster",
     60,
-    versions=(0, 1),
+    versions=(0, 2),
     flexible=0,
     request="""
     includeClusterAuthorizedOperations: bool
     endpointType: int8 = 1 versions 1+
+    includeFencedBrokers: bool versions 2+
     """,
     response="""
     throttleTimeMs: int32
@@ -104,6 +148,7 @@ DESCRIBE_CLUSTER: Final = api(
         host: string
         port: int32
         rack: ?string
+        isFenced: bool versions 2+
     ]
     clusterAuthorizedOperations: int32 = -2147483648
     """,
@@ -152,7 +197,7 @@ DESCRIBE_CONFIGS: Final = api(
 DESCRIBE_LOG_DIRS: Final = api(
     "DescribeLogDirs",
     35,
-    versions=(0, 4),
+    versions=(0, 5),
     flexible=2,
     request="""
     topics: ?[
@@ -177,6 +222,7 @@ DESCRIBE_LOG_DIRS: Final = api(
         ]
         totalBytes: int64 = -1 versions 4+
         usableBytes: int64 = -1 versions 4+
+        isCordoned: bool versions 5+
     ]
     """,
 )

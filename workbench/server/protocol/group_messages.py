@@ -1,6 +1,6 @@
 """About groups: members, committed offsets, descriptions.
 
-Kafka: the request and response messages of the same names (4.0)
+Kafka: the request and response messages of the same names (4.3)
 """
 
 from typing import Final
@@ -141,7 +141,7 @@ LEAVE_GROUP: Final = api(
 OFFSET_COMMIT: Final = api(
     "OffsetCommit",
     8,
-    versions=(2, 9),
+    versions=(2, 10),
     flexible=8,
     request="""
     groupId: string
@@ -150,7 +150,8 @@ OFFSET_COMMIT: Final = api(
     groupInstanceId: ?string versions 7+
     retentionTimeMs: int64 = -1 versions 2-4
     topics: [
-        name: string
+        name: string versions 0-9
+        topicId: uuid versions 10+
         partitions: [
             partitionIndex: int32
             committedOffset: int64
@@ -163,7 +164,8 @@ OFFSET_COMMIT: Final = api(
     response="""
     throttleTimeMs: int32 versions 3+
     topics: [
-        name: string
+        name: string versions 0-9
+        topicId: uuid versions 10+
         partitions: [
             partitionIndex: int32
             errorCode: int16
@@ -175,7 +177,7 @@ OFFSET_COMMIT: Final = api(
 OFFSET_FETCH: Final = api(
     "OffsetFetch",
     9,
-    versions=(1, 9),
+    versions=(1, 10),
     flexible=6,
     request="""
     groupId: string versions 0-7
@@ -188,7 +190,8 @@ OFFSET_FETCH: Final = api(
         memberId: ?string versions 9+
         memberEpoch: int32 = -1 versions 9+
         topics: ?[
-            name: string
+            name: string versions 8-9
+            topicId: uuid versions 10+
             partitionIndexes: [int32]
         ]
     ] versions 8+
@@ -210,7 +213,8 @@ OFFSET_FETCH: Final = api(
     groups: [
         groupId: string
         topics: [
-            name: string
+            name: string versions 8-9
+            topicId: uuid versions 10+
             partitions: [
                 partitionIndex: int32
                 committedOffset: int64
@@ -227,7 +231,7 @@ OFFSET_FETCH: Final = api(
 DESCRIBE_GROUPS: Final = api(
     "DescribeGroups",
     15,
-    versions=(0, 5),
+    versions=(0, 6),
     flexible=5,
     request="""
     groups: [string]
@@ -237,6 +241,7 @@ DESCRIBE_GROUPS: Final = api(
     throttleTimeMs: int32 versions 1+
     groups: [
         errorCode: int16
+        errorMessage: ?string versions 6+
         groupId: string
         groupState: string
         protocolType: string
@@ -271,6 +276,55 @@ LIST_GROUPS: Final = api(
         protocolType: string
         groupState: string versions 4+
         groupType: string versions 5+
+    ]
+    """,
+)
+
+CONSUMER_GROUP_DESCRIBE: Final = api(
+    "ConsumerGroupDescribe",
+    69,
+    versions=(0, 1),
+    flexible=0,
+    request="""
+    groupIds: [string]
+    includeAuthorizedOperations: bool
+    """,
+    response="""
+    throttleTimeMs: int32
+    groups: [
+        errorCode: int16
+        errorMessage: ?string
+        groupId: string
+        groupState: string
+        groupEpoch: int32
+        assignmentEpoch: int32
+        assignorName: string
+        members: [
+            memberId: string
+            instanceId: ?string
+            rackId: ?string
+            memberEpoch: int32
+            clientId: string
+            clientHost: string
+            subscribedTopicNames: [string]
+            subscribedTopicRegex: ?string
+            assignment: {
+                topicPartitions: [
+                    topicId: uuid
+                    topicName: string
+                    partitions: [int32]
+                ]
+            }
+            targetAssignment: {
+                topicPartitions: [
+                    topicId: uuid
+                    topicName: string
+                    partitions: [int32]
+                ]
+            }
+            memberType: int8 = -1 versions 1+
+        ]
+        authorizedOperations: int32 = -2147483648
     ]
     """,
 )

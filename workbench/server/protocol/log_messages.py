@@ -1,6 +1,6 @@
 """About the records of partitions.
 
-Kafka: the request and response messages of the same names (4.0)
+Kafka: the request and response messages of the same names (4.3)
 """
 
 from typing import Final
@@ -10,7 +10,7 @@ from workbench.server.protocol.api import api
 FETCH: Final = api(
     "Fetch",
     1,
-    versions=(4, 17),
+    versions=(4, 18),
     flexible=12,
     request="""
     clusterId: ?string tag 0 versions 12+
@@ -36,6 +36,7 @@ FETCH: Final = api(
             logStartOffset: int64 = -1 versions 5+
             partitionMaxBytes: int32
             replicaDirectoryId: uuid tag 0 versions 17+
+            highWatermark: int64 = 9223372036854775807 tag 1 versions 18+
         ]
     ]
     forgottenTopicsData: [
@@ -90,7 +91,7 @@ FETCH: Final = api(
 LIST_OFFSETS: Final = api(
     "ListOffsets",
     2,
-    versions=(1, 10),
+    versions=(1, 11),
     flexible=6,
     request="""
     replicaId: int32

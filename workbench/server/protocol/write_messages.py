@@ -1,6 +1,6 @@
 """Requests that write: declared so that they can be refused as a broker refuses them.
 
-Kafka: the request and response messages of the same names (4.0)
+Kafka: the request and response messages of the same names (4.3)
 """
 
 from typing import Final
@@ -10,14 +10,15 @@ from workbench.server.protocol.api import api
 PRODUCE: Final = api(
     "Produce",
     0,
-    versions=(0, 11),
+    versions=(0, 13),
     flexible=9,
     request="""
     transactionalId: ?string versions 3+
     acks: int16
     timeoutMs: int32
     topicData: [
-        name: string
+        name: string versions 0-12
+        topicId: uuid versions 13+
         partitionData: [
             index: int32
             records: ?bytes
@@ -26,7 +27,8 @@ PRODUCE: Final = api(
     """,
     response="""
     responses: [
-        name: string
+        name: string versions 0-12
+        topicId: uuid versions 13+
         partitionResponses: [
             index: int32
             errorCode: int16
@@ -143,122 +145,6 @@ DELETE_RECORDS: Final = api(
         partitions: [
             partitionIndex: int32
             lowWatermark: int64
-            errorCode: int16
-        ]
-    ]
-    """,
-)
-
-INIT_PRODUCER_ID: Final = api(
-    "InitProducerId",
-    22,
-    versions=(0, 5),
-    flexible=2,
-    request="""
-    transactionalId: ?string
-    transactionTimeoutMs: int32
-    producerId: int64 = -1 versions 3+
-    producerEpoch: int16 = -1 versions 3+
-    """,
-    response="""
-    throttleTimeMs: int32
-    errorCode: int16
-    producerId: int64 = -1
-    producerEpoch: int16
-    """,
-)
-
-ADD_PARTITIONS_TO_TXN: Final = api(
-    "AddPartitionsToTxn",
-    24,
-    versions=(0, 3),
-    flexible=3,
-    request="""
-    v3AndBelowTransactionalId: string
-    v3AndBelowProducerId: int64
-    v3AndBelowProducerEpoch: int16
-    v3AndBelowTopics: [
-        name: string
-        partitions: [int32]
-    ]
-    """,
-    response="""
-    throttleTimeMs: int32
-    resultsByTopicV3AndBelow: [
-        name: string
-        resultsByPartition: [
-            partitionIndex: int32
-            partitionErrorCode: int16
-        ]
-    ]
-    """,
-)
-
-ADD_OFFSETS_TO_TXN: Final = api(
-    "AddOffsetsToTxn",
-    25,
-    versions=(0, 4),
-    flexible=3,
-    request="""
-    transactionalId: string
-    producerId: int64
-    producerEpoch: int16
-    groupId: string
-    """,
-    response="""
-    throttleTimeMs: int32
-    errorCode: int16
-    """,
-)
-
-END_TXN: Final = api(
-    "EndTxn",
-    26,
-    versions=(0, 5),
-    flexible=3,
-    request="""
-    transactionalId: string
-    producerId: int64
-    producerEpoch: int16
-    committed: bool
-    """,
-    response="""
-    throttleTimeMs: int32
-    errorCode: int16
-    producerId: int64 = -1 versions 5+
-    producerEpoch: int16 = -1 versions 5+
-    """,
-)
-
-TXN_OFFSET_COMMIT: Final = api(
-    "TxnOffsetCommit",
-    28,
-    versions=(0, 4),
-    flexible=3,
-    request="""
-    transactionalId: string
-    groupId: string
-    producerId: int64
-    producerEpoch: int16
-    generationId: int32 = -1 versions 3+
-    memberId: string versions 3+
-    groupInstanceId: ?string versions 3+
-    topics: [
-        name: string
-        partitions: [
-            partitionIndex: int32
-            committedOffset: int64
-            committedLeaderEpoch: int32 = -1 versions 2+
-            committedMetadata: ?string
-        ]
-    ]
-    """,
-    response="""
-    throttleTimeMs: int32
-    topics: [
-        name: string
-        partitions: [
-            partitionIndex: int32
             errorCode: int16
         ]
     ]

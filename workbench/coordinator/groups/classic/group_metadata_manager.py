@@ -311,11 +311,7 @@ class GroupMetadataManager:
         Kafka: GroupMetadataManager.describeGroups (4.2)
         """
         group = self.groups.get(group_id)
-        if group is not None:
-            return group.describe()
-        is_error = request_version >= _NOT_FOUND_IS_AN_ERROR
-        error = ErrorCode.GROUP_ID_NOT_FOUND if is_error else ErrorCode.NONE
-        return DescribedGroup(group_id, DEAD, error)
+        return missing_group(group_id, request_version) if group is None else group.describe()
 
     def list_groups(self, states: Iterable[str] = ()) -> list[ListedGroup]:
         """Return the groups, of these states if any are given; upper and lower case are equal.
@@ -389,3 +385,18 @@ class GroupMetadataManager:
                     group.complete_sync(member, SyncGroupResponse(error))
             reason = "waiting members ask for the new coordinator"
             self._step("group unloaded", group, reason)
+
+
+def missing_group(group_id: str, request_version: int, *, is_other: bool = False) -> DescribedGroup:
+    """Return what an admin client sees of a group that is no classic one.
+
+    Args:
+        group_id: its name.
+        request_version: of DescribeGroups; before 6 a missing group is just "Dead".
+        is_other: whether it is a group of another kind, and not missing.
+    """
+    if request_version < _NOT_FOUND_IS_AN_ERROR:
+        return DescribedGroup(group_id, DEAD)
+    reason = "is not a classic group" if is_other else "not found"
+    error = ErrorCode.GROUP_ID_NOT_FOUND
+    return DescribedGroup(group_id, DEAD, error, message=f"Group {group_id} {reason}.")

@@ -169,7 +169,11 @@ class DescribedMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DescribedGroup:
-    """A group as an admin client sees it; one that does not exist is "Dead"."""
+    """A group as an admin client sees it; one that does not exist is "Dead".
+
+    Attributes:
+        message: why there is an error; None without one.
+    """
 
     group_id: str
     state: str
@@ -177,14 +181,16 @@ class DescribedGroup:
     protocol_type: str = ""
     protocol: str = ""
     members: tuple[DescribedMember, ...] = ()
+    message: str | None = None
 
 
 class ListedGroup(NamedTuple):
-    """A group in a listing."""
+    """A group in a listing; its kind is "classic", "consumer", "share" or "streams"."""
 
     group_id: str
     protocol_type: str
     state: str
+    kind: str = "classic"
 
 
 def complete(future: "Future[T]", answer: T) -> bool:

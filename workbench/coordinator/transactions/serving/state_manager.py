@@ -7,7 +7,6 @@ the transactional ids that expired.
 Kafka: TransactionStateManager (4.2)
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import RLock
@@ -18,6 +17,10 @@ from workbench.coordinator.log_records import NO_PRODUCER, LogChunk, LogRecord
 from workbench.coordinator.partitioning import partition_for
 from workbench.coordinator.runtime.log_loading import read_log
 from workbench.coordinator.transactions.serving.config import TransactionConfig
+from workbench.coordinator.transactions.serving.listing import (
+    ListedTransactions,
+    TransactionFilter,
+)
 from workbench.coordinator.transactions.serving.states import TransactionState
 from workbench.coordinator.transactions.serving.transaction_log import (
     key_to_bytes,
@@ -72,9 +75,6 @@ def answer_to(error: ErrorCode) -> ErrorCode:
     return _TRANSLATED.get(error, error)
 
 
-_STATES: Final = {str(state): state for state in TransactionState}
-
-
 class EpochAndMetadata(NamedTuple):
     """A transactional id's state, and under which leader epoch of its partition it is served.
 
@@ -94,20 +94,6 @@ class _CacheEntry:
 
     coordinator_epoch: int
     metadata: dict[str, TransactionMetadata] = field(default_factory=dict)
-
-
-class ListedTransactions(NamedTuple):
-    """The answer to a request for all transactional ids.
-
-    Attributes:
-        error: NONE, or why there is no list.
-        transactions: (transactional id, producer id, state).
-        unknown_states: the filters that name no state.
-    """
-
-    error: ErrorCode
-    transactions: list[tuple[str, int, TransactionState]]
-    unknown_states: list[str]
 
 
 class TransactionStateManager:
@@ -247,42 +233,15 @@ class TransactionStateManager:
         """Return whether a partition is served."""
         return number in self._cache
 
-    def list(
-        self,
-        producer_ids: frozenset[int] = frozenset(),
-        states: frozenset[str] = frozenset(),
-        longer_than_ms: int = -1,
-        pattern: str | None = None,
-    ) -> ListedTransactions:
-        """Return the transactional ids, of all partitions that are led here.
-
-        Args:
-            producer_ids: only those of these producers; empty: of all.
-            states: only those in these states, by name; empty: in all.
-            longer_than_ms: only those whose transaction began longer ago; negative: all.
-            pattern: a regular expression that the whole id matches; None or empty: any id.
+    def list(self, chosen: TransactionFilter) -> ListedTransactions:
+        """Return the transactional ids that a filter lets pass, of all partitions led here.
 
         Kafka: TransactionStateManager.listTransactionStates (4.2)
         """
-        wanted = {_STATES[name] for name in states if name in _STATES}
-        unknown = sorted(name for name in states if name not in _STATES)
-        try:
-            matcher = re.compile(pattern) if pattern else None
-        except re.error:
-            return ListedTransactions(ErrorCode.INVALID_REGULAR_EXPRESSION, [], [])
         with self.lock:
             if self._loading:
                 return ListedTransactions(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, [], [])
-            now = self._clock.now()
-            found = [
-                (each.transactional_id, each.producer_id, each.state)
-                for each in self._all()
-                if (not producer_ids or each.producer_id in producer_ids)
-                and (not states or each.state in wanted)
-                and (longer_than_ms < 0 or now - each.start_timestamp > longer_than_ms)
-                and (matcher is None or matcher.fullmatch(each.transactional_id))
-            ]
-        return ListedTransactions(ErrorCode.NONE, found, unknown)
+            return chosen.choose(self._all(), self._clock.now())
 
     # Records
 

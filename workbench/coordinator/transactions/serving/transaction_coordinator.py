@@ -19,6 +19,11 @@ from workbench.coordinator.partitioning import (
 )
 from workbench.coordinator.transactions.serving.config import TransactionConfig
 from workbench.coordinator.transactions.serving.ending import EndTxn, decide_end
+from workbench.coordinator.transactions.serving.listing import (
+    EVERY_TRANSACTION,
+    ListedTransactions,
+    TransactionFilter,
+)
 from workbench.coordinator.transactions.serving.markers import (
     CompletesOffsets,
     MarkerWriter,
@@ -39,7 +44,6 @@ from workbench.coordinator.transactions.serving.request_checks import (
 )
 from workbench.coordinator.transactions.serving.state_manager import (
     EpochAndMetadata,
-    ListedTransactions,
     TransactionStateManager,
 )
 from workbench.coordinator.transactions.serving.states import TransactionState, TransactionVersion
@@ -112,6 +116,7 @@ class TransactionCoordinator:
 
     Attributes:
         states: the states of the transactional ids.
+        marker_writer: writes transaction markers.
         markers: the transactions that are being ended.
         producer_ids: gives producer ids.
 
@@ -139,9 +144,10 @@ class TransactionCoordinator:
         self.states = TransactionStateManager(
             manager.get_log, self._config, self._clock, self._scheduler, observer
         )
+        self.marker_writer = MarkerWriter(manager.get_log, self._clock, offsets)
         self.markers = TransactionMarkers(
             self.states,
-            MarkerWriter(manager.get_log, self._clock, offsets),
+            self.marker_writer,
             self._is_unknown,
             self._scheduler,
         )
@@ -586,19 +592,15 @@ class TransactionCoordinator:
     # Questions
 
     def list_transactions(
-        self,
-        producer_ids: Iterable[int] = (),
-        states: Iterable[str] = (),
-        longer_than_ms: int = -1,
-        pattern: str | None = None,
+        self, chosen: TransactionFilter = EVERY_TRANSACTION
     ) -> ListedTransactions:
-        """Return the transactional ids that are served here; for arguments see the states' `list`.
+        """Return the transactional ids that are served here and that a filter lets pass.
 
         Kafka: TransactionCoordinator.handleListTransactions (4.2)
         """
         if not self._is_active:
             return ListedTransactions(ErrorCode.COORDINATOR_NOT_AVAILABLE, [], [])
-        return self.states.list(frozenset(producer_ids), frozenset(states), longer_than_ms, pattern)
+        return self.states.list(chosen)
 
     def describe_transactions(self, transactional_id: str) -> DescribedTransaction:
         """Return the state of one transactional id.

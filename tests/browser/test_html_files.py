@@ -1,0 +1,131 @@
+"""What `to_html` writes works without a kernel and without a network."""
+
+import base64
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import workbench as wb
+from tests.browser.pages import STATS
+from tests.browser.test_explorer_page import click_batch, shown_rows
+from widgets import (
+    CleanerView,
+    CompactionPlayer,
+    GroupView,
+    LogExplorer,
+    LookupPlayer,
+    ReplicaLanes,
+    ReplicationPlayer,
+    TransactionLanes,
+)
+from widgets._widget import KafkaWidget
+from workbench.errors import OutputError
+
+pytestmark = pytest.mark.browser
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+SHOP = SAMPLES / "shop-4.3.1"
+BROKERS = SAMPLES / "two-brokers"
+
+MADE: dict[str, Callable[[], KafkaWidget]] = {
+    "explorer": lambda: LogExplorer(SHOP, selected={"partition": "orders-0", "segment": 442}),
+    "cleaner": lambda: CleanerView(SHOP / "customers-0"),
+    "compaction": lambda: CompactionPlayer(
+        SHOP / "customers-0", config={"min.cleanable.dirty.ratio": 0.1}
+    ),
+    "lookup": lambda: LookupPlayer(SHOP / "orders-0", offset=1000),
+    "group": lambda: GroupView(SHOP),
+    "transactions": lambda: TransactionLanes(SHOP),
+    "replicas": lambda: ReplicaLanes(
+        wb.compare_replicas({1: BROKERS / "broker1", 2: BROKERS / "broker2"})
+    ),
+    "replication": lambda: ReplicationPlayer("G-1"),
+}
+
+
+def opened(page: Page, widget: KafkaWidget, path: Path, theme: str = "light") -> None:
+    """Write a widget's file and open it as a reader does who got it by mail."""
+    widget.to_html(path)
+    widget.close()
+    page.context.set_offline(True)
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    page.goto(path.as_uri())
+    page.wait_for_function(f"{STATS}?.draws > 0")
+
+
+@pytest.fixture(autouse=True)
+def _online_again(page: Page) -> object:
+    yield
+    page.context.set_offline(False)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", MADE)
+def test_a_file_draws_in_the_readers_theme(
+    page: Page, name: str, theme: str, tmp_path: Path
+) -> None:
+    widget = MADE[name]()
+    described = widget.describe().splitlines()[0]
+    opened(page, widget, tmp_path / "widget.html", theme)
+    assert page.title().startswith(described[:20])
+    assert page.evaluate("document.body.dataset.jpThemeLight") == str(theme == "light").lower()
+    expect(page.locator(".klw-gone")).to_be_hidden()
+
+
+def test_batches_records_and_bytes_of_the_segment_are_in_the_file(
+    page: Page, tmp_path: Path
+) -> None:
+    explorer = LogExplorer(SHOP, selected={"partition": "orders-0", "segment": 442})
+    assert explorer.shown is not None
+    records = len(explorer.shown.records)
+    assert records > 400  # more than the first page
+    opened(page, explorer, tmp_path / "orders.html")
+    click_batch(page, 0.5)
+    assert len(shown_rows(page)) > 5
+    page.get_by_role("grid", name="Records").press("End")
+    expect(page.get_by_role("row", name=f"{442 + records - 1:,}").first).to_be_visible()
+    assert "not in this file" not in page.content()
+    page.get_by_role("tab", name="Bytes").click()
+    click_batch(page, 0.7)
+    expect(page.get_by_text("base offset").first).to_be_visible()
+    page.get_by_role("button", name="Check every byte of this partition").click()
+    expect(page.get_by_role("status")).to_contain_text("open the directory in the workbench")
+
+
+def test_a_player_plays_in_a_file(page: Page, tmp_path: Path) -> None:
+    player = MADE["compaction"]()
+    opened(page, player, tmp_path / "compaction.html")
+    steps = page.get_by_role("slider")
+    before = steps.input_value()
+    page.locator(".klw-player").focus()
+    page.keyboard.press("ArrowRight")
+    expect(steps).not_to_have_value(before)
+
+
+def content(page: str) -> str:
+    packed = re.search(r'type="text/plain">([^<]*)<', page)
+    assert packed is not None
+    return gzip.decompress(base64.b64decode(packed[1])).decode()
+
+
+def test_a_file_has_no_byte_that_the_widget_hides() -> None:
+    hidden = LogExplorer(SHOP, selected={"partition": "orders-0", "segment": 442})
+    shown = LogExplorer(SHOP, selected={"partition": "orders-0", "segment": 442}, show_values=True)
+    assert "customer_id" in content(shown.to_html())
+    assert "customer_id" not in content(hidden.to_html())
+
+
+def test_a_file_is_never_written_into_what_is_read_or_over_another(tmp_path: Path) -> None:
+    explorer = LogExplorer(SHOP)
+    with pytest.raises(OutputError):
+        explorer.to_html(SHOP / "widget.html")
+    player = ReplicationPlayer("G-1")
+    player.to_html(tmp_path / "widget.html")
+    with pytest.raises(OutputError):
+        player.to_html(tmp_path / "widget.html")
+    player.to_html(tmp_path / "widget.html", overwrite=True, title="Mine & yours")
+    assert "<title>Mine &amp; yours</title>" in (tmp_path / "widget.html").read_text()

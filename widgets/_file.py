@@ -1,0 +1,91 @@
+"""A widget as one HTML file that works offline: its front end, its state, and answers for it.
+
+The file asks for nothing from the network. Buttons, zoom, selection and playback work as in a
+notebook. The front end asks a kernel for what is not in a widget's state, such as the next page of
+records: the file has the answers to the questions that the widget foresees, up to a size.
+"""
+
+import base64
+import gzip
+import html
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from widgets._link import link
+
+if TYPE_CHECKING:
+    from widgets._widget import KafkaWidget
+
+MOST_BYTES: Final = 32 << 20
+"""The most bytes of answers in a file, before it is compressed."""
+
+OF_JUPYTER: Final = frozenset(["layout", "tooltip", "tabbable", "_dom_classes", "_esm", "_css"])
+"""Names in a widget's state that its front end does not read."""
+
+_PAGE: Final = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+<style>
+  body {{ margin: 16px; background: #fff; }}
+  body[data-jp-theme-light="false"] {{ background: #111; }}
+</style>
+<body data-jp-theme-light="true">
+<div id="root">{text}</div>
+<script id="widget" type="text/plain">{packed}</script>
+<script type="module">
+{script}
+</script>
+"""
+
+
+def file_page(widget: "KafkaWidget", title: str | None = None, most_bytes: int = MOST_BYTES) -> str:
+    """Return the HTML of a widget as it is now.
+
+    Args:
+        widget: the widget.
+        title: the page's title; None: what the widget says of itself.
+        most_bytes: the most bytes of answers, before compression.
+    """
+    text = widget.describe()
+    content = {
+        "code": str(widget._esm),  # noqa: SLF001 - anywidget's name for it
+        "style": str(widget._css),  # noqa: SLF001
+        "state": plain(
+            {name: value for name, value in widget.get_state().items() if name not in OF_JUPYTER}
+        ),
+        "answers": _answers(widget, most_bytes),
+    }
+    packed = gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 9, mtime=0)
+    return _PAGE.format(
+        title=html.escape(text if title is None else title),
+        text=html.escape(text),
+        packed=base64.b64encode(packed).decode(),
+        script=link("file_page.js"),
+    )
+
+
+def plain(value: Any) -> Any:
+    """Return a widget's state fit for JSON: bytes as ``{"$bytes": base64}``."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        return {"$bytes": base64.b64encode(value).decode()}
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return value
+
+
+def _answers(widget: "KafkaWidget", most_bytes: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    size = 0
+    for kind, body, (content, buffers) in widget.foreseen_answers():
+        answer = plain([content, list(buffers)])
+        size += len(json.dumps(answer))
+        if size > most_bytes:
+            break
+        found[json.dumps([kind, body], sort_keys=True, separators=(",", ":"))] = answer
+    return found

@@ -1,0 +1,71 @@
+"""Choose transactional ids as an admin client asks for them.
+
+Kafka: TransactionStateManager.listTransactionStates (4.2)
+"""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from workbench.coordinator.transactions.serving.id_pattern import IdPattern
+from workbench.coordinator.transactions.serving.states import TransactionState
+from workbench.coordinator.transactions.serving.transaction_metadata import TransactionMetadata
+from workbench.runtime.error_codes import ErrorCode
+
+_STATES: Final = {str(state): state for state in TransactionState}
+
+
+class ListedTransactions(NamedTuple):
+    """The answer to a request for all transactional ids.
+
+    Attributes:
+        error: NONE, or why there is no list.
+        transactions: (transactional id, producer id, state).
+        unknown_states: the filters that name no state.
+    """
+
+    error: ErrorCode
+    transactions: list[tuple[str, int, TransactionState]]
+    unknown_states: list[str]
+
+
+class TransactionFilter(NamedTuple):
+    """Which transactional ids are listed.
+
+    Attributes:
+        producer_ids: only those of these producers; empty: of all.
+        states: only those in these states, by name; empty: in all.
+        longer_than_ms: only those whose transaction began longer ago; negative: all.
+        pattern: a regular expression that the whole id matches; None or empty: any id.
+    """
+
+    producer_ids: frozenset[int] = frozenset()
+    states: frozenset[str] = frozenset()
+    longer_than_ms: int = -1
+    pattern: str | None = None
+
+    def choose(self, transactions: Iterable[TransactionMetadata], now: int) -> ListedTransactions:
+        """Return the transactional ids that the filter lets pass.
+
+        Args:
+            transactions: the states.
+            now: ms.
+        """
+        wanted = {_STATES[name] for name in self.states if name in _STATES}
+        unknown = sorted(name for name in self.states if name not in _STATES)
+        try:
+            pattern = IdPattern(self.pattern) if self.pattern else None
+        except ValueError:
+            return ListedTransactions(ErrorCode.INVALID_REGULAR_EXPRESSION, [], [])
+        found = [
+            (each.transactional_id, each.producer_id, each.state)
+            for each in transactions
+            if (not self.producer_ids or each.producer_id in self.producer_ids)
+            and (not self.states or each.state in wanted)
+            and (self.longer_than_ms < 0 or now - each.start_timestamp > self.longer_than_ms)
+            and (pattern is None or pattern.matches(each.transactional_id))
+        ]
+        return ListedTransactions(ErrorCode.NONE, found, unknown)
+
+
+EVERY_TRANSACTION: Final = TransactionFilter()
+"""Lets all of them pass."""

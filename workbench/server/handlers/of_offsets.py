@@ -1,0 +1,186 @@
+"""Committed offsets of groups; with stored data new ones are kept in memory alone.
+
+Kafka: KafkaApis.handleOffsetCommitRequest, handleOffsetFetchRequest, handleOffsetDeleteRequest
+(4.2)
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from workbench.coordinator.offsets.offset_metadata_manager import (
+    UNKNOWN_OFFSET,
+    FetchedOffset,
+    OffsetCommit,
+)
+from workbench.errors import CoordinatorError
+from workbench.files.names import TopicPartition
+from workbench.record.message_schema import NULL_UUID
+from workbench.runtime.error_codes import ErrorCode
+from workbench.server.handlers.error_responses import error_response
+from workbench.server.handlers.topics_by_id import key_of, name_of
+from workbench.server.protocol import group_messages as messages
+from workbench.server.protocol import write_messages
+from workbench.server.serving import BlockingHandler, Call, Values
+
+_NO_EPOCH: Final = -1
+_REQUEST_GROUPS_SINCE: Final = 8  # version of OffsetFetch
+_IDS_SINCE: Final = 10
+
+
+def offset_commit(call: Call) -> Values:
+    """Commit offsets for this session."""
+    values = call.values
+    topics = [(topic, name_of(call.serving.catalog, topic)) for topic in values["topics"]]
+    commits = {
+        TopicPartition(name, each["partitionIndex"]): OffsetCommit(
+            each["committedOffset"],
+            _epoch(each.get("committedLeaderEpoch", _NO_EPOCH)),
+            each["committedMetadata"],
+        )
+        for topic, name in topics
+        if name is not None
+        for each in topic["partitions"]
+    }
+    try:
+        codes = call.serving.groups.commit(
+            values["groupId"],
+            commits,
+            member_id=values["memberId"],
+            generation=values["generationIdOrMemberEpoch"],
+            group_instance_id=values.get("groupInstanceId"),
+            api_version=call.version,
+        )
+    except CoordinatorError as error:
+        return error_response(call.request, ErrorCode(error.code))
+
+    def code_of(name: str | None, number: int) -> ErrorCode:
+        if name is None:
+            return ErrorCode.UNKNOWN_TOPIC_ID
+        return codes[TopicPartition(name, number)]
+
+    return {
+        "topics": [
+            {
+                **key_of(topic),
+                "partitions": [
+                    {
+                        "partitionIndex": each["partitionIndex"],
+                        "errorCode": code_of(name, each["partitionIndex"]),
+                    }
+                    for each in topic["partitions"]
+                ],
+            }
+            for topic, name in topics
+        ]
+    }
+
+
+def _epoch(number: int) -> int | None:
+    return None if number < 0 else number
+
+
+def offset_fetch(call: Call) -> Values:
+    """Return committed offsets of this session, or those on the disk."""
+    values = call.values
+    is_stable = values.get("requireStable", False)
+    if call.version < _REQUEST_GROUPS_SINCE:
+        topics, code = _fetch_group(call, values["groupId"], values["topics"], is_stable)
+        return {"topics": topics, "errorCode": code}
+    groups = []
+    for asked in values["groups"]:
+        topics, code = _fetch_group(call, asked["groupId"], asked["topics"], is_stable)
+        groups.append({"groupId": asked["groupId"], "topics": topics, "errorCode": code})
+    return {"groups": groups}
+
+
+def _fetch_group(
+    call: Call,
+    group_id: str,
+    asked: list[Values] | None,
+    require_stable: bool,  # noqa: FBT001 - private
+) -> tuple[list[Values], ErrorCode]:
+    catalog = call.serving.catalog
+    wanted, unknown = None, []
+    if asked is not None:
+        named = [(name_of(catalog, topic), topic) for topic in asked]
+        unknown = [topic for name, topic in named if name is None]
+        wanted = [
+            TopicPartition(name, number)
+            for name, topic in named
+            if name is not None
+            for number in topic["partitionIndexes"]
+        ]
+    try:
+        found = call.serving.groups.fetch(group_id, wanted, require_stable=require_stable)
+    except CoordinatorError as error:
+        return [], ErrorCode(error.code)
+    topics: dict[str, list[Values]] = {}
+    for where, each in found.items():
+        topics.setdefault(where.topic, []).append(_offset(where.partition, each))
+    result = [
+        {"name": name, "topicId": catalog.topic_id(name), "partitions": each}
+        for name, each in topics.items()
+        if call.version < _IDS_SINCE or catalog.topic_id(name) != NULL_UUID
+    ]
+    result += [
+        {
+            "topicId": topic["topicId"],
+            "partitions": [
+                {**_offset(number, UNKNOWN_OFFSET), "errorCode": ErrorCode.UNKNOWN_TOPIC_ID}
+                for number in topic["partitionIndexes"]
+            ],
+        }
+        for topic in unknown
+    ]
+    return result, ErrorCode.NONE
+
+
+def _offset(number: int, fetched: FetchedOffset) -> Values:
+    return {
+        "partitionIndex": number,
+        "committedOffset": fetched.offset,
+        "committedLeaderEpoch": (
+            _NO_EPOCH if fetched.leader_epoch is None else fetched.leader_epoch
+        ),
+        "metadata": fetched.metadata,
+        "errorCode": fetched.error,
+    }
+
+
+def offset_delete(call: Call) -> Values:
+    """Delete offsets of a group."""
+    topics = call.values["topics"]
+    wanted = [
+        TopicPartition(topic["name"], each["partitionIndex"])
+        for topic in topics
+        for each in topic["partitions"]
+    ]
+    try:
+        codes = call.broker.groups.service.delete_offsets(call.values["groupId"], wanted)
+    except CoordinatorError as refused:
+        return error_response(call.request, ErrorCode(refused.code))
+    return {
+        "errorCode": ErrorCode.NONE,
+        "topics": [
+            {
+                "name": topic["name"],
+                "partitions": [
+                    {
+                        "partitionIndex": each["partitionIndex"],
+                        "errorCode": codes[TopicPartition(topic["name"], each["partitionIndex"])],
+                    }
+                    for each in topic["partitions"]
+                ],
+            }
+            for topic in topics
+        ],
+    }
+
+
+WRITES: Final[Mapping[int, BlockingHandler]] = {
+    write_messages.OFFSET_DELETE.key: offset_delete,
+}
+HANDLERS: Final[Mapping[int, BlockingHandler]] = {
+    messages.OFFSET_COMMIT.key: offset_commit,
+    messages.OFFSET_FETCH.key: offset_fetch,
+}

@@ -1,0 +1,112 @@
+"""Producers and their transactions, as admin clients ask for them.
+
+Kafka: KafkaApis.handleDescribeProducersRequest, handleDescribeTransactionsRequest,
+handleListTransactionsRequest (4.2)
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from workbench.coordinator.transactions.serving.listing import TransactionFilter
+from workbench.files.producer_snapshot import ProducerEntry
+from workbench.runtime.error_codes import ErrorCode
+from workbench.server.logs.topic_names import invalid_topic_name
+from workbench.server.protocol import transaction_messages as messages
+from workbench.server.serving import BlockingHandler, Call, Values
+
+_NONE: Final = -1
+
+
+def describe_producers(call: Call) -> Values:
+    """Return the producers that partitions know, with their open transactions."""
+    return {
+        "topics": [
+            {
+                "name": topic["name"],
+                "partitions": [
+                    _producers(call, topic["name"], number) for number in topic["partitionIndexes"]
+                ],
+            }
+            for topic in call.values["topics"]
+        ]
+    }
+
+
+def _producers(call: Call, topic: str, number: int) -> Values:
+    result: Values = {"partitionIndex": number, "errorCode": ErrorCode.NONE, "activeProducers": []}
+    problem = invalid_topic_name(topic)
+    if problem is not None:
+        code = ErrorCode.INVALID_TOPIC_EXCEPTION
+        return {**result, "errorCode": code, "errorMessage": problem}
+    log = call.serving.catalog.log(topic, number)
+    if log is None:
+        return {**result, "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    return {**result, "activeProducers": [_producer(each) for each in log.producers()]}
+
+
+def _producer(entry: ProducerEntry) -> Values:
+    return {
+        "producerId": entry.producer_id,
+        "producerEpoch": entry.producer_epoch,
+        "lastSequence": _or(entry.last_sequence),
+        "lastTimestamp": entry.timestamp,
+        "coordinatorEpoch": _or(entry.coordinator_epoch),
+        "currentTxnStartOffset": _or(entry.current_transaction_first_offset),
+    }
+
+
+def _or(number: int | None) -> int:
+    return _NONE if number is None else number
+
+
+def describe_transactions(call: Call) -> Values:
+    """Return the states of transactional ids."""
+    return {
+        "transactionStates": [_transaction(call, name) for name in call.values["transactionalIds"]]
+    }
+
+
+def _transaction(call: Call, transactional_id: str) -> Values:
+    code, found = call.serving.transactions.describe_transactions(transactional_id)
+    result: Values = {"errorCode": code, "transactionalId": transactional_id, "topics": []}
+    if found is None:
+        return result
+    topics: dict[str, list[int]] = {}
+    for where in sorted(found.partitions):
+        topics.setdefault(where.topic, []).append(where.partition)
+    return {
+        **result,
+        "transactionState": str(found.state),
+        "transactionTimeoutMs": found.timeout_ms,
+        "transactionStartTimeMs": found.start_timestamp,
+        "producerId": found.producer_id,
+        "producerEpoch": found.producer_epoch,
+        "topics": [{"topic": name, "partitions": each} for name, each in topics.items()],
+    }
+
+
+def list_transactions(call: Call) -> Values:
+    """Return the transactional ids, those that the filters let pass."""
+    values = call.values
+    chosen = TransactionFilter(
+        frozenset(values["producerIdFilters"]),
+        frozenset(values["stateFilters"]),
+        values.get("durationFilter", -1),
+        values.get("transactionalIdPattern"),
+    )
+    code, found, unknown = call.serving.transactions.list_transactions(chosen)
+    return {
+        "errorCode": code,
+        "unknownStateFilters": unknown,
+        "transactionStates": [
+            {"transactionalId": name, "producerId": producer, "transactionState": str(state)}
+            for name, producer, state in found
+        ],
+    }
+
+
+HANDLERS: Final[Mapping[int, BlockingHandler]] = {
+    messages.DESCRIBE_PRODUCERS.key: describe_producers,
+    messages.DESCRIBE_TRANSACTIONS.key: describe_transactions,
+    messages.LIST_TRANSACTIONS.key: list_transactions,
+}
