@@ -253,7 +253,8 @@ class ServedLog:
         pool = thread_pool()
         try:
             start = self._start(index, segment, reading.low)
-            for found in sound_batches(segment, start, (reading.low, following), pool):
+            offsets = reading.low, following
+            for found in sound_batches(segment, start, offsets, pool, most=reading.left):
                 self._note(found.findings)
                 self._note(reading.take(found, segment, pool))
                 self._tell_of_conversion(found.rows)
@@ -387,6 +388,11 @@ class _Reading:
         self._most = most
         self._is_first = is_first
         self._zstd = zstd
+
+    @property
+    def left(self) -> int:
+        """Bytes that can still be taken."""
+        return max(self._most - self.size, 0)
 
     def take(self, found: SoundBatches, segment: Segment, pool: BufferPool) -> list[Finding]:
         """Take the batches of a window that fit; return what of them cannot be read."""
