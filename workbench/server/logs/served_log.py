@@ -271,7 +271,8 @@ class ServedLog:
         pool = thread_pool()
         try:
             start = self._start(index, segment, reading.low)
-            for found in sound_batches(segment, start, (reading.low, following), pool):
+            offsets = reading.low, following
+            for found in sound_batches(segment, start, offsets, pool, most=reading.left):
                 self._note(found.findings)
                 damage = reading.damage_in(found) if self._strict else None
                 wanted = found if damage is None else _before(damage, found)
@@ -418,6 +419,11 @@ class _Reading:
         self._most = most
         self._is_first = is_first
         self._zstd = zstd
+
+    @property
+    def left(self) -> int:
+        """Bytes that can still be taken."""
+        return max(self._most - self.size, 0)
 
     def damage_in(self, found: SoundBatches) -> int | None:
         """Return where the first damage in a window is that the read meets; None without any.
