@@ -5,8 +5,8 @@ import { windowedRows } from "./rows.js";
 
 const PAGE_BYTES = 4096, WIDTH = 16;
 
-export function bytesView({ fetch, signal }) {
-  const hexbox = h("div", { class: "klw-hexbox", tabindex: 0, role: "region", "aria-label": "Bytes of the batch" });
+export function bytesView({ fetch, signal, label = "Bytes of the batch" }) {
+  const hexbox = h("div", { class: "klw-hexbox", tabindex: 0, role: "region", "aria-label": label });
   const list = h("div", { class: "klw-fields", tabindex: 0, role: "list", "aria-label": "Visible fields" });
   const empty = h("div", { class: "klw-empty" }, "Select a batch to see its bytes.");
   const modes = choice(

@@ -299,7 +299,7 @@ function render({ model, el, signal: outer }) {
   });
   const foot = splitter({
     root,
-    pane: () => (file.el.hidden ? tabs.el.querySelector(".klw-panes") : file.body),
+    pane: () => (file.el.isConnected ? file.body : tabs.el.querySelector(".klw-panes")),
     name: "--klw-panes",
     label: "Height of the lists",
     axis: "y",
@@ -329,7 +329,7 @@ function render({ model, el, signal: outer }) {
     progress.el,
     silence,
     errorBar,
-    h("div", { class: "klw-body" }, tree.el, fence, h("main", { class: "klw-main" }, note, file.el, views, foot)),
+    h("div", { class: "klw-body" }, tree.el, fence, h("main", { class: "klw-main" }, note, views, foot)),
     live,
   );
   el.append(root);
@@ -349,6 +349,8 @@ function render({ model, el, signal: outer }) {
   }
   function showFile() {
     const sent = model.get("_file");
+    if (sent) views.before(file.el);
+    else file.el.remove();
     file.show(sent);
     tree.setSelected(sent?.path ?? chosen().partition);
     showStrip();
