@@ -11,6 +11,7 @@ export function fileView({ tools, fetch, onClose, signal: outer }) {
   const close = button("Back to the partition", { glyph: "cross", onclick: onClose });
   const meaning = h("p", {}), problems = h("ul", {}), text = h("div", { class: "klw-filetext" });
   const hex = bytesView({
+    label: "Bytes of the file",
     signal: outer,
     fetch: (_inside, start, stop) => fetch(shown.path, start, stop),
   });
@@ -22,7 +23,7 @@ export function fileView({ tools, fetch, onClose, signal: outer }) {
   );
   const el = h(
     "section",
-    { class: "klw-panel klw-file", "aria-label": "File", hidden: true },
+    { class: "klw-panel klw-file", "aria-label": "File" },
     h("div", { class: "klw-phead" }, title, about, ...tools, close),
     meaning,
     problems,
@@ -66,7 +67,6 @@ export function fileView({ tools, fetch, onClose, signal: outer }) {
       life.abort();
       life = new AbortController();
       shown = sent;
-      el.hidden = !sent;
       if (!sent) return hex.setSource(null);
       title.textContent = sent.name;
       title.title = sent.path;
