@@ -12,8 +12,11 @@ from widgets.disk.checkpoint_table import CheckpointTable
 from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer import LogExplorer
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
+from widgets.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
 from widgets.replication.replication_player import ReplicationPlayer
+from widgets.requests.request_player import RequestPlayer
+from widgets.requests.request_view import RequestView
 from widgets.stack import Stack
 
 __all__ = [
@@ -25,9 +28,12 @@ __all__ = [
     "LogExplorer",
     "LookupPlayer",
     "OffsetsPlayer",
+    "RecordBrowser",
     "RecoveryPlayer",
     "ReplicaLanes",
     "ReplicationPlayer",
+    "RequestPlayer",
+    "RequestView",
     "Stack",
     "StepPlayer",
     "TransactionLanes",

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Sequence
 
+from workbench.inspection.file_facts import is_small_file_name
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 
@@ -18,6 +19,7 @@ def view_queries(
     segment: int | None = None,
     batch: int | None = None,
     offsets: tuple[int, int] | None = None,
+    file: str | None = None,
 ) -> dict[str, str]:
     """Return the Python code of every view that has something to show.
 
@@ -28,11 +30,12 @@ def view_queries(
         segment: the segment's index in the partition.
         batch: the batch's row in the segment's batch table.
         offsets: the records' offsets: [first, second).
+        file: the path of the file that is shown.
     """
     opened = json.dumps(paths[0] if len(paths) == 1 else list(paths))
     opened = f"logs = wb.open_log_directory({opened})\n"
     start = f"{HEAD}\n\n{opened}"
-    queries = {"directory": f"{start}logs"}
+    queries = {"directory": f"{start}logs"} | ({"file": _file(file)} if file else {})
     if partition is None:
         return queries
     chosen = f"partition = logs[{json.dumps(partition)}]\n"
@@ -58,6 +61,18 @@ def view_queries(
             f"from workbench.inspection.bytes.fields import explain_batch\n{start}{position}"
         )
     return queries
+
+
+def _file(path: str) -> str:
+    """Return code that decodes a small file, reads the batches of a log, or reads the bytes."""
+    quoted, name = json.dumps(path), os.path.basename(path)
+    if is_small_file_name(name):
+        start = "from workbench.inspection.file_facts import small_file_facts\n\n"
+        return f"{start}small_file_facts({quoted}, 1000)"
+    if ".log" in name or ".checkpoint" in name:
+        opened = f"(partition,) = wb.open_log_directory({quoted}).values()\n"
+        return f"{HEAD}\n\n{opened}partition.segments[0].batches.rows"
+    return f'with open({quoted}, "rb") as file:\n    data = file.read(4096)\ndata'
 
 
 def _zipped(first: str, second: str) -> str:

@@ -19,8 +19,11 @@ from widgets import (
     LogExplorer,
     LookupPlayer,
     OffsetsPlayer,
+    RecordBrowser,
     ReplicaLanes,
     ReplicationPlayer,
+    RequestPlayer,
+    RequestView,
     StepPlayer,
     TransactionLanes,
 )
@@ -37,8 +40,11 @@ ENTRIES: dict[type[KafkaWidget], str] = {
     StepPlayer: "player.js",
     LogExplorer: "explorer.js",
     OffsetsPlayer: "offsets_player.js",
+    RecordBrowser: "record_browser.js",
     ReplicaLanes: "replica_lanes.js",
     ReplicationPlayer: "replication_player.js",
+    RequestPlayer: "request_player.js",
+    RequestView: "request_view.js",
     TransactionLanes: "transaction_lanes.js",
 }
 
@@ -98,5 +104,5 @@ def _entry(widget: KafkaWidget) -> str:
 def _has_picture(widget: KafkaWidget) -> bool:
     """Return whether there is something to draw."""
     if isinstance(widget, LogExplorer):
-        return widget.selected["segment"] is not None
+        return widget.selected["segment"] is not None and widget.file is None
     return not isinstance(widget, Player) or bool(widget.steps)

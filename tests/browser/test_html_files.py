@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 import workbench as wb
 from tests.browser.pages import STATS
 from tests.browser.test_explorer_page import click_batch, shown_rows
+from tests.widgets.requested import Client, fetch
 from widgets import (
     CheckpointTable,
     CleanerView,
@@ -20,18 +21,27 @@ from widgets import (
     GroupView,
     LogExplorer,
     LookupPlayer,
+    RecordBrowser,
     ReplicaLanes,
     ReplicationPlayer,
+    RequestPlayer,
     TransactionLanes,
 )
 from widgets._widget import KafkaWidget
 from workbench.errors import OutputError
+from workbench.server.watching.watch import WatchedRequest
 
 pytestmark = pytest.mark.browser
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SHOP = SAMPLES / "shop-4.3.1"
 BROKERS = SAMPLES / "two-brokers"
+
+
+def one_request() -> WatchedRequest:
+    with wb.serve(SHOP) as server, Client(server) as client:
+        return fetch(client, 600)
+
 
 MADE: dict[str, Callable[[], KafkaWidget]] = {
     "explorer": lambda: LogExplorer(SHOP, selected={"partition": "orders-0", "segment": 442}),
@@ -42,12 +52,14 @@ MADE: dict[str, Callable[[], KafkaWidget]] = {
         SHOP / "customers-0", config={"min.cleanable.dirty.ratio": 0.1}
     ),
     "lookup": lambda: LookupPlayer(SHOP / "orders-0", offset=1000),
+    "records": lambda: RecordBrowser(SHOP, topic="orders", query="teapot"),
     "group": lambda: GroupView(SHOP),
     "transactions": lambda: TransactionLanes(SHOP),
     "replicas": lambda: ReplicaLanes(
         wb.compare_replicas({1: BROKERS / "broker1", 2: BROKERS / "broker2"})
     ),
     "replication": lambda: ReplicationPlayer("G-1"),
+    "request": lambda: RequestPlayer(one_request()),
 }
 
 
@@ -98,6 +110,18 @@ def test_batches_records_and_bytes_of_the_segment_are_in_the_file(
     expect(page.get_by_text("base offset").first).to_be_visible()
     page.get_by_role("button", name="Check every byte of this partition").click()
     expect(page.get_by_role("status")).to_contain_text("open the directory in the workbench")
+
+
+def test_a_search_and_its_first_records_are_in_the_file(page: Page, tmp_path: Path) -> None:
+    browser = RecordBrowser(SHOP, topic="orders", query="teapot", show_values=True)
+    opened(page, browser, tmp_path / "teapots.html")
+    grid = page.get_by_role("grid", name="Records")
+    expect(grid.locator("[data-row]:visible").first).to_contain_text("Teapot")
+    grid.press("ArrowDown")
+    expect(page.get_by_role("region", name="The record in full")).to_contain_text('"order_id"')
+    grid.press("End")
+    expect(grid.locator("[aria-selected=true]")).to_contain_text("2024-11-29")
+    assert "not in this file" not in page.content()
 
 
 def test_a_player_plays_in_a_file(page: Page, tmp_path: Path) -> None:

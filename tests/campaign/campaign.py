@@ -1,7 +1,8 @@
 """Mutates directories, makes every call on them, and keeps what goes wrong as small cases.
 
 Between these rounds come those about the engine, those that ask Kafka, and those that read with
-Spark; see `tests.campaign.engine_rounds`, `kafka_rounds` and `spark_rounds`.
+Spark; see `tests.campaign.engine_rounds`, `kafka_rounds`, `server_rounds` and
+`spark_rounds`.
 
 `make campaign MINUTES=10` runs it; `SEED=7` begins with another round.
 """
@@ -293,10 +294,11 @@ def main() -> int:
         return replay(options.replay)
     print(f"seed {options.seed}, {options.minutes:g} minutes", flush=True)
     from tests.campaign.kafka_rounds import KAFKA_ROUNDS  # the tests do without its clients
+    from tests.campaign.server_rounds import SERVER_ROUNDS
     from tests.campaign.spark_rounds import SPARK_ROUNDS  # and without its session
 
     found = 0
-    others = {**ENGINE_ROUNDS, **KAFKA_ROUNDS, **SPARK_ROUNDS}
+    others = {**ENGINE_ROUNDS, **KAFKA_ROUNDS, **SERVER_ROUNDS, **SPARK_ROUNDS}
     with campaign() as made:
         for failure in attack(made, options.minutes * 60, options.seed, others):
             found += 1

@@ -24,7 +24,8 @@ from tests.golden.reading import (
     read,
     read_log,
 )
-from tests.golden.served import Wanted, consume_served
+from tests.golden.served import Consumed, JavaConsumers, Wanted
+from tests.trees import changes
 
 Golden = Callable[[str], Case]
 
@@ -182,35 +183,81 @@ def as_served(row: Row) -> Row:
 
     A batch of magic 2 has a type of timestamp even if its records have none, as those of magic 0.
     """
-    timestamp = -1 if row["timestamp"] is None else row["timestamp"]
     names = ("offset", "key", "value", "headers")
-    kind = row["timestamp_type"] or "CreateTime"
-    return {**{name: row[name] for name in names}, "timestamp": timestamp, "timestamp_type": kind}
+    epoch = row["partition_leader_epoch"]
+    return {
+        **{name: row[name] for name in names},
+        "timestamp": -1 if row["timestamp"] is None else row["timestamp"],
+        "timestamp_type": row["timestamp_type"] or "CreateTime",
+        "partition_leader_epoch": -1 if epoch is None else epoch,
+    }
 
 
-def test_a_client_of_the_server_consumes_what_a_scan_gives(opened: Opened) -> None:
-    """Of every era and codec, damaged or not, in both isolations."""
+def times_of(rows: list[Row]) -> list[int]:
+    """Return times to look up in a partition: in the middle, before all records, after them."""
+    times = [-1 if row["timestamp"] is None else row["timestamp"] for row in rows]
+    known = [time for time in times if time >= 0]
+    if not known:
+        return [0]
+    return list(dict.fromkeys([known[len(known) // 2], 0, min(max(known), 2**63 - 2) + 1]))
+
+
+def wrong_lookups(consumed: Consumed, where: TopicPartition, rows: list[Row]) -> list[Any]:
+    """Return the times for which a client found another record than the first that has it.
+
+    Args:
+        consumed: what the client got.
+        where: the partition.
+        rows: all its records, in both isolations. Markers, which no client gets, are found, too.
+    """
+    offsets = {row["offset"] for row in rows}
+    wrong = []
+    for time, (offset, timestamp) in consumed.found[where].items():
+        reaching = (row["offset"] for row in map(as_served, rows) if row["timestamp"] >= time)
+        expected = next(reaching, -1)
+        is_marker = offset >= 0 and offset not in offsets and timestamp >= time
+        is_before = expected < 0 or offset < expected
+        if offset != expected and not (is_marker and is_before):
+            wrong.append((where, time, offset, expected))
+    return wrong
+
+
+@pytest.mark.broker
+def test_a_java_client_of_the_server_consumes_what_a_scan_gives(
+    opened: Opened, consumers: JavaConsumers
+) -> None:
+    """Of every era and codec, damaged or not, in both isolations, and from a time on."""
     case = opened.case
     wanted = []
     for isolation in ISOLATIONS:
         labels = tuple(case.consumed_labels)
         for label in dict.fromkeys((*labels[:1], *labels[-1:])):  # those between are scanned alone
-            topics = frozenset(topic for topic, _ in by_partition(case.consumed(isolation, label)))
+            topics = {topic for topic, _ in by_partition(case.consumed(isolation, label))}
             groups = [[path] for path in directories(case, label)]
             if case.kind == "dirs":
                 groups = [directories(case, label)]
-            wanted += [Wanted(tuple(paths), isolation, topics) for paths in groups if topics]
-    wrong = []
-    for each, served in zip(wanted, consume_served(wanted), strict=True):
+            for paths in groups if topics else ():
+                records = opened.read(paths).records
+                times = {where: times_of(rows) for where, rows in records.items()}
+                of_topics = {where: each for where, each in times.items() if where[0] in topics}
+                wanted.append(Wanted(tuple(paths), isolation, of_topics))
+    before = {path: changes(path) for each in wanted for path in each.paths}
+    wrong: list[Any] = []
+    for each, consumed in zip(wanted, consumers.consume(wanted), strict=True):
+        everything = opened.read(each.paths).records
         scanned = opened.read(each.paths, each.isolation).records
-        expected = {where: rows for where, rows in scanned.items() if where[0] in each.topics}
-        assert served.keys() == expected.keys()
-        wrong += [
-            (each, where)
-            for where, rows in served.items()
-            if rows != list(map(as_served, expected[where]))
-        ]
+        for where in each.times:
+            expected = list(map(as_served, scanned.get(where, [])))
+            if consumed.records[where] != expected:
+                wrong.append((each, where, "records"))
+            start = next(iter(consumed.found[where].values()))[0]
+            later = [row["offset"] for row in expected if 0 <= start <= row["offset"]]
+            if consumed.later[where] != later:
+                wrong.append((each, where, "from a time on"))
+            if each.isolation == "read_uncommitted":
+                wrong += wrong_lookups(consumed, where, everything[where])
     assert wrong == []
+    assert {path: changes(path) for path in before} == before
 
 
 @pytest.mark.parametrize("name", ["3.9.1-tiered", "4.2.0-tiered"])

@@ -82,6 +82,7 @@ ON_ANY_DIRECTORY = {
     "03_why_was_it_not_compacted": ("All logs at a glance", "The usual reasons"),
     "05_retention": ("By time", "The details of the rules"),
     "08_where_do_my_consumers_stand": ("Where do my consumers stand?", "Next"),
+    "10_a_request_from_socket_to_segment": ("A request by hand", "Next"),
     "11_what_fills_the_disk": (
         "The whole disk at once",
         "Files that are longer than what they hold",

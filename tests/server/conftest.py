@@ -1,12 +1,14 @@
 """Servers that the tests of this folder share."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 
 import workbench
 from tests.golden.archive import extract
+from tests.server.tools import Tools
 from workbench.server.server import Server
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
@@ -33,3 +35,17 @@ def old(old_logs: Path) -> Iterator[Server]:
     """Return a server of `old_logs`."""
     with workbench.serve(old_logs) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def tools() -> Iterator[Callable[[str], Tools]]:
+    """Return a function from a version to its command-line tools."""
+    opened: dict[str, Tools] = {}
+    with ExitStack() as stack:
+
+        def of(version: str) -> Tools:
+            if version not in opened:
+                opened[version] = stack.enter_context(closing(Tools(version)))
+            return opened[version]
+
+        yield of

@@ -1,7 +1,9 @@
 """Admin clients see producers, transactions, groups and topics, and end transactions that hang."""
 
 import shutil
-from collections.abc import Iterator
+import statistics
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ import workbench
 from tests.golden.archive import extract
 from tests.server.asking import Asker
 from tests.server.conftest import ARCHIVES, SHOP
-from tests.server.tools import GROUPS, TOPICS, TRANSACTIONS, run_tools
+from tests.server.tools import Tools
 from workbench.coordinator.groups.groups import ModernGroup
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.inspection.listing import list_log_directories
@@ -25,6 +27,9 @@ from workbench.server.protocol.transaction_messages import (
 )
 from workbench.server.server import Server
 
+TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
+TOPICS = "org.apache.kafka.tools.TopicCommand"
+GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 QUIET = {  # nothing is forgotten or aborted because its time is over
     "producer.id.expiration.ms": 1 << 30,
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1 << 30,
@@ -39,12 +44,11 @@ def asker(shop: Server) -> Iterator[Asker]:
 
 @pytest.mark.broker
 def test_the_tools_of_kafka_describe_a_directory_and_end_what_hangs(
-    shop: Server, tmp_path: Path
+    shop: Server, tools: Callable[[str], Tools], tmp_path: Path
 ) -> None:
     copy = tmp_path / "shop"
     shutil.copytree(SHOP, copy)
     with workbench.serve(copy, writable=True, config=QUIET) as live:
-        at = live.bootstrap_servers
         commands = [
             (TRANSACTIONS, "list"),
             (TRANSACTIONS, "describe", "--transactional-id", "payments-eu"),
@@ -54,14 +58,14 @@ def test_the_tools_of_kafka_describe_a_directory_and_end_what_hangs(
             (GROUPS, "--describe", "--all-groups", "--state"),
             (GROUPS, "--describe", "--group", "shipping-labels", "--members", "--verbose"),
         ]  # fmt: skip
-        places = [shop.bootstrap_servers] * len(commands) + [at] * (len(commands) + 1)
         abort = ("abort", "--topic", "payments", "--partition", "0", "--start-offset", "4736")
-        everywhere = [*commands, *commands, (TRANSACTIONS, *abort)]
-        found = run_tools("4.2.0", *zip(places, everywhere, strict=True))
-        rows = [[line.split() for line in lines] for lines in found]
+        run = tools("4.2.0")
+        found = [run.lines(server, *each) for server in (shop, live) for each in commands]
+        run.lines(live, TRANSACTIONS, *abort)
+        rows = [[line.split() for line in lines if line.strip()] for lines in found]
         for listed, described, producers, hanging, topics, states, members in (
             rows[: len(commands)],
-            rows[len(commands) : -1],
+            rows[len(commands) :],
         ):
             assert {row[0]: row[3] for row in listed[1:]} == {
                 "payments-eu": "Ongoing",
@@ -83,6 +87,16 @@ def test_the_tools_of_kafka_describe_a_directory_and_end_what_hangs(
         log = live.catalog.log("payments", 0)
         assert log is not None
         assert log.last_stable_offset == log.high_watermark > 4736
+
+
+def test_no_part_of_a_response_waits_for_the_client(asker: Asker) -> None:
+    """A client confirms what it received after 40 ms, and a second part must not wait for that."""
+    seconds = []
+    for _ in range(21):
+        start = time.perf_counter()
+        asker.ask(DESCRIBE_TRANSACTIONS, 0, {"transactionalIds": ["payments-eu"]})
+        seconds.append(time.perf_counter() - start)
+    assert statistics.median(seconds) < 0.03
 
 
 def test_what_is_not_there_is_told_as_by_a_broker(asker: Asker) -> None:

@@ -20,7 +20,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 import workbench as wb
 from tests.kafka_broker import run_java
 from tests.server.conftest import SHOP
-from tests.server.test_hostile_clients import connect, frame, receive
+from tests.server.hostile import frame
+from tests.server.test_hostile_clients import connect, receive
 from workbench.errors import ServerError
 from workbench.server.events import Event, RequestDone
 from workbench.server.server import Server

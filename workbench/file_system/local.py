@@ -293,6 +293,10 @@ if sys.platform == "win32":
 
     def allow_open_files() -> None:
         """Do nothing: this system has no such limit."""
+
+    def most_open_files() -> int:
+        """Return a number that is never reached: this system has no such limit."""
+        return sys.maxsize
 else:
     import fcntl
     import resource
@@ -319,6 +323,11 @@ else:
         if soft != hard:
             with suppress(OSError, ValueError):  # macOS allows less than it reports
                 resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+    def most_open_files() -> int:
+        """Return how many files and connections this process can have open at a time."""
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return sys.maxsize if soft == resource.RLIM_INFINITY else soft
 
 
 LOCAL: Final = FileSystem()

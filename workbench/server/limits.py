@@ -10,7 +10,7 @@ class ServerLimits:
 
     Attributes:
         max_connections: connections at a time; further ones are closed at once (Kafka:
-            `max.connections`).
+            `max.connections`), as are those that leave less than 64 files to open.
         max_request_bytes: size of a request; a larger one ends its connection (Kafka:
             `socket.request.max.bytes`).
         max_queued_bytes: size of all requests above 64 KiB that are being received or handled;

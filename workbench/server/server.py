@@ -30,19 +30,20 @@ from workbench.server.broker.broker import Broker
 from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.changes import Changes
 from workbench.server.connections import Connections
-from workbench.server.events import Event, RequestDone
+from workbench.server.events import Event, Exchange, RequestDone
 from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.kafka_apis import KafkaApis
 from workbench.server.limits import ServerLimits
 from workbench.server.logs.catalog import Catalog, TopicCatalog
+from workbench.server.request_trace import RequestTrace
 from workbench.server.security import Passwords, ServerSecurity
 from workbench.server.served_transactions import ServedTransactions
 from workbench.server.serving import ResponseBytes, Serving
 from workbench.server.session_groups import SessionGroups
+from workbench.server.watching.watch import MOST_REQUESTS, RequestWatch
 
 LOOPBACK: Final = "127.0.0.1"
 _MOST_FINDINGS: Final = 10_000
-_HANDSHAKE_SECONDS: Final = 10.0  # of TLS
 _LOG: Final = logging.getLogger("workbench.server")
 
 
@@ -68,6 +69,7 @@ class Server:
         writable: whether clients may write.
         recover: with ``writable``, whether directories are taken that were not stopped cleanly.
         config: with ``writable``, names of brokers and topics to values.
+        strict: whether a damaged batch is answered with CORRUPT_MESSAGE, instead of being left out.
 
     Attributes:
         catalog: the topics that are served; of a writable server, after its start.
@@ -89,9 +91,12 @@ class Server:
         writable: bool = False,
         recover: bool = False,
         config: Mapping[str, Any] | None = None,
+        strict: bool = False,
     ) -> None:
         if writable and topics is not None:
             raise ServerError("a writable server", "serves every topic (expected no choice)")
+        if writable and strict:
+            raise ServerError("a writable server", "reads as a broker does (expected no strict)")
         self._listing = listing
         self._writable = writable
         self._recover = recover
@@ -113,7 +118,7 @@ class Server:
         self._groups: SessionGroups | LiveGroups
         self._transactions: ServedTransactions | TransactionCoordinator
         if not writable:
-            catalog = Catalog(listing, self._tell, topics)
+            catalog = Catalog(listing, self._tell, topics, strict=strict)
             self.catalog = catalog
             self._groups = SessionGroups(lambda: catalog.listing, catalog.has)
             self._transactions = ServedTransactions(lambda: catalog.listing)
@@ -122,8 +127,8 @@ class Server:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
-        self._listening: list[socket.socket] = []
         self._connections: Connections | None = None
+        self._watch: RequestWatch | None = None
 
     def __repr__(self) -> str:
         where = self.bootstrap_servers if self._thread else "stopped"
@@ -171,13 +176,13 @@ class Server:
             self._passwords = Passwords.read(self._security.passwords)
             if self._passwords.is_readable_by_others:
                 self._tell(f"{self._security.passwords}: other users of this machine may read it")
-        self._listening = self._listen()
-        self._port = self._listening[0].getsockname()[1]
+        listening = self._listen()
+        self._port = listening.getsockname()[1]
         if self._writable:
             try:
                 self._lead()
             except BaseException:
-                self._listening[0].close()
+                listening.close()
                 raise
         elif isinstance(self.catalog, Catalog):
             for name in self.catalog.left_out:
@@ -187,7 +192,7 @@ class Server:
             )
         ready = threading.Event()
         self._thread = threading.Thread(
-            target=self._work, args=(ready,), name="workbench-server", daemon=True
+            target=self._work, args=(listening, ready), name="workbench-server", daemon=True
         )
         self._thread.start()
         ready.wait()
@@ -204,6 +209,16 @@ class Server:
         if self._broker is not None:
             self._broker.close()
 
+    def watch(self, most: int = MOST_REQUESTS) -> RequestWatch:
+        """Keep each request from now on, with its bytes, and return them; the first call counts.
+
+        Args:
+            most: how many are kept; the oldest are dropped.
+        """
+        if self._watch is None:
+            self._watch = RequestWatch(lambda: self.catalog, most, self._limits.max_fetch_bytes)
+        return self._watch
+
     def _lead(self) -> None:
         """Let the engine lead every partition."""
         self._broker = Broker(
@@ -216,7 +231,7 @@ class Server:
         self.catalog, self._groups = self._broker.topics, self._broker.groups
         self._transactions = self._broker.transactions
 
-    def _listen(self) -> list[socket.socket]:
+    def _listen(self) -> socket.socket:
         try:
             found = socket.getaddrinfo(
                 self._host, self._port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -233,18 +248,20 @@ class Server:
                 "passwords); --insecure allows it",
             )
         try:
-            return [socket.create_server(address[:2], family=family, backlog=128)]
+            listening = socket.create_server(address[:2], family=family, backlog=128)
         except OSError as error:
             where = f"{self._host}:{self._port}"
             raise ServerError(where, f"cannot be listened at: {error.strerror}") from error
+        listening.settimeout(0)  # it does not block
+        return listening
 
-    def _work(self, ready: threading.Event) -> None:
+    def _work(self, listening: socket.socket, ready: threading.Event) -> None:
         try:
-            asyncio.run(self._run(ready))
+            asyncio.run(self._run(listening, ready))
         finally:
             ready.set()
 
-    async def _run(self, ready: threading.Event) -> None:
+    async def _run(self, listening: socket.socket, ready: threading.Event) -> None:
         self._loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         self._changes.use(self._loop)
@@ -267,24 +284,22 @@ class Server:
             self._advertised,
         )
         self._connections = connections
-        server = await asyncio.start_server(
-            connections.accept,
-            sock=self._listening[0],
-            ssl=self._tls,
-            ssl_handshake_timeout=None if self._tls is None else _HANDSHAKE_SECONDS,
-        )
+        accepting = asyncio.create_task(connections.accept_all(listening, self._tls))
         ready.set()
         await self._stop.wait()
-        server.close()
+        accepting.cancel()
+        listening.close()
         await connections.close()
 
     async def _in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, function, *arguments)
 
-    def _done(self, request: RequestDone) -> None:
+    def _done(self, request: RequestDone, trace: RequestTrace, exchange: Exchange) -> None:
         if self._observe is not None:
             self._observe(request)
+        if self._watch is not None:
+            self._watch.add(request, trace, exchange)
 
     def _tell(self, what: Finding | str) -> None:
         if isinstance(what, Finding):

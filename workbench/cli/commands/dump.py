@@ -14,13 +14,14 @@ import numpy as np
 from workbench.cli.command import Command, chooses_records, select_records
 from workbench.cli.output import is_terminal
 from workbench.cli.reading import Part, Reading
-from workbench.cli.show import json_lines, text_lines
-from workbench.cli.show.pieces import are_huge
+from workbench.cli.show import text_lines
 from workbench.cli.show.text_lines import Look
 from workbench.cli.show.value_text import AUTO, FORMATS
 from workbench.decoders.registry import decoder_for
 from workbench.inspection.transactions import Transactions, read_transactions
 from workbench.layout.rows import runs_of
+from workbench.loaders.exports import json_lines
+from workbench.loaders.exports.pieces import are_huge
 
 Runs = list[tuple[int, int]]
 Lines = Callable[[Part, Runs], Iterator[str]]

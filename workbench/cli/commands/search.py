@@ -18,11 +18,12 @@ import numpy.typing as npt
 from workbench.cli.command import Command, chooses_records, select_records
 from workbench.cli.output import is_terminal, note, safe
 from workbench.cli.reading import Part, Reading
-from workbench.cli.show import json_lines, text_lines
-from workbench.cli.show.pieces import are_huge
+from workbench.cli.show import text_lines
 from workbench.cli.show.text_lines import Look
 from workbench.cli.show.value_text import AUTO, FORMATS
 from workbench.layout.rows import runs_of
+from workbench.loaders.exports import json_lines
+from workbench.loaders.exports.pieces import are_huge
 from workbench.record.columns import BinaryColumn, HeaderColumn
 from workbench.runtime.words import plural
 

@@ -13,8 +13,6 @@ from typing import Any, Final
 import click
 
 from workbench.cli.output import safe, size_text, time_of
-from workbench.cli.show.json_lines import control_of
-from workbench.cli.show.pieces import MOST_DECODED, is_null_at, size_at
 from workbench.cli.show.value_text import (
     AUTO,
     key_text,
@@ -28,6 +26,8 @@ from workbench.cli.show.value_text import (
 from workbench.inspection.transactions import ABORTED, FATE_NAMES, OPEN
 from workbench.layout import problems
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
+from workbench.loaders.exports.json_lines import control_of
+from workbench.loaders.exports.pieces import MOST_DECODED, is_null_at, size_at
 from workbench.record.columns import BinaryColumn, HeaderColumn, RecordColumns
 from workbench.runtime.words import plural
 

@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from workbench.cli.output import safe
-from workbench.cli.show.pieces import (
+from workbench.decoders.decoder import Decoder, printable
+from workbench.decoders.hex import HEX
+from workbench.decoders.registry import DECODERS, decoder_for
+from workbench.loaders.exports.pieces import (
     MOST_DECODED,
     PIECE,
     base64_pieces,
@@ -19,9 +22,6 @@ from workbench.cli.show.pieces import (
     size_at,
     utf8_pieces,
 )
-from workbench.decoders.decoder import Decoder, printable
-from workbench.decoders.hex import HEX
-from workbench.decoders.registry import DECODERS, decoder_for
 from workbench.record.columns import BinaryColumn
 
 AUTO: Final = "auto"

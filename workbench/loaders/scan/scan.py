@@ -20,6 +20,8 @@ from workbench.file_system.outputs import new_file
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.unreadable import findings_about_records, removed
+from workbench.loaders.queries.query import Query, parse
+from workbench.loaders.queries.ranges import common
 from workbench.loaders.scan.column_engines import (
     ROW_GROUP,
     DtypeBackend,
@@ -65,6 +67,7 @@ class ScanOptions(TypedDict, total=False):
     partitions: Iterable[int | str] | int | str | None
     offsets: OffsetRange | Mapping[str, OffsetRange] | None
     timestamps: TimeRange | None
+    where: str | Query
     columns: Iterable[str] | None
     decode: "Mapping[str, Decoding] | None"
     isolation_level: IsolationLevel
@@ -85,6 +88,8 @@ class Scan:
             mapping, by partition name.
         timestamps: (first, end) in ms, datetimes or ISO 8601 text (UTC unless it names a zone), end
             excluded; records without a timestamp never match.
+        where: a query that records must meet, as `queries.query` describes: ``"key:id-7
+            $.amount>100 -test"``. What it excludes by offset, time or partition is not read.
         columns: names out of `schemas.SCAN_FIELDS`; default `schemas.RECORD_FIELDS`. What is not
             asked for is not decoded.
         decode: how to read bytes, by column: ``{"key": "utf8", "value": "json"}``. ``utf8`` gives
@@ -101,6 +106,7 @@ class Scan:
 
     Raises:
         LookupError: a topic, partition or column does not exist.
+        QueryError: the query cannot be read.
         ValueError: an argument has no meaning.
     """
 
@@ -134,14 +140,23 @@ class Scan:
         self.partitions = choose_partitions(
             listing, options.get("topics"), options.get("partitions")
         )
+        where = options.get("where", "")
+        self.where = where if isinstance(where, Query) else parse(where)
+        if self.where.partitions is not None:
+            numbers = self.where.partitions
+            self.partitions = [each for each in self.partitions if each.partition in numbers]
         self.offsets = options.get("offsets")
         first, end = options.get("timestamps") or (None, None)
         self.options = ReadOptions(
             columns=names,
-            times=(
-                LOWEST if first is None else milliseconds(first),
-                HIGHEST if end is None else milliseconds(end),
+            times=common(
+                self.where.times,
+                (
+                    LOWEST if first is None else milliseconds(first),
+                    HIGHEST if end is None else milliseconds(end),
+                ),
             ),
+            where=self.where,
             include_control=options.get("include_control", False),
             check_crc=options.get("check_crc", True),
         )
@@ -197,7 +212,7 @@ class Scan:
         """Return the segments that will be read, in order; reads names, indexes, transactions."""
         reads: list[SegmentRead] = []
         for partition in self.partitions:
-            low, high = offset_range(self.offsets, partition)
+            low, high = common(offset_range(self.offsets, partition), self.where.offsets)
             reads.extend(plan_partition(partition, low, high, self.isolation_level))
         return reads
 

@@ -197,7 +197,8 @@ class Broker:
         Raises:
             CoordinatorError: there is none.
         """
-        gone = self.topics.delete(name)
+        with self._lock:  # a coordinator that begins to lead a topic would make its logs again
+            gone = self.topics.delete(name)
         self.groups.service.on_partitions_deleted(gone)
 
 

@@ -1,0 +1,96 @@
+"""Rounds about the server: requests that no client sends, and kills under Kafka's producers."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import workbench as wb
+from tests.kafka_broker import Broker
+from tests.server.conftest import SHOP
+from tests.server.consumers import consuming, poll_until, producing
+from tests.server.hostile import Attack, Frames
+from tests.server.killed_servers import FEW, VERSION, kill_servers
+from tests.trees import changes
+from workbench.server.server import Server
+
+FRAMES: Final = 50_000
+BEFORE: Final = 100  # records that must outlive an attack
+
+
+class FailedError(AssertionError):
+    """The server has logged an error that it did not foresee."""
+
+
+@contextmanager
+def without_errors() -> Iterator[None]:
+    """Raise what the server logs as an error.
+
+    Raises:
+        FailedError: see there.
+    """
+    told: list[str] = []
+
+    class Keeper(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            told.append(self.format(record))
+
+    keeper, root = Keeper(logging.ERROR), logging.getLogger()
+    root.addHandler(keeper)
+    try:
+        yield
+    finally:
+        root.removeHandler(keeper)
+    if told:
+        raise FailedError(told[0])
+
+
+def assert_served(server: Server, topic: str, count: int) -> None:
+    """Let a good client read all records of a topic."""
+    with consuming(server, topic) as consumer:
+        assert len(poll_until(consumer, count)) == count
+
+
+def attack_reading_server(_folder: Path, seed: int) -> None:
+    """Attack a read-only server: nothing on the disk changes, and a client reads on."""
+    before = changes(SHOP)
+    count = len(wb.open_log_directory(SHOP).scan(topics="orders").to_arrow())
+    with without_errors(), wb.serve(SHOP) as server:
+        ids = [server.catalog.topic_id(name) for name in server.catalog.topics]
+        Attack(server.port, Frames(seed, ids).next, seed=seed).run(FRAMES)
+        assert_served(server, "orders", count)
+    assert changes(SHOP) == before
+
+
+def attack_writing_server(folder: Path, seed: int) -> None:
+    """Attack a writable server on a broker's directory; the broker then serves on."""
+    broker = Broker(VERSION, folder / "broker", FEW)
+    with broker:
+        pass  # its directory is one of KRaft
+    beside = {path.name for path in broker.folder.iterdir()}
+    with without_errors(), wb.serve(broker.data, writable=True, config=FEW) as server:
+        with producing(server) as producer:
+            for number in range(BEFORE):
+                producer.send("kept", b"%d" % number)
+            producer.flush()
+        ids = [server.catalog.topic_id(name) for name in server.catalog.topics]
+        Attack(server.port, Frames(seed, ids).next, seed=seed).run(FRAMES)
+        assert_served(server, "kept", BEFORE)
+    assert {path.name for path in broker.folder.iterdir()} == beside
+    assert [each for each in wb.verify(broker.data) if each.severity == "error"] == []
+    with broker:
+        with consuming(broker.bootstrap, "kept") as consumer:
+            assert len(poll_until(consumer, BEFORE)) == BEFORE
+        time.sleep(1)  # what the broker does not know is set aside
+    strays = [path.name for path in broker.data.iterdir() if path.name.endswith("-stray")]
+    assert not strays, strays
+
+
+SERVER_ROUNDS: Final[dict[str, Callable[[Path, int], None]]] = {
+    "attack a reading server": attack_reading_server,
+    "attack a writing server": attack_writing_server,
+    "kill servers": kill_servers,
+}
+"""By name."""
