@@ -32,9 +32,10 @@ from workbench.loaders.schemas import SCAN_FIELDS
 from workbench.loaders.search.matches import Order
 from workbench.loaders.search.search import Search
 from workbench.runtime.words import plural
+from workbench.values.masking import Masks
 
 if TYPE_CHECKING:
-    from workbench.loaders.scan.decoding import Decoding
+    from workbench.values.registry import AnyDecoding
 
 Answer = tuple[dict[str, Any], list[bytes]]
 
@@ -109,7 +110,7 @@ class RecordBrowser(KafkaWidget):
         logs: Any,
         *,
         mask: Mask | None = None,
-        decode: "Mapping[str, Decoding] | None" = None,
+        decode: "Mapping[str, AnyDecoding] | None" = None,
         **options: Any,
     ) -> None:
         """Open a path, or search an opened directory; see the class."""
@@ -372,7 +373,9 @@ class RecordBrowser(KafkaWidget):
         if self.export is not None and self.export.status == "running":
             raise ValueError("another file is being written")
         wanted = os.path.expanduser(path.strip())
-        self.export = Export(self._scan(self._where(), **self._time_option()), wanted, format)
+        masks = self._mask if isinstance(self._mask, Masks) else None
+        scan = self._scan(self._where(), mask=masks, **self._time_option())
+        self.export = Export(scan, wanted, format)
         self.export.start()
         self.export.wait(PATIENCE)
         return self.answer_export_progress()

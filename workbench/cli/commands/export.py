@@ -17,6 +17,8 @@ from workbench.cli.command import Command, Selection, chooses_records, select_re
 from workbench.cli.output import is_terminal, note, print_json, safe, size_text
 from workbench.cli.progress import progress
 from workbench.cli.reading import Reading
+from workbench.cli.show.decoded_text import key_format, value_format
+from workbench.cli.show.value_text import AUTO
 from workbench.file_system.outputs import new_file
 from workbench.layout.rows import runs_of
 from workbench.loaders.exports import json_lines
@@ -24,8 +26,10 @@ from workbench.loaders.exports.csv_file import TextForm, write_csv
 from workbench.loaders.exports.export import FORMATS, SUFFIXES
 from workbench.loaders.scan.column_engines import write_parquet
 from workbench.loaders.scan.plan import input_paths
+from workbench.loaders.scan.scan import CorruptDataWarning, Scan
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.runtime.words import plural, unknown_column
+from workbench.values.masking import Masks
 
 _STDOUT: Final = "-"
 _DAMAGED: Final = 2
@@ -44,6 +48,15 @@ _DAMAGED: Final = 2
     "--columns",
     metavar="A,B,…",
     help="parquet, csv: columns of a scan to write; default: those of a record.",
+)
+@key_format("parquet, csv: decode keys, as utf8, avro or avro:FILE. Default: bytes.")
+@value_format("parquet, csv: decode values.")
+@click.option(
+    "--mask",
+    type=click.Path(),
+    metavar="FILE",
+    help="parquet, csv: keep private data out. Each line of FILE is TOPIC PATH drop, TOPIC PATH "
+    "hash or TOPIC PATH first N, as in: orders value.email hash.",
 )
 @click.option("--control", is_flag=True, help="Also write control records.")
 @click.option(
@@ -68,6 +81,9 @@ def command(
     target: str | None,
     form: str | None,
     columns: str | None,
+    key_format: str,
+    value_format: str,
+    mask: str | None,
     control: bool,
     text: TextForm,
     escape_formulas: bool,
@@ -96,6 +112,7 @@ def command(
             )
         choice["paths"] = tuple(paths)
     form = _checked_format(form, target, columns, overwrite=overwrite, as_json=as_json)
+    values = _values(form, key_format, value_format, mask)
     selection = select_records(**choice)
     if form == "jsonl":
         with _whole_file(target, selection, overwrite=overwrite) as file:
@@ -110,7 +127,8 @@ def command(
             if name not in SCAN_FIELDS:
                 raise click.UsageError(unknown_column(name, SCAN_FIELDS))
         with _whole_file(target, selection, overwrite=overwrite) as file:
-            count, findings = _to_table(selection, names, file, write, include_control=control)
+            scan = _scan(selection, names, values, include_control=control)
+            count, findings = _to_table(scan, selection, file, write)
     if as_json:
         size = os.path.getsize(target)
         print_json(
@@ -127,6 +145,22 @@ def command(
     if findings:
         note(f"{plural(len(findings), 'damaged place')} left out; the first: {findings[0]}")
     return _DAMAGED if findings and strict else 0
+
+
+def _values(
+    form: str, key_format: str, value_format: str, mask: str | None
+) -> tuple[dict[str, str], Masks]:
+    """Return what to decode, and the masks.
+
+    Raises:
+        SchemaError: a mask has no meaning.
+        UsageError: the format does not accept them.
+    """
+    formats = {"key": key_format, "value": value_format}
+    decode = {name: how for name, how in formats.items() if how != AUTO}
+    if form == "jsonl" and (decode or mask is not None):
+        raise click.UsageError("--key-format, --value-format and --mask need parquet or csv")
+    return decode, Masks.of(None if mask is None else Path(mask))
 
 
 def _checked_format(
@@ -188,21 +222,18 @@ def _to_json_lines(
 Writer = Callable[[Any, Iterator[Any], IO[bytes]], None]
 
 
-def _to_table(
+def _scan(
     selection: Selection,
     names: list[str],
-    file: IO[bytes],
-    write: Writer,
+    values: tuple[dict[str, str], Masks],
     *,
     include_control: bool,
-) -> tuple[int, list[Any]]:
-    """Write Arrow batches; return how many records and what was left out."""
-    from workbench.inspection.listing import Listing
-    from workbench.loaders.scan.scan import CorruptDataWarning, Scan
-
-    chosen = {partition.path: partition for partition in selection.partitions}
+) -> Scan:
+    """Return the scan of a selection, decoded and masked."""
     scan = Scan(
-        Listing((), chosen),
+        selection.listing,
+        decode=values[0],
+        mask=values[1],
         offsets=selection.offsets,
         timestamps=selection.times,
         columns=names,
@@ -212,6 +243,13 @@ def _to_table(
         check_crc=selection.check_crc,
     )
     scan.partitions = selection.partitions  # even of folders that a scan of a directory skips
+    return scan
+
+
+def _to_table(
+    scan: Scan, selection: Selection, file: IO[bytes], write: Writer
+) -> tuple[int, list[Any]]:
+    """Write Arrow batches; return how many records and what was left out."""
     count = 0
 
     def counted() -> Iterator[Any]:

@@ -9,6 +9,8 @@ from typing import IO, Final, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from workbench.values.printing import plain_value
+
 TextForm = Literal["utf8", "hex", "base64"]
 
 _FORMULA: Final = r"\A[=+\-@\t\r]"
@@ -33,7 +35,7 @@ def write_csv(
     r"""Write the batches of a scan as CSV.
 
     Args:
-        batches, schema: of a scan that decodes nothing.
+        batches, schema: of a scan; decoded values are written as JSON.
         file: an open file.
         text: how keys, values and headers are written; "utf8" writes other bytes as ``\xNN``.
         escapes: put an apostrophe before text that a spreadsheet would run as a formula.
@@ -41,14 +43,24 @@ def write_csv(
     """
     from pyarrow import csv
 
-    fields = [
-        field.with_type(pa.large_string()) if field.name in _BINARY else field for field in schema
-    ]
-    written = pa.schema([pa.field(field.name, field.type) for field in fields])
+    as_bytes = {field.name for field in schema if _is_raw(field)}
+    as_json = {
+        field.name
+        for field in schema
+        if field.name in _BINARY - as_bytes and pa.types.is_nested(field.type)
+    }
+    texts = as_bytes | as_json
+    written = pa.schema(
+        [(f.name, pa.large_string() if f.name in texts else f.type) for f in schema]
+    )
     with csv.CSVWriter(file, written) as writer:
         for batch in batches:
             arrays = [
-                _as_text(name, column, text) if name in _BINARY else column
+                _as_text(name, column, text)
+                if name in as_bytes
+                else _as_json(column)
+                if name in as_json
+                else column
                 for name, column in zip(schema.names, batch.columns, strict=True)
             ]
             if escapes:
@@ -56,6 +68,22 @@ def write_csv(
             if clean is not None:
                 arrays = [_cleaned(column, clean) for column in arrays]
             writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=written))
+
+
+def _is_raw(field: pa.Field) -> bool:
+    """Return whether a column has bytes as they were read, and not decoded values."""
+    return field.name == "headers" or (
+        field.name in _BINARY and str(field.type) in {"binary", "large_binary"}
+    )
+
+
+def _as_json(column: pa.Array) -> pa.Array:
+    """Return decoded values as JSON text."""
+    texts = [
+        json.dumps(plain_value(each), ensure_ascii=False) if each.is_valid else None
+        for each in column
+    ]
+    return pa.array(texts, pa.large_string())
 
 
 def _is_text(column: pa.Array) -> bool:

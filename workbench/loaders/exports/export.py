@@ -56,13 +56,17 @@ class Export:
         form: "parquet", "csv" or "jsonl"; None: by the ending of the name.
 
     Raises:
-        OutputError: the ending of the name is none that is known.
+        OutputError: the ending of the name is none that is known, or the format has no masks.
     """
 
     def __init__(self, scan: Scan, path: str, form: Format | None = None) -> None:
         form = form or SUFFIXES.get(Path(path).suffix.lower())
         if form is None:
             raise OutputError(path, f"has none of the endings {', '.join(SUFFIXES)}")
+        if form == "jsonl" and scan.masks.rules:
+            raise OutputError(
+                path, "JSON lines hold the bytes of records: a mask needs Parquet or CSV"
+            )
         self.path = path
         self.form: Format = form
         self.records = 0
