@@ -154,6 +154,7 @@ manager.startup(with_tasks=False)
 log = manager.get_or_create_log("teas-0")
 for _ in range(50):
     log.append([(NOW, b"assam", b"3.20" * 25) for _ in range(10)])
+log.flush()
 
 running = wb.open_log_directory(os.path.join(home.name, "running"))
 files = running.inspect.files().to_pandas()

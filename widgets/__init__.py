@@ -3,6 +3,7 @@
 They need no network and no build step, and become pictures where no widget can be shown.
 """
 
+from widgets.charts import follow_theme
 from widgets.cleaner_view import CleanerView
 from widgets.compaction import CompactionPlayer
 from widgets.coordinators.group_view import GroupView
@@ -37,4 +38,5 @@ __all__ = [
     "Stack",
     "StepPlayer",
     "TransactionLanes",
+    "follow_theme",
 ]

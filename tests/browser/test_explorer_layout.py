@@ -123,3 +123,5 @@ def test_an_empty_directory_says_what_to_open(page: Page, show: Show, tmp_path: 
     note = page.locator(".klw-note")
     expect(note).to_contain_text(f"{tmp_path} holds no partitions")
     expect(note).to_contain_text("log.dirs")
+    for name in ("Check every byte of this", "Check every byte of every"):
+        expect(page.get_by_role("button", name=name)).to_be_disabled()

@@ -16,6 +16,7 @@ import traitlets
 import workbench as wb
 from tests.golden.cases import Case
 from widgets import LogExplorer
+from widgets._widget import error_text
 from widgets.segment_view import SegmentView
 from widgets.view.packing import unpack
 from workbench.log_manager.manager import LogManager
@@ -429,3 +430,15 @@ def test_the_picture_is_the_same_for_the_same_view(logs: wb.LogDirectory) -> Non
 def test_matplotlib_is_not_imported_before_a_picture_is_asked_for() -> None:
     code = "import sys, widgets; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("no such offset"), "no such offset"),
+        (KeyError("orders-0"), "orders-0"),
+        (RuntimeError(), "the widget failed (RuntimeError)"),
+    ],
+)
+def test_an_error_is_shown_without_pythons_name_of_it(error: Exception, text: str) -> None:
+    assert error_text(error) == text

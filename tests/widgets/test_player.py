@@ -269,6 +269,8 @@ def test_numbers_are_told_as_people_read_them() -> None:
     assert number_text("position", 12_345) == "12,345"
     assert number_text("cut", 1536) == "1,536 (1.5 KiB)"
     assert number_text("timestamp", 0) == "1970-01-01 00:00:00.000 (0)"
+    assert number_text("now", 0) == "1970-01-01 00:00:00.000 (0)"
+    assert number_text("delay_ms", 43_200_000) == "43,200,000 ms (12 h)"
     assert number_text("rule", "retention.ms") == "retention.ms"
 
 

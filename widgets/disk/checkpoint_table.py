@@ -7,10 +7,12 @@ from typing import Any, Final
 import traitlets
 
 import workbench
+from widgets._file import Answer
 from widgets._link import STATIC, link
-from widgets._widget import Answer, KafkaWidget
+from widgets._widget import KafkaWidget
 from widgets.disk.checkpoint_rows import (
     LARGEST_CHECKED,
+    MOST_CHECKED,
     count_findings,
     directory_rows,
     partition_rows,
@@ -30,9 +32,9 @@ _BETWEEN: Final = 0.2  # seconds between two reports of progress
 class CheckpointTable(KafkaWidget):
     """Show recovery points, high watermarks, leader epochs and ids beside what the logs hold.
 
-    What contradicts a log or another file is marked, with what a broker would do about it. Logs of
-    more than 4 GiB together are compared with their checkpoints when `check` is called, or by the
-    button.
+    What contradicts a log or another file is marked, with what a broker would do about it. More
+    than 1000 partitions, or 4 GiB of logs, are compared with their checkpoints when `check` is
+    called, or by the button.
 
     Attributes:
         selected: the partition, see `LogExplorer.selected`; with
@@ -73,7 +75,8 @@ class CheckpointTable(KafkaWidget):
         super().__init__(**options)
         self._read()
         size = sum(partition.size for partition in self._partitions)
-        if check or (check is None and size <= LARGEST_CHECKED):
+        is_quick = size <= LARGEST_CHECKED and len(self._partitions) <= MOST_CHECKED
+        if is_quick if check is None else check:
             self.check()
         else:
             self._show()

@@ -7,8 +7,9 @@ from typing import Any
 import traitlets
 
 import workbench
+from widgets._file import Answer
 from widgets._link import STATIC, link
-from widgets._widget import Answer, KafkaWidget
+from widgets._widget import KafkaWidget
 from widgets.disk.usage_nodes import (
     KEY,
     KIND,
@@ -19,6 +20,7 @@ from widgets.disk.usage_nodes import (
     Node,
     directory_nodes,
     partition_nodes,
+    partition_paths,
     segment_nodes,
 )
 from widgets.queries import usage_query
@@ -103,7 +105,7 @@ class DiskUsage(KafkaWidget):
         ):
             return
         partition, segment = self._place(self.at)
-        path = self._path_of(name)
+        path = self._paths[name]
         if partition is None or partition is not self.logs.listing.partitions[name]:
             self.at = path
         elif segment is not None and base is not None and base != segment.base_offset:
@@ -153,16 +155,6 @@ class DiskUsage(KafkaWidget):
             node = nodes[node[PARENT]]
         return str(node[KEY]) if node[KIND] == "topic" else None
 
-    def _path_of(self, name: str) -> list[str]:
-        """Return the path of a partition in the tree."""
-        nodes = self._usage["nodes"]
-        node = next(each for each in nodes if each[KIND] == "partition" and each[KEY] == name)
-        path = [str(node[KEY])]
-        while node[PARENT] >= 0:
-            node = nodes[node[PARENT]]
-            path.insert(0, str(node[KEY]))
-        return path
-
     def _find(self, path: Sequence[str]) -> tuple[int | None, list[str]] | None:
         """Return the node of the tree that a path leads to, and the rest of it below a partition.
 
@@ -188,7 +180,7 @@ class DiskUsage(KafkaWidget):
         level = [n for n in partition_nodes(partition) if n[PARENT] < 0 and n[KEY] == rest[0]]
         if not level or len(rest) == 1:
             return bool(level)
-        segment = segment_with_base(partition, int(rest[0])) if rest[0].isdigit() else None
+        segment = segment_with_base(partition, int(rest[0])) if rest[0].isdecimal() else None
         return segment is not None and len(rest) == 2 and rest[1] in segment.files
 
     def _place(self, path: Sequence[str]) -> tuple[Partition | None, Segment | None]:
@@ -199,7 +191,7 @@ class DiskUsage(KafkaWidget):
         if node[KIND] != "partition":
             return None, None
         partition = self.logs.listing.partitions[node[KEY]]
-        base = int(rest[0]) if rest and rest[0].isdigit() else None
+        base = int(rest[0]) if rest and rest[0].isdecimal() else None
         return partition, segment_with_base(partition, base)
 
     def answer_refresh(self) -> Answer:
@@ -223,6 +215,7 @@ class DiskUsage(KafkaWidget):
         """Send the tree down to the partitions."""
         listing = self.logs.listing
         nodes = directory_nodes(listing)
+        self._paths = partition_paths(nodes)
         paths = [str(root.path) for root in listing.roots]
         title = os.path.basename(os.path.abspath(paths[0]))
         self._usage = {
@@ -241,7 +234,7 @@ class DiskUsage(KafkaWidget):
         """Yield those about partitions, the largest first, then about segments of the open one."""
         partitions = self.logs.listing.partitions
         for name in sorted(partitions, key=lambda each: -partitions[each].size):
-            path = self._path_of(name)
+            path = self._paths[name]
             sent = {"name": name, "nodes": partition_nodes(partitions[name])}
             yield "inside", {"path": path}, ({"path": path, "partition": sent}, [])
         partition, _ = self._place(self.at)
@@ -252,7 +245,7 @@ class DiskUsage(KafkaWidget):
             read += min(segment.size, MOST_READ)
             if read > MOST_READ:
                 return
-            path = [*self._path_of(name), str(segment.base_offset)]
+            path = [*self._paths[name], str(segment.base_offset)]
             content = {"path": path, "segment": self._sent(name, segment)}
             yield "inside", {"path": path}, (content, [])
 

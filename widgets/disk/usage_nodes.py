@@ -56,6 +56,16 @@ def directory_nodes(listing: Listing) -> list[Node]:
     return nodes
 
 
+def partition_paths(nodes: list[Node]) -> dict[str, list[str]]:
+    """Return name of a partition → the keys that lead to it, from `directory_nodes`."""
+    paths: list[list[str]] = []
+    for node in nodes:
+        above = paths[node[PARENT]] if node[PARENT] >= 0 else []
+        paths.append([*above, node[KEY]])
+    told = zip(nodes, paths, strict=True)
+    return {node[KEY]: path for node, path in told if node[KIND] == "partition"}
+
+
 def partition_nodes(partition: Partition) -> list[Node]:
     """Return the segments of a partition with their files, and its other files."""
     nodes: list[Node] = []

@@ -86,7 +86,7 @@ function render({ model, el, signal: outer }) {
     onclick: () => {
       verify.disabled = true;
       ask("verify", { partition: chosen().partition }).then(() => {
-        verify.disabled = false;
+        verify.disabled = chosen().partition === null;
         findings.setScope("here");
         tabs.show("findings");
       });
@@ -299,7 +299,7 @@ function render({ model, el, signal: outer }) {
   });
   const foot = splitter({
     root,
-    pane: () => tabs.el.querySelector(".klw-panes"),
+    pane: () => (file.el.isConnected ? file.body : tabs.el.querySelector(".klw-panes")),
     name: "--klw-panes",
     label: "Height of the lists",
     axis: "y",
@@ -323,14 +323,13 @@ function render({ model, el, signal: outer }) {
     h("section", { class: "klw-panel" }, stripHead.el, strip.el),
     h("section", { class: "klw-panel" }, mapHead.el, map.el, legend),
     tabs.el,
-    foot,
   );
   root.append(
     head,
     progress.el,
     silence,
     errorBar,
-    h("div", { class: "klw-body" }, tree.el, fence, h("main", { class: "klw-main" }, note, file.el, views)),
+    h("div", { class: "klw-body" }, tree.el, fence, h("main", { class: "klw-main" }, note, views, foot)),
     live,
   );
   el.append(root);
@@ -350,13 +349,16 @@ function render({ model, el, signal: outer }) {
   }
   function showFile() {
     const sent = model.get("_file");
+    if (sent) views.before(file.el);
+    else file.el.remove();
     file.show(sent);
     tree.setSelected(sent?.path ?? chosen().partition);
     showStrip();
   }
+  const hasPartitions = () => model.get("_directory").nodes.some((each) => each.kind === "partition");
   const nothingText = () => {
-    const { nodes, path } = model.get("_directory");
-    if (nodes.some((each) => each.kind === "partition")) return "Select a partition.";
+    const { path } = model.get("_directory");
+    if (hasPartitions()) return "Select a partition.";
     return `${path} holds no partitions. Open a directory of log.dirs of a broker: it has a folder for each partition, named \
 like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
   };
@@ -375,6 +377,9 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
     const isFile = model.get("_file") !== null;
     note.hidden ||= isFile;
     views.hidden = isFile || !mine?.size.length;
+    foot.hidden = views.hidden && !isFile;
+    verify.disabled = chosen().partition === null;
+    verifyAll.disabled ||= !hasPartitions();
   }
   function showSegment() {
     const sent = segmentOf(), start = performance.now();
@@ -430,7 +435,7 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
     findings.setFindings(all, total, partition);
     tree.setFindings(counts, verified);
     progress.show(check, total);
-    verifyAll.disabled = isRunning;
+    verifyAll.disabled = isRunning || !hasPartitions();
     tabs.setCount("findings", isVerified ? (mine.length ? count(mine.length) : "✓") : "");
     if (isVerified && !isRunning) announce(`${partition}: ${listSummary(mine)}.`);
     if (data) {

@@ -11,6 +11,7 @@ export function fileView({ tools, fetch, onClose, signal: outer }) {
   const close = button("Back to the partition", { glyph: "cross", onclick: onClose });
   const meaning = h("p", {}), problems = h("ul", {}), text = h("div", { class: "klw-filetext" });
   const hex = bytesView({
+    label: "Bytes of the file",
     signal: outer,
     fetch: (_inside, start, stop) => fetch(shown.path, start, stop),
   });
@@ -22,7 +23,7 @@ export function fileView({ tools, fetch, onClose, signal: outer }) {
   );
   const el = h(
     "section",
-    { class: "klw-panel klw-file", "aria-label": "File", hidden: true },
+    { class: "klw-panel klw-file", "aria-label": "File" },
     h("div", { class: "klw-phead" }, title, about, ...tools, close),
     meaning,
     problems,
@@ -60,12 +61,12 @@ export function fileView({ tools, fetch, onClose, signal: outer }) {
   }
   return {
     el,
+    body,
     // What the kernel sent of a file; null for none.
     show(sent) {
       life.abort();
       life = new AbortController();
       shown = sent;
-      el.hidden = !sent;
       if (!sent) return hex.setSource(null);
       title.textContent = sent.name;
       title.title = sent.path;
@@ -94,7 +95,8 @@ export function fileList({ fetch, onOpen, signal }) {
       { name: "Written (UTC)", width: "176px" },
     ],
     cellsOf: (i) => [rows[i][1], rows[i][2], count(rows[i][3]), rows[i][4]],
-    onPick: (i) => onOpen(rows[i][0]),
+    onPress: (i) => onOpen(rows[i][0]),
+    onOpen: (i) => onOpen(rows[i][0]),
   });
   async function load() {
     if (wanted === null || asked === wanted || !grid.el.offsetParent) return;

@@ -35,7 +35,7 @@ def offset_or_time(text: str) -> tuple[int | None, int | None]:
         ValueError: the text is neither an offset nor a UTC time in an ISO form.
     """
     digits = text.strip().replace(",", "").replace("_", "")
-    if digits.isdigit():
+    if digits.isdecimal():
         return int(digits), None
     try:
         return None, milliseconds(text.strip())
