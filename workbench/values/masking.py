@@ -99,7 +99,7 @@ class Masks:
             SchemaError: a rule has no meaning, or the file cannot be read.
         """
         if masks is None:
-            return cls()
+            return cls((), b"")
         if isinstance(masks, Masks):
             return masks
         if isinstance(masks, os.PathLike):
@@ -111,6 +111,8 @@ class Masks:
                 rules.append(line)
             elif text := line.partition("#")[0].strip():
                 rules.append(Mask.parse(text))
+        if not rules:
+            return cls((), b"")
         return cls(tuple(rules)) if key is None else cls(tuple(rules), key)
 
     def for_topic(self, topic: str) -> "Masks":
