@@ -38,8 +38,8 @@ def follow_theme() -> None:
         from IPython.core.getipython import get_ipython
     except ImportError:
         return
-    shell = get_ipython()  # type: ignore[no-untyped-call]
-    if shell is not None:
+    shell = get_ipython()
+    if shell is not None and shell.display_formatter is not None:
         from matplotlib.figure import Figure
 
         shell.display_formatter.formatters["text/html"].for_type(Figure, themed_html)
