@@ -10,6 +10,7 @@ import widgets
 import workbench
 import workbench.pipelines
 from tests.cli.program import run
+from tests.widgets.requested import Client, fetch
 from workbench.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -97,9 +98,16 @@ def test_the_lab_opens_the_directory_that_is_named() -> None:
 def test_the_python_of_the_table_runs(tmp_path: Path) -> None:
     cells = re.findall(r"^\| [^|]+ \| (`[^|]+`) \| [^|]*\|$", README, re.MULTILINE)
     assert len(cells) > 15
-    with workbench.LogManager([str(tmp_path / "logs")]) as manager:
+    with (
+        workbench.LogManager([str(tmp_path / "logs")]) as manager,
+        workbench.serve(SHOP) as server,
+    ):
+        server.watch()
+        with Client(server) as client:
+            fetch(client, 0)
         names = {
             **vars(widgets),
+            "server": server,
             "widgets": widgets,
             "wb": workbench,
             "workbench": workbench,

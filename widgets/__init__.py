@@ -8,16 +8,22 @@ from widgets.compaction import CompactionPlayer
 from widgets.coordinators.group_view import GroupView
 from widgets.coordinators.offsets_player import OffsetsPlayer
 from widgets.coordinators.transaction_lanes import TransactionLanes
+from widgets.disk.checkpoint_table import CheckpointTable
+from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer import LogExplorer
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
 from widgets.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
 from widgets.replication.replication_player import ReplicationPlayer
+from widgets.requests.request_player import RequestPlayer
+from widgets.requests.request_view import RequestView
 from widgets.stack import Stack
 
 __all__ = [
+    "CheckpointTable",
     "CleanerView",
     "CompactionPlayer",
+    "DiskUsage",
     "GroupView",
     "LogExplorer",
     "LookupPlayer",
@@ -26,6 +32,8 @@ __all__ = [
     "RecoveryPlayer",
     "ReplicaLanes",
     "ReplicationPlayer",
+    "RequestPlayer",
+    "RequestView",
     "Stack",
     "StepPlayer",
     "TransactionLanes",

@@ -11,14 +11,19 @@ from playwright.sync_api import BrowserContext, Page
 from tests.browser.bridge import Bridge, Show, chromium, served
 from tests.browser.pages import STATS
 from widgets import (
+    CheckpointTable,
     CleanerView,
     CompactionPlayer,
+    DiskUsage,
     GroupView,
     LogExplorer,
+    LookupPlayer,
     OffsetsPlayer,
     RecordBrowser,
     ReplicaLanes,
     ReplicationPlayer,
+    RequestPlayer,
+    RequestView,
     StepPlayer,
     TransactionLanes,
 )
@@ -26,15 +31,20 @@ from widgets._player import Player
 from widgets._widget import KafkaWidget
 
 ENTRIES: dict[type[KafkaWidget], str] = {
+    CheckpointTable: "checkpoint_table.js",
     CleanerView: "cleaner_view.js",
     CompactionPlayer: "compaction.js",
+    DiskUsage: "disk_usage.js",
     GroupView: "group_view.js",
+    LookupPlayer: "lookup_player.js",
     StepPlayer: "player.js",
     LogExplorer: "explorer.js",
     OffsetsPlayer: "offsets_player.js",
     RecordBrowser: "record_browser.js",
     ReplicaLanes: "replica_lanes.js",
     ReplicationPlayer: "replication_player.js",
+    RequestPlayer: "request_player.js",
+    RequestView: "request_view.js",
     TransactionLanes: "transaction_lanes.js",
 }
 

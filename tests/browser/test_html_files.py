@@ -12,19 +12,24 @@ from playwright.sync_api import Page, expect
 import workbench as wb
 from tests.browser.pages import STATS
 from tests.browser.test_explorer_page import click_batch, shown_rows
+from tests.widgets.requested import Client, fetch
 from widgets import (
+    CheckpointTable,
     CleanerView,
     CompactionPlayer,
+    DiskUsage,
     GroupView,
     LogExplorer,
     LookupPlayer,
     RecordBrowser,
     ReplicaLanes,
     ReplicationPlayer,
+    RequestPlayer,
     TransactionLanes,
 )
 from widgets._widget import KafkaWidget
 from workbench.errors import OutputError
+from workbench.server.watching.watch import WatchedRequest
 
 pytestmark = pytest.mark.browser
 
@@ -32,8 +37,16 @@ SAMPLES = Path(__file__).parents[2] / "sample_data"
 SHOP = SAMPLES / "shop-4.3.1"
 BROKERS = SAMPLES / "two-brokers"
 
+
+def one_request() -> WatchedRequest:
+    with wb.serve(SHOP) as server, Client(server) as client:
+        return fetch(client, 600)
+
+
 MADE: dict[str, Callable[[], KafkaWidget]] = {
     "explorer": lambda: LogExplorer(SHOP, selected={"partition": "orders-0", "segment": 442}),
+    "checkpoints": lambda: CheckpointTable(SAMPLES / "damaged"),
+    "disk": lambda: DiskUsage(SHOP),
     "cleaner": lambda: CleanerView(SHOP / "customers-0"),
     "compaction": lambda: CompactionPlayer(
         SHOP / "customers-0", config={"min.cleanable.dirty.ratio": 0.1}
@@ -46,6 +59,7 @@ MADE: dict[str, Callable[[], KafkaWidget]] = {
         wb.compare_replicas({1: BROKERS / "broker1", 2: BROKERS / "broker2"})
     ),
     "replication": lambda: ReplicationPlayer("G-1"),
+    "request": lambda: RequestPlayer(one_request()),
 }
 
 
@@ -118,6 +132,19 @@ def test_a_player_plays_in_a_file(page: Page, tmp_path: Path) -> None:
     page.locator(".klw-player").focus()
     page.keyboard.press("ArrowRight")
     expect(steps).not_to_have_value(before)
+
+
+def test_partitions_open_in_a_file_and_segments_of_the_open_one(page: Page, tmp_path: Path) -> None:
+    opened(page, DiskUsage(SHOP, at=["orders", "orders-1"]), tmp_path / "disk.html")
+    page.get_by_role("option", name="995, ").click(position={"x": 6, "y": 6})
+    expect(page.get_by_role("grid", name="Sizes")).to_contain_text("before compression")
+    page.get_by_role("button", name="shop-4.3.1").click()
+    page.get_by_role("option", name="payments, ").click(position={"x": 6, "y": 6})
+    page.get_by_role("option", name="0, 644").click(position={"x": 6, "y": 6})
+    expect(page.locator(".klw-crumb[aria-current]")).to_have_text("payments-0")
+    expect(page.locator(".klw-gone")).to_be_hidden()
+    page.get_by_role("option", name="0, ").first.click(position={"x": 6, "y": 6})
+    expect(page.get_by_role("status")).to_contain_text("open the directory in the workbench")
 
 
 def content(page: str) -> str:

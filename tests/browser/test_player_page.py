@@ -10,6 +10,7 @@ import workbench as wb
 from tests.browser.bridge import Show
 from tests.browser.pages import STATS, colours, settled, until
 from widgets import LookupPlayer, RecoveryPlayer, StepPlayer
+from widgets.view.text import time_text
 from workbench.runtime.steps import Step
 
 pytestmark = pytest.mark.browser
@@ -33,31 +34,34 @@ def test_the_buttons_step_and_the_kernel_follows(page: Page, show: Show) -> None
     player = LookupPlayer(SHOP / "orders-0", offset=1234)
     show(player)
     now = page.locator(".klw-now")
-    expect(now).to_contain_text("Offset 907 (stored as 4) is below 1234", ignore_case=True)
+    expect(now).to_contain_text(
+        "Base offset 903 is the largest at or before 1234", ignore_case=True
+    )
     expect(page.get_by_role("button", name="Step back")).to_be_disabled()
     page.get_by_role("button", name="Next step").click()
     until(page, lambda: player.at == 1)
-    expect(page.locator(".klw-place")).to_have_text("2 of 12")
+    expect(now).to_contain_text("Offset 907 (stored as 4) is below 1234", ignore_case=True)
+    expect(page.locator(".klw-place")).to_have_text("2 of 13")
     page.get_by_role("button", name="Last step").click()
-    until(page, lambda: player.at == 11)
+    until(page, lambda: player.at == 12)
     expect(now).to_contain_text("batch found")
     expect(page.get_by_role("button", name="Next step")).to_be_disabled()
-    expect(page.locator("[aria-live=polite]")).to_contain_text("Step 12 of 12: batch found.")
+    expect(page.locator("[aria-live=polite]")).to_contain_text("Step 13 of 13: batch found.")
     page.get_by_role("button", name="Step back").click()
-    until(page, lambda: player.at == 10)
+    until(page, lambda: player.at == 11)
 
 
 def test_keys_step_and_space_plays(page: Page, show: Show) -> None:
     player = LookupPlayer(SHOP / "orders-0", offset=1234)
     show(player)
     page.locator(".klw-player").focus()
-    for key, at in (("ArrowRight", 1), ("End", 11), ("ArrowLeft", 10), ("Home", 0)):
+    for key, at in (("ArrowRight", 1), ("End", 12), ("ArrowLeft", 11), ("Home", 0)):
         page.keyboard.press(key)
         until(page, lambda at=at: player.at == at)  # type: ignore[misc]
     page.get_by_role("button", name="25/s").click()
     page.locator(".klw-player").focus()
     page.keyboard.press("Space")
-    until(page, lambda: player.at == 11)
+    until(page, lambda: player.at == 12)
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
@@ -92,28 +96,28 @@ def test_a_click_into_the_picture_goes_to_the_step_that_was_there(page: Page, sh
     box = page.locator(".klw-stage canvas").bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] - 20, box["y"] + 95)
-    rightmost = max(range(8), key=lambda at: player.touches[at].position)
+    rightmost = max(range(9), key=lambda at: player.touches[at].position)
     until(page, lambda: player.at == rightmost)
 
 
 def test_a_step_set_in_python_is_shown(page: Page, show: Show) -> None:
     player = LookupPlayer(SHOP / "orders-0", offset=1234)
     bridge = show(player)
-    player.at = 8
+    player.at = 9
     bridge.push()
     expect(page.locator(".klw-now h4")).to_have_text("index entry found")
-    expect(page.locator(".klw-player [aria-selected=true]")).to_contain_text("9")
+    expect(page.locator(".klw-player [aria-selected=true]")).to_contain_text("10")
 
 
 def test_the_picture_goes_to_where_the_batch_is_found(page: Page, show: Show) -> None:
     player = LookupPlayer(SHOP / "orders-0", offset=1234, at=0)
     bridge = show(player)
     assert settled(page)["view"] == [0, player.scenes[2].size]
-    player.at = 11
+    player.at = 12
     bridge.push()
-    page.wait_for_function(f"{STATS}.at === 11")
+    page.wait_for_function(f"{STATS}.at === 12")
     first, end = settled(page)["view"]
-    touch = player.touches[11]
+    touch = player.touches[12]
     assert first < touch.position
     assert touch.position + touch.size < end
     assert end - first < player.scenes[2].size / 2
@@ -127,9 +131,9 @@ def test_who_wants_less_motion_gets_no_gliding(page: Page, show: Show) -> None:
     player = LookupPlayer(SHOP / "orders-0", offset=1234, at=0)
     bridge = show(player)
     before = settled(page)["draws"]
-    player.at = 11
+    player.at = 12
     bridge.push()
-    page.wait_for_function(f"{STATS}.at === 11")
+    page.wait_for_function(f"{STATS}.at === 12")
     assert settled(page)["draws"] - before <= 2
 
 
@@ -226,3 +230,26 @@ def test_everything_has_a_name_for_who_does_not_see_it(page: Page, show: Show) -
     label = page.locator(".klw-player").get_attribute("aria-label")
     assert label is not None
     assert "Arrow keys step" in label
+
+
+def test_another_offset_or_time_is_looked_up_from_the_box(page: Page, show: Show) -> None:
+    player = LookupPlayer(SHOP / "orders-0", offset=1234)
+    show(player)
+    box = page.get_by_role("textbox", name="Look up another offset")
+    box.fill("1,000")
+    box.press("Enter")
+    expect(page.locator(".klw-title")).to_have_text("Look up offset 1,000 in orders-0")
+    assert player.rehearsal.result.offset <= 1000
+    expect(page.locator(".klw-now")).to_contain_text("1000")
+    moment = player.partition.segments[1].largest_timestamp
+    assert moment is not None
+    box.fill(time_text(moment))
+    box.press("Enter")
+    expect(page.locator(".klw-sum")).to_contain_text("found: offset")
+    before = player.title
+    box.fill("yesterday")
+    box.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("neither an offset nor a time")
+    assert player.title == before
+    page.evaluate("unmount()")
+    assert page.evaluate("model.listeners") == 0

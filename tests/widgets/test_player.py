@@ -73,7 +73,7 @@ def test_a_look_up_probes_the_index_then_walks_to_the_batch(
     player = LookupPlayer(orders[0], offset=35)
     assert player.at == 0
     order = list(dict.fromkeys(roles(player)))
-    assert order == ["probe", "entry", "passed", "found"]
+    assert order == ["floor", "probe", "entry", "passed", "found"]
     segment = next(each for each in reversed(orders[0].segments) if each.base_offset <= 35)
     batch = next(each for each in batches(segment) if each.last_offset >= 35)
     found = sent(player)["steps"][-1]
@@ -225,7 +225,7 @@ def test_a_saved_notebook_keeps_the_step_as_a_picture_and_a_text(
     assert bundle is not None
     first = bundle[0]["image/png"]
     assert first.startswith(PNG)
-    assert "1. index probed" in bundle[0]["text/plain"]
+    assert "1. segment found" in bundle[0]["text/plain"]
     player.at = len(player.steps) - 1
     assert player.to_png() != first
     assert "batch found" in player.describe()
@@ -286,3 +286,20 @@ def test_a_probe_says_what_is_stored(orders: tuple[wb.Partition, list[Step]]) ->
             assert step.numbers["relative_offset"] == step.numbers["offset"] - base > 0
             if step.where.endswith(".index"):
                 assert f"(stored as {step.numbers['relative_offset']})" in step.reason
+
+
+def test_another_offset_or_time_can_be_looked_up(
+    orders: tuple[wb.Partition, list[Step]],
+) -> None:
+    player = LookupPlayer(orders[0], offset=35)
+    same = LookupPlayer(orders[0], timestamp=20_000)
+    player.look_up(timestamp=20_000)
+    assert (player.title, player.about, player.at) == (same.title, same.about, 0)
+    assert player.steps == same.steps
+    player.receive(player, {"kind": "look_up", "id": 1, "text": "7"}, [])
+    assert player.title == "Look up offset 7 in orders-0"
+    player.receive(player, {"kind": "look_up", "id": 2, "text": "soon"}, [])
+    assert isinstance(player.last_error, ValueError)
+    assert player.title == "Look up offset 7 in orders-0"
+    with pytest.raises(ValueError, match="offset"):
+        player.look_up()

@@ -5,8 +5,8 @@ import { windowedRows } from "./rows.js";
 
 const PAGE_BYTES = 4096, WIDTH = 16;
 
-export function bytesView({ fetch, signal }) {
-  const hexbox = h("div", { class: "klw-hexbox", tabindex: 0, role: "region", "aria-label": "Bytes of the batch" });
+export function bytesView({ fetch, signal, label = "Bytes of the batch" }) {
+  const hexbox = h("div", { class: "klw-hexbox", tabindex: 0, role: "region", "aria-label": label });
   const list = h("div", { class: "klw-fields", tabindex: 0, role: "list", "aria-label": "Visible fields" });
   const empty = h("div", { class: "klw-empty" }, "Select a batch to see its bytes.");
   const modes = choice(
@@ -24,7 +24,13 @@ export function bytesView({ fetch, signal }) {
   );
   const el = h("div", { class: "klw-pane" }, split, empty);
   let batch = null, inside = false, wanted = null;
-  let source = null, pages = new Map(), asked = new Set(), lit = null, shownKey = "";
+  let source = null,
+    pages = new Map(),
+    asked = new Set(),
+    lit = null,
+    shownKey = "",
+    shownFields = [],
+    isRevealed = true;
   const rows = windowedRows({
     box: hexbox,
     rowHeight: 20,
@@ -117,12 +123,50 @@ export function bytesView({ fetch, signal }) {
         )
       ),
     );
-    for (const item of list.children) item.addEventListener("pointerenter", () => light(fields.get(item.dataset.key)));
+    for (const item of list.children) {
+      const field = fields.get(item.dataset.key);
+      item.addEventListener("pointerenter", () => light(field));
+      item.addEventListener("click", () => mark(field));
+    }
+    shownFields = [...fields.values()];
     markFields();
   }
   function markFields() {
-    for (const item of list.children) item.dataset.lit = String(item.dataset.key === lit?.key);
+    shownFields.forEach((field, k) => {
+      const item = list.children[k];
+      item.dataset.lit = String(item.dataset.key === lit?.key);
+      item.setAttribute("aria-current", String(isMarked(field)));
+      item.dataset.wanted = String(isWithin(field));
+    });
+    const first = isRevealed ? -1 : shownFields.findIndex(isWithin);
+    if (first >= 0) {
+      isRevealed = true;
+      list.scrollTop = list.children[first].offsetTop - list.offsetTop;
+    }
+    split.dataset.marked = String(wanted !== null && wanted[0] === inside);
   }
+  const isWithin = (field) =>
+    wanted !== null && wanted[0] === inside && field.start >= wanted[1] &&
+    field.start + field.size <= wanted[1] + wanted[2];
+  const isMarked = (field) =>
+    wanted !== null && wanted[0] === inside && wanted[1] === field.start && wanted[2] === field.size;
+  // Mark a field's bytes; the arrow keys go on to the field before or after it.
+  function mark(field) {
+    wanted = [inside, field.start, field.size];
+    rows.reveal(Math.floor(field.start / WIDTH));
+    rows.refresh();
+    markFields();
+  }
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step || !shownFields.length) return;
+    event.preventDefault();
+    event.stopPropagation();
+    const at = shownFields.findIndex(isMarked), next = at < 0 ? 0 : at + step;
+    if (!shownFields[next]) return;
+    mark(shownFields[next]);
+    list.children[next]?.scrollIntoView({ block: "nearest" });
+  });
   function light(field) {
     if (field?.key === lit?.key) return;
     lit = field ?? null;
@@ -154,6 +198,7 @@ export function bytesView({ fetch, signal }) {
     asked = new Set();
     lit = null;
     shownKey = "";
+    shownFields = [];
     list.replaceChildren();
     rows.reset();
     rows.setCount(next ? Math.ceil(next.size / WIDTH) : 0);
@@ -176,6 +221,8 @@ export function bytesView({ fetch, signal }) {
     // Mark a record's bytes: [is decompressed, start, size]; null for none.
     setRecord(place) {
       wanted = place;
+      isRevealed = false;
+      markFields();
       if (!batch || !place) return rows.refresh();
       if (place[0] !== inside && (!place[0] || batch.inside !== null)) return showMode(place[0]);
       if (place[0] === inside) rows.toTop(Math.floor(place[1] / WIDTH) - 2);

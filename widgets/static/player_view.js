@@ -3,7 +3,7 @@ import { clampView } from "./axis.js";
 
 const ALL_FIT = 80;
 const WINDOW = 48;
-const WHOLE = new Set(["probe", "time probe", "time entry"]);
+const WHOLE = new Set(["floor", "probe", "time probe", "time entry"]);
 const WALKED = new Set(["entry", "passed", "found"]);
 
 // The view for step i; it remains `view` if the touched bytes are well inside.

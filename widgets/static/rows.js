@@ -182,10 +182,14 @@ export function dataGrid(
   };
 }
 
-// A cell is a text, or {text, kind, title} where kind is a class that says what sort of text it is.
+// A cell is a text, or {text, kind, title, after, under}: kind is a class that says what sort of text it is; `after`
+// follows it in faint letters, and `under` is a second line.
 function fillCell(span, cell) {
-  const { text, kind = "", title = "" } = typeof cell === "object" && cell !== null ? cell : { text: cell };
-  if (span.textContent !== text) span.textContent = text;
+  const { text, kind = "", title = "", after, under } = typeof cell === "object" && cell !== null
+    ? cell
+    : { text: cell };
+  if (under !== undefined) span.replaceChildren(h("b", {}, text), h("small", {}, after), h("p", {}, under));
+  else if (span.textContent !== text) span.textContent = text;
   if (span.dataset.kind !== kind) span.dataset.kind = kind;
   if (span.title !== title) span.title = title;
 }

@@ -11,7 +11,9 @@ from widgets.view.records import Lens, readable
 from workbench.inspection.bytes.fields import Field
 
 _TONES = 4
-_PRIVATE = frozenset({"key", "value", "records"})
+PRIVATE = frozenset({"key", "value", "records"})
+"""Fields of a batch with users' data."""
+
 _HOLDS_BITS = "attributes"
 
 
@@ -54,7 +56,12 @@ def places(fields: Sequence[Field], origin: int) -> list[Place]:
 
 
 def byte_window(
-    data: bytes, fields: Sequence[Place], start: int, lens: Lens
+    data: bytes,
+    fields: Sequence[Place],
+    start: int,
+    lens: Lens,
+    *,
+    private: frozenset[str] = PRIVATE,
 ) -> tuple[dict[str, Any], list[bytes]]:
     """Return a window of bytes and the fields that touch it.
 
@@ -63,6 +70,7 @@ def byte_window(
         fields: all fields of the bytes shown.
         start: the window's start within the bytes shown.
         lens: whether private bytes are shown.
+        private: names of the fields with users' data.
 
     Returns:
         ``start``, ``fields`` (start, size, name, value, note, level, leaf, tone, wrong), ``masks``
@@ -74,7 +82,7 @@ def byte_window(
         field, begin, end = place.field, place.start, place.start + place.field.size
         if begin >= stop or (end <= start and not begin == end == start):
             continue
-        hidden = place.owns and is_private(field) and not _is_open(lens)
+        hidden = place.owns and field.name in private and not _is_open(lens)
         if hidden:
             masks.append([begin, end])
             low, high = max(begin, start) - start, min(end, stop) - start
@@ -93,11 +101,6 @@ def byte_window(
             }
         )
     return {"start": start, "fields": shown, "masks": masks}, [bytes(visible)]
-
-
-def is_private(field: Field) -> bool:
-    """Return whether a field holds users' data: a key, a value, or whole records."""
-    return field.name in _PRIVATE
 
 
 def _is_open(lens: Lens) -> bool:

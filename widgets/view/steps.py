@@ -5,7 +5,7 @@ indexes. Steps: for each its kind, its words, and the bytes of a segment that it
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from widgets.view.text import size_text, time_text
 from workbench.foresight.rehearse.log import SegmentPicture
 from workbench.inspection.segment import Segment
 from workbench.runtime.steps import KINDS, Step
+from workbench.runtime.times import with_hours
 
 MOST_STEPS: Final = 50_000
 """The most steps a player shows; it omits later ones and says so."""
@@ -25,10 +26,13 @@ ROLES: Final = {
     "appended": "appended",
     "index entry added": "added",
     "index entry skipped": "skipped",
+    "segment found": "floor",
+    "segment passed": "floor",
     "index probed": "probe",
     "index entry found": "entry",
     "batch passed": "passed",
     "batch found": "found",
+    "records sliced": "slice",
     "batch validated": "valid",
     "invalid batch found": "invalid",
     "segment recovered": "recovered",
@@ -44,7 +48,9 @@ MOST_UNTOUCHED: Final = 5_000
 """Batches that a player gets for segments that no step touches, to show them too."""
 
 _FILE = re.compile(r"(?:.*[/\\])?(\d{20})\.(\w+)(?:\.\w+)*$")
-_PLACED = frozenset(ROLES.values()) - {"kept", "deletable", "gone", "removed", "rolled"}
+_PLACED = frozenset(ROLES.values()) - {
+    "kept", "deletable", "gone", "removed", "rolled", "floor",
+}  # fmt: skip
 _Int64 = npt.NDArray[np.int64]
 
 
@@ -200,12 +206,12 @@ def kinds_of(steps: Iterable[Step]) -> list[str]:
     return list(dict.fromkeys(step.kind for step in steps))
 
 
-def kind_rows(steps: Sequence[Step]) -> list[list[Any]]:
+def kind_rows(steps: Sequence[Step], meanings: Mapping[str, str] = KINDS) -> list[list[Any]]:
     """Return for each of `kinds_of`: the kind, its meaning, its number of steps."""
     counts: dict[str, int] = {}
     for step in steps:
         counts[step.kind] = counts.get(step.kind, 0) + 1
-    return [[kind, KINDS.get(kind, ""), n] for kind, n in counts.items()]
+    return [[kind, meanings.get(kind, ""), n] for kind, n in counts.items()]
 
 
 def numbers_of(step: Step) -> list[list[str]]:
@@ -220,10 +226,14 @@ def numbers_of(step: Step) -> list[list[str]]:
 
 def number_text(name: str, value: Any) -> str:
     """Return a number of a step in readable form: times as times, bytes with their unit."""
-    if not isinstance(value, int) or isinstance(value, bool):
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if not isinstance(value, int):
         return str(value)
-    if "timestamp" in name or name == "delete_horizon":
+    if "timestamp" in name or name in {"delete_horizon", "now"}:
         return f"{time_text(value)} ({value})"
+    if name.endswith("_ms"):
+        return with_hours(value, " ms")
     if (name == "cut" or name.endswith(("size", "bytes", "bytes_cut"))) and value >= 1024:
         return f"{value:,} ({size_text(value)})"
     return f"{value:,}"

@@ -18,9 +18,11 @@ from workbench.log.context import LogContext
 from workbench.log.fetch import FetchData, LogOffsetMetadata
 from workbench.log.segments.files import create_and_delete_segment, remove_and_delete_segments
 from workbench.log.segments.log_segments import LogSegments
+from workbench.log.segments.lookup_steps import tell_segment_found, tell_segment_passed
 from workbench.log.segments.segment import LogSegment
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.batch_checks import CheckedBatch
+from workbench.runtime.steps import wants_details
 
 
 class FlushedState(NamedTuple):
@@ -151,6 +153,12 @@ class LocalLog:
             return FetchData(limit, aborted_transactions=none_aborted)
         if start_offset > limit.offset:
             return FetchData(self.locate(start_offset), aborted_transactions=none_aborted)
+        if wants_details(self.context.observer):
+            above = self.segments.higher(segment.base_offset)
+            next_base = None if above is None else above.base_offset
+            tell_segment_found(
+                self.context, segment.log, (segment.base_offset, next_base), start_offset
+            )
         while segment is not None:
             base = segment.base_offset
             if base < limit.segment_base_offset:
@@ -164,6 +172,8 @@ class LocalLog:
             )
             if found is not None:
                 return self._with_aborted(start_offset, segment, found) if with_aborted else found
+            if wants_details(self.context.observer):
+                tell_segment_passed(self.context, segment.log, start_offset)
             segment = self.segments.higher(base)
         return FetchData(self.end)  # the records there were deleted
 

@@ -108,7 +108,7 @@ class Message:
                 position in ``data``.
         """
         self._check_version(version, at)
-        reader = _Reader(data, version, flexible=self._is_flexible(version), items=most_items)
+        reader = MessageReader(data, version, flexible=self.is_flexible(version), items=most_items)
         values, end = reader.struct(self.fields, at)
         return values, end
 
@@ -120,7 +120,7 @@ class Message:
         """
         self._check_version(version, None)
         out = bytearray()
-        writer = _Writer(out, version, flexible=self._is_flexible(version))
+        writer = _Writer(out, version, flexible=self.is_flexible(version))
         writer.struct(self.fields, values)
         return bytes(out)
 
@@ -131,7 +131,7 @@ class Message:
             UnsupportedFormatError: the version is not declared.
         """
         self._check_version(version, None)
-        writer = _PartsWriter(bytearray(), version, flexible=self._is_flexible(version))
+        writer = _PartsWriter(bytearray(), version, flexible=self.is_flexible(version))
         writer.struct(self.fields, values)
         return [*writer.parts, bytes(writer.out)]
 
@@ -141,7 +141,8 @@ class Message:
                 None, at, f"{self.name} has version {version} (expected 0 to {self.highest})"
             )
 
-    def _is_flexible(self, version: int) -> bool:
+    def is_flexible(self, version: int) -> bool:
+        """Return whether messages of a version have tagged fields."""
         return self.flexible is not None and version >= self.flexible
 
 
@@ -203,7 +204,7 @@ def _default(line: re.Match[str], kind: str | tuple[Field, ...], text: str | Non
     return _DEFAULTS[kind] if text is None else int(text)
 
 
-class _Reader:
+class MessageReader:
     """Reads one message; every method takes a position and returns a value and the next one."""
 
     def __init__(
@@ -216,6 +217,7 @@ class _Reader:
         self.items_left = items
 
     def struct(self, fields: tuple[Field, ...], at: int) -> tuple[dict[str, Any], int]:
+        """Read the fields of a struct."""
         values: dict[str, Any] = {}
         for field in fields:
             if not field.first <= self.version <= field.last:
@@ -229,6 +231,7 @@ class _Reader:
         return values, at
 
     def tagged(self, fields: tuple[Field, ...], values: dict[str, Any], at: int) -> int:
+        """Read the tagged fields at the end of a struct into ``values``."""
         count, at = varint.decode_unsigned(self.data, at)
         for _ in range(count):
             tag, at = varint.decode_unsigned(self.data, at)
@@ -247,6 +250,7 @@ class _Reader:
         return at
 
     def field(self, field: Field, at: int) -> tuple[Any, int]:
+        """Read a field, which may be an array."""
         if not field.is_array:
             return self.value(field, at)
         count, at = self.length(4, at)
@@ -266,6 +270,7 @@ class _Reader:
         return items, at
 
     def value(self, field: Field, at: int) -> tuple[Any, int]:
+        """Read a field that is no array, or one element of an array."""
         kind = field.type
         if isinstance(kind, tuple):
             if field.is_nullable and not field.is_array:
@@ -287,6 +292,7 @@ class _Reader:
         return content.decode("utf-8", "replace") if kind == "string" else content, end
 
     def struct_is_null(self, field: Field, at: int) -> tuple[bool, int]:
+        """Read whether a struct that may be null is."""
         # Null is a negative byte in ordinary fields, the varint 0 in tagged fields.
         if field.tag is None:
             present, at = self.number("int8", at)
@@ -295,17 +301,20 @@ class _Reader:
         return present == 0, at
 
     def number(self, kind: str, at: int) -> tuple[Any, int]:
+        """Read a number of a named type."""
         number = _NUMBERS[kind]
         end = self.end(at, number.size, kind)
         return number.unpack_from(self.data, at)[0], end
 
     def length(self, width: int, at: int) -> tuple[int, int]:
+        """Read the length of a string, bytes or an array; -1 is null."""
         if self.flexible:
             size, at = varint.decode_unsigned(self.data, at)
             return size - 1, at
         return self.number("int16" if width == 2 else "int32", at)
 
     def end(self, at: int, size: int, what: str) -> int:
+        """Return where ``size`` bytes end, if the message has them."""
         if size > self.size - at:
             raise CorruptRecordError(
                 None, at, f"{what} needs {size} bytes, {max(self.size - at, 0)} are left"
@@ -313,6 +322,7 @@ class _Reader:
         return at + size
 
     def check_nullable(self, field: Field, at: int) -> None:
+        """Raise CorruptRecordError if a field must not be null."""
         if not field.is_nullable:
             raise CorruptRecordError(None, at, f"{field.name} is null, which is not allowed")
 

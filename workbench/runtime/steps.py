@@ -21,10 +21,13 @@ KINDS: Final = {
     "transaction completed": "a transaction marker ended a transaction",
     "time index not finished": "a damaged time index did not accept its last entry",
     # reading
+    "segment found": "a lookup found the last segment that begins at or before its target",
+    "segment passed": "no batch of a segment reaches a lookup's target, so the next one is read",
     "index probed": "a lookup compared an index entry",
     "index entry found": "a lookup found the last index entry at or before its target",
     "batch passed": "a batch ends before a lookup's target, so the next header is read",
     "batch found": "a lookup found the first batch that reaches its target",
+    "records sliced": "a read chose the bytes of a segment that it returns",
     # removing
     "segment deletable": "a retention rule deletes a segment",
     "segment kept": "a retention rule keeps a segment and all later ones",

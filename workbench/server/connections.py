@@ -10,7 +10,6 @@ import asyncio
 import logging
 import socket
 import ssl
-import time
 from collections.abc import Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any, Final
 
 from workbench.file_system.local import most_open_files
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.events import RequestDone
+from workbench.server.events import Exchange, RequestDone
 from workbench.server.handlers.of_cluster import supported_versions
 from workbench.server.kafka_apis import KafkaApis
 from workbench.server.limits import ServerLimits
@@ -33,6 +32,7 @@ from workbench.server.protocol.frames import (
 )
 from workbench.server.protocol.log_messages import FETCH
 from workbench.server.protocol.write_messages import PRODUCE
+from workbench.server.request_trace import RequestTrace
 from workbench.server.sasl import LARGEST_FRAME, Answer, SaslAuthenticator
 from workbench.server.security import Passwords
 from workbench.server.serving import ResponseBytes
@@ -46,7 +46,8 @@ _LOOK_SECONDS: Final = 0.5  # after which a client that waits is looked at: is i
 
 _LOG: Final = logging.getLogger("workbench.server")
 
-Observe = Callable[[RequestDone], None]
+Observe = Callable[[RequestDone, RequestTrace, Exchange], None]
+"""Receives each request, what was noted of it, and the bytes of both sides."""
 
 
 class Connections:
@@ -56,7 +57,7 @@ class Connections:
         apis: answers the requests.
         limits: the limits.
         response_bytes: the records in responses that are not sent yet.
-        observe: receives each request.
+        observe: receives each request, and the bytes of both sides.
         passwords: the users that may connect; None: everybody.
         advertised: host and port that clients are told; None: those that they have connected to.
     """
@@ -213,7 +214,7 @@ class _Connection:
         largest = limits.max_request_bytes if self._is_known else LARGEST_FRAME
         if not 0 <= size <= largest:
             problem = f"a request of {size} bytes (expected 0 to {largest})"
-            self._report(None, size, 0, 0.0, problem)
+            self._report(RequestTrace(), Exchange(size), problem)
             return False
         async with self._shared.queue.share(size):
             async with asyncio.timeout(limits.receive_seconds):
@@ -221,20 +222,22 @@ class _Connection:
             return await self._answer(frame)
 
     async def _answer(self, frame: bytes) -> bool:
-        start = time.perf_counter()
+        trace = RequestTrace()
+        asked = Exchange(len(frame), frame if self._is_known else b"")
         try:
             login = None if self._is_known else self._login
             request = read_request(frame) if login is None else login.answer(frame)
         except UnsupportedApiVersionsError as error:
             supported = supported_versions(ErrorCode.UNSUPPORTED_VERSION)
-            await self._send(response_frame(API_VERSIONS, 0, error.correlation_id, supported))
+            parts = response_frame(API_VERSIONS, 0, error.correlation_id, supported)
+            await self._send(parts, trace, asked._replace(parts=parts))
             return True
         except UnknownRequestError as error:
-            self._report(None, len(frame), 0, 0.0, str(error))
+            self._report(trace, asked, str(error))
             return False
         if isinstance(request, Answer):
-            return await self._answer_login(frame, request)
-        values = await self._handle(request)
+            return await self._answer_login(len(frame), request, trace)
+        values = await self._handle(request, trace)
         if values is None:
             return False
         taken = 0
@@ -243,15 +246,14 @@ class _Connection:
             self._shared.response_bytes.change(taken)
         try:
             parts = response_frame(request.api, request.version, request.correlation_id, values)
-            size = sum(map(len, parts))
-            is_unanswered = request.api is PRODUCE and request.values["acks"] == 0
-            is_refused = is_unanswered and _has_error(values)
-            problem = "a producer that wants no answer was refused" if is_refused else None
-            seconds = time.perf_counter() - start
-            self._report(request, len(frame), size, seconds, problem)
-            if is_unanswered:  # the end of its connection tells a producer that it was refused
+            done = Exchange(len(frame), frame, request, values, parts)
+            if request.api is PRODUCE and request.values["acks"] == 0:
+                # The end of its connection tells a producer that it was refused.
+                is_refused = _has_error(values)
+                problem = "a producer that wants no answer was refused" if is_refused else None
+                self._report(trace, done._replace(parts=()), problem)
                 return not is_refused
-            await self._send(parts)
+            await self._send(parts, trace, done)
         finally:
             self._shared.response_bytes.change(-taken)
         return True
@@ -261,19 +263,21 @@ class _Connection:
         """Whether the client has said who it is, or nobody asks."""
         return self._login is None or self._login.user is not None
 
-    async def _answer_login(self, frame: bytes, answer: Answer) -> bool:
-        """Send the answer of a SASL exchange; one that failed ends the connection, with a delay."""
-        size = sum(map(len, answer.parts))
-        self._report(None, len(frame), size, 0.0, answer.problem)
+    async def _answer_login(self, size: int, answer: Answer, trace: RequestTrace) -> bool:
+        """Send the answer of a SASL exchange; one that failed ends the connection, with a delay.
+
+        Its bytes are given to nobody: they hold the password.
+        """
         if answer.problem is not None:
             await asyncio.sleep(self._shared.limits.failed_login_seconds)
-        await self._send(answer.parts)
+        parts = Exchange(size, parts=answer.parts)
+        await self._send(answer.parts, trace, parts, answer.problem)
         return answer.problem is None
 
-    async def _handle(self, request: Request) -> dict[str, Any] | None:
+    async def _handle(self, request: Request, trace: RequestTrace) -> dict[str, Any] | None:
         """Return the response; None if the client went away meanwhile."""
         handling = asyncio.ensure_future(
-            self._shared.apis.handle(request, self._peer[0], self._here)
+            self._shared.apis.handle(request, self._peer[0], self._here, trace)
         )
         try:
             while True:
@@ -285,34 +289,41 @@ class _Connection:
         finally:
             handling.cancel()
 
-    async def _send(self, parts: list[bytes]) -> None:
-        for part in parts:
-            view = memoryview(part)
-            for at in range(0, len(view), _PIECE):
-                self._writer.write(view[at : at + _PIECE])
-                async with asyncio.timeout(self._shared.limits.idle_seconds):
-                    await self._writer.drain()
-
-    def _report(
+    async def _send(
         self,
-        request: Request | None,
-        size: int,
-        response: int,
-        seconds: float,
-        problem: str | None,
+        parts: list[bytes],
+        trace: RequestTrace,
+        exchange: Exchange,
+        problem: str | None = None,
     ) -> None:
-        self._shared.observe(
-            RequestDone(
-                f"{self._peer[0]}:{self._peer[1]}",
-                None if request is None else request.client_id,
-                None if request is None else request.api.name,
-                None if request is None else request.version,
-                size,
-                response,
-                round(seconds * 1000, 3),
-                problem,
-            )
+        """Send a response and report its request, also when the client is gone before its end."""
+        try:
+            with trace.sending():
+                for part in parts:
+                    view = memoryview(part)
+                    for at in range(0, len(view), _PIECE):
+                        self._writer.write(view[at : at + _PIECE])
+                        async with asyncio.timeout(self._shared.limits.idle_seconds):
+                            await self._writer.drain()
+        except (OSError, TimeoutError):
+            problem = "the client left, or stopped reading, before the end of the response"
+            raise
+        finally:
+            self._report(trace, exchange, problem)
+
+    def _report(self, trace: RequestTrace, exchange: Exchange, problem: str | None) -> None:
+        request = exchange.request
+        done = RequestDone(
+            client=f"{self._peer[0]}:{self._peer[1]}",
+            client_id=None if request is None else request.client_id,
+            api=None if request is None else request.api.name,
+            version=None if request is None else request.version,
+            request_bytes=exchange.request_bytes,
+            response_bytes=sum(map(len, exchange.parts)),
+            **trace.milliseconds(),
+            problem=problem,
         )
+        self._shared.observe(done, trace, exchange)
 
 
 def _has_error(values: dict[str, Any]) -> bool:

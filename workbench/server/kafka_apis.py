@@ -4,7 +4,7 @@ Kafka: KafkaApis.handle, KafkaApis.handleError (4.0)
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from workbench.coordinator.groups.classic.messages import RequestContext
@@ -23,6 +23,7 @@ from workbench.server.handlers import (
 )
 from workbench.server.handlers.error_responses import error_response
 from workbench.server.protocol.frames import Request
+from workbench.server.request_trace import RequestTrace
 from workbench.server.serving import (
     BlockingHandler,
     Call,
@@ -64,23 +65,30 @@ class KafkaApis:
         writes = refusals.HANDLERS if serving.broker is None else _WRITES
         self._blocking = {**_READS, **writes}
 
-    async def handle(self, request: Request, client_host: str, address: tuple[str, int]) -> Values:
+    async def handle(
+        self, request: Request, client_host: str, address: tuple[str, int], trace: RequestTrace
+    ) -> Values:
         """Return the response to a request.
 
         Args:
             request: the request.
             client_host: where the client is.
             address: host and port that it is connected to.
+            trace: measures the request.
 
         Kafka: KafkaApis.handle (4.0)
         """
         client = RequestContext(request.client_id or "", f"/{client_host}", request.version)
-        call = Call(self._serving, request, client, address)
+        call = Call(self._serving, request, client, address, trace)
+
+        async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+            return await self._in_thread(trace.queued(function), *arguments)
+
         try:
             waiting = _WAITING.get(request.api.key)
             if waiting is not None:
-                return await waiting(call, self._in_thread)
-            found: dict[str, Any] = await self._in_thread(self._blocking[request.api.key], call)
+                return await waiting(call, in_thread)
+            found: dict[str, Any] = await in_thread(self._blocking[request.api.key], call)
         except Exception as error:  # noqa: BLE001 - a client gets an answer, whatever failed
             return self._handle_error(request, error)
         return found

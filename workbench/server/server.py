@@ -30,15 +30,17 @@ from workbench.server.broker.broker import Broker
 from workbench.server.broker.live_groups import LiveGroups
 from workbench.server.changes import Changes
 from workbench.server.connections import Connections
-from workbench.server.events import Event, RequestDone
+from workbench.server.events import Event, Exchange, RequestDone
 from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.kafka_apis import KafkaApis
 from workbench.server.limits import ServerLimits
 from workbench.server.logs.catalog import Catalog, TopicCatalog
+from workbench.server.request_trace import RequestTrace
 from workbench.server.security import Passwords, ServerSecurity
 from workbench.server.served_transactions import ServedTransactions
 from workbench.server.serving import ResponseBytes, Serving
 from workbench.server.session_groups import SessionGroups
+from workbench.server.watching.watch import MOST_REQUESTS, RequestWatch
 
 LOOPBACK: Final = "127.0.0.1"
 _MOST_FINDINGS: Final = 10_000
@@ -122,6 +124,7 @@ class Server:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
         self._connections: Connections | None = None
+        self._watch: RequestWatch | None = None
 
     def __repr__(self) -> str:
         where = self.bootstrap_servers if self._thread else "stopped"
@@ -202,6 +205,16 @@ class Server:
         if self._broker is not None:
             self._broker.close()
 
+    def watch(self, most: int = MOST_REQUESTS) -> RequestWatch:
+        """Keep each request from now on, with its bytes, and return them; the first call counts.
+
+        Args:
+            most: how many are kept; the oldest are dropped.
+        """
+        if self._watch is None:
+            self._watch = RequestWatch(lambda: self.catalog, most, self._limits.max_fetch_bytes)
+        return self._watch
+
     def _lead(self) -> None:
         """Let the engine lead every partition."""
         self._broker = Broker(
@@ -278,9 +291,11 @@ class Server:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, function, *arguments)
 
-    def _done(self, request: RequestDone) -> None:
+    def _done(self, request: RequestDone, trace: RequestTrace, exchange: Exchange) -> None:
         if self._observe is not None:
             self._observe(request)
+        if self._watch is not None:
+            self._watch.add(request, trace, exchange)
 
     def _tell(self, what: Finding | str) -> None:
         if isinstance(what, Finding):

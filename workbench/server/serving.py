@@ -16,6 +16,7 @@ from workbench.server.fetch_sessions import FetchSessions
 from workbench.server.limits import ServerLimits
 from workbench.server.logs.catalog import TopicCatalog
 from workbench.server.protocol.frames import Request
+from workbench.server.request_trace import RequestTrace
 from workbench.server.served_transactions import ServedTransactions
 from workbench.server.session_groups import SessionGroups
 
@@ -82,12 +83,14 @@ class Call:
         request: the request.
         client: the client, as group coordinators see it.
         address: host and port that the client is connected to.
+        trace: measures the request.
     """
 
     serving: Serving
     request: Request
     client: RequestContext
     address: tuple[str, int]
+    trace: RequestTrace
 
     @property
     def values(self) -> dict[str, Any]:

@@ -125,8 +125,9 @@ def command(
 
     With --json: one object per line. The first, printed when clients can connect, has bootstrap
     ("127.0.0.1:PORT"), topics and partitions. Then one per request: client, client_id, api,
-    version, request_bytes, response_bytes, milliseconds, problem (why it was not answered); one
-    with finding per thing left out; one with note for what clients get otherwise than it is stored.
+    version, request_bytes, response_bytes, request_queue_time_ms, local_time_ms, remote_time_ms,
+    response_send_time_ms, total_time_ms, problem (why it was not answered); one with finding per
+    thing left out; one with note for what clients get otherwise than it is stored.
     """
     if not writable and (recover or settings):
         raise click.UsageError("--recover and --set need --writable")

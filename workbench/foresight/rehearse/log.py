@@ -18,7 +18,7 @@ from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.source import FileSource
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.files.names import file_name, parse_file_name
-from workbench.log.log import Log
+from workbench.log.log import Isolation, Log
 from workbench.record.reading.batch_table import BatchTable, scan_batches
 from workbench.runtime.clock import ManualClock, SystemClock
 from workbench.runtime.scheduler import ManualScheduler
@@ -95,6 +95,43 @@ def rehearse_lookup(
         assert offset is not None
         return log.read(offset, 1).offset_metadata
 
+    rehearsal = _rehearse(directory, config, act, is_clean=True)
+    only = [step for step in rehearsal.steps if step.kind != "records sliced"]
+    return rehearsal._replace(steps=only)
+
+
+def rehearse_read(
+    directory: str,
+    offset: int,
+    max_bytes: int,
+    isolation: Isolation,
+    *,
+    min_one_message: bool,
+    config: LogConfig | None = None,
+) -> Rehearsal:
+    """Read a log as a fetch does, with every record committed: nobody else replicates it.
+
+    Args:
+        directory: the partition directory.
+        offset: the offset to read from.
+        max_bytes: most bytes to return.
+        isolation: the limit of the read; see `Log.read`.
+        min_one_message: whether to return the first batch whole, even if it is larger.
+        config: the topic's configuration; Kafka's defaults when None.
+
+    Returns:
+        ``result`` is the `FetchData`, whose records can no longer be read.
+
+    Raises:
+        LogDirectoryError: there is no such directory.
+        OSError: it cannot be read.
+
+    Kafka: UnifiedLog.read, FileRecords.slice (4.2)
+    """
+
+    def act(log: Log) -> Any:
+        return log.read(offset, max_bytes, isolation, min_one_message=min_one_message)
+
     return _rehearse(directory, config, act, is_clean=True)
 
 
@@ -151,6 +188,7 @@ def _rehearse(
         if act is None:
             result = log.log_end_offset
         else:
+            log.commit()  # no other replica is waited for
             log.context.observer = steps.append
             result = act(log)
     except WorkbenchError as failed:

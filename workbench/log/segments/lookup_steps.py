@@ -10,6 +10,33 @@ from workbench.files.indexes.time_index import WritableTimeIndex
 from workbench.log.context import LogContext
 
 
+def tell_segment_found(
+    context: LogContext, log: FileRecords, bases: tuple[int, int | None], target: int
+) -> None:
+    """Report the segment that a read of ``target`` begins with.
+
+    Args:
+        context: the log's context.
+        log: the segment's batches.
+        bases: base offsets of the segment and of the next one; None: it is the last.
+        target: the offset.
+    """
+    base, following = bases
+    after = "it is the last segment" if following is None else f"the next segment has {following}"
+    context.tell(
+        "segment found",
+        f"base offset {base} is the largest at or before {target}; {after}",
+        log.path,
+        base_offset=base,
+        target=target,
+    )
+
+
+def tell_segment_passed(context: LogContext, log: FileRecords, target: int) -> None:
+    """Report that no batch of a segment reaches ``target``."""
+    context.tell("segment passed", f"no batch of it reaches {target}", log.path, target=target)
+
+
 def tell_offset_probes(context: LogContext, index: WritableOffsetIndex, offset: int) -> None:
     """Report the entries of an offset index that a lookup of ``offset`` compares."""
     for slot, entry in index.probes(offset):
@@ -80,6 +107,41 @@ def tell_batches_passed(
             last_offset=last_offset,
             target=offset,
         )
+
+
+def tell_slice(
+    context: LogContext,
+    log: FileRecords,
+    found: LogOffsetPosition,
+    size: int,
+    *,
+    max_size: int,
+    max_position: int,
+    min_one_message: bool,
+) -> None:
+    """Report which bytes of a segment a read returns, and by which limit they end."""
+    is_one = min_one_message and max_size < found.size
+    end = found.position + size
+    if is_one and size == found.size:
+        why = (
+            f"maxBytes = {max_size} is less than the first batch of {found.size} bytes, which "
+            "minOneMessage returns whole"
+        )
+    elif end == max_position and size <= max_size:
+        where = "the segment ends" if end == log.size else "the read's limit is"
+        why = f"{where} there, before maxBytes = {max_size} are reached"
+    else:
+        why = f"at most maxBytes = {max_size}, so that the last batch may be incomplete"
+    context.tell(
+        "records sliced",
+        f"bytes {found.position} to {end}: {why}",
+        log.path,
+        position=found.position,
+        size=size,
+        max_bytes=max_size,
+        min_one_message=min_one_message,
+        first_batch_size=found.size,
+    )
 
 
 def _relation(number: int, target: int) -> str:

@@ -23,6 +23,7 @@ from workbench.log.segments.due_entries import DueEntries, due_entries
 from workbench.log.segments.lookup_steps import (
     tell_batches_passed,
     tell_offset_probes,
+    tell_slice,
     tell_time_probes,
 )
 from workbench.record.memory_records import MemoryRecords
@@ -377,7 +378,18 @@ class LogSegment:
         allowed = max(max_size, found.size) if min_one_message else max_size
         if allowed == 0 or max_position is None:
             return FetchData(where)
-        size = min(min(max_position, self.size) - found.position, allowed)
+        max_position = min(max_position, self.size)
+        size = min(max_position - found.position, allowed)
+        if wants_details(self.context.observer):
+            tell_slice(
+                self.context,
+                self.log,
+                found,
+                size,
+                max_size=max_size,
+                max_position=max_position,
+                min_one_message=min_one_message,
+            )
         return FetchData(where, self.log, found.position, size, allowed < found.size)
 
     def read_next_offset(self) -> int:

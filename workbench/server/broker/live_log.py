@@ -56,6 +56,11 @@ class LiveLog:
         return self.log.parent_directory
 
     @property
+    def path(self) -> str:
+        """Path of the log's own directory."""
+        return self.log.directory
+
+    @property
     def size(self) -> int:
         """Bytes of all batches."""
         return self.log.size

@@ -64,7 +64,7 @@ async def join_group(call: Call, in_thread: InThread) -> Values:
         values.get("reason"),
     )
     future = await in_thread(call.serving.groups.join, call.client, request)
-    answer: JoinGroupResponse = await asyncio.wrap_future(future)
+    answer: JoinGroupResponse = await call.trace.remote(asyncio.wrap_future(future))
     name = answer.protocol_name
     return {
         "errorCode": answer.error,
@@ -98,7 +98,7 @@ async def sync_group(call: Call, in_thread: InThread) -> Values:
         tuple((each["memberId"], each["assignment"]) for each in values["assignments"]),
     )
     future = await in_thread(call.serving.groups.sync, request)
-    answer: SyncGroupResponse = await asyncio.wrap_future(future)
+    answer: SyncGroupResponse = await call.trace.remote(asyncio.wrap_future(future))
     return {
         "errorCode": answer.error,
         "protocolType": answer.protocol_type,

@@ -66,6 +66,9 @@ async def fetch(call: Call, in_thread: InThread) -> Values:
     partitions = [
         TopicPartition(name, where.partition) for where, name, _ in asked if name is not None
     ]
+    call.trace.asked += [
+        (name, where.partition, each) for where, name, each in asked if name is not None
+    ]
     wait = min(max(values["maxWaitMs"], 0), call.serving.limits.max_wait_ms)
     deadline = time.monotonic() + wait / 1000
     while True:
@@ -75,7 +78,7 @@ async def fetch(call: Call, in_thread: InThread) -> Values:
         if size >= values["minBytes"] or is_final:
             break
         # A dead log gets no records: there, waiting changes nothing but the rate of requests.
-        if not await changes.wait(seen, deadline - time.monotonic()):
+        if not await call.trace.remote(changes.wait(seen, deadline - time.monotonic())):
             break
     return context.respond(found)
 

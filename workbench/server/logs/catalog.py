@@ -41,6 +41,10 @@ class PartitionLog(Protocol):
         """Path of the log directory that holds the log; empty if it was opened alone."""
 
     @property
+    def path(self) -> str:
+        """Path of the log's own directory."""
+
+    @property
     def size(self) -> int:
         """Bytes of all batches."""
 

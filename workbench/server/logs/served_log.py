@@ -139,6 +139,11 @@ class ServedLog:
         return self.partition.root or ""
 
     @property
+    def path(self) -> str:
+        """Path of the log's own directory."""
+        return self.partition.path
+
+    @property
     def size(self) -> int:
         """Bytes of all batches."""
         return self.partition.size

@@ -1,0 +1,250 @@
+# %% [markdown]
+# # A request from socket to segment
+#
+# A consumer calls `poll()`, and records come back. In between are two frames on a socket, a
+# handler, a search in an index, and a slice of a file. This notebook shows all of them: the
+# workbench serves a log directory to real clients, keeps each request, names every byte of it, and
+# plays what the log did for it.
+#
+# The server is read-only: nothing on the disk is changed or locked. The sample is a tea shop's
+# cluster; `kafka-workbench lab DIRECTORY` takes a directory of yours.
+
+# %%
+import os
+import socket
+import struct
+import time
+
+import pandas as pd
+
+import workbench as wb
+from widgets import RequestPlayer, RequestView, Stack
+from workbench.server.watching.watch import WatchedRequest
+
+SAMPLE = "../sample_data/shop-4.3.1"
+DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
+
+logs = wb.open_log_directory(DATA)
+if not logs:
+    print(f"{DATA} has no partitions. This is the sample.")
+    logs = wb.open_log_directory(DATA := SAMPLE)
+
+PARTITION = "orders-0" if "orders-0" in logs else max(logs, key=lambda name: logs[name].size)
+TOPIC, NUMBER = logs[PARTITION].topic, logs[PARTITION].partition
+
+server = wb.serve(logs)
+server.start()
+watch = server.watch()  # from now on, the server keeps its last 1,000 requests
+
+
+def newest(api: str) -> WatchedRequest:
+    """Return the newest request of a kind."""
+    time.sleep(0.1)  # the server notes a request when its response is sent
+    return next(each for each in reversed(watch) if each.done.api == api)
+
+
+def play(api: str, kind: str) -> RequestPlayer:
+    """Return a player of the newest request, at the first step of a kind."""
+    player = RequestPlayer(newest(api))
+    kinds = [step.kind for step in player.steps]
+    player.at = kinds.index(kind) if kind in kinds else 0
+    return player
+
+
+# %% [markdown]
+# ## A request by hand
+#
+# A request is a *frame*: four bytes with the size of what follows, a header, and a body. The header
+# has the kind of the request as a number, the *api key*, its version, a correlation id, which the
+# response repeats, and the name of the client. The version decides which fields the body has, and
+# how they are encoded.
+#
+# Thirty lines make a client. It asks for the log end offset: in `ListOffsets`, the timestamp -1
+# stands for *latest*.
+
+
+# %%
+def ask(api_key: int, version: int, body: bytes) -> bytes:
+    """Send one request and return the body of its response."""
+    client_id = b"by hand"
+    header = struct.pack(">hhih", api_key, version, 1, len(client_id)) + client_id
+    with socket.create_connection(("127.0.0.1", server.port)) as client:
+        client.sendall(struct.pack(">i", len(header + body)) + header + body)
+        file = client.makefile("rb")
+        (size,) = struct.unpack(">i", file.read(4))
+        (correlation_id,) = struct.unpack(">i", file.read(4))
+        assert correlation_id == 1
+        return file.read(size - 4)
+
+
+def named(text: str) -> bytes:
+    """Return a text as the protocol has it: a length of two bytes, then UTF-8."""
+    return struct.pack(">h", len(text.encode())) + text.encode()
+
+
+LIST_OFFSETS, FETCH = 2, 1
+LATEST = -1
+one_partition = struct.pack(">i", 1) + named(TOPIC) + struct.pack(">ii", 1, NUMBER)
+answer = ask(LIST_OFFSETS, 1, struct.pack(">i", -1) + one_partition + struct.pack(">q", LATEST))
+(end,) = struct.unpack(">q", answer[-8:])
+print(f"{PARTITION} ends at offset {end:,}")
+
+# %% [markdown]
+# The player shows both frames with a name for each byte. Step with the arrow keys: the bytes that a
+# step is about keep their color. A click on a field marks its bytes.
+
+# %%
+play("ListOffsets", "partition asked")
+
+# %% [markdown]
+# ## From the offset to the bytes
+#
+# A `Fetch` names partitions, an offset in each, and how many bytes may come back. The handler finds
+# the records in four steps. Their names are those of Kafka's code, from `KafkaApis` down to
+# `FileRecords.slice`:
+#
+# 1. **The segment.** The last segment whose base offset is not above the wanted offset: the *floor*
+#    of a sorted map.
+# 2. **The index.** A binary search in its offset index. Entries are stored as four bytes
+#    *relative to the base offset*, and four bytes of position. The index is sparse, so the search
+#    gives the last entry at or before the offset.
+# 3. **The scan.** From there, the headers of the batches are read, one after the other, up to the
+#    first batch that reaches the offset.
+# 4. **The slice.** Bytes from there on: a range of the file, not decoded, not copied into records.
+#    It ends at `maxBytes`, even within a batch.
+#
+# We ask for the offset in the middle, and for at most 4 KiB.
+
+# %%
+READ_UNCOMMITTED = 0
+start = logs[PARTITION].log_start_offset
+
+
+def fetch(offset: int, most: int) -> bytes:
+    """Fetch at most some bytes of the partition, from an offset on."""
+    limits = struct.pack(">iiiib", -1, 0, 1, 1 << 20, READ_UNCOMMITTED)
+    no_session = struct.pack(">ii", 0, -1)
+    partition = struct.pack(">iqqi", -1, offset, -1, most)
+    nothing_forgotten = struct.pack(">i", 0)
+    return ask(FETCH, 10, limits + no_session + one_partition + partition + nothing_forgotten)
+
+
+answer = fetch((start + end) // 2, 4096)
+print(f"a response of {len(answer):,} bytes")
+play("Fetch", "batch found")
+
+# %% [markdown]
+# The steps in the log are not a drawing of what a broker might do: they are reported by the
+# workbench's own storage engine, which did the same read again on a dry copy. The bytes of records
+# are hidden here; `show_values=True` shows them.
+#
+# ## minOneMessage
+#
+# What if the next batch is larger than `maxBytes`? A consumer that got a part of a batch could
+# never go on. So the first batch of the first partition that has any is returned whole, however
+# large it is. In the code of Kafka, this is `minOneMessage`. We ask for a single byte:
+
+# %%
+answer = fetch((start + end) // 2, 1)
+print(f"a response of {len(answer):,} bytes")
+play("Fetch", "records sliced")
+
+# %% [markdown]
+# ## A real client
+#
+# Now a consumer of kafka-python, with a group. It needs no configuration besides the address. If
+# your environment has no kafka-python, `pip install kafka-python` gets it.
+
+# %%
+try:
+    from kafka import KafkaConsumer
+except ImportError:
+    KafkaConsumer = None
+    print("There is no kafka-python here, so the requests by hand are all that follows shows.")
+
+if KafkaConsumer is not None:
+    consumer = KafkaConsumer(
+        TOPIC,
+        bootstrap_servers=server.bootstrap_servers,
+        group_id="tour",
+        client_id="tour-1",
+        auto_offset_reset="earliest",
+        max_partition_fetch_bytes=16_384,
+    )
+    records, deadline = 0, time.monotonic() + 20
+    while not records and time.monotonic() < deadline:
+        records += sum(map(len, consumer.poll(timeout_ms=500).values()))
+    print(f"{records:,} records")
+
+# %% [markdown]
+# One `poll` was a conversation: which versions do you know, which brokers and topics are there, who
+# is the coordinator of my group, may I join, which partitions are mine, where did the group stop,
+# where does the log begin, and only then: give me records.
+#
+# The table grows while clients work, and can be filtered by kind and client. Select a request, and
+# the player below shows it.
+
+# %%
+view = RequestView(server)
+view.selected = newest("Fetch").number
+Stack([view, view.player])
+
+# %% [markdown]
+# ## Where the time goes
+#
+# Brokers publish the same numbers as metrics of each kind of request: the time in the *queue*,
+# until a thread takes the request; *local*, in which it is handled; *remote*, in which it waits for
+# others, such as a fetch for new records or a member for the rest of its group; and the time until
+# the response is *sent*. These are mean times in ms. The first request of a kind is slow here
+# because it reads files for the first time, or loads compiled code.
+
+# %%
+if KafkaConsumer is not None:
+    consumer.seek_to_end()
+    consumer.poll(timeout_ms=800)  # in vain: the fetch waits at the server
+    consumer.close()
+    time.sleep(0.1)
+
+NAMES = {
+    "request_queue_time_ms": "queue",
+    "local_time_ms": "local",
+    "remote_time_ms": "remote",
+    "response_send_time_ms": "send",
+}
+times = pd.DataFrame(
+    [
+        {"request": each.done.api}
+        | {short: getattr(each.done, name) for name, short in NAMES.items()}
+        for each in watch
+        if each.done.api is not None
+    ]
+)
+mean = times.groupby("request", sort=False).mean()
+mean.insert(0, "count", times.groupby("request", sort=False).size())
+mean.round(2)
+
+# %% [markdown]
+# ## A lookup by time
+#
+# `ListOffsets` with a real timestamp goes through the other index first. The *time index* gives an
+# offset up to which no record is later than the time; the search goes on from there as in a fetch.
+# We look for the largest timestamp of the partition.
+
+# %%
+largest = [segment.largest_timestamp for segment in logs[PARTITION].segments]
+wanted = max((stamp for stamp in largest if stamp is not None), default=0)
+answer = ask(LIST_OFFSETS, 1, struct.pack(">i", -1) + one_partition + struct.pack(">q", wanted))
+(found,) = struct.unpack(">q", answer[-8:])
+print(f"the first record at or after timestamp {wanted} has offset {found:,}")
+play("ListOffsets", "index entry found")
+
+# %%
+server.stop()
+
+# %% [markdown]
+# ## Next
+#
+# - `kafka-workbench serve DIR` serves a directory to clients outside of a notebook; with `--json`
+#   it prints each request with its times.
+# - `02_how_a_log_is_written` shows how segments and indexes come about.
+# - `08_where_do_my_consumers_stand` goes on with groups and their offsets.

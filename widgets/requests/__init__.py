@@ -1,0 +1,1 @@
+"""Requests of a server: the live table, and the way of one of them."""

@@ -1,0 +1,138 @@
+"""Where each field of a message is: a walk by the same declarations that messages are read with.
+
+Kafka: org.apache.kafka.common.protocol.Message and the classes generated for it (4.2)
+"""
+
+from typing import Any, NamedTuple
+
+from workbench.errors import CorruptRecordError
+from workbench.record import varint
+from workbench.record.message_schema import Bytes, Field, Message, MessageReader
+
+Path = tuple[str | int, ...]
+"""Names of fields, and numbers of elements: ``("topics", 0, "partitions", 1)``."""
+
+
+class Span(NamedTuple):
+    """A field's bytes.
+
+    Attributes:
+        path: where it is in the message; structs and arrays come before what they hold.
+        start, end: its bytes, [start, end), with the length before them.
+        value: int, float, str, bytes or bool; None for null, structs and arrays.
+        note: what the value does not say.
+    """
+
+    path: Path
+    start: int
+    end: int
+    value: Any
+    note: str = ""
+
+
+def message_spans(
+    message: Message, data: Bytes, version: int, at: int = 0, *, most: int
+) -> tuple[list[Span], int]:
+    """Return the fields of a message, and the position after the last of them.
+
+    Args:
+        message: the declaration.
+        data: the bytes, which may end too early; they are never an error.
+        version: of the message.
+        at: where it begins.
+        most: how many spans are returned; the rest is one.
+    """
+    reader = _Spans(data, version, flexible=message.is_flexible(version), most=most)
+    try:
+        _, end = reader.struct(message.fields, at)
+    except _EnoughError as enough:
+        reader.close(len(data))
+        reader.spans.append(Span(("…",), enough.at, len(data), None, "further fields"))
+        return reader.spans, len(data)
+    except CorruptRecordError:
+        reader.close(len(data))
+        return reader.spans, len(data)
+    return reader.spans, end
+
+
+class _EnoughError(Exception):
+    """There are as many spans as were asked for."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__()
+        self.at = at
+
+
+class _Spans(MessageReader):
+    """Reads a message and notes where each field is."""
+
+    def __init__(self, data: Bytes, version: int, *, flexible: bool, most: int) -> None:
+        super().__init__(data, version, flexible=flexible)
+        self.spans: list[Span] = []
+        self._most = most
+        self._open: list[int] = []
+        self._elements: list[int] = []  # how many each open array has so far
+        self._is_count = False  # the next length is that of an array
+
+    def _begin(self, name: str | int, at: int) -> None:
+        if len(self.spans) >= self._most:
+            raise _EnoughError(at)
+        path = self.spans[self._open[-1]].path if self._open else ()
+        self._open.append(len(self.spans))
+        self.spans.append(Span((*path, name), at, at, None))
+
+    def _end(self, end: int, value: Any, note: str = "") -> None:
+        number = self._open.pop()
+        value = None if isinstance(value, dict | list) else value
+        self.spans[number] = self.spans[number]._replace(end=end, value=value, note=note)
+
+    def close(self, end: int) -> None:
+        """End the spans that are open, because the bytes end."""
+        for number in self._open:
+            note = "continues after these bytes"
+            self.spans[number] = self.spans[number]._replace(end=end, note=note)
+
+    def field(self, field: Field, at: int) -> tuple[Any, int]:
+        """Note a field, and what it holds."""
+        self._begin(field.name, at)
+        if field.is_array:
+            self._elements.append(0)
+            self._is_count = True
+        value, end = super().field(field, at)
+        if field.is_array:
+            self._elements.pop()
+        self._end(end, value, _note(value))
+        return value, end
+
+    def length(self, width: int, at: int) -> tuple[int, int]:
+        """Note how many elements an array has."""
+        size, end = super().length(width, at)
+        if self._is_count:
+            self._is_count = False
+            self._begin("length", at)
+            self._end(end, size, "null" if size < 0 else "")
+        return size, end
+
+    def value(self, field: Field, at: int) -> tuple[Any, int]:
+        """Note an element of an array."""
+        if not field.is_array:
+            return super().value(field, at)
+        self._begin(self._elements[-1], at)
+        self._elements[-1] += 1
+        value, end = super().value(field, at)
+        self._end(end, value, _note(value))
+        return value, end
+
+    def tagged(self, fields: tuple[Field, ...], values: dict[str, Any], at: int) -> int:
+        """Note the tagged fields of a struct: their number, and for each its tag and size."""
+        count, _ = varint.decode_unsigned(self.data, at)
+        self._begin("taggedFields", at)
+        end = super().tagged(fields, values, at)
+        self._end(end, count)
+        return end
+
+
+def _note(value: Any) -> str:
+    if value is None:
+        return "null"
+    return f"{len(value)} bytes" if isinstance(value, bytes) else ""
