@@ -187,7 +187,9 @@ def test_any_bytes_are_found_as_they_are() -> None:
         assert literal(bytes([at])).find(one).tolist() == [True, False]
 
 
-@pytest.mark.parametrize("data", [b"[" * 100_000, b"Infinity", b"\xff", b"{", b"1" * 10_000, b'"\xed\xa0\x80"'])
+@pytest.mark.parametrize(
+    "data", [b"[" * 100_000, b"Infinity", b"\xff", b"{", b"1" * 10_000, b'"\xed\xa0\x80"']
+)
 def test_what_is_not_json_is_no_error(data: bytes) -> None:
     assert parsed(data) is NOT_JSON
 
