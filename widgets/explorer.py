@@ -102,7 +102,7 @@ class LogExplorer(KafkaWidget):
         super().__init__(**options)
         self._list()
         self.selected = wanted if wanted is not None else self._first_choice()
-        self.file = file
+        self._file, self.file = None, file
 
     # The selection.
 
@@ -117,7 +117,6 @@ class LogExplorer(KafkaWidget):
     def _follow(self, _change: Any) -> None:
         """Read and send the selection's contents."""
         name, base = self.selected.get("partition"), self.selected.get("segment")
-        self.file = None
         self._picture = None
         with self.hold_sync():
             if (name, base) != self._place:
@@ -126,6 +125,7 @@ class LogExplorer(KafkaWidget):
                 self._place = (name, base)
                 self.view = []
                 self._read_segment(name, base)
+            self.file = None
             self.set_trait("query", self._queries())
 
     @traitlets.validate("file")

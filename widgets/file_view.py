@@ -66,7 +66,10 @@ def find_unread(listing: Listing, path: str) -> tuple[str, str] | None:
                 return "folder", "No broker creates a folder in a partition directory."
             for each in place.unread:
                 if each.path == path:
-                    return "not read", f"{each.found.capitalize()}: it is not opened."
+                    return (
+                        "not read",
+                        f"{each.found[:1].upper()}{each.found[1:]}: it is not opened.",
+                    )
     return None
 
 

@@ -104,5 +104,5 @@ def _entry(widget: KafkaWidget) -> str:
 def _has_picture(widget: KafkaWidget) -> bool:
     """Return whether there is something to draw."""
     if isinstance(widget, LogExplorer):
-        return widget.selected["segment"] is not None
+        return widget.selected["segment"] is not None and widget.file is None
     return not isinstance(widget, Player) or bool(widget.steps)

@@ -376,7 +376,7 @@ def test_nothing_sticks_out_at_any_width(
     show(explorer, theme=theme)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     tabs = page.get_by_role("tab").all_inner_texts()
-    assert len(tabs) == (5 if width == 1700 else 6)
+    assert len(tabs) == (6 if width == 1700 else 7)
     for number in range(len(tabs)):
         page.get_by_role("tab").nth(number).click()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), tabs[number]

@@ -7,8 +7,9 @@ from typing import Any, Final
 import traitlets
 
 import workbench
+from widgets._file import Answer
 from widgets._link import STATIC, link
-from widgets._widget import Answer, KafkaWidget
+from widgets._widget import KafkaWidget
 from widgets.disk.checkpoint_rows import (
     LARGEST_CHECKED,
     count_findings,

@@ -7,8 +7,9 @@ from typing import Any
 import traitlets
 
 import workbench
+from widgets._file import Answer
 from widgets._link import STATIC, link
-from widgets._widget import Answer, KafkaWidget
+from widgets._widget import KafkaWidget
 from widgets.disk.usage_nodes import (
     KEY,
     KIND,

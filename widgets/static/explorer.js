@@ -299,7 +299,7 @@ function render({ model, el, signal: outer }) {
   });
   const foot = splitter({
     root,
-    pane: () => tabs.el.querySelector(".klw-panes"),
+    pane: () => (file.el.hidden ? tabs.el.querySelector(".klw-panes") : file.body),
     name: "--klw-panes",
     label: "Height of the lists",
     axis: "y",
@@ -323,14 +323,13 @@ function render({ model, el, signal: outer }) {
     h("section", { class: "klw-panel" }, stripHead.el, strip.el),
     h("section", { class: "klw-panel" }, mapHead.el, map.el, legend),
     tabs.el,
-    foot,
   );
   root.append(
     head,
     progress.el,
     silence,
     errorBar,
-    h("div", { class: "klw-body" }, tree.el, fence, h("main", { class: "klw-main" }, note, file.el, views)),
+    h("div", { class: "klw-body" }, tree.el, fence, h("main", { class: "klw-main" }, note, file.el, views, foot)),
     live,
   );
   el.append(root);

@@ -60,6 +60,7 @@ export function fileView({ tools, fetch, onClose, signal: outer }) {
   }
   return {
     el,
+    body,
     // What the kernel sent of a file; null for none.
     show(sent) {
       life.abort();
@@ -94,7 +95,8 @@ export function fileList({ fetch, onOpen, signal }) {
       { name: "Written (UTC)", width: "176px" },
     ],
     cellsOf: (i) => [rows[i][1], rows[i][2], count(rows[i][3]), rows[i][4]],
-    onPick: (i) => onOpen(rows[i][0]),
+    onPress: (i) => onOpen(rows[i][0]),
+    onOpen: (i) => onOpen(rows[i][0]),
   });
   async function load() {
     if (wanted === null || asked === wanted || !grid.el.offsetParent) return;
