@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from tests.cli.program import run
 from tests.golden.cases import Case
 from workbench.cli.commands.search import find_literal, find_pattern
+from workbench.log_directory import open_log_directory
 from workbench.record.columns import BinaryColumn
 
 Golden = Callable[[str], Case]
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 
 
 def column_of(items: list[bytes | None]) -> BinaryColumn:
@@ -139,3 +141,19 @@ def test_the_last_argument_that_is_no_path_is_looked_for_in_keys_and_values(
     monkeypatch.chdir(tmp_path)
     shutil.copytree(directory, "sigma")
     assert len(run("search", directory, "sigma", "--json").lines) == 2 * len(everything)
+
+
+def test_where_takes_the_queries_of_the_record_browser() -> None:
+    logs = open_log_directory(SHOP)
+    asked = "$.ship_to.city:portland assam", "key:O-4 time:2024-11-25 partition:0,2", "offset:5"
+    for query in asked:
+        wanted = logs.scan(topics="orders", where=query).count()
+        assert wanted > 0
+        found = run("search", SHOP, "-t", "orders", "--where", query, "--count")
+        assert int(found.out) == wanted
+    both = run("search", SHOP, "-t", "orders", "-w", "teapot", "--key", "^O-482", "--json")
+    assert both.lines
+    assert all(bytes.fromhex(each["key"]).startswith(b"O-482") for each in both.lines)
+    refused = run("search", SHOP, "--where", "key:/(/")
+    assert refused.code != 0
+    assert "--where: /(/ is not a regular expression" in refused.err

@@ -1,17 +1,21 @@
 """Queries: what each condition finds, what is refused, and that no expression hangs."""
 
+import json
 import pickle
 import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import workbench
 from tests.naive import Record, batch
 from workbench.errors import QueryError
-from workbench.loaders.queries.json_path import NOT_JSON, parsed
+from workbench.loaders.queries.json_path import NOT_JSON, comparison, parsed
 from workbench.loaders.queries.patterns import literal, regular_expression
 from workbench.loaders.queries.query import LONGEST, Query, parse
 from workbench.loaders.scan.scan import Scan
@@ -183,7 +187,9 @@ def test_any_bytes_are_found_as_they_are() -> None:
         assert literal(bytes([at])).find(one).tolist() == [True, False]
 
 
-@pytest.mark.parametrize("data", [b"[" * 100_000, b"\xff", b"{", b"1" * 10_000, b'"\xed\xa0\x80"'])
+@pytest.mark.parametrize(
+    "data", [b"[" * 100_000, b"Infinity", b"\xff", b"{", b"1" * 10_000, b'"\xed\xa0\x80"']
+)
 def test_what_is_not_json_is_no_error(data: bytes) -> None:
     assert parsed(data) is NOT_JSON
 
@@ -209,6 +215,33 @@ def test_json_is_found_however_it_is_written(tmp_path: Path) -> None:
     (folder / LOG).write_bytes(batch(records))
     scan = workbench.open_log_directory(tmp_path / "logs").scan(where="$.id=42")
     assert scan.to_arrow()["offset"].to_pylist() == list(range(len(wanted)))
+
+
+@given(
+    st.sampled_from([">", ">=", "<", "<=", "=", "!="]),
+    st.one_of(st.integers(-50, 2000), st.floats(-10, 2000).map(lambda each: round(each, 2))),
+    st.lists(
+        st.one_of(
+            st.integers(-2000, 20000),
+            st.floats(-1e6, 1e6),
+            st.floats(0, 1e-3),
+            st.just(-0.0),
+            st.integers(0, 2000).map(str),
+            st.none(),
+            st.booleans(),
+            st.sampled_from(["", "x", [1999], {"n": 5}]),
+        ),
+        max_size=30,
+    ),
+)
+def test_no_number_is_hidden_by_what_decides_whether_it_is_parsed(
+    operator: str, bound: float, values: list[Any]
+) -> None:
+    query = parse(f"$.n{operator}{bound}")
+    column = pa.array([json.dumps({"n": each}).encode() for each in values], pa.large_binary())
+    found = query.mask(lambda _: column, np.ones(len(values), np.bool_))
+    wanted = comparison(operator, str(bound), is_quoted=False)
+    assert found.tolist() == [wanted.holds(each) for each in values]
 
 
 def test_an_empty_query_is_every_record() -> None:

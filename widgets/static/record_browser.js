@@ -85,7 +85,7 @@ function render({ model, el, signal: outer }) {
     onSort: (changes) => model.choose(changes),
   });
   const pane = recordPane({ signal, onClose: () => select(null) });
-  const body = h("div", { class: "klw-found" }, h("div", { class: "klw-hits" }, list.el), pane.el);
+  const body = h("div", { class: "klw-matches" }, h("div", { class: "klw-hits" }, list.el), pane.el);
   root.append(head, box.el, histogram.el, body, live);
   el.append(root);
 

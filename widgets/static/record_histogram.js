@@ -121,6 +121,9 @@ export function recordHistogram({ root, signal, stats, onBrush, onZoom }) {
     brush = next?.length === 2 && next[0] < next[1] ? [Math.round(next[0]), Math.round(next[1])] : null;
     chip.hidden = !brush;
     if (brush) {
+      // The words do not cover what is selected.
+      const range = domain(), middle = (brush[0] + brush[1]) / 2;
+      chip.dataset.side = range && middle > (range.from + range.to) / 2 ? "left" : "right";
       label.textContent = `${timestamp(brush[0])} – ${timestamp(brush[1]).slice(brushSharesDay() ? 11 : 0)}`;
       label.title = `${duration(brush[1] - brush[0])}, UTC`;
     }

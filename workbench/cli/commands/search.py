@@ -8,22 +8,27 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Final
 
 import click
 import numpy as np
 import numpy.typing as npt
 
-from workbench.cli.command import Command, chooses_records, select_records
+from workbench.cli.command import Command, Selection, chooses_records, select_records
 from workbench.cli.output import is_terminal, note, safe
 from workbench.cli.reading import Part, Reading
 from workbench.cli.show import text_lines
 from workbench.cli.show.decoded_text import decoders, key_format, value_format
 from workbench.cli.show.text_lines import Look
+from workbench.errors import QueryError
 from workbench.layout.rows import runs_of
 from workbench.loaders.exports import json_lines
 from workbench.loaders.exports.pieces import are_huge
+from workbench.loaders.queries import query as queries
+from workbench.loaders.queries.ranges import EVERYTHING, HIGHEST, LOWEST, common
+from workbench.loaders.scan import arrow
 from workbench.record.columns import BinaryColumn, HeaderColumn
 from workbench.runtime.words import plural
 
@@ -42,6 +47,7 @@ class Query:
         headers: names and patterns of required headers; a None pattern: any value.
         is_tombstone: whether only records with a key and a null value are wanted.
         is_literal: whether the patterns are plain bytes, which are found faster.
+        where: the conditions of ``--where``; its ranges are the selection's already.
     """
 
     key: re.Pattern[bytes] | None
@@ -50,6 +56,7 @@ class Query:
     headers: tuple[tuple[bytes, re.Pattern[bytes] | None], ...]
     is_tombstone: bool
     is_literal: bool
+    where: queries.Query = field(default_factory=queries.Query)
 
     def mask(self, part: Part) -> Mask:
         """Return bool[n]: which records of a part match."""
@@ -68,7 +75,10 @@ class Query:
             keep = find(self.either, columns.keys, keep) | in_value
         for name, pattern in self.headers:
             keep = _find_header(name, pattern, columns.headers, keep)
-        return keep
+        place = (part.partition.topic, part.partition.partition, part.read.segment.base_offset)
+        return self.where.mask(
+            cache(lambda name: arrow.column(name, columns, part.batch_rows, place)), keep
+        )
 
 
 def find_pattern(pattern: re.Pattern[bytes], column: BinaryColumn, keep: Mask) -> Mask:
@@ -146,6 +156,12 @@ def _compiler(*, literal: bool, as_hex: bool, ignore_case: bool) -> Callable[[st
     metavar="NAME[=PATTERN]",
     help="Only records with this header, and a matching value; repeatable.",
 )
+@click.option(
+    "--where",
+    "-w",
+    metavar="QUERY",
+    help="Only records that meet a query: 'key:id-7 $.amount>100 -test', as in the record browser.",
+)
 @click.option("--tombstones", is_flag=True, help="Only records with a key and a null value.")
 @click.option(
     "--literal", "-F", is_flag=True, help="Read patterns as plain text, not regular expressions."
@@ -164,6 +180,7 @@ def command(
     key: str | None,
     value: str | None,
     headers: tuple[str, ...],
+    where: str | None,
     tombstones: bool,
     literal: bool,
     as_hex: bool,
@@ -191,7 +208,8 @@ def command(
     if literal and as_hex:
         raise click.UsageError("--literal and --hex exclude each other")
     either = None
-    if key is value is None and not headers and not tombstones:
+    wanted = _parsed(where or "")
+    if key is value is where is None and not headers and not tombstones:
         choice["paths"], either = _last_pattern(choice["paths"])
     compiled = _compiler(literal=literal, as_hex=as_hex, ignore_case=ignore_case)
     query = Query(
@@ -201,8 +219,9 @@ def command(
         headers=tuple(_header(text, compiled) for text in headers),
         is_tombstone=tombstones,
         is_literal=literal or as_hex,
+        where=wanted,
     )
-    selection = select_records(**choice)
+    selection = _narrowed(select_records(**choice), wanted)
     look = Look(
         show_values,
         key_format,
@@ -220,6 +239,28 @@ def command(
         note(f"{plural(found, 'record')} found{what}")
     reading.tell_findings()
     return 0 if found else NOT_FOUND
+
+
+def _parsed(text: str) -> queries.Query:
+    try:
+        return queries.parse(text)
+    except QueryError as error:
+        raise click.UsageError(f"--where: {error}") from None
+
+
+def _narrowed(selection: Selection, where: queries.Query) -> Selection:
+    """Return the selection without what a query excludes by its ranges."""
+    first, end = selection.offsets
+    offsets = (LOWEST if first is None else first, HIGHEST if end is None else end)
+    numbers = where.partitions
+    return replace(
+        selection,
+        partitions=[p for p in selection.partitions if numbers is None or p.partition in numbers],
+        offsets=selection.offsets
+        if where.offsets == EVERYTHING
+        else common(offsets, where.offsets),
+        times=common(selection.times, where.times),
+    )
 
 
 def _last_pattern(paths: tuple[str, ...]) -> tuple[tuple[str, ...], str | None]:

@@ -18,6 +18,8 @@ NOT_JSON: Final = object()
 MOST_PARSED: Final = 4 << 20
 """Bytes of the largest text that is parsed: parsing takes up to twenty times as much."""
 
+_LARGEST_BOUND: Final = 10**15
+
 _STEP: Final = re.compile(
     r"""\.(?P<name>[^\s.\[\]=<>!~:"]+)|\[(?P<index>\d{1,9})\]|\[(?P<any>\*)\]"""
     r"""|\["(?P<quoted>(?:[^"\\]|\\.)*)"\]"""
@@ -78,9 +80,13 @@ def parsed(data: memoryview | bytes) -> Any:
     if len(data) > MOST_PARSED:
         return NOT_JSON
     try:
-        return json.loads(str(data, "utf-8"))
+        return json.loads(str(data, "utf-8"), parse_constant=_refuse)
     except (ValueError, RecursionError):
         return NOT_JSON
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(f"{word} is not JSON")
 
 
 @dataclass(frozen=True)
@@ -146,7 +152,9 @@ def needed_text(steps: tuple[Step, ...], wanted: Comparison | None = None) -> by
 
 
 def _needed_value(wanted: Comparison) -> bytes:
-    """Return a regular expression for what a value begins with that equals the literal."""
+    """Return a regular expression for what a value begins with that compares so."""
+    if wanted.operator[0] in "<>":
+        return _needed_number(wanted)
     literal = wanted.text if wanted.text is not None else wanted.literal
     if wanted.operator != "=" or not isinstance(literal, str) or not _SIMPLE.fullmatch(literal):
         return b""
@@ -156,6 +164,25 @@ def _needed_value(wanted: Comparison) -> bytes:
             return b""
         return rb'(?:"?' + text + rb"|-?[0-9]+[.eE])"
     return rb'"?' + text
+
+
+def _needed_number(wanted: Comparison) -> bytes:
+    """Return a regular expression for numbers whose whole part allows the comparison, and texts."""
+    bound = wanted.literal
+    if not _is_number(bound) or not 0 < bound < _LARGEST_BOUND:
+        return b""
+    digits, is_above = str(int(bound)), wanted.operator[0] == ">"
+    forms = [digits, f"[1-9][0-9]{{{len(digits)},}}" if is_above else ""]
+    if not is_above and len(digits) > 1:
+        forms.append(f"[0-9]{{1,{len(digits) - 1}}}")
+    for at, digit in enumerate(digits):
+        low, high = (int(digit) + 1, 9) if is_above else (0, int(digit) - 1)
+        if low <= high:
+            forms.append(f"{digits[:at]}[{low}-{high}][0-9]{{{len(digits) - at - 1}}}")
+    whole = "|".join(filter(None, forms))
+    rest = "" if is_above else "-|"  # every negative number is below the bound
+    end = "" if is_above else r"(?:[^0-9]|\z)"
+    return rf'(?:"|{rest}(?:{whole}){end}|-?[0-9][0-9.]*[eE])'.encode()
 
 
 def _escaped(text: str) -> bytes:
