@@ -49,7 +49,7 @@ segments[["name", "base_offset", "size", "index_size", "time_index_size", "is_ac
 # Values do not leave the kernel unless you ask for them with `show_values=True`.
 
 # %%
-from widgets import LogExplorer
+from widgets import LogExplorer, follow_theme
 
 explorer = LogExplorer(logs, selected={"partition": partition})
 explorer
@@ -88,6 +88,7 @@ frame["value"] = frame["value"].str.len()
 frame.head()
 
 # %%
+follow_theme()  # charts have the colors of the page, light or dark
 timed = frame.dropna(subset="timestamp")  # the oldest format has no timestamps
 if len(timed):
     per_hour = timed.set_index("timestamp").resample("1h").size()

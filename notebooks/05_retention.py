@@ -21,7 +21,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 import workbench as wb
-from widgets import Stack, StepPlayer
+from widgets import Stack, StepPlayer, follow_theme
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 
@@ -30,6 +30,7 @@ DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log di
 HOUR = 3_600_000
 DAY = 24 * HOUR
 pd.set_option("display.max_colwidth", None)
+follow_theme()  # charts have the colors of the page, light or dark
 
 logs = wb.open_log_directory(DATA)
 if not logs:

@@ -19,7 +19,9 @@ import matplotlib.dates as mdates
 import matplotlib.pyplot as plt
 
 import workbench as wb
+from widgets import LogExplorer, follow_theme
 
+follow_theme()  # charts have the colors of the page, light or dark
 SAMPLE = "../sample_data/shop-4.3.1"
 DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
 
@@ -211,8 +213,6 @@ written.inspect.segments().to_pandas()[["name", "base_offset", "size", "index_si
 # These are ordinary segments. Look at one:
 
 # %%
-from widgets import LogExplorer
-
 LogExplorer(written, selected={"partition": "readers-0"})
 
 # %%

@@ -19,7 +19,9 @@ import polars as pl
 import pyarrow as pa
 
 import workbench as wb
+from widgets import follow_theme
 
+follow_theme()  # charts have the colors of the page, light or dark
 SAMPLE = "../sample_data/shop-4.3.1"
 
 logs = wb.open_log_directory(SAMPLE)

@@ -73,6 +73,8 @@ def tidy(notebook: Any) -> Any:
             data = output.get("data", {})
             if data.pop(WIDGET, None) is not None and not PICTURES & set(data):
                 raise ValueError(f"cell {number}: a widget without a picture")
+            if PICTURES & set(data):
+                data.pop("text/html", None)  # a chart in the page's theme: its picture is enough
             _forget_addresses(data)
             if kept and "text" in output and output.get("name") == kept[-1].get("name"):
                 kept[-1]["text"] += output["text"]  # what is printed may come in pieces

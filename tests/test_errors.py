@@ -40,6 +40,8 @@ EXAMPLES = [
     errors.GroupStateError("group g: an empty group has no protocol to choose"),
     errors.ReplicationError("no broker 7: expected one of [0, 1, 2]"),
     errors.ConfigError("retention.ns", "is not known; did you mean retention.ms?"),
+    errors.SchemaError("Avro schema: unknown type Line"),
+    errors.QueryError("offset:x is not an offset"),
     errors.CorruptNameError("x.log", None, "no offset"),
     errors.CorruptLogError("orders-0", None, "an offset lies before its segment"),
     errors.MissingDependencyError("polars", "pip install polars"),

@@ -3,13 +3,17 @@
 They need no network and no build step, and become pictures where no widget can be shown.
 """
 
+from widgets.charts import follow_theme
 from widgets.cleaner_view import CleanerView
 from widgets.compaction import CompactionPlayer
 from widgets.coordinators.group_view import GroupView
 from widgets.coordinators.offsets_player import OffsetsPlayer
 from widgets.coordinators.transaction_lanes import TransactionLanes
+from widgets.disk.checkpoint_table import CheckpointTable
+from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer import LogExplorer
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
+from widgets.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
 from widgets.replication.replication_player import ReplicationPlayer
 from widgets.requests.request_player import RequestPlayer
@@ -17,12 +21,15 @@ from widgets.requests.request_view import RequestView
 from widgets.stack import Stack
 
 __all__ = [
+    "CheckpointTable",
     "CleanerView",
     "CompactionPlayer",
+    "DiskUsage",
     "GroupView",
     "LogExplorer",
     "LookupPlayer",
     "OffsetsPlayer",
+    "RecordBrowser",
     "RecoveryPlayer",
     "ReplicaLanes",
     "ReplicationPlayer",
@@ -31,4 +38,5 @@ __all__ = [
     "Stack",
     "StepPlayer",
     "TransactionLanes",
+    "follow_theme",
 ]

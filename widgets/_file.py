@@ -9,13 +9,13 @@ import base64
 import gzip
 import html
 import json
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
 
 from widgets._link import link
 
-if TYPE_CHECKING:
-    from widgets._widget import KafkaWidget
+Answer = tuple[dict[str, Any], list[bytes]]
+"""An answer to the front end: a JSON object and buffers."""
 
 MOST_BYTES: Final = 32 << 20
 """The most bytes of answers in a file, before it is compressed."""
@@ -42,27 +42,46 @@ _PAGE: Final = """<!doctype html>
 """
 
 
-def file_page(widget: "KafkaWidget", title: str | None = None, most_bytes: int = MOST_BYTES) -> str:
-    """Return the HTML of a widget as it is now.
+class Front(NamedTuple):
+    """A widget's front end.
+
+    Attributes:
+        code: its module.
+        style: its style sheet.
+        state: what Jupyter would send it.
+    """
+
+    code: str
+    style: str
+    state: Mapping[str, Any]
+
+
+def file_page(
+    front: Front,
+    answers: Iterable[tuple[str, dict[str, Any], Answer]],
+    about: str,
+    title: str,
+    most_bytes: int = MOST_BYTES,
+) -> str:
+    """Return the HTML of a widget.
 
     Args:
-        widget: the widget.
-        title: the page's title; None: what the widget says of itself.
+        front: what to show.
+        answers: kind and content of questions, and the answers; the most useful ones first.
+        about: what stands there until the widget is drawn.
+        title: the page's title.
         most_bytes: the most bytes of answers, before compression.
     """
-    text = widget.describe()
     content = {
-        "code": str(widget._esm),  # noqa: SLF001 - anywidget's name for it
-        "style": str(widget._css),  # noqa: SLF001
-        "state": plain(
-            {name: value for name, value in widget.get_state().items() if name not in OF_JUPYTER}
-        ),
-        "answers": _answers(widget, most_bytes),
+        "code": front.code,
+        "style": front.style,
+        "state": plain({k: value for k, value in front.state.items() if k not in OF_JUPYTER}),
+        "answers": _named(answers, most_bytes),
     }
     packed = gzip.compress(json.dumps(content, separators=(",", ":")).encode(), 9, mtime=0)
     return _PAGE.format(
-        title=html.escape(text if title is None else title),
-        text=html.escape(text),
+        title=html.escape(title),
+        text=html.escape(about),
         packed=base64.b64encode(packed).decode(),
         script=link("file_page.js"),
     )
@@ -79,10 +98,12 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _answers(widget: "KafkaWidget", most_bytes: int) -> dict[str, Any]:
+def _named(
+    answers: Iterable[tuple[str, dict[str, Any], Answer]], most_bytes: int
+) -> dict[str, Any]:
     found: dict[str, Any] = {}
     size = 0
-    for kind, body, (content, buffers) in widget.foreseen_answers():
+    for kind, body, (content, buffers) in answers:
         answer = plain([content, list(buffers)])
         size += len(json.dumps(answer))
         if size > most_bytes:

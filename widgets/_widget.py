@@ -7,22 +7,23 @@ notebook, the widget is a picture and a text instead.
 """
 
 import os
-import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import anywidget
 import traitlets
 
-from widgets._file import file_page
-from workbench.file_system.outputs import new_file
+from widgets._file import Answer, Front, file_page
+from workbench.loaders.exports.page import write_page
 
 MOST_BYTES = 1 << 20
 """The front end gets nothing if it asks for more bytes or rows than this."""
 
 
-Answer = tuple[dict[str, Any], list[bytes]]
-"""An answer to the front end: a JSON object and buffers."""
+def error_text(error: BaseException) -> str:
+    """Return what is wrong, without Python's name of the error; `KafkaWidget.last_error` has it."""
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return text or f"the widget failed ({type(error).__name__})"
 
 
 class KafkaWidget(anywidget.AnyWidget):
@@ -71,12 +72,15 @@ class KafkaWidget(anywidget.AnyWidget):
             OutputError: the file exists, or would be inside a directory that the widget reads.
             OSError: it cannot be written.
         """
+
+        def make() -> str:
+            about = self.describe()
+            front = Front(str(self._esm), str(self._css), self.get_state())
+            return file_page(front, self.foreseen_answers(), about, title or about)
+
         if path is None:
-            return file_page(self, title)
-        with new_file(path, self.inputs(), overwrite=overwrite) as file:
-            page = file_page(self, title)
-            file.write(page.encode())
-        return page
+            return make()
+        return write_page(path, make, self.inputs(), overwrite=overwrite)
 
     def inputs(self) -> list[str]:
         """Return the paths of the directories that the widget reads."""
@@ -118,7 +122,7 @@ class KafkaWidget(anywidget.AnyWidget):
             result = action()
         except Exception as error:  # noqa: BLE001 - whatever it is, the user has to see it
             self.last_error = error
-            self._error = "".join(traceback.format_exception_only(error)).strip()
+            self._error = error_text(error)
             return None
         if self._error:
             self._error = ""

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from widgets._file import Answer
 from widgets._link import link
 from widgets._player import Place, Player, directories_of, find_partition
-from widgets._widget import Answer
 from widgets.view.compaction import Layout, Touched, layout_of, round_of, sent, touched_by
 from widgets.view.compaction_records import (
     batches_of,

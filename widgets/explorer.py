@@ -12,21 +12,23 @@ import numpy as np
 import traitlets
 
 import workbench
+from widgets._file import Answer
 from widgets._link import STATIC, link
-from widgets._widget import MOST_BYTES, Answer, KafkaWidget
+from widgets._widget import MOST_BYTES, KafkaWidget, error_text
+from widgets.file_view import FileView, find_file, find_unread, list_files, nothing_read
 from widgets.queries import view_queries
 from widgets.segment_view import SegmentView
 from widgets.selection import NOTHING, complete, from_front, segment_with_base, to_front
+from widgets.verification import FindingBook, Verification
 from widgets.view.bytes import byte_window
-from widgets.view.findings import finding_rows
+from widgets.view.findings import rows_by_place
 from widgets.view.packing import pack
 from widgets.view.records import OPEN, Lens, Mask
 from widgets.view.segments import strip_columns
-from widgets.view.text import size_text
+from widgets.view.text import offset_or_time, size_text
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing, Root
-from workbench.runtime.times import milliseconds
 from workbench.runtime.words import plural
 
 PAGE_ROWS = 200
@@ -43,6 +45,7 @@ class LogExplorer(KafkaWidget):
             ``position`` (the batch's), ``offset`` (the record's). Set any of them: the rest is
             filled in from it.
         view: the range of the segment's bytes that the map shows: [from, to).
+        file: the path of a listed file that is shown instead of the partition; None without one.
         colour_by: "codec", "producer" or "epoch".
         query: name of a view → Python code that gives what it shows. Read-only.
         logs: the log directories shown.
@@ -64,14 +67,18 @@ class LogExplorer(KafkaWidget):
     _css = STATIC / "explorer.css"
 
     selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
+    file: Any = traitlets.Unicode(None, allow_none=True).tag(sync=True)
     view = traitlets.List(traitlets.Float()).tag(sync=True)
     colour_by = traitlets.Enum(("codec", "producer", "epoch"), "codec").tag(sync=True)
     query = traitlets.Dict(read_only=True).tag(sync=True)
     _directory = traitlets.Dict().tag(sync=True)
     _strip: Any = traitlets.Dict(allow_none=True).tag(sync=True)
     _segment: Any = traitlets.Dict(allow_none=True).tag(sync=True)
+    _file: Any = traitlets.Dict(allow_none=True).tag(sync=True)
     _findings: Any = traitlets.List().tag(sync=True)
+    _counts: Any = traitlets.Dict().tag(sync=True)
     _verified: Any = traitlets.List().tag(sync=True)
+    _verification: Any = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self,
@@ -86,12 +93,16 @@ class LogExplorer(KafkaWidget):
             logs = workbench.open_log_directory(logs)
         self.logs = logs
         self.lens = Lens(show_values=show_values, mask=mask)
+        self._book = FindingBook()
+        self._running: Verification | None = None
         self._place: tuple[str | None, int | None] = (None, None)
         self.shown: SegmentView | None = None
-        wanted = options.pop("selected", None)
+        self._file_view: FileView | None = None
+        wanted, file = options.pop("selected", None), options.pop("file", None)
         super().__init__(**options)
         self._list()
         self.selected = wanted if wanted is not None else self._first_choice()
+        self._file, self.file = None, file
 
     # The selection.
 
@@ -114,6 +125,30 @@ class LogExplorer(KafkaWidget):
                 self._place = (name, base)
                 self.view = []
                 self._read_segment(name, base)
+            self.file = None
+            self.set_trait("query", self._queries())
+
+    @traitlets.validate("file")
+    def _listed(self, proposal: Any) -> str | None:
+        path: str | None = proposal["value"]
+        listing = self.logs.listing
+        if path is None or find_file(listing, path) or find_unread(listing, path):
+            return path
+        raise traitlets.TraitError(f"{path} is not a file of the opened directories")
+
+    @traitlets.observe("file")
+    def _read_file(self, _change: Any = None) -> None:
+        """Read and send the file that is shown."""
+        path, self._file_view, sent = self.file, None, None
+        if path is not None:
+            entry, unread = find_file(self.logs.listing, path), None
+            if entry is not None:
+                self._file_view = FileView(entry)
+                sent = self._file_view.contents()
+            elif (unread := find_unread(self.logs.listing, path)) is not None:
+                sent = nothing_read(path, *unread)
+        with self.hold_sync():
+            self._file = sent
             self.set_trait("query", self._queries())
 
     def _first_choice(self) -> dict[str, Any]:
@@ -145,7 +180,7 @@ class LogExplorer(KafkaWidget):
         chosen, view = self.selected, self.shown
         paths = [str(root.path) for root in self.logs.listing.roots]
         if chosen["partition"] is None or view is None:
-            return view_queries(paths, partition=chosen["partition"])
+            return view_queries(paths, partition=chosen["partition"], file=self.file)
         partition = self.logs.listing.partitions[chosen["partition"]]
         batch = view.row_of(chosen["position"])
         return view_queries(
@@ -155,6 +190,7 @@ class LogExplorer(KafkaWidget):
             segment=partition.segments.index(view.segment),
             batch=batch,
             offsets=view.offsets(batch, chosen["offset"]),
+            file=self.file,
         )
 
     # Answers to the front end.
@@ -228,6 +264,17 @@ class LogExplorer(KafkaWidget):
         content, buffers = byte_window(data[start:stop], fields, start, lens)
         return content | {"decompressed_size": None if inner is None else len(inner)}, buffers
 
+    def answer_files(self, partition: str) -> Answer:
+        """Return rows of a partition's files."""
+        return {"rows": list_files(self.logs.listing.partitions[partition].files)}, []
+
+    def answer_file_bytes(self, *, path: str, start: int, stop: int) -> Answer:
+        """Return bytes [start, stop) of the file that is shown, and their fields."""
+        view = self._file_view if self.file == path else None
+        if view is None or not 0 <= start < stop <= start + MOST_BYTES:
+            return {"start": start, "fields": [], "masks": [], "decompressed_size": None}, [b""]
+        return view.window(start, stop, self.lens)
+
     def answer_go(self, text: str, partition: str | None) -> Answer:
         """Select the offset, or the UTC time in any ISO form, that the text names."""
         if partition is None:
@@ -237,15 +284,9 @@ class LogExplorer(KafkaWidget):
         return {"text": f"Offset {offset:,}."}, []
 
     def _offset_of(self, text: str, partition: str) -> int:
-        digits = text.replace(",", "").replace("_", "")
-        if digits.isdigit():
-            return int(digits)
-        try:
-            moment = milliseconds(text)
-        except ValueError:
-            raise ValueError(
-                f"{text!r} is neither an offset nor a time like 2026-01-31 12:00"
-            ) from None
+        offset, moment = offset_or_time(text)
+        if offset is not None or moment is None:
+            return offset or 0
         found = self.logs.listing.partitions[partition].offset_for_timestamp(moment)
         if found is None:
             raise ValueError(f"{partition} has no record at or after {text}")
@@ -257,9 +298,17 @@ class LogExplorer(KafkaWidget):
         return {}, []
 
     def answer_verify(self, partition: str | None) -> Answer:
-        """Check every byte of a partition."""
+        """Check every byte of a partition; without one, of all of them, in the background."""
         if partition is not None:
             self.verify(partition)
+        else:
+            self.verify_all()
+        return {}, []
+
+    def answer_cancel(self) -> Answer:
+        """End the check of all partitions."""
+        if self._running is not None:
+            self._running.cancel()
         return {}, []
 
     def _current(self, partition: str, segment: str) -> SegmentView | None:
@@ -272,13 +321,16 @@ class LogExplorer(KafkaWidget):
         """List the log directory again, because a broker may have written since."""
         paths = [root.path for root in self.logs.listing.roots]
         self.logs = workbench.open_log_directory(paths)
-        wanted = self.selected
+        wanted, file = self.selected, self.file
         self._place = (None, None)
         with self.hold_sync():
-            self._verified, self._findings = [], []
+            self._stop_verifying()
             self._list()
             self.set_trait("selected", dict(NOTHING))
             self.selected = wanted if wanted["partition"] in self.logs.listing.partitions else {}
+            self.file = None
+            if file is not None and find_file(self.logs.listing, file):
+                self.file = file
 
     def verify(self, partition: str | None = None) -> list[Any]:
         """Verify a partition (default: the selected one), mark its findings, and return them."""
@@ -286,14 +338,48 @@ class LogExplorer(KafkaWidget):
         if name is None:
             raise ValueError("no partition is selected")
         found = self._one_partition(name).verify()
-        with self.hold_sync():
-            rest = [each for each in self._findings if each["partition"] != name]
-            self._findings = rest + finding_rows(name, self.logs.listing.partitions[name], found)
-            self._verified = [each for each in self._verified if each != name] + [name]
-            if self._place[0] == name:
-                self._strip = self._read_strip(name)
-            self._list()
+        self._book.enter(name, self.logs.listing.partitions[name], found)
+        self._show_book(name)
         return list(found)
+
+    def verify_all(self) -> Verification:
+        """Verify every partition and the log directories, in a thread; findings appear as found.
+
+        Returns:
+            The check, to `wait` for or to `cancel`; the one that runs already, if one does.
+        """
+        if self._running is not None and self._running.state == "running":
+            return self._running
+        self._running = check = Verification(self.logs.listing, self._tell)
+        self._book = check.book
+        self._tell(check)
+        check.start()
+        return check
+
+    def _tell(self, check: Verification) -> None:
+        """Send how far a check is, and what was found since."""
+        if check is not self._running:
+            return
+        if check.error is not None:
+            self.last_error, self._error = check.error, error_text(check.error)
+        self._show_book(self._place[0])
+        self._verification = check.progress()
+
+    def _stop_verifying(self) -> None:
+        """Forget what was found, and what is still being looked for."""
+        if self._running is not None:
+            self._running.cancel()
+        self._running, self._book, self._verification = None, FindingBook(), {}
+        self._show_book(None)
+
+    def _show_book(self, name: str | None) -> None:
+        """Send what was verified and found, and the strip of a partition that it may change."""
+        book = self._book
+        self._counts, self._verified, self._findings = book.counts, book.verified, book.rows
+        if name is not None and name == self._place[0]:
+            strip = self._read_strip(name)
+            if strip != self._strip:
+                self._strip = strip
 
     def _one_partition(self, name: str) -> workbench.LogDirectory:
         """The log directory as if it held this partition alone."""
@@ -307,14 +393,12 @@ class LogExplorer(KafkaWidget):
         Raises:
             ValueError: the finding is about a file outside every partition.
         """
-        for name, partition in self.logs.listing.partitions.items():
-            if partition.path in {finding.path, os.path.dirname(finding.path)}:
-                (row,) = finding_rows(name, partition, [finding])
-                segment = None if row["segment"] is None else int(row["segment"])
-                position = row["batch_position"]
-                self.selected = {"partition": name, "segment": segment, "position": position}
-                return
-        raise ValueError(f"{finding.path} is not in any partition")
+        (row,) = rows_by_place([finding], self.logs.listing.partitions)
+        if row["partition"] is None:
+            raise ValueError(f"{finding.path} is not in any partition")
+        segment = None if row["segment"] is None else int(row["segment"])
+        chosen = {"segment": segment, "position": row["batch_position"]}
+        self.selected = {"partition": row["partition"]} | chosen
 
     def selected_batch(self) -> Any:
         """Return the selected batch as an object; None without one."""
@@ -335,9 +419,6 @@ class LogExplorer(KafkaWidget):
         listing = self.logs.listing
         partitions = listing.partitions.values()
         topics = {each.topic for each in partitions}
-        counts: dict[str, int] = {}
-        for finding in self._findings:
-            counts[finding["partition"]] = counts.get(finding["partition"], 0) + 1
         summary = f"{plural(len(topics), 'topic')} · {plural(len(listing.partitions), 'partition')}"
         if len(listing.partitions) <= MOST_LOOKED_INTO:
             summary += f" · {size_text(sum(each.size for each in partitions))}"
@@ -347,7 +428,7 @@ class LogExplorer(KafkaWidget):
             "title": title if len(paths) == 1 else f"{title} and {len(paths) - 1} more",
             "path": "\n".join(paths),
             "summary": summary,
-            "nodes": tree_nodes(listing, counts),
+            "nodes": tree_nodes(listing),
         }
 
     # Without a browser.

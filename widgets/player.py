@@ -20,7 +20,7 @@ from widgets.view.steps import (
     segment_columns,
     step_rows,
 )
-from widgets.view.text import time_text
+from widgets.view.text import offset_or_time, time_text
 from workbench.config.log_config import LogConfig
 from workbench.foresight.rehearse.log import (
     Rehearsal,
@@ -123,6 +123,7 @@ class LookupPlayer(StepPlayer):
     """Look up an offset or a time in a partition, through its indexes.
 
     Attributes:
+        partition: the partition.
         rehearsal: the lookup, done on a copy that is never written.
 
     Args:
@@ -138,6 +139,8 @@ class LookupPlayer(StepPlayer):
     Kafka: UnifiedLog.read, fetchOffsetByTimestamp (4.2)
     """
 
+    _esm = link("lookup_player.js")
+
     def __init__(
         self,
         partition: Place,
@@ -148,19 +151,44 @@ class LookupPlayer(StepPlayer):
         **options: Any,
     ) -> None:
         """Let the engine look up the offset or time; see the class."""
-        found = find_partition(partition)
-        self.rehearsal = rehearse_lookup(
-            found.path, offset=offset, timestamp=timestamp, config=config
-        )
-        wanted = f"offset {offset:,}" if offset is not None else time_text(timestamp)
+        self.partition = find_partition(partition)
+        self._config = config
+        self.rehearsal = self._rehearse(offset, timestamp)
         options.setdefault("at", 0)
         super().__init__(
             self.rehearsal.steps,
-            found,
-            title=f"Look up {wanted} in {found.name}",
+            self.partition,
+            title=self._words(offset, timestamp),
             about=_lookup_result(self.rehearsal),
             **options,
         )
+
+    def look_up(self, *, offset: int | None = None, timestamp: int | None = None) -> None:
+        """Look up another offset or time (epoch ms).
+
+        Raises:
+            ValueError: not exactly one of offset and timestamp is given.
+        """
+        self.rehearsal = self._rehearse(offset, timestamp)
+        with self.hold_sync():
+            self._title = self._words(offset, timestamp)
+            about = _lookup_result(self.rehearsal)
+            self.show(self.rehearsal.steps, self.partition, about=about, at=0)
+
+    def answer_look_up(self, text: str) -> tuple[dict[str, Any], list[bytes]]:
+        """Look up the offset, or the UTC time in any ISO form, that the text names."""
+        offset, timestamp = offset_or_time(text)
+        self.look_up(offset=offset, timestamp=timestamp)
+        return {"text": self.about}, []
+
+    def _rehearse(self, offset: int | None, timestamp: int | None) -> Rehearsal:
+        return rehearse_lookup(
+            self.partition.path, offset=offset, timestamp=timestamp, config=self._config
+        )
+
+    def _words(self, offset: int | None, timestamp: int | None) -> str:
+        wanted = f"offset {offset:,}" if offset is not None else time_text(timestamp)
+        return f"Look up {wanted} in {self.partition.name}"
 
 
 class RecoveryPlayer(StepPlayer):

@@ -1,7 +1,12 @@
 """Python code that gives what each view of the explorer shows."""
 
 import json
+import os
 from collections.abc import Sequence
+
+from workbench.inspection.file_facts import is_small_file_name
+from workbench.inspection.partition import Partition
+from workbench.inspection.segment import Segment
 
 HEAD = "import workbench as wb"
 
@@ -14,6 +19,7 @@ def view_queries(
     segment: int | None = None,
     batch: int | None = None,
     offsets: tuple[int, int] | None = None,
+    file: str | None = None,
 ) -> dict[str, str]:
     """Return the Python code of every view that has something to show.
 
@@ -24,11 +30,12 @@ def view_queries(
         segment: the segment's index in the partition.
         batch: the batch's row in the segment's batch table.
         offsets: the records' offsets: [first, second).
+        file: the path of the file that is shown.
     """
     opened = json.dumps(paths[0] if len(paths) == 1 else list(paths))
     opened = f"logs = wb.open_log_directory({opened})\n"
     start = f"{HEAD}\n\n{opened}"
-    queries = {"directory": f"{start}logs"}
+    queries = {"directory": f"{start}logs"} | ({"file": _file(file)} if file else {})
     if partition is None:
         return queries
     chosen = f"partition = logs[{json.dumps(partition)}]\n"
@@ -56,6 +63,18 @@ def view_queries(
     return queries
 
 
+def _file(path: str) -> str:
+    """Return code that decodes a small file, reads the batches of a log, or reads the bytes."""
+    quoted, name = json.dumps(path), os.path.basename(path)
+    if is_small_file_name(name):
+        start = "from workbench.inspection.file_facts import small_file_facts\n\n"
+        return f"{start}small_file_facts({quoted}, 1000)"
+    if ".log" in name or ".checkpoint" in name:
+        opened = f"(partition,) = wb.open_log_directory({quoted}).values()\n"
+        return f"{HEAD}\n\n{opened}partition.segments[0].batches.rows"
+    return f'with open({quoted}, "rb") as file:\n    data = file.read(4096)\ndata'
+
+
 def _zipped(first: str, second: str) -> str:
     return f"list(zip(index.{first}, index.{second}, strict=True))"
 
@@ -67,4 +86,42 @@ def _records(topic: tuple[str, int] | None, offsets: tuple[int, int] | None) -> 
     return (
         f"logs.scan(topics=[{json.dumps(topic[0])}], partitions=[{topic[1]}], "
         f"offsets=({offsets[0]}, {offsets[1]})).to_pandas()"
+    )
+
+
+def usage_query(
+    paths: Sequence[str], topic: str | None, partition: Partition | None, segment: Segment | None
+) -> str:
+    """Return the Python code for the sizes of what is open in `DiskUsage`.
+
+    Sizes of files come from their names alone; those of a segment's parts from its records.
+    """
+    opened = json.dumps(paths[0] if len(paths) == 1 else list(paths))
+    start = f"{HEAD}\n\nlogs = wb.open_log_directory({opened})\n"
+    if segment is not None and partition is not None:
+        scope = f"topics=[{json.dumps(partition.topic)}], partitions=[{partition.partition}]"
+        return (
+            f"{start}usage = logs.inspect.disk_usage({scope}).to_pandas()\n"
+            f"usage[usage.segment == {segment.base_offset}]"
+        )
+    if partition is not None:
+        chosen = f"files[files.folder == {json.dumps(os.path.basename(partition.path))}]"
+        return f"{start}files = logs.inspect.files().to_pandas()\n{chosen}"
+    if topic is not None:
+        names = f"[name for name in logs if logs[name].topic == {json.dumps(topic)}]"
+        chosen = f"files[files.folder.isin({names})]"
+        sizes = f'{chosen}.groupby("folder")[["size", "occupied_bytes"]].sum()'
+    else:
+        sizes = 'files.groupby("folder", dropna=False)[["size", "occupied_bytes"]].sum()'
+    return f"{start}files = logs.inspect.files().to_pandas()\n{sizes}"
+
+
+def checkpoint_query(paths: Sequence[str]) -> str:
+    """Return the Python code for what `CheckpointTable` shows."""
+    opened = json.dumps(paths[0] if len(paths) == 1 else list(paths))
+    return (
+        f"{HEAD}\nfrom workbench.inspection.checkpoint_table import checkpoint_table\n\n"
+        f"logs = wb.open_log_directory({opened})\n"
+        "found = logs.verify(deep=False, info=True)\n"
+        "checkpoint_table(logs.listing).with_findings(found).partitions"
     )

@@ -31,6 +31,8 @@
     ├── GroupStateError (RuntimeError)        a group must not do this in its state
     ├── ReplicationError (ValueError)         a simulated cluster cannot do that
     ├── ConfigError (ValueError)              an unknown name, or a value out of bounds
+    ├── SchemaError (ValueError)              a schema, decoding or mask that cannot be used
+    ├── QueryError (ValueError)               a query on records that cannot be read
     ├── NotRegularFileError (OSError)         a folder, FIFO, socket or device; .path .found
     ├── LinkError (OSError)                   a link out of the directory, or to nothing; .path
     ├── LogDirectoryError (OSError)           not a log directory, locked, or offline
@@ -342,6 +344,14 @@ class ConfigError(WorkbenchError, ValueError):
     def __init__(self, name: str, problem: str) -> None:
         super().__init__(f"{name}: {problem}")
         self.name = name
+
+
+class SchemaError(WorkbenchError, ValueError):
+    """A schema cannot be read, a decoding is unknown, or a mask has no meaning."""
+
+
+class QueryError(WorkbenchError, ValueError):
+    """A query on records cannot be read; the message says what was expected."""
 
 
 class MissingDependencyError(WorkbenchError, ImportError):

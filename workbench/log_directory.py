@@ -192,6 +192,7 @@ def serve(
     writable: bool = False,
     recover: bool = False,
     config: Mapping[str, Any] | None = None,
+    strict: bool = False,
 ) -> "Server":
     """Return a server that any Kafka client can read the logs from; by default nothing is written.
 
@@ -213,6 +214,8 @@ def serve(
             of its cluster, and recovers, retains and cleans them. Work on a copy.
         recover: with ``writable``, whether directories are taken that were not stopped cleanly.
         config: with ``writable``, names of brokers and topics to values.
+        strict: whether a consumer that comes to a damaged batch gets the error CORRUPT_MESSAGE;
+            otherwise it continues after the batch.
 
     Raises:
         LogDirectoryError: a path does not exist, or nothing there looks like Kafka's.
@@ -241,6 +244,7 @@ def serve(
         writable=writable,
         recover=recover,
         config=config,
+        strict=strict,
     )
 
 

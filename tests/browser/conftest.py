@@ -11,11 +11,15 @@ from playwright.sync_api import BrowserContext, Page
 from tests.browser.bridge import Bridge, Show, chromium, served
 from tests.browser.pages import STATS
 from widgets import (
+    CheckpointTable,
     CleanerView,
     CompactionPlayer,
+    DiskUsage,
     GroupView,
     LogExplorer,
+    LookupPlayer,
     OffsetsPlayer,
+    RecordBrowser,
     ReplicaLanes,
     ReplicationPlayer,
     RequestPlayer,
@@ -27,12 +31,16 @@ from widgets._player import Player
 from widgets._widget import KafkaWidget
 
 ENTRIES: dict[type[KafkaWidget], str] = {
+    CheckpointTable: "checkpoint_table.js",
     CleanerView: "cleaner_view.js",
     CompactionPlayer: "compaction.js",
+    DiskUsage: "disk_usage.js",
     GroupView: "group_view.js",
+    LookupPlayer: "lookup_player.js",
     StepPlayer: "player.js",
     LogExplorer: "explorer.js",
     OffsetsPlayer: "offsets_player.js",
+    RecordBrowser: "record_browser.js",
     ReplicaLanes: "replica_lanes.js",
     ReplicationPlayer: "replication_player.js",
     RequestPlayer: "request_player.js",
@@ -96,5 +104,5 @@ def _entry(widget: KafkaWidget) -> str:
 def _has_picture(widget: KafkaWidget) -> bool:
     """Return whether there is something to draw."""
     if isinstance(widget, LogExplorer):
-        return widget.selected["segment"] is not None
+        return widget.selected["segment"] is not None and widget.file is None
     return not isinstance(widget, Player) or bool(widget.steps)

@@ -83,6 +83,10 @@ def test_a_key_and_an_offset_are_gone_to(page: Page, show: Show, player: Compact
     box.fill("nothing")
     box.press("Enter")
     expect(box).to_have_attribute("aria-invalid", "true")
+    message = page.get_by_text("No step is about the key or offset “nothing”.")
+    expect(message).to_be_visible()
+    box.fill("3")
+    expect(message).to_be_hidden()
 
 
 def test_a_click_on_a_record_tells_why_it_goes(

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 import workbench as wb
 from tests.browser.bridge import Show
-from tests.browser.pages import press_quickly, stats, until
+from tests.browser.pages import STATS, press_quickly, stats, until
 from tests.golden.cases import Case
 from widgets import LogExplorer
 
@@ -163,10 +163,10 @@ def test_verify_shows_what_a_broker_would_do(
     page: Page, show: Show, damaged: wb.LogDirectory
 ) -> None:
     show(LogExplorer(damaged, selected={"partition": "dmg-flip-value-0", "segment": 32}))
-    page.get_by_role("button", name="Check every byte").click()
+    page.get_by_role("button", name="Check every byte of this").click()
     row = page.get_by_role("grid", name="Findings").locator("[data-row]:visible").first
     expect(row).to_contain_text("error")
-    expect(row).to_contain_text("recovery")
+    expect(page.get_by_role("region", name="The selected finding")).to_contain_text("recovery")
     row.click()
     expect(page.locator(".klw-tabs .klw-about")).to_contain_text("Batch 2")
 
@@ -206,6 +206,63 @@ def test_the_wheel_zooms_only_a_map_that_has_the_focus(
     page.mouse.wheel(0, -240)
     until(page, lambda: len(explorer.view) == 2)
     assert explorer.view[1] - explorer.view[0] < logs["txn-b-0"].segments[1].size
+
+
+def test_a_zoomed_map_stays_right_of_its_axis_and_its_times_are_those_shown(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    explorer = LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1})
+    bridge = show(explorer)
+    whole = stats(page)["times"]
+    first, last = (logs["txn-b-0"].segments[1].batches[at] for at in (4, 9))
+    explorer.view = [first.position + first.size / 2, last.position + last.size / 2]
+    bridge.push()
+    page.wait_for_function(f"{STATS}.view[0] > 0")
+    shown = stats(page)["times"]
+    assert whole["first"] <= shown["first"] <= shown["last"] < whole["last"]
+    painted = page.locator(MAP).evaluate(
+        """(canvas) => {
+          const ratio = devicePixelRatio, pen = canvas.getContext("2d");
+          const { data } = pen.getImageData(86 * ratio, 62 * ratio, 6 * ratio, 44 * ratio);
+          return data.some((each) => each > 0);
+        }"""
+    )
+    assert not painted, "a batch reaches over the start of the axis"
+
+
+def test_a_tab_does_not_move_when_it_is_chosen(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    show(LogExplorer(logs, selected={"partition": "txn-b-0", "segment": 1}))
+    places = "[...document.querySelectorAll('[role=tab]')].map((each) => each.offsetLeft)"
+    before = page.evaluate(places)
+    for name in ("Time index", "Batches", "Bytes"):
+        page.get_by_role("tab", name=name).click()
+        assert page.evaluate(places) == before
+
+
+@pytest.mark.parametrize("codec", ["none", "zstd"])
+def test_the_bytes_tab_begins_at_the_selected_record(
+    page: Page, show: Show, golden: Golden, codec: str
+) -> None:
+    logs = wb.open_log_directory(golden("4.2.0-plain-java").directory("data"))
+    partition = logs[f"java-{codec}-0"]
+    rows = partition.segments[0].batches.rows
+    last = int(rows["last_offset"][(rows["last_offset"] - rows["base_offset"]).argmax()])
+    explorer = LogExplorer(logs, selected={"partition": partition.name, "offset": last})
+    show(explorer)
+    page.get_by_role("tab", name="Bytes").click()
+    wanted = page.locator(".klw-hexrow [data-wanted=true]").first
+    expect(wanted).to_be_visible()
+    box, view = wanted.bounding_box(), page.locator(".klw-hexbox").bounding_box()
+    assert box is not None
+    assert view is not None
+    assert view["y"] <= box["y"] < view["y"] + view["height"] - 20
+    page.get_by_role("tab", name="Records").click()
+    page.get_by_role("grid", name="Records").press("ArrowUp")
+    until(page, lambda: explorer.selected["offset"] == last - 1)
+    page.get_by_role("tab", name="Bytes").click()
+    expect(page.locator(".klw-hexrow [data-wanted=true]").first).to_be_visible()
 
 
 def test_the_theme_is_followed_while_it_changes(
@@ -319,7 +376,7 @@ def test_nothing_sticks_out_at_any_width(
     show(explorer, theme=theme)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     tabs = page.get_by_role("tab").all_inner_texts()
-    assert len(tabs) == (5 if width == 1700 else 6)
+    assert len(tabs) == (6 if width == 1700 else 7)
     for number in range(len(tabs)):
         page.get_by_role("tab").nth(number).click()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), tabs[number]

@@ -14,11 +14,14 @@ from tests.browser.pages import STATS
 from tests.browser.test_explorer_page import click_batch, shown_rows
 from tests.widgets.requested import Client, fetch
 from widgets import (
+    CheckpointTable,
     CleanerView,
     CompactionPlayer,
+    DiskUsage,
     GroupView,
     LogExplorer,
     LookupPlayer,
+    RecordBrowser,
     ReplicaLanes,
     ReplicationPlayer,
     RequestPlayer,
@@ -42,11 +45,14 @@ def one_request() -> WatchedRequest:
 
 MADE: dict[str, Callable[[], KafkaWidget]] = {
     "explorer": lambda: LogExplorer(SHOP, selected={"partition": "orders-0", "segment": 442}),
+    "checkpoints": lambda: CheckpointTable(SAMPLES / "damaged"),
+    "disk": lambda: DiskUsage(SHOP),
     "cleaner": lambda: CleanerView(SHOP / "customers-0"),
     "compaction": lambda: CompactionPlayer(
         SHOP / "customers-0", config={"min.cleanable.dirty.ratio": 0.1}
     ),
     "lookup": lambda: LookupPlayer(SHOP / "orders-0", offset=1000),
+    "records": lambda: RecordBrowser(SHOP, topic="orders", query="teapot"),
     "group": lambda: GroupView(SHOP),
     "transactions": lambda: TransactionLanes(SHOP),
     "replicas": lambda: ReplicaLanes(
@@ -106,6 +112,18 @@ def test_batches_records_and_bytes_of_the_segment_are_in_the_file(
     expect(page.get_by_role("status")).to_contain_text("open the directory in the workbench")
 
 
+def test_a_search_and_its_first_records_are_in_the_file(page: Page, tmp_path: Path) -> None:
+    browser = RecordBrowser(SHOP, topic="orders", query="teapot", show_values=True)
+    opened(page, browser, tmp_path / "teapots.html")
+    grid = page.get_by_role("grid", name="Records")
+    expect(grid.locator("[data-row]:visible").first).to_contain_text("Teapot")
+    grid.press("ArrowDown")
+    expect(page.get_by_role("region", name="The record in full")).to_contain_text('"order_id"')
+    grid.press("End")
+    expect(grid.locator("[aria-selected=true]")).to_contain_text("2024-11-29")
+    assert "not in this file" not in page.content()
+
+
 def test_a_player_plays_in_a_file(page: Page, tmp_path: Path) -> None:
     player = MADE["compaction"]()
     opened(page, player, tmp_path / "compaction.html")
@@ -114,6 +132,19 @@ def test_a_player_plays_in_a_file(page: Page, tmp_path: Path) -> None:
     page.locator(".klw-player").focus()
     page.keyboard.press("ArrowRight")
     expect(steps).not_to_have_value(before)
+
+
+def test_partitions_open_in_a_file_and_segments_of_the_open_one(page: Page, tmp_path: Path) -> None:
+    opened(page, DiskUsage(SHOP, at=["orders", "orders-1"]), tmp_path / "disk.html")
+    page.get_by_role("option", name="995, ").click(position={"x": 6, "y": 6})
+    expect(page.get_by_role("grid", name="Sizes")).to_contain_text("before compression")
+    page.get_by_role("button", name="shop-4.3.1").click()
+    page.get_by_role("option", name="payments, ").click(position={"x": 6, "y": 6})
+    page.get_by_role("option", name="0, 644").click(position={"x": 6, "y": 6})
+    expect(page.locator(".klw-crumb[aria-current]")).to_have_text("payments-0")
+    expect(page.locator(".klw-gone")).to_be_hidden()
+    page.get_by_role("option", name="0, ").first.click(position={"x": 6, "y": 6})
+    expect(page.get_by_role("status")).to_contain_text("open the directory in the workbench")
 
 
 def content(page: str) -> str:

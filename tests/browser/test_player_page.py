@@ -10,6 +10,7 @@ import workbench as wb
 from tests.browser.bridge import Show
 from tests.browser.pages import STATS, colours, settled, until
 from widgets import LookupPlayer, RecoveryPlayer, StepPlayer
+from widgets.view.text import time_text
 from workbench.runtime.steps import Step
 
 pytestmark = pytest.mark.browser
@@ -229,3 +230,26 @@ def test_everything_has_a_name_for_who_does_not_see_it(page: Page, show: Show) -
     label = page.locator(".klw-player").get_attribute("aria-label")
     assert label is not None
     assert "Arrow keys step" in label
+
+
+def test_another_offset_or_time_is_looked_up_from_the_box(page: Page, show: Show) -> None:
+    player = LookupPlayer(SHOP / "orders-0", offset=1234)
+    show(player)
+    box = page.get_by_role("textbox", name="Look up another offset")
+    box.fill("1,000")
+    box.press("Enter")
+    expect(page.locator(".klw-title")).to_have_text("Look up offset 1,000 in orders-0")
+    assert player.rehearsal.result.offset <= 1000
+    expect(page.locator(".klw-now")).to_contain_text("1000")
+    moment = player.partition.segments[1].largest_timestamp
+    assert moment is not None
+    box.fill(time_text(moment))
+    box.press("Enter")
+    expect(page.locator(".klw-sum")).to_contain_text("found: offset")
+    before = player.title
+    box.fill("yesterday")
+    box.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("neither an offset nor a time")
+    assert player.title == before
+    page.evaluate("unmount()")
+    assert page.evaluate("model.listeners") == 0

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tests.cli.program import run
 from tests.golden.cases import Case, Isolation
 from tests.naive import Record, batch
-from workbench.cli.show import json_lines, pieces, value_text
+from workbench.cli.show import value_text
+from workbench.loaders.exports import json_lines, pieces
 from workbench.loaders.schemas import BATCHES
 from workbench.log_directory import open_log_directory
 

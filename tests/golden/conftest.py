@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from tests.golden.cases import Case, open_case
+from tests.golden.served import JavaConsumers, java_consumers
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - 82,000 small files come and go ten times as fast there
 
@@ -72,3 +73,10 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str],
 
     yield case
     shutil.rmtree(into)
+
+
+@pytest.fixture(scope="session")
+def consumers() -> Iterator[JavaConsumers]:
+    """Return consumers in one JVM for all cases."""
+    with java_consumers() as found:
+        yield found

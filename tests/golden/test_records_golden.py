@@ -24,7 +24,7 @@ from tests.golden.reading import (
     read,
     read_log,
 )
-from tests.golden.served import Consumed, JavaConsumers, Wanted, java_consumers
+from tests.golden.served import Consumed, JavaConsumers, Wanted
 from tests.trees import changes
 
 Golden = Callable[[str], Case]
@@ -121,13 +121,6 @@ class Opened:
 def opened(request: pytest.FixtureRequest, golden: Golden) -> Opened:
     """Give each case in turn to every test that asks for it, one case after the other."""
     return Opened(golden(request.param))
-
-
-@pytest.fixture(scope="module")
-def consumers() -> Iterator[JavaConsumers]:
-    """Return consumers in one JVM for all cases."""
-    with java_consumers() as found:
-        yield found
 
 
 def is_explained(

@@ -17,7 +17,7 @@ from tests.golden.replication_cases import (
     ReplicationCase,
     open_replication_case,
 )
-from tests.golden.served import Wanted, consume_served
+from tests.golden.served import JavaConsumers, Wanted
 from tests.replication_clusters.schedules import PARTITION, SCHEDULES, TOPIC
 from workbench.decoders.cluster_metadata import decode_value
 from workbench.files.checkpoints import OffsetCheckpoint
@@ -436,26 +436,26 @@ def test_verify_finds_the_losses_of_power_and_nothing_else(replication: Replicat
     assert found == FOUND
 
 
+@pytest.mark.broker
 def test_a_client_reads_each_cluster_from_the_replica_that_is_ahead(
-    replication: Replication,
+    replication: Replication, consumers: JavaConsumers
 ) -> None:
     places = [(replication(name), label) for name in NAMES for label in replication(name).labels]
-    topics = frozenset({TOPIC})
     wanted = [
         Wanted(
             tuple(case.directory(label, broker) for broker in case.brokers),
             "read_uncommitted",
-            topics,
+            {(TOPIC, 0): [0]},
         )
         for case, label in places
     ]
     unequal = {name for name, _ in DIFFERENT_AT_THE_END}
-    for (case, label), served in zip(places, consume_served(wanted), strict=True):
+    for (case, label), served in zip(places, consumers.consume(wanted), strict=True):
         compared = wb.compare_replicas(
             {broker: case.directory(label, broker) for broker in case.brokers}
         )
         ahead = compared[PARTITION].ahead
-        found = [(row["offset"], row["value"].decode()) for row in served.get((TOPIC, 0), [])]
+        found = [(row["offset"], row["value"].decode()) for row in served.records[TOPIC, 0]]
         assert found == values_of(case, label, int(ahead)), (case, label)
         if label == END and case.name not in unequal:
             assert found == case.consumed, case

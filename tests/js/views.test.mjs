@@ -3,7 +3,7 @@ import test from "node:test";
 import { pageStore } from "../../widgets/static/pages.js";
 import { SegmentData, tailText } from "../../widgets/static/segment_data.js";
 import { stripSpans } from "../../widgets/static/segment_strip.js";
-import { visibleNodes } from "../../widgets/static/tree.js";
+import { sumUpward, visibleNodes } from "../../widgets/static/tree.js";
 
 const same = (base, length) => ({ base: String(base), dtype: "same", length, data: null });
 const list = (values) => ({
@@ -108,4 +108,18 @@ test("a page is asked for once, and an answer that comes too late is dropped", a
   await Promise.resolve();
   assert.deepEqual(store.row(0), ["first"]);
   assert.equal(changes, 0);
+});
+
+test("findings are summed upward, and a topic is verified when all its partitions are", () => {
+  const nodes = [
+    { key: "topic a", parent: -1, kind: "topic" },
+    { key: "a-0", parent: 0, kind: "partition" },
+    { key: "a-1", parent: 0, kind: "partition" },
+    { key: "files", parent: -1, kind: "files" },
+    { key: "/x/meta.properties", parent: 3, kind: "file" },
+  ];
+  const counts = { "a-0": { error: 2 }, "a-1": { warning: 1 }, "/x/meta.properties": { error: 1 } };
+  const sums = sumUpward(nodes, counts, ["a-0"]);
+  assert.deepEqual(sums[0], { error: 2, warning: 1, partitions: 2, verified: 1 });
+  assert.deepEqual(sums[3], { error: 1, warning: 0, partitions: 0, verified: 0 });
 });

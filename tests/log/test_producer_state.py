@@ -498,7 +498,7 @@ def test_an_observer_is_told_of_snapshots_transactions_and_expiry(tmp_path: Path
     assert [(step.kind, step.reason) for step in steps] == [
         ("transaction completed", "aborted"),
         ("producer snapshot written", ""),
-        ("producers expired", "no batch came for 86400000 ms"),
+        ("producers expired", "no batch came for 86,400,000 ms (24 h)"),
     ]
     assert steps[0].numbers["last_offset"] == 1
     assert steps[1].numbers == {"offset": 2, "count": 1}

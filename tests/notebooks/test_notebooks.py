@@ -4,6 +4,7 @@ import ast
 import io
 import json
 import re
+import tempfile
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,11 @@ ON_ANY_DIRECTORY = {
     "05_retention": ("By time", "The details of the rules"),
     "08_where_do_my_consumers_stand": ("Where do my consumers stand?", "Next"),
     "10_a_request_from_socket_to_segment": ("A request by hand", "Next"),
+    "11_what_fills_the_disk": (
+        "The whole disk at once",
+        "Files that are longer than what they hold",
+    ),
+    "12_is_my_data_damaged": ("Check it", "Next"),
 }
 
 
@@ -116,15 +122,25 @@ def run_cells(name: str, first: str, end: str) -> None:
     )
     code = next(cell for cell in cells if cell.cell_type == "code")
     names: dict[str, Any] = {"__name__": "__main__"}
-    for cell in [code, *cells[max(start, cells.index(code) + 1) : stop]]:
-        if cell.cell_type == "code":
-            *statements, last = ast.parse(cell.source).body
-            if not isinstance(last, ast.Expr):
-                statements.append(last)
-            exec(compile(ast.Module(statements, []), name, "exec"), names)  # noqa: S102 - ours
-            if isinstance(last, ast.Expr):
-                show(eval(compile(ast.Expression(last.value), name, "eval"), names))  # noqa: S307
-    plt.close("all")
+    try:
+        for cell in [code, *cells[max(start, cells.index(code) + 1) : stop]]:
+            if cell.cell_type == "code":
+                run_cell(cell.source, name, names)
+    finally:
+        plt.close("all")
+        for value in names.values():
+            if isinstance(value, tempfile.TemporaryDirectory):
+                value.cleanup()
+
+
+def run_cell(source: str, name: str, names: dict[str, Any]) -> None:
+    """Run the code of a cell, and show its last expression."""
+    *statements, last = ast.parse(source).body
+    if not isinstance(last, ast.Expr):
+        statements.append(last)
+    exec(compile(ast.Module(statements, []), name, "exec"), names)  # noqa: S102 - ours
+    if isinstance(last, ast.Expr):
+        show(eval(compile(ast.Expression(last.value), name, "eval"), names))  # noqa: S307
 
 
 def show(value: Any) -> None:

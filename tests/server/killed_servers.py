@@ -1,4 +1,4 @@
-"""Producers that go on while their server is killed and started again, and then is a broker."""
+"""Producers that go on while their server is killed and started again; some servers are brokers."""
 
 import json
 import subprocess
@@ -132,7 +132,7 @@ def served(broker: Broker) -> Iterator[None]:
 
 
 def kill_servers(folder: Path, seed: int, kills: int = 4) -> None:
-    """Kill servers under producers; a broker follows, and holds all that they were told.
+    """Kill a broker, then servers, under producers; a broker follows, and has what they were told.
 
     Args:
         folder: empty.
@@ -144,10 +144,11 @@ def kill_servers(folder: Path, seed: int, kills: int = 4) -> None:
     """
     rng = Random(seed)
     broker = Broker(VERSION, folder, FEW)
-    with broker:
-        pass  # its directory is one of KRaft
+    broker.start()
     try:
         with producers(broker.bootstrap, folder) as told:
+            told.wait_for_more()
+            broker.kill()
             for _ in range(kills):
                 with served(broker):
                     told.wait_for_more()

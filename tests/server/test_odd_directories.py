@@ -9,11 +9,17 @@ import pytest
 from kafka import TopicPartition
 
 import workbench
+from tests.server.asking import Asker
 from tests.server.conftest import SHOP
 from tests.server.consumers import consuming, poll_until
 from tests.trees import snapshot
+from workbench.errors import ServerError
 from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.runtime.error_codes import ErrorCode
 from workbench.server.events import Event
+from workbench.server.protocol.log_messages import FETCH
+
+DAMAGED = SHOP.parent / "damaged"
 
 
 @pytest.fixture
@@ -72,3 +78,59 @@ def test_a_server_of_a_relative_path_reads_it_after_a_change_of_directory(
     with workbench.serve(SHOP.name) as server, consuming(server, "orders") as consumer:
         monkeypatch.chdir("/")
         assert poll_until(consumer, 1)
+
+
+def read_on(asker: Asker, topic: str, offset: int, end: int) -> tuple[int, int]:
+    """Fetch from an offset to the end; return where it ended, and the error."""
+    while offset < end:
+        partition = {"partition": 0, "fetchOffset": offset, "partitionMaxBytes": 700}
+        asked = {"sessionEpoch": -1, "topics": [{"topic": topic, "partitions": [partition]}]}
+        (found,) = asker.ask(FETCH, 11, asked)["responses"][0]["partitions"]
+        if found["errorCode"] != ErrorCode.NONE:
+            break
+        data = found["records"]
+        assert data
+        while data:  # whole batches
+            offset = int.from_bytes(data[:8]) + int.from_bytes(data[23:27]) + 1
+            data = data[12 + int.from_bytes(data[8:12]) :]
+    return offset, found["errorCode"]
+
+
+def test_a_strict_server_stops_at_damage() -> None:
+    """It tells the error where the damaged batch is, and serves what is behind it."""
+    logs = workbench.open_log_directory(DAMAGED)
+    (segment,) = (s for s in logs["healthy-0"].segments if s.base_offset == 18)
+    rows = next(segment.batch_parts()).rows
+    places = {}
+    for line in (DAMAGED.parent / "damaged.tsv").read_text().splitlines()[1:]:
+        topic, file, position, _ = line.split("\t")
+        if topic in {"flipped-byte", "huge-length", "wrong-magic"}:
+            assert file == f"{18:020}.log"
+            is_there = (rows["position"] <= int(position)) & (
+                rows["position"] + rows["size"] > int(position)
+            )
+            (row,) = rows[is_there]
+            places[topic] = (int(row["base_offset"]), int(row["last_offset"]) + 1)
+    assert len(places) == 3
+    with (
+        workbench.serve(DAMAGED, strict=True) as strict,
+        workbench.serve(DAMAGED) as lenient,
+        Asker(strict.bootstrap_servers) as asker,
+        Asker(lenient.bootstrap_servers) as other,
+    ):
+        healthy = strict.catalog.topics["healthy"][0].high_watermark
+        assert read_on(asker, "healthy", 0, healthy) == (healthy, ErrorCode.NONE)
+        for topic, (damaged, following) in places.items():
+            end = strict.catalog.topics[topic][0].high_watermark
+            assert read_on(asker, topic, 0, end) == (damaged, ErrorCode.CORRUPT_MESSAGE), topic
+            assert read_on(asker, topic, following - 1, end)[0] == following - 1, topic
+            assert read_on(other, topic, 0, end) == (end, ErrorCode.NONE), topic
+        assert read_on(asker, "flipped-byte", places["flipped-byte"][1], healthy) == (
+            healthy,
+            ErrorCode.NONE,
+        )
+
+
+def test_a_writable_server_is_not_strict() -> None:
+    with pytest.raises(ServerError, match="expected no strict"):
+        workbench.serve(SHOP, strict=True, writable=True)

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.spark  # it imports pyspark, as the source does
         ({"path": "x", "columns": "key,colour"}, "unknown column colour"),
         ({"path": "x", "kafka.isolation.level": "none"}, "isolation.level is 'none'"),
         ({"path": "x", "kafka.auto.offset.reset": "latest"}, "set startingOffsets"),
-        ({"path": "x", "kafka.key.deserializer": "X"}, "decode them in Spark"),
+        ({"path": "x", "kafka.key.deserializer": "X"}, "set decode"),
         ({"path": "x", "kafka.enable.auto.commit": "true"}, "is not supported"),
     ],
 )

@@ -16,6 +16,7 @@ import traitlets
 import workbench as wb
 from tests.golden.cases import Case
 from widgets import LogExplorer
+from widgets._widget import error_text
 from widgets.segment_view import SegmentView
 from widgets.view.packing import unpack
 from workbench.log_manager.manager import LogManager
@@ -268,8 +269,7 @@ def test_verify_marks_the_partition_segment_and_batch(golden: Golden) -> None:
     assert state["_verified"] == ["dmg-flip-value-0"]
     assert state["_findings"][0]["segment"] == "32"
     assert state["_strip"]["findings"] == [0, len(found), 0]
-    chips = [node.get("chip") for node in state["_directory"]["nodes"]]
-    assert "1 finding" in chips
+    assert state["_counts"] == {"dmg-flip-value-0": {"error": len(found)}}
 
 
 def test_a_wrong_crc_is_marked_as_soon_as_the_segment_is_opened(golden: Golden) -> None:
@@ -430,3 +430,15 @@ def test_the_picture_is_the_same_for_the_same_view(logs: wb.LogDirectory) -> Non
 def test_matplotlib_is_not_imported_before_a_picture_is_asked_for() -> None:
     code = "import sys, widgets; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("no such offset"), "no such offset"),
+        (KeyError("orders-0"), "orders-0"),
+        (RuntimeError(), "the widget failed (RuntimeError)"),
+    ],
+)
+def test_an_error_is_shown_without_pythons_name_of_it(error: Exception, text: str) -> None:
+    assert error_text(error) == text

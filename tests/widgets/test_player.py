@@ -269,6 +269,8 @@ def test_numbers_are_told_as_people_read_them() -> None:
     assert number_text("position", 12_345) == "12,345"
     assert number_text("cut", 1536) == "1,536 (1.5 KiB)"
     assert number_text("timestamp", 0) == "1970-01-01 00:00:00.000 (0)"
+    assert number_text("now", 0) == "1970-01-01 00:00:00.000 (0)"
+    assert number_text("delay_ms", 43_200_000) == "43,200,000 ms (12 h)"
     assert number_text("rule", "retention.ms") == "retention.ms"
 
 
@@ -286,3 +288,20 @@ def test_a_probe_says_what_is_stored(orders: tuple[wb.Partition, list[Step]]) ->
             assert step.numbers["relative_offset"] == step.numbers["offset"] - base > 0
             if step.where.endswith(".index"):
                 assert f"(stored as {step.numbers['relative_offset']})" in step.reason
+
+
+def test_another_offset_or_time_can_be_looked_up(
+    orders: tuple[wb.Partition, list[Step]],
+) -> None:
+    player = LookupPlayer(orders[0], offset=35)
+    same = LookupPlayer(orders[0], timestamp=20_000)
+    player.look_up(timestamp=20_000)
+    assert (player.title, player.about, player.at) == (same.title, same.about, 0)
+    assert player.steps == same.steps
+    player.receive(player, {"kind": "look_up", "id": 1, "text": "7"}, [])
+    assert player.title == "Look up offset 7 in orders-0"
+    player.receive(player, {"kind": "look_up", "id": 2, "text": "soon"}, [])
+    assert isinstance(player.last_error, ValueError)
+    assert player.title == "Look up offset 7 in orders-0"
+    with pytest.raises(ValueError, match="offset"):
+        player.look_up()

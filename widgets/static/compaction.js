@@ -50,17 +50,25 @@ function cleaningViews({ root, pick, signal, stats, model, data, at, steps }) {
     "aria-label": "Go to the next step of a key or an offset",
     spellcheck: "false",
   });
+  goBox.addEventListener("input", () => {
+    goBox.removeAttribute("aria-invalid");
+    unknown.hidden = true;
+  });
   goBox.addEventListener("keydown", (event) => {
     if (event.key === "Escape") root.focus();
     if (event.key !== "Enter") return;
     event.stopPropagation();
+    if (!goBox.value.trim()) return;
     if (data().detail === "records") return arrive(data().find(goBox.value, at()));
     ask("find", { text: goBox.value, at: at() }).then((answer) => {
       if (answer) arrive(answer.step, answer.batch);
     });
   });
+  const unknown = h("p", { class: "klw-unknown", role: "alert", hidden: true });
   function arrive(i, batch = -1) {
     goBox.setAttribute("aria-invalid", String(i < 0));
+    unknown.hidden = i >= 0;
+    unknown.textContent = i < 0 ? `No step is about the key or offset “${goBox.value.trim()}”.` : "";
     if (i >= 0) pick(i);
     if (i >= 0 && batch >= 0) zoom.show(data().roundOf(i), batch);
   }
@@ -76,7 +84,7 @@ function cleaningViews({ root, pick, signal, stats, model, data, at, steps }) {
   let roundChoice = null;
 
   return {
-    top: [h("span", { class: "klw-go" }, goBox)],
+    top: [h("span", { class: "klw-go" }, goBox, unknown)],
     panel: [h("div", { class: "klw-phead" }, title, about, rounds, extent.el), stage.el, legend],
     above: [errorBar],
     beside: [map.el, zoom.el, steps],

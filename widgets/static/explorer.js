@@ -2,9 +2,11 @@
 import { bytesView } from "./bytes_view.js";
 import { Column } from "./columns.js";
 import { button, choice, h } from "./dom.js";
+import { fileList, fileView } from "./file_view.js";
+import { findingView } from "./finding_view.js";
 import { count } from "./format.js";
 import { withKernel } from "./kernel.js";
-import { batchList, findingList, listSummary, offsetIndexList, recordList, timeIndexList } from "./lists.js";
+import { batchList, listSummary, offsetIndexList, recordList, timeIndexList } from "./lists.js";
 import { pageStore } from "./pages.js";
 import { popover } from "./popover.js";
 import { requests } from "./requests.js";
@@ -12,10 +14,12 @@ import { SegmentData } from "./segment_data.js";
 import { segmentLegend } from "./legend.js";
 import { segmentMap } from "./segment_map.js";
 import { segmentStrip } from "./segment_strip.js";
+import { splitter } from "./splitter.js";
 import { tabStrip } from "./tabs.js";
 import { followTheme } from "./theme.js";
 import { mapSummary } from "./tracks.js";
 import { directoryTree } from "./tree.js";
+import { verifyBar } from "./verify_bar.js";
 
 const NOTHING = { partition: null, segment: null, position: null, offset: null };
 
@@ -82,11 +86,23 @@ function render({ model, el, signal: outer }) {
     onclick: () => {
       verify.disabled = true;
       ask("verify", { partition: chosen().partition }).then(() => {
-        verify.disabled = false;
+        verify.disabled = chosen().partition === null;
+        findings.setScope("here");
         tabs.show("findings");
       });
     },
   });
+  const verifyAll = button("Check every byte of every partition, and the files of the directory", {
+    glyph: "shields",
+    text: "Verify all",
+    kind: "klw-framed",
+    onclick: () => {
+      findings.setScope("all");
+      tabs.show("findings");
+      ask("verify", { partition: null });
+    },
+  });
+  const progress = verifyBar({ onCancel: () => ask("cancel") });
   const refresh = button("Read the directory again", { glyph: "refresh", onclick: () => ask("refresh") });
   const keys = button("Keys (?)", { glyph: "keyboard", onclick: () => sheet.keys(keys) });
   const head = h(
@@ -96,6 +112,7 @@ function render({ model, el, signal: outer }) {
     summary,
     h("span", { class: "klw-go" }, goBox),
     verify,
+    verifyAll,
     refresh,
     keys,
   );
@@ -135,6 +152,10 @@ function render({ model, el, signal: outer }) {
     signal,
     onSelect: (partition) => {
       if (partition !== chosen().partition) choose({ ...NOTHING, partition });
+      else if (model.get("file") !== null) model.choose({ file: null });
+    },
+    onFile: (file) => {
+      if (file !== model.get("file")) model.choose({ file });
     },
   });
   const strip = segmentStrip({
@@ -222,18 +243,38 @@ function render({ model, el, signal: outer }) {
       if (at >= 0) pickBatch(at);
     },
   });
-  const shownFindings = () => (model.get("_findings") ?? []).filter((each) => each.partition === chosen().partition);
-  const findings = findingList({
-    findings: shownFindings,
+  const findings = findingView({
     signal,
-    onPick: (i) => {
-      const each = shownFindings()[i];
-      if (each.segment !== null) choose({ segment: each.segment, position: each.batch_position, offset: null });
+    onPick: (each) => {
+      if (each.partition === chosen().partition) goTo(each);
     },
+    onGo: (each) => goTo(each),
   });
+  function goTo({ partition, segment, batch_position: position, path, file }) {
+    if (partition === null) return void model.choose({ file: path });
+    if (segment !== null) choose({ partition, segment, position, offset: null });
+    else if (partition !== chosen().partition) choose({ ...NOTHING, partition });
+    else if (path.endsWith(`/${file}`) && file !== partition) model.choose({ file: path });
+  }
   const hex = bytesView({
     signal,
     fetch: (inside, start, stop) => ask("bytes", inSegment({ position: chosen().position, inside, start, stop })),
+  });
+  const files = fileList({
+    signal,
+    fetch: () => ask("files", { partition: chosen().partition }).then((answer) => answer?.rows ?? []),
+    onOpen: (file) => model.choose({ file }),
+  });
+  const file = fileView({
+    root,
+    signal,
+    tools: [python("file", "File")],
+    fetch: (path, start, stop) => ask("file_bytes", { path, start, stop }),
+    onClose: () => {
+      model.choose({ file: null });
+      tree.setSelected(chosen().partition);
+      tree.el.querySelector(".klw-tree").focus();
+    },
   });
   const tabs = tabStrip({
     records: ["Records", records.el, python("records", "Records")],
@@ -241,8 +282,39 @@ function render({ model, el, signal: outer }) {
     batches: ["Batches", batches.el, python("batches", "Batches")],
     offset_index: ["Offset index", offsetIndex.el, python("offset_index", "Offset index")],
     time_index: ["Time index", timeIndex.el, python("time_index", "Time index")],
-    findings: ["Findings", findings.el, python("findings", "Findings")],
-  }, { beside: "bytes" });
+    files: ["Files", files.el],
+    findings: ["Findings", findings.el, findings.tools, python("findings", "Findings")],
+  }, {
+    beside: "bytes",
+    handle: splitter({
+      root,
+      pane: () => hex.el.parentElement,
+      name: "--klw-beside",
+      label: "Width of the bytes",
+      axis: "x",
+      grows: -1,
+      least: 320,
+      most: 1400,
+    }),
+  });
+  const foot = splitter({
+    root,
+    pane: () => (file.el.isConnected ? file.body : tabs.el.querySelector(".klw-panes")),
+    name: "--klw-panes",
+    label: "Height of the lists",
+    axis: "y",
+    least: 150,
+    most: 1000,
+  });
+  const fence = splitter({
+    root,
+    pane: () => tree.el,
+    name: "--klw-side",
+    label: "Width of the topics",
+    axis: "x",
+    least: 120,
+    most: 640,
+  });
 
   const note = h("div", { class: "klw-note", hidden: true });
   const views = h(
@@ -254,9 +326,10 @@ function render({ model, el, signal: outer }) {
   );
   root.append(
     head,
+    progress.el,
     silence,
     errorBar,
-    h("div", { class: "klw-body" }, tree.el, h("main", { class: "klw-main" }, note, views)),
+    h("div", { class: "klw-body" }, tree.el, fence, h("main", { class: "klw-main" }, note, views, foot)),
     live,
   );
   el.append(root);
@@ -272,8 +345,23 @@ function render({ model, el, signal: outer }) {
     title.title = sent.path;
     summary.textContent = sent.summary;
     tree.setNodes(sent.nodes, { openAll: sent.nodes.length <= 60 });
-    tree.setSelected(chosen().partition);
+    tree.setSelected(model.get("file") ?? chosen().partition);
   }
+  function showFile() {
+    const sent = model.get("_file");
+    if (sent) views.before(file.el);
+    else file.el.remove();
+    file.show(sent);
+    tree.setSelected(sent?.path ?? chosen().partition);
+    showStrip();
+  }
+  const hasPartitions = () => model.get("_directory").nodes.some((each) => each.kind === "partition");
+  const nothingText = () => {
+    const { path } = model.get("_directory");
+    if (hasPartitions()) return "Select a partition.";
+    return `${path} holds no partitions. Open a directory of log.dirs of a broker: it has a folder for each partition, named \
+like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
+  };
   function showStrip() {
     const sent = model.get("_strip"), mine = sent?.partition === chosen().partition ? sent : null;
     strip.setData(mine);
@@ -282,11 +370,16 @@ function render({ model, el, signal: outer }) {
     stripHead.about.textContent = mine?.about ?? "";
     note.hidden = Boolean(mine?.size.length);
     note.textContent = chosen().partition === null
-      ? "Select a partition."
+      ? nothingText()
       : mine
       ? "This partition has no segments."
       : "Reading…";
-    views.hidden = !mine?.size.length;
+    const isFile = model.get("_file") !== null;
+    note.hidden ||= isFile;
+    views.hidden = isFile || !mine?.size.length;
+    foot.hidden = views.hidden && !isFile;
+    verify.disabled = chosen().partition === null;
+    verifyAll.disabled ||= !hasPartitions();
   }
   function showSegment() {
     const sent = segmentOf(), start = performance.now();
@@ -327,17 +420,26 @@ function render({ model, el, signal: outer }) {
     legend.replaceChildren(...(data ? segmentLegend(data) : []));
   }
   function showFindings() {
-    const list = shownFindings(), verified = (model.get("_verified") ?? []).includes(chosen().partition);
+    const { partition, segment } = chosen(), all = model.get("_findings"), counts = model.get("_counts");
+    const verified = model.get("_verified"), check = model.get("_verification");
+    const mine = all.filter((each) => each.partition === partition);
+    const total = Object.values(counts).flatMap(Object.values).reduce((sum, each) => sum + each, 0);
+    const isVerified = verified.includes(partition), isRunning = check.state === "running";
     findings.setEmptyText(
-      verified
+      isVerified
         ? "No findings: every byte was checked."
-        : "Not verified yet. Verify reads every byte of the partition and checks it.",
+        : isRunning
+        ? "No findings yet."
+        : "Not verified yet. Verify reads every byte of the partition and checks it; Verify all, every partition.",
     );
-    findings.setCount(list.length);
-    tabs.setCount("findings", verified ? (list.length ? count(list.length) : "✓") : "");
-    if (verified) announce(`${chosen().partition}: ${listSummary(list)}.`);
+    findings.setFindings(all, total, partition);
+    tree.setFindings(counts, verified);
+    progress.show(check, total);
+    verifyAll.disabled = isRunning || !hasPartitions();
+    tabs.setCount("findings", isVerified ? (mine.length ? count(mine.length) : "✓") : "");
+    if (isVerified && !isRunning) announce(`${partition}: ${listSummary(mine)}.`);
     if (data) {
-      data.setFindings(list.filter((each) => each.segment === chosen().segment));
+      data.setFindings(mine.filter((each) => each.segment === segment));
       showLegend();
       map.repaint();
       batches.refresh();
@@ -348,6 +450,7 @@ function render({ model, el, signal: outer }) {
     const now = chosen(), i = selectedBatch();
     map.setSelected(i, now.offset === null ? null : BigInt(now.offset));
     batches.select(i);
+    tabs.setBeside(i >= 0);
     tabs.setAbout(i < 0 ? "" : `Batch ${count(i)} · ${data.offsets(i)}`);
     const source = i < 0 ? "" : `${now.partition}/${now.segment}/${now.position}`;
     if (source !== shownSource) {
@@ -373,7 +476,8 @@ function render({ model, el, signal: outer }) {
     const now = chosen(), place = `${now.partition}/${now.segment}`;
     if (place === shownPlace) return showSelection();
     shownPlace = place;
-    tree.setSelected(now.partition);
+    tree.setSelected(model.get("file") ?? now.partition);
+    files.setPartition(now.partition);
     showStrip();
     if (data || segmentOf()) showSegment();
   }
@@ -402,8 +506,11 @@ function render({ model, el, signal: outer }) {
     _directory: showDirectory,
     _strip: showStrip,
     _segment: showSegment,
+    _file: showFile,
     _findings: showFindings,
+    _counts: showFindings,
     _verified: showFindings,
+    _verification: showFindings,
     _error: () => showError(model.get("_error")),
     colour_by: () => {
       colours.show(model.get("colour_by"));
@@ -420,6 +527,7 @@ function render({ model, el, signal: outer }) {
   showError(model.get("_error"));
   showDirectory();
   onSelected();
+  showFile();
   return () => {
     life.abort();
     for (const [name, act] of Object.entries(followed)) model.off(`change:${name}`, act);

@@ -81,14 +81,14 @@ export function paintLookup({ pen, data, ink, x, left, span }, i, offset) {
 }
 
 export function paintTimes(scene) {
-  const { pen, data, ink, view, left, span, x, cache } = scene, [top, tall] = LAYOUT.time;
+  const { pen, data, ink, view, left, span, x } = scene, [top, tall] = LAYOUT.time;
   pen.fillStyle = ink.hair;
   pen.fillRect(left, top + tall, span, 1);
   if (data.firstTime === null) return trackNote(pen, ink, left, top + tall / 2, "no timestamps in this segment");
-  const whole = Math.max(1, data.lastTime - data.firstTime),
-    y = (t) => top + tall - 3 - ((t - data.firstTime) / whole) * (tall - 8);
-  cache.timeY = y;
   const { low, high } = binTimes(data, view[0], view[1], Math.ceil(span)), line = new Path2D();
+  const times = shownTimes(data, low, high), { first, last } = times, whole = Math.max(1, last - first);
+  scene.times = times;
+  const y = (t) => top + tall - 3 - ((t - first) / whole) * (tall - 8);
   let open = false, before = NaN;
   for (let i = 0; i < low.length; i++) {
     if (Number.isNaN(low[i])) continue;
@@ -105,18 +105,28 @@ export function paintTimes(scene) {
   pen.lineWidth = 1.5;
   pen.lineJoin = "round";
   pen.stroke(line);
-  paintTimeEntries(scene, y);
+  paintTimeEntries(scene, y, first, last);
 }
 
-function paintTimeEntries({ pen, data, ink, view, x }, y) {
+// The times between which the visible batches lie; those of the whole segment where none is visible.
+function shownTimes(data, low, high) {
+  let first = Infinity, last = -Infinity;
+  for (let i = 0; i < low.length; i++) {
+    if (low[i] < first) first = low[i];
+    if (high[i] > last) last = high[i];
+  }
+  return first <= last ? { first, last } : { first: data.firstTime, last: data.lastTime };
+}
+
+function paintTimeEntries({ pen, data, ink, view, x }, y, earliest, latest) {
   const places = data.timeIndexPosition, first = Math.max(0, floorIndex(places, view[0]) - 1);
   let before = -Infinity;
   for (let k = first; k < places.length && places[k] <= view[1]; k++) {
     const at = x(places[k]);
     if (at - before < 11) continue;
     before = at;
-    const isOff = data.timeIndexTime[k] > data.lastTime,
-      height = isOff ? LAYOUT.time[0] + 5 : y(Math.max(data.firstTime, data.timeIndexTime[k]));
+    const isOff = data.timeIndexTime[k] > latest,
+      height = isOff ? LAYOUT.time[0] + 5 : y(Math.max(earliest, data.timeIndexTime[k]));
     pen.save();
     pen.translate(at, height);
     pen.rotate(Math.PI / 4);
@@ -124,7 +134,7 @@ function paintTimeEntries({ pen, data, ink, view, x }, y) {
     pen.fillRect(-4, -4, 8, 8);
     pen.fillStyle = ink.accent;
     pen.fillRect(-2.75, -2.75, 5.5, 5.5);
-    if (isOff) { // the time of a marker, later than the records: it is off the scale
+    if (isOff) { // later than the visible records, as the time of a marker can be: it is off the scale
       pen.fillStyle = ink.bg;
       pen.fillRect(-1.5, -1.5, 3, 3);
     }
@@ -132,13 +142,13 @@ function paintTimeEntries({ pen, data, ink, view, x }, y) {
   }
 }
 
-export function paintTimeLabels({ pen, data, ink, left, width }) {
+export function paintTimeLabels({ pen, data, ink, left, width, times }) {
   const [top, tall] = LAYOUT.time;
   if (data.firstTime === null || width < 560) return;
-  const whole = data.lastTime - data.firstTime;
+  const { first, last } = times, text = (time) => shortTime(time, data.lastTime - data.firstTime);
   pen.font = ink.small;
   pen.textAlign = "right";
   pen.fillStyle = ink.dim;
-  pen.fillText(shortTime(data.lastTime, whole), left - 8, top + 6);
-  pen.fillText(shortTime(data.firstTime, whole), left - 8, top + tall - 3);
+  if (last > first) pen.fillText(text(last), left - 8, top + 6);
+  pen.fillText(text(first), left - 8, top + tall - 3);
 }

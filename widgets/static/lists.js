@@ -12,8 +12,8 @@ export function recordList({ store, absence, onPick, onOpen, batchOf, signal }) 
     columns: [
       { name: "Offset", width: "92px", number: true },
       { name: "Timestamp (UTC)", width: "176px" },
-      { name: "Key", width: "minmax(90px,1fr)" },
-      { name: "Value", width: "minmax(150px,2.4fr)" },
+      { name: "Key", width: "minmax(90px,.8fr)" },
+      { name: "Value", width: "minmax(150px,3fr)" },
       { name: "Headers", width: "minmax(70px,.8fr)" },
       { name: "Batch", width: "64px", number: true },
     ],
@@ -146,32 +146,6 @@ export function timeIndexList({ data, onPick, signal }) {
         `no record up to offset ${count(offset)} is later`,
       ];
     },
-  });
-}
-
-export function findingList({ findings, onPick, signal }) {
-  return dataGrid({
-    label: "Findings",
-    signal,
-    onPick,
-    emptyText: "Not verified yet. Verify reads every byte of the partition and checks it.",
-    columns: [
-      { name: "Severity", width: "74px" },
-      { name: "What", width: "minmax(140px,1.2fr)" },
-      { name: "Where", width: "minmax(170px,1.4fr)" },
-      { name: "Found", width: "minmax(120px,1.3fr)" },
-      { name: "Expected", width: "minmax(120px,1.3fr)" },
-      { name: "What a broker would do", width: "minmax(180px,2fr)" },
-    ],
-    cellsOf(i) {
-      const each = findings()[i],
-        place = each.position === null ? each.file : `${each.file} at ${count(each.position)}`;
-      return [
-        { text: each.severity, kind: each.severity === "error" ? "bad" : "" },
-        ...[each.kind, place, each.found, each.expected, each.broker].map((text) => ({ text, title: text })),
-      ];
-    },
-    rowKind: (i) => (findings()[i].severity === "error" ? "bad" : ""),
   });
 }
 

@@ -1,7 +1,8 @@
 // The frame of a player: title, stage, controls, the step in words, all steps; the caller supplies the picture.
-import { h } from "./dom.js";
+import { button, h } from "./dom.js";
 import { count, plural } from "./format.js";
 import { playerControls } from "./player_controls.js";
+import { PLAYER_KEYS, popover } from "./popover.js";
 import { dataGrid } from "./rows.js";
 import { followTheme } from "./theme.js";
 
@@ -28,6 +29,9 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
     go(i);
   };
 
+  const sheet = popover(root, PLAYER_KEYS);
+  const keys = button("Keys (?)", { glyph: "keyboard", onclick: () => sheet.keys(keys) });
+  keys.setAttribute("aria-haspopup", "dialog");
   const title = h("span", { class: "klw-title" }), about = h("span", { class: "klw-sum" });
   const controls = playerControls({ onGo: go, signal });
   const now = h("div", { class: "klw-now" });
@@ -56,7 +60,7 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
   const steps = h("div", { class: "klw-steps" }, kinds, list.el, leftOut);
   const views = makeViews({ root, pick, signal, stats, model, data: () => data, at: () => at, steps });
   root.append(
-    h("header", { class: "klw-top" }, title, about, ...(views.top ?? [])),
+    h("header", { class: "klw-top" }, title, about, ...(views.top ?? []), keys),
     ...(views.above ?? []),
     h("section", { class: "klw-panel" }, ...views.panel, controls.el),
     h("div", { class: "klw-below" }, now, ...(views.beside ?? [steps])),
@@ -133,6 +137,8 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
     else if (event.key === "Home") controls.toEnd(-1);
     else if (event.key === "End") controls.toEnd(1);
     else if (event.key === " " && !isButton) controls.toggle();
+    else if (event.key === "?") sheet.keys(keys);
+    else if (event.key === "Escape" && sheet.isOpen) sheet.close();
     else return;
     event.preventDefault();
     event.stopPropagation();

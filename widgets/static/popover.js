@@ -1,7 +1,7 @@
-// Small sheets over the explorer: the Python code of a view, and the keys.
+// Small sheets over a widget: the Python code of a view, and the keys.
 import { button, h, icon } from "./dom.js";
 
-const KEYS = [
+const EXPLORER_KEYS = [
   ["↑ ↓", "move in the tree and in tables"],
   ["← →", "previous or next segment or batch"],
   ["+ −", "zoom the segment map"],
@@ -15,7 +15,16 @@ const KEYS = [
   ["?", "this list"],
 ];
 
-export function popover(root) {
+export const PLAYER_KEYS = [
+  ["← →", "previous or next step"],
+  ["Home End", "first or last step"],
+  ["Space", "play or pause"],
+  ["↑ ↓", "move in the list of steps"],
+  ["Esc", "close a sheet"],
+  ["?", "this list"],
+];
+
+export function popover(root, keyNames = EXPLORER_KEYS) {
   let el = null, owner = null;
   const close = () => {
     el?.remove();
@@ -41,6 +50,7 @@ export function popover(root) {
     el.querySelector("button")?.focus();
   }
   return {
+    open,
     close,
     get isOpen() {
       return el !== null;
@@ -58,14 +68,14 @@ export function popover(root) {
       open(
         from,
         "Keys",
-        h("dl", { class: "klw-keys" }, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
+        h("dl", { class: "klw-keys" }, ...keyNames.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
       );
     },
   };
 }
 
 // The clipboard is closed to pages from other hosts without TLS; the old command works there.
-async function copyText(text, from) {
+export async function copyText(text, from) {
   let done = true;
   try {
     await navigator.clipboard.writeText(text);

@@ -91,8 +91,9 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
 let tableCount = 0;
 
 // A grid of any number of rows. `cellsOf(i)` gives the texts of row i, or null while they are on their way.
+// `onPick` is told of a row that was selected, `onPress` of one that was clicked, `onOpen` of Enter and double clicks.
 export function dataGrid(
-  { label, columns, cellsOf, onPick, onOpen, rowKind, signal, rowHeight = 24, emptyText = "No rows." },
+  { label, columns, cellsOf, onPick, onPress, onOpen, rowKind, signal, rowHeight = 24, emptyText = "No rows." },
 ) {
   const id = `klw-grid-${++tableCount}`, template = columns.map((each) => each.width).join(" ");
   const head = h(
@@ -140,7 +141,9 @@ export function dataGrid(
   }
   box.addEventListener("click", (event) => {
     const row = event.target.closest(".klw-row[data-row]");
-    if (row) pick(Number(row.dataset.row));
+    if (!row) return;
+    pick(Number(row.dataset.row));
+    onPress?.(selected);
   });
   box.addEventListener("dblclick", () => {
     if (selected >= 0) onOpen?.(selected);
@@ -182,10 +185,14 @@ export function dataGrid(
   };
 }
 
-// A cell is a text, or {text, kind, title} where kind is a class that says what sort of text it is.
+// A cell is a text, or {text, kind, title, after, under}: kind is a class that says what sort of text it is; `after`
+// follows it in faint letters, and `under` is a second line.
 function fillCell(span, cell) {
-  const { text, kind = "", title = "" } = typeof cell === "object" && cell !== null ? cell : { text: cell };
-  if (span.textContent !== text) span.textContent = text;
+  const { text, kind = "", title = "", after, under } = typeof cell === "object" && cell !== null
+    ? cell
+    : { text: cell };
+  if (under !== undefined) span.replaceChildren(h("b", {}, text), h("small", {}, after), h("p", {}, under));
+  else if (span.textContent !== text) span.textContent = text;
   if (span.dataset.kind !== kind) span.dataset.kind = kind;
   if (span.title !== title) span.title = title;
 }

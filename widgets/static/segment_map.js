@@ -53,6 +53,7 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
       lastDraw: performance.now() - start,
       view: [...view],
       shown: cache.shown,
+      times: scene.times,
     });
   }
   function show(wanted) {

@@ -1,10 +1,10 @@
-// Tabs: one pane shows at a time; arrow keys move along the strip. Where there is room the style sheet
-// puts the pane called `beside` next to the chosen one and hides its tab.
+// Tabs: one pane shows at a time; arrow keys move along the strip. Where there is room, and the pane called `beside` has
+// anything to show, the style sheet puts it next to the chosen one, after `handle`, and hides its tab.
 import { h } from "./dom.js";
 
 let groupCount = 0;
 
-export function tabStrip(panes, { beside } = {}) {
+export function tabStrip(panes, { beside, handle } = {}) {
   const group = `klw-tabs-${++groupCount}`, names = Object.keys(panes), parts = {};
   const about = h("span", { class: "klw-about" }), tools = h("span", { class: "klw-tools" });
   const strip = h("div", { class: "klw-tablist", role: "tablist", "aria-label": "What is in the segment" });
@@ -22,7 +22,7 @@ export function tabStrip(panes, { beside } = {}) {
           "data-pane": name,
           onclick: () => show(name),
         },
-        text,
+        h("span", { class: "klw-tabname", "data-text": text }, text),
         small,
       );
     const holder = h("div", {
@@ -36,6 +36,7 @@ export function tabStrip(panes, { beside } = {}) {
     strip.append(tab);
     body.append(holder);
   }
+  if (handle) body.append(handle);
   const head = h("div", { class: "klw-tabs" }, strip, about, tools);
   strip.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key], at = names.indexOf(current);
@@ -71,6 +72,10 @@ export function tabStrip(panes, { beside } = {}) {
     show,
     setCount(name, text) {
       parts[name].small.textContent = text;
+    },
+    // Whether the pane `beside` has anything to show next to the chosen one.
+    setBeside(isFilled) {
+      el.dataset.beside = String(isFilled);
     },
     setAbout(text) {
       about.textContent = text;

@@ -27,19 +27,27 @@ export function paintTracks(pen, data, { width, ink, view, mark, cache }) {
   pen.textBaseline = "middle";
   paintNames(scene);
   paintOverview(scene);
-  pen.save();
-  pen.beginPath();
-  pen.rect(left - 4, 0, span + 8, LAYOUT.height);
-  pen.clip();
-  paintByteGrid(scene, LAYOUT.axis, LAYOUT.height - 4);
-  paintBatches(scene);
-  paintTail(scene);
-  paintIndex(scene);
-  paintTimes(scene);
-  paintMarks(scene);
-  pen.restore();
+  clipped(scene, 4, () => paintByteGrid(scene, LAYOUT.axis, LAYOUT.height - 4));
+  clipped(scene, 0, () => {
+    paintBatches(scene);
+    paintTail(scene);
+  });
+  clipped(scene, 4, () => { // the mark of an entry at the edge is whole
+    paintIndex(scene);
+    paintTimes(scene);
+    paintMarks(scene);
+  });
   paintTimeLabels(scene);
   return scene;
+}
+
+function clipped({ pen, left, span }, margin, paint) {
+  pen.save();
+  pen.beginPath();
+  pen.rect(left - margin, 0, span + 2 * margin, LAYOUT.height);
+  pen.clip();
+  paint();
+  pen.restore();
 }
 
 function paintNames({ pen, ink, left }) {

@@ -1,6 +1,6 @@
 // The tree of log directories, topics, partitions and other files; only the visible rows exist.
-import { h, icon } from "./dom.js";
-import { bytes } from "./format.js";
+import { button, h, icon } from "./dom.js";
+import { bytes, count, plural } from "./format.js";
 import { windowedRows } from "./rows.js";
 
 // The nodes that show, in order: those whose ancestors are open, or everything that leads to a match.
@@ -23,7 +23,37 @@ export function visibleNodes(nodes, open, filter) {
   return nodes.filter((_, i) => keep.has(i));
 }
 
-export function directoryTree({ onSelect, signal }) {
+// What each node says of findings: those about it and about all below it; whether every partition below was verified.
+export function sumUpward(nodes, counts, verified) {
+  const checked = new Set(verified);
+  const sums = nodes.map((node) => ({
+    error: 0,
+    warning: 0,
+    ...counts[node.key],
+    partitions: node.kind === "partition" ? 1 : 0,
+    verified: node.kind === "partition" && checked.has(node.key) ? 1 : 0,
+  }));
+  for (let i = nodes.length - 1; i >= 0; i--) { // parents come before their children
+    if (nodes[i].parent < 0) continue;
+    const above = sums[nodes[i].parent];
+    for (const name of Object.keys(above)) above[name] += sums[i][name];
+  }
+  return sums;
+}
+
+function fillBadge(badge, { error, warning, partitions, verified }) {
+  const isVerified = partitions > 0 && verified === partitions;
+  badge.hidden = !error && !warning && !isVerified;
+  badge.textContent = error || warning ? count(error + warning) : "✓";
+  badge.dataset.kind = error ? "error" : warning ? "warning" : "";
+  const parts = [error && plural(error, "error"), warning && plural(warning, "warning")].filter(Boolean);
+  const what = parts.join(", ") || "no findings";
+  badge.title = isVerified || !partitions ? what : `${what}; ${count(verified)} of ${count(partitions)} verified`;
+  badge.setAttribute("aria-label", badge.title);
+}
+
+export function directoryTree({ onSelect, onFile, signal }) {
+  const picks = { partition: onSelect, file: onFile };
   const filter = h("input", {
     class: "klw-input",
     type: "search",
@@ -32,13 +62,22 @@ export function directoryTree({ onSelect, signal }) {
     spellcheck: "false",
   });
   const box = h("div", { class: "klw-tree", tabindex: 0, role: "tree", "aria-label": "Topics and partitions" });
+  const noMatch = h("p", {}),
+    nothing = h(
+      "div",
+      { class: "klw-none", role: "status", hidden: true },
+      noMatch,
+      button("Clear the filter", { text: "Clear the filter", kind: "klw-framed", onclick: clear }),
+    );
   const el = h(
     "nav",
     { class: "klw-side", "aria-label": "Log directory" },
     h("div", { class: "klw-filter" }, filter),
     box,
+    nothing,
   );
   let nodes = [], shown = [], selected = null, active = 0;
+  let sums = [], found = { counts: {}, verified: [] };
   const open = new Set();
   const rows = windowedRows({
     box,
@@ -51,14 +90,15 @@ export function directoryTree({ onSelect, signal }) {
         h("i", {}, icon("chevron")),
         h("b", {}),
         h("span", { class: "klw-chip" }),
+        h("span", { class: "klw-badge", role: "img" }),
         h("small", {}),
       ),
     fillRow(row, i) {
-      const node = shown[i], [, name, chip, size] = row.children;
+      const node = shown[i], [, name, chip, badge, size] = row.children;
       row.id = `klw-node-${node.at}`;
       row.style.setProperty("--level", node.level);
       row.setAttribute("aria-level", node.level + 1);
-      row.setAttribute("aria-selected", String(node.key === selected && node.kind === "partition"));
+      row.setAttribute("aria-selected", String(node.key === selected && node.kind in picks));
       if (node.children) row.setAttribute("aria-expanded", String(isOpen(node)));
       else row.removeAttribute("aria-expanded");
       Object.assign(row.dataset, { kind: node.kind, quiet: String(node.quiet), active: String(i === active) });
@@ -66,7 +106,7 @@ export function directoryTree({ onSelect, signal }) {
       row.title = node.title ?? node.name;
       chip.hidden = !node.chip;
       chip.textContent = node.chip ?? "";
-      chip.dataset.kind = node.chip_kind ?? "";
+      fillBadge(badge, sums[node.at]);
       size.textContent = node.size === null ? "" : bytes(node.size);
     },
   });
@@ -75,6 +115,13 @@ export function directoryTree({ onSelect, signal }) {
     shown = visibleNodes(nodes, open, filter.value);
     active = Math.min(active, Math.max(0, shown.length - 1));
     rows.setCount(shown.length);
+    nothing.hidden = shown.length > 0 || !filter.value.trim();
+    noMatch.textContent = `No topic, partition or file has “${filter.value.trim()}” in its name.`;
+  }
+  function clear() {
+    filter.value = "";
+    update();
+    filter.focus();
   }
   function toggle(node, to = !open.has(node.key)) {
     if (to) open.add(node.key);
@@ -87,7 +134,7 @@ export function directoryTree({ onSelect, signal }) {
     if (!node) return;
     box.setAttribute("aria-activedescendant", `klw-node-${node.at}`);
     rows.reveal(active);
-    if (node.kind === "partition") onSelect(node.key);
+    if (node.kind in picks) picks[node.kind](node.key);
     else if (isClick && node.children) toggle(node);
   }
   box.addEventListener("click", (event) => {
@@ -122,8 +169,7 @@ export function directoryTree({ onSelect, signal }) {
       box.focus();
     }
     if (event.key === "Escape" && filter.value) {
-      filter.value = "";
-      update();
+      clear();
       event.stopPropagation();
     }
   });
@@ -137,6 +183,7 @@ export function directoryTree({ onSelect, signal }) {
           nodes[node.parent].children++;
         }
       }
+      sums = sumUpward(nodes, found.counts, found.verified);
       if (openAll) { for (const node of nodes) if (node.children && !node.quiet) open.add(node.key); }
       update();
     },
@@ -150,6 +197,12 @@ export function directoryTree({ onSelect, signal }) {
         active = i;
         rows.reveal(i);
       }
+    },
+    // Findings by node, as {key: {severity: count}}, and the verified partitions; both are summed upward.
+    setFindings(counts, verified) {
+      found = { counts, verified };
+      sums = sumUpward(nodes, counts, verified);
+      rows.refresh();
     },
     repaint: rows.refresh,
   };

@@ -1,12 +1,13 @@
 """Findings as rows of the finding list, tied to the segment and batch they are about."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from workbench.inspection.findings import Finding
+from workbench.inspection.findings import KINDS, Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 
@@ -30,21 +31,67 @@ def finding_rows(
         name = os.path.basename(finding.path)
         segment = by_file.get(name)
         rows.append(
-            {
+            _row(finding)
+            | {
                 "partition": key,
                 "segment": None if segment is None else str(segment.base_offset),
                 "batch_position": _batch_position(segment, name, finding.position),
-                "severity": str(finding.severity),
-                "kind": finding.kind,
-                "file": name,
-                "position": finding.position,
-                "offset": None if finding.offset is None else str(finding.offset),
-                "found": str(finding.found),
-                "expected": str(finding.expected),
-                "broker": finding.broker,
             }
         )
     return rows
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    """Return what a row says; the partition, segment and batch are None."""
+    return {
+        "partition": None,
+        "segment": None,
+        "batch_position": None,
+        "severity": str(finding.severity),
+        "kind": finding.kind,
+        "meaning": KINDS.get(finding.kind, ""),
+        "path": finding.path,
+        "file": os.path.basename(finding.path),
+        "position": finding.position,
+        "offset": None if finding.offset is None else str(finding.offset),
+        "found": str(finding.found),
+        "expected": str(finding.expected),
+        "broker": finding.broker,
+    }
+
+
+def rows_by_place(
+    findings: Iterable[Finding], partitions: Mapping[str, Partition]
+) -> list[dict[str, Any]]:
+    """Return one row per finding, in partitions or not, in the order given.
+
+    Args:
+        findings: about anything in log directories.
+        partitions: by their names in the explorer.
+    """
+    names = {partition.path: name for name, partition in partitions.items()}
+
+    def place(finding: Finding) -> str | None:
+        return names.get(finding.path) or names.get(os.path.dirname(finding.path))
+
+    rows: list[dict[str, Any]] = []
+    for key, together in groupby(findings, place):
+        mine = list(together)
+        rows += map(_row, mine) if key is None else finding_rows(key, partitions[key], mine)
+    return rows
+
+
+def count_by_node(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return how many findings of each severity are about each partition, file or folder.
+
+    Returns:
+        Key of the tree's node (a partition's name, otherwise a path) → severity → count.
+    """
+    counts: dict[str, dict[str, int]] = {}
+    for row in rows:
+        mine = counts.setdefault(row["partition"] or row["path"], {})
+        mine[row["severity"]] = mine.get(row["severity"], 0) + 1
+    return counts
 
 
 def _batch_position(segment: Segment | None, name: str, position: int | None) -> int | None:

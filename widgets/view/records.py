@@ -22,11 +22,22 @@ class Lens:
     Attributes:
         show_values: whether bytes are shown at all.
         mask: a function applied to the bytes before they are shown.
+        most: characters of a cell.
+        hint: how a hidden cell can be shown.
     """
 
-    def __init__(self, *, show_values: bool = False, mask: Mask | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        show_values: bool = False,
+        mask: Mask | None = None,
+        most: int = MOST_SHOWN,
+        hint: str = "Hidden. LogExplorer(logs, show_values=True) shows it.",
+    ) -> None:
         self.show_values = show_values
         self.mask = mask
+        self.most = most
+        self.hint = hint
 
     def cell(self, column: str, value: bytes | None) -> Cell:
         """Return text and kind of a cell: "null", "quiet" (empty), "hidden", "text" or "bytes"."""
@@ -35,13 +46,9 @@ class Lens:
         if not value:
             return ["empty", "quiet"]
         if not self.show_values:
-            return [
-                _length(len(value)),
-                "hidden",
-                "Hidden. LogExplorer(logs, show_values=True) shows it.",
-            ]
+            return [_length(len(value)), "hidden", self.hint]
         shown = self.mask(column, value) if self.mask else value
-        return readable(shown)
+        return readable(shown, self.most)
 
     def headers(self, headers: Sequence[tuple[bytes, bytes | None]]) -> Cell:
         """Return the cell of a record's headers; keys are shown with the values only."""
@@ -53,29 +60,30 @@ class Lens:
             f"{key.decode('utf-8', 'replace')}={self.cell('header', value)[0]}"
             for key, value in headers
         ]
-        return [_cut(", ".join(pairs)), "text"]
+        return [_cut(", ".join(pairs), self.most), "text"]
 
 
 OPEN = Lens(show_values=True)
 """For what holds nothing of users: control records."""
 
 
-def readable(value: bytes) -> Cell:
+def readable(value: bytes, most: int = MOST_SHOWN) -> Cell:
     """Return text if the bytes are printable UTF-8, otherwise hexadecimal digits."""
+    hexadecimal = [_cut("0x" + value[: most // 2 + 1].hex(), most), "text"]
     try:
-        text = value[: MOST_SHOWN * 4].decode("utf-8")
+        text = value[: most * 4].decode("utf-8")
     except UnicodeDecodeError as error:
         # A character that is incomplete at the end of the piece does not call for hexadecimal.
-        if len(value) <= MOST_SHOWN * 4 or error.start < MOST_SHOWN * 4 - 4:
-            return [_cut("0x" + value[: MOST_SHOWN // 2 + 1].hex()), "text"]
+        if len(value) <= most * 4 or error.start < most * 4 - 4:
+            return hexadecimal
         text = value[: error.start].decode("utf-8")
     if any(ord(character) < 32 and character not in "\t\n\r" for character in text):
-        return [_cut("0x" + value[: MOST_SHOWN // 2 + 1].hex()), "text"]
-    return [_cut(text), "text"]
+        return hexadecimal
+    return [_cut(text, most), "text"]
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _length(size: int) -> str:

@@ -17,6 +17,7 @@ from widgets.view.text import size_text, time_text
 from workbench.foresight.rehearse.log import SegmentPicture
 from workbench.inspection.segment import Segment
 from workbench.runtime.steps import KINDS, Step
+from workbench.runtime.times import with_hours
 
 MOST_STEPS: Final = 50_000
 """The most steps a player shows; it omits later ones and says so."""
@@ -229,8 +230,10 @@ def number_text(name: str, value: Any) -> str:
         return "yes" if value else "no"
     if not isinstance(value, int):
         return str(value)
-    if "timestamp" in name or name == "delete_horizon":
+    if "timestamp" in name or name in {"delete_horizon", "now"}:
         return f"{time_text(value)} ({value})"
+    if name.endswith("_ms"):
+        return with_hours(value, " ms")
     if (name == "cut" or name.endswith(("size", "bytes", "bytes_cut"))) and value >= 1024:
         return f"{value:,} ({size_text(value)})"
     return f"{value:,}"

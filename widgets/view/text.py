@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+from workbench.runtime.times import milliseconds
+
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -24,3 +26,20 @@ def time_text(ms: int | None) -> str:
     except (OverflowError, OSError, ValueError):
         return f"{ms:,} ms"
     return f"{moment:%Y-%m-%d %H:%M:%S}.{ms % 1000:03d}"
+
+
+def offset_or_time(text: str) -> tuple[int | None, int | None]:
+    """Return the offset, or the time in epoch ms, that a text names; the other one is None.
+
+    Raises:
+        ValueError: the text is neither an offset nor a UTC time in an ISO form.
+    """
+    digits = text.strip().replace(",", "").replace("_", "")
+    if digits.isdecimal():
+        return int(digits), None
+    try:
+        return None, milliseconds(text.strip())
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is neither an offset nor a time like 2026-01-31 12:00"
+        ) from None

@@ -4,9 +4,10 @@ A node names its parent by its index in the list, which is below its own. Files 
 write are in the tree as well, marked, never left out.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from workbench.inspection.entries import Unread
 from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import Partition
 
@@ -18,17 +19,16 @@ _KINDS = {"delete": "to be deleted", "future": "future", "stray": "stray"}
 Node = dict[str, Any]
 
 
-def tree_nodes(listing: Listing, findings: dict[str, int] | None = None) -> list[Node]:
+def tree_nodes(listing: Listing) -> list[Node]:
     """Return the nodes of a listing, parents first.
 
     Args:
         listing: the opened log directories.
-        findings: name of a partition → number of findings, for verified partitions.
 
     Returns:
         ``key`` (for a partition: its name in ``listing.partitions``), ``name``, ``parent`` (index
         in the list or -1), ``kind`` ("root", "topic", "partition", "file"), ``size`` (bytes or
-        None), ``quiet``, and optionally ``chip``, ``chip_kind``, ``title``.
+        None), ``quiet``, and optionally ``chip``, ``title``.
     """
     nodes: list[Node] = []
     names = {id(partition): name for name, partition in listing.partitions.items()}
@@ -37,7 +37,7 @@ def tree_nodes(listing: Listing, findings: dict[str, int] | None = None) -> list
         parent = -1
         if len(listing.roots) > 1:
             parent = _add(nodes, f"root {root.path}", root.path, -1, "root")
-        _add_topics(nodes, root, parent, lambda p: names[id(p)], findings or {}, deep=deep)
+        _add_topics(nodes, root, parent, lambda p: names[id(p)], deep=deep)
         _add_files(nodes, root, parent)
     return nodes
 
@@ -54,7 +54,6 @@ def _add_topics(
     root: Root,
     parent: int,
     key_of: Callable[[Partition], str],
-    findings: dict[str, int],
     *,
     deep: bool,
 ) -> None:
@@ -75,21 +74,15 @@ def _add_topics(
             quiet=topic.startswith("__"),
         )
         for partition in members:
-            key = key_of(partition)
-            found = findings.get(key)
-            chip = _KINDS.get(partition.kind)
-            if found:
-                chip = f"{found} finding" + ("s" if found > 1 else "")
             at = _add(
                 nodes,
-                key,
+                key_of(partition),
                 str(partition.partition) if partition.kind == "log" else partition.name,
                 place,
                 "partition",
                 size=partition.size if deep else None,
                 quiet=topic.startswith("__"),
-                chip=chip,
-                chip_kind="error" if found else "",
+                chip=_KINDS.get(partition.kind),
                 title=f"{partition.name} in {partition.root or partition.path}",
             )
             if deep:
@@ -107,11 +100,21 @@ def _add_odd_files(nodes: list[Node], partition: Partition, parent: int) -> None
             _add(nodes, file.path, file.name, parent, "file", size=file.size, quiet=True, chip=chip)
     for folder in partition.folders:
         _add(nodes, f"{partition.path}/{folder}", folder, parent, "file", quiet=True, chip="folder")
+    _add_unread(nodes, partition.unread, parent)
+
+
+def _add_unread(nodes: list[Node], unread: Iterable[Unread], parent: int) -> None:
+    """Append what has a name but is not read: FIFOs, devices, links that lead out."""
+    for each in unread:
+        _add(
+            nodes, each.path, each.name or each.path, parent, "file",
+            quiet=True, chip="not read", title=each.found,
+        )  # fmt: skip
 
 
 def _add_files(nodes: list[Node], root: Root, parent: int) -> None:
     """Append the plain files of a log directory, and the folders that are not partitions."""
-    if not root.files and not root.unknown_folders:
+    if not root.files and not root.unknown_folders and not root.unread:
         return
     place = _add(nodes, f"files {root.path}", "Files of the directory", parent, "files", quiet=True)
     unknown = set(root.unknown)
@@ -120,3 +123,4 @@ def _add_files(nodes: list[Node], root: Root, parent: int) -> None:
         _add(nodes, file.path, file.name, place, "file", size=file.size, quiet=True, chip=chip)
     for folder in root.unknown_folders:
         _add(nodes, f"{root.path}/{folder}", folder, place, "file", quiet=True, chip="not a log")
+    _add_unread(nodes, root.unread, place)

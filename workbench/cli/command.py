@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import click
@@ -176,6 +176,7 @@ class Selection:
         times: [first, end) in ms; (LOWEST, HIGHEST) includes records without a timestamp.
         limit: the most records; None: all.
         check_crc: whether batches with an invalid CRC are left out.
+        listing: everything that was opened, chosen or not.
     """
 
     partitions: list[Partition]
@@ -184,6 +185,7 @@ class Selection:
     isolation_level: IsolationLevel = "read_uncommitted"
     limit: int | None = None
     check_crc: bool = True
+    listing: Listing = field(default_factory=lambda: Listing((), {}))
 
     def plan(self, partition: Partition, *, below_start: bool = False) -> list[SegmentRead]:
         """Return the parts of a partition's segments to read, in order.
@@ -255,4 +257,5 @@ def select_records(
         isolation_level,
         limit,
         check_crc,
+        logs.listing,
     )

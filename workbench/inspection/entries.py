@@ -12,15 +12,17 @@ from workbench.file_system.mounts import files_at
 from workbench.file_system.source import follow_link, kind_of_mode
 
 _EFFECTIVE: Final = os.access in os.supports_effective_ids
-_GONE = (0, 0)  # size and time of a file that was deleted since it was listed
+_GONE = (0, 0, 0)  # size, time and occupied bytes of a file that was deleted since it was listed
+_BLOCK: Final = 4096  # bytes; a file that lacks less has no hole
+_UNIT: Final = 512  # bytes of a unit of `st_blocks`, on every system
 
 
 @total_ordering
 class FileEntry:
     """A file as listed, with nothing of its contents read. Sorts by name.
 
-    Size and time are read when first asked for, then kept: most of the files of ten thousand
-    partitions are only ever named.
+    Size, time and occupied bytes are read when first asked for, then kept: most of the files of
+    ten thousand partitions are only ever named.
 
     Attributes:
         name: the name in its folder.
@@ -30,27 +32,35 @@ class FileEntry:
     __slots__ = ("_status", "name", "path")
 
     def __init__(
-        self, name: str, path: str, size: int | None = None, modified_ms: int | None = None
+        self,
+        name: str,
+        path: str,
+        size: int | None = None,
+        modified_ms: int | None = None,
+        occupied: int | None = None,
     ) -> None:
         self.name = name
         self.path = path
-        self._status: tuple[int, int] | None = None
+        self._status: tuple[int, int, int] | None = None
         if size is not None and modified_ms is not None:
-            self._status = (size, modified_ms)
+            self._status = (size, modified_ms, size if occupied is None else occupied)
 
-    def _asked(self) -> tuple[int, int]:
+    def _asked(self) -> tuple[int, int, int]:
         if self._status is None:
             remote = files_at(self.path)
             if remote is not None:
                 entry = remote.entry(self.path)
-                self._status = _GONE if entry is None else (entry.size, entry.modified_ms)
+                self._status = (
+                    _GONE if entry is None else (entry.size, entry.modified_ms, entry.size)
+                )
                 return self._status
             try:
                 status = os.stat(self.path)
             except FileNotFoundError:
                 self._status = _GONE
             else:
-                self._status = (status.st_size, status.st_mtime_ns // 1_000_000)
+                modified_ms = status.st_mtime_ns // 1_000_000
+                self._status = (status.st_size, modified_ms, _occupied(status))
         return self._status
 
     @property
@@ -62,6 +72,11 @@ class FileEntry:
     def modified_ms(self) -> int:
         """When it was last written, ms since the epoch."""
         return self._asked()[1]
+
+    @property
+    def occupied(self) -> int:
+        """Bytes that the disk holds: `size` without the holes of a preallocated or sparse file."""
+        return self._asked()[2]
 
     def __repr__(self) -> str:
         return f"FileEntry({self.path!r})"
@@ -76,8 +91,16 @@ class FileEntry:
         return hash(self.path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle with size and time, read now if they were not read before."""
+        """Pickle with what `os.stat` says, read now if it was not read before."""
         return FileEntry, (self.name, self.path, *self._asked())
+
+
+def _occupied(status: os.stat_result) -> int:
+    """Return the size of a file without its holes; blocks are not rounded up."""
+    blocks = getattr(status, "st_blocks", None)  # not on Windows
+    if blocks is None or status.st_size - blocks * _UNIT < _BLOCK:
+        return status.st_size
+    return int(blocks) * _UNIT
 
 
 UnreadKind = Literal["not-a-file", "link-not-followed", "unreadable"]

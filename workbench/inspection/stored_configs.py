@@ -44,6 +44,12 @@ class StoredConfigs:
         own = self.brokers.get(str(node_id), {})
         return {**self.brokers.get(EVERY_BROKER, {}), **own}
 
+    def of_every_broker(self, node_id: int | None) -> dict[str, str]:
+        """Return what was set for all brokers, and not for this one itself."""
+        own = self.brokers.get(str(node_id), {})
+        every = self.brokers.get(EVERY_BROKER, {})
+        return {name: value for name, value in every.items() if name not in own}
+
 
 @dataclass(frozen=True, slots=True)
 class StoredPartition:

@@ -47,6 +47,7 @@ def compile_kernels() -> None:
     dispatch.are_verbatim(data, 0, 0, 0, 0)
     dispatch.measure_records(out, spans[0, :0], 0, 0, 0)
     dispatch.murmur2_many(spans[0, :1], data, spans[0, :0])
+    _compile_avro(data, spans)
     dispatch.encode_records(out, spans[0, :0], 0, 0, 0, data, 0)
     _compile_compaction(data, rows, spans)
     if dispatch.COMPILED:
@@ -59,6 +60,14 @@ def compile_kernels() -> None:
         pack_batches(data, 0, 0, library, np.zeros(1, BATCH_OUTCOME), 0, 0, data, 0)
         task, bounds = Task(0, 0, 0), Bounds(0, 0, 0)
         decode_packed(source, spans[:0], task, bounds, library, data, spans, rows, out)
+
+
+def _compile_avro(data: npt.NDArray[np.uint8], spans: npt.NDArray[np.int64]) -> None:
+    ends = np.zeros((1, 4), np.int64)  # the operation END
+    flat = np.zeros(1, np.int64)
+    results = np.zeros((0, 2), np.int64)
+    dispatch.decode_avro(data, spans[:0], ends, flat, spans, flat, flat, results, False)  # noqa: FBT003
+    dispatch.gather_bytes(data, flat[:0], flat, data)
 
 
 def _compile_compaction(

@@ -172,6 +172,7 @@ FILES: Final = pa.schema(
         pa.field("name", pa.string(), nullable=False),
         pa.field("kind", pa.string(), nullable=False),  # what a broker uses it for, or "unknown"
         pa.field("size", pa.int64(), nullable=False),
+        pa.field("occupied_bytes", pa.int64(), nullable=False),  # without holes of sparse files
         pa.field("modified", TIMESTAMP, nullable=False),
     ]
 )
@@ -296,6 +297,7 @@ DISK_USAGE: Final = pa.schema(
         pa.field("kind", pa.string(), nullable=False),  # of file, as in FILES
         pa.field("part", pa.string(), nullable=False),
         pa.field("bytes", pa.int64(), nullable=False),
+        pa.field("occupied_bytes", pa.int64(), nullable=False),  # without holes of sparse files
         pa.field("uncompressed_bytes", pa.int64()),  # null: the part is never compressed
     ]
 )

@@ -36,6 +36,13 @@ def time_text(milliseconds: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
 
 
+def exact_time(milliseconds: int) -> str:
+    """Return a time as `time_text` does, and its ms where that is not a time."""
+    if 0 <= milliseconds <= LONGEST_TIME:
+        return time_text(milliseconds)
+    return f"{milliseconds:,} ms"
+
+
 def age_text(milliseconds: int) -> str:
     """Return an age: ``3,600,000 ms (1 h) old``; a negative one is in the future."""
     if milliseconds < 0:

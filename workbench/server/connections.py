@@ -37,7 +37,7 @@ from workbench.server.sasl import LARGEST_FRAME, Answer, SaslAuthenticator
 from workbench.server.security import Passwords
 from workbench.server.serving import ResponseBytes
 
-_SMALL: Final = 1 << 16  # bytes of a request that needs no share of the queue
+_SMALL: Final = 1 << 16  # bytes of a request that needs no share of the queue, or of a response
 _PIECE: Final = 1 << 18  # bytes of a response that are given to the system at a time
 _FOR_LOGS: Final = 64  # files that stay free for logs: one that cannot be opened looks empty
 _PAUSE_SECONDS: Final = 0.1  # after a connection that could not be accepted
@@ -101,6 +101,7 @@ class Connections:
             if len(self._tasks) >= limits.max_connections or client.fileno() >= self._highest_file:
                 client.close()
                 continue
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             task = loop.create_task(self._serve(client, tls))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -191,6 +192,10 @@ class _Connection:
         self._reader = reader
         self._writer = writer
         writer.transport.set_write_buffer_limits(high=_PIECE)
+        # asyncio does it only for sockets that were made with a protocol. Without it, the second
+        # part of each response waits 40 ms for the client to confirm the first.
+        connected = writer.get_extra_info("socket")
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         peer = writer.get_extra_info("peername") or ("", 0)
         here = writer.get_extra_info("sockname") or ("", 0)
         self._peer = (str(peer[0]), int(peer[1]))
@@ -299,6 +304,8 @@ class _Connection:
         """Send a response and report its request, also when the client is gone before its end."""
         try:
             with trace.sending():
+                if sum(map(len, parts)) <= _SMALL:  # one call, and one packet where it fits
+                    parts = [b"".join(parts)]
                 for part in parts:
                     view = memoryview(part)
                     for at in range(0, len(view), _PIECE):

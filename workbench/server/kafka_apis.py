@@ -12,6 +12,7 @@ from workbench.errors import CoordinatorError, WorkbenchError
 from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.server.handlers import (
     of_cluster,
+    of_configs,
     of_groups,
     of_logs,
     of_offsets,
@@ -35,6 +36,7 @@ from workbench.server.serving import (
 
 _READS: Final[Mapping[int, BlockingHandler]] = {
     **of_cluster.HANDLERS,
+    **of_configs.HANDLERS,
     **of_logs.HANDLERS,
     **of_groups.HANDLERS,
     **of_offsets.HANDLERS,

@@ -69,6 +69,7 @@ class Server:
         writable: whether clients may write.
         recover: with ``writable``, whether directories are taken that were not stopped cleanly.
         config: with ``writable``, names of brokers and topics to values.
+        strict: whether a damaged batch is answered with CORRUPT_MESSAGE, instead of being left out.
 
     Attributes:
         catalog: the topics that are served; of a writable server, after its start.
@@ -90,9 +91,12 @@ class Server:
         writable: bool = False,
         recover: bool = False,
         config: Mapping[str, Any] | None = None,
+        strict: bool = False,
     ) -> None:
         if writable and topics is not None:
             raise ServerError("a writable server", "serves every topic (expected no choice)")
+        if writable and strict:
+            raise ServerError("a writable server", "reads as a broker does (expected no strict)")
         self._listing = listing
         self._writable = writable
         self._recover = recover
@@ -114,7 +118,7 @@ class Server:
         self._groups: SessionGroups | LiveGroups
         self._transactions: ServedTransactions | TransactionCoordinator
         if not writable:
-            catalog = Catalog(listing, self._tell, topics)
+            catalog = Catalog(listing, self._tell, topics, strict=strict)
             self.catalog = catalog
             self._groups = SessionGroups(lambda: catalog.listing, catalog.has)
             self._transactions = ServedTransactions(lambda: catalog.listing)

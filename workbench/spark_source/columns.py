@@ -5,12 +5,14 @@ plain binary and string, `timestamp[us, UTC]`, everything nullable. A missing va
 record without a timestamp has null, while Spark's source shows the last ms of 1969.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import (
     ArrayType,
     BinaryType,
@@ -27,6 +29,7 @@ from pyspark.sql.types import (
 
 from workbench.inspection.findings import Finding
 from workbench.loaders.scan import arrow
+from workbench.spark_source.kinds import as_spark
 
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 _MOST_MS: Final = (2**63 - 1) // 1000
@@ -135,37 +138,45 @@ _DAMAGE_KIND: Final = StructType(
 )
 
 
-def spark_type(name: str) -> DataType:
+Kinds = Mapping[str, pa.DataType]
+"""Types in Spark's batches of columns that are decoded or masked, by name."""
+
+NO_KINDS: Final[Kinds] = MappingProxyType({})
+
+
+def spark_type(name: str, kinds: Kinds = NO_KINDS) -> DataType:
     """Return the type of a column in Spark."""
+    if name in kinds:
+        return from_arrow_type(kinds[name])
     return _DAMAGE_KIND if name == DAMAGE_COLUMN else ALL_COLUMNS[name].kind
 
 
-def spark_schema(names: Iterable[str]) -> StructType:
+def spark_schema(names: Iterable[str], kinds: Kinds = NO_KINDS) -> StructType:
     """Return the schema of columns, all of them nullable."""
-    return StructType([StructField(name, spark_type(name)) for name in names])
+    return StructType([StructField(name, spark_type(name, kinds)) for name in names])
 
 
-def arrow_schema(names: Iterable[str]) -> pa.Schema:
+def arrow_schema(names: Iterable[str], kinds: Kinds = NO_KINDS) -> pa.Schema:
     """Return the schema of the batches that Spark takes for columns."""
-    return pa.schema(
-        [
-            (name, _DAMAGE if name == DAMAGE_COLUMN else ALL_COLUMNS[name].arrow_type)
-            for name in names
-        ]
-    )
+    own = {name: column.arrow_type for name, column in ALL_COLUMNS.items()}
+    types = {**own, DAMAGE_COLUMN: _DAMAGE, **kinds}
+    return pa.schema([(name, types[name]) for name in names])
 
 
-def to_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def to_spark(batch: pa.RecordBatch, schema: pa.Schema, kinds: Kinds = NO_KINDS) -> pa.RecordBatch:
     """Return a scan's batch as Spark takes it.
 
     Args:
         batch: the batch, with the columns of a scan that ``schema`` needs.
         schema: the schema of the result, by `arrow_schema`.
+        kinds: the types of the columns that are decoded or masked.
     """
     arrays = []
     for field in schema:
         if field.name == DAMAGE_COLUMN:
             arrays.append(pa.nulls(batch.num_rows, _DAMAGE))
+        elif field.name in kinds:
+            arrays.append(as_spark(batch.column(field.name), field.type))
         else:
             column = ALL_COLUMNS[field.name]
             arrays.append(column.convert(batch.column(column.scan_name)))

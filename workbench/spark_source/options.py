@@ -30,6 +30,7 @@ from workbench.spark_source.option_values import (
     size,
     small_names,
 )
+from workbench.values.masking import Masks
 
 OnCorrupt = Literal["fail", "skip", "rows"]
 
@@ -38,7 +39,7 @@ DEFAULT_PARTITION_BYTES: Final = 128 << 20  # of a task: one costs about 70 ms b
 _STRATEGIES: Final = ("assign", "subscribe", "subscribePattern")
 _OURS: Final = (
     "path", "paths", "columns", "includeMetadata", "includeControl", "maxPartitionBytes",
-    "batchRows", "onCorrupt",
+    "batchRows", "onCorrupt", "decode", "mask", "maskSecret",
 )  # fmt: skip
 _BOTH: Final = (
     *_STRATEGIES, "startingOffsets", "startingOffsetsByTimestamp", "startingTimestamp",
@@ -58,8 +59,8 @@ KNOWN: Final = {
 
 _REFUSED: Final = {
     "kafka.auto.offset.reset": "is not supported: set startingOffsets to earliest or latest",
-    "kafka.key.deserializer": "is not supported: keys are bytes; decode them in Spark",
-    "kafka.value.deserializer": "is not supported: values are bytes; decode them in Spark",
+    "kafka.key.deserializer": 'is not supported: set decode, as {"key": "utf8"}',
+    "kafka.value.deserializer": 'is not supported: set decode, as {"value": "avro"}',
     "kafka.enable.auto.commit": "is not supported",
     "kafka.interceptor.classes": "is not supported",
 }
@@ -86,6 +87,8 @@ class SourceOptions:
         max_records: the most offsets of a task; None: any.
         batch_rows: the most rows of an Arrow batch; None: some MiB.
         max_offsets: the most offsets of a micro-batch; None: any.
+        decode: decodings of keys and values, see `values.registry`.
+        masks: rules that keep private data out, see `values.masking`.
     """
 
     paths: tuple[str, ...]
@@ -104,6 +107,8 @@ class SourceOptions:
     max_records: int | None
     batch_rows: int | None
     max_offsets: int | None
+    decode: Mapping[str, str]
+    masks: Masks
 
 
 def parse_columns(options: Mapping[str, str]) -> tuple[str, ...]:
@@ -167,7 +172,32 @@ def parse_options(options: Mapping[str, str], *, streaming: bool = False) -> Sou
         max_records=positive(given, "maxRecordsPerPartition"),
         batch_rows=positive(given, "batchRows"),
         max_offsets=positive(given, "maxOffsetsPerTrigger"),
+        decode=_decode(given.get("decode")),
+        masks=_masks(given),
     )
+
+
+def _decode(text: str | None) -> dict[str, str]:
+    """Return the decodings of ``{"value": "avro"}``."""
+    if text is None:
+        return {}
+    wanted = 'a JSON object such as {"value": "avro"}'
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise ValueError(f"decode is {text!r}, not {wanted}") from None
+    if not isinstance(found, dict) or not all(isinstance(how, str) for how in found.values()):
+        raise ValueError(f"decode is {text!r}, not {wanted}")
+    for name in found.keys() - {"key", "value"}:
+        raise ValueError(f"decode names {name}, not key or value")
+    return found
+
+
+def _masks(given: Mapping[str, str]) -> Masks:
+    """Return the rules of ``mask``, with lines or semicolons between, and the key of hashes."""
+    secret = given.get("masksecret")
+    rules = given.get("mask", "").replace(";", "\n")
+    return Masks.of(rules, None if secret is None else secret.encode())
 
 
 def _refuse(given: Mapping[str, str], *, streaming: bool) -> None:

@@ -9,6 +9,7 @@ from pyspark.sql.datasource import InputPartition
 
 from workbench.errors import LogDirectoryError
 from workbench.file_system.source import FileSource
+from workbench.inspection.findings import Finding
 from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import SegmentRead
 from workbench.loaders.scan.scan import CorruptDataWarning
@@ -17,12 +18,15 @@ from workbench.record.buffers import thread_pool
 from workbench.spark_source.columns import (
     ALL_COLUMNS,
     DAMAGE_COLUMN,
+    NO_KINDS,
+    Kinds,
     arrow_schema,
     damage_rows,
     to_spark,
 )
 from workbench.spark_source.options import OnCorrupt, SourceOptions
 from workbench.spark_source.planning import DataLossWarning, LeftOut, Task, unreadable_error
+from workbench.spark_source.values import SparkValues
 from workbench.spark_source.worker import spare_collections
 
 
@@ -50,6 +54,7 @@ class TaskReader:
         fail_on_data_loss: a segment that was deleted or replaced since ends the job.
         on_corrupt: the treatment of an unreadable batch.
         batch_rows: rows of a batch at the most; None: any.
+        values: decodes and masks columns; None: they stay as they are.
     """
 
     paths: tuple[str, ...]
@@ -58,6 +63,7 @@ class TaskReader:
     fail_on_data_loss: bool
     on_corrupt: OnCorrupt
     batch_rows: int | None
+    values: SparkValues | None
 
     @classmethod
     def of(cls, options: SourceOptions, columns: tuple[str, ...]) -> "TaskReader":
@@ -69,11 +75,21 @@ class TaskReader:
             options.fail_on_data_loss,
             options.on_corrupt,
             options.batch_rows,
+            SparkValues.of(options, columns),
         )
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The schema of the batches."""
+        return arrow_schema(self.columns, self._kinds)
+
+    @property
+    def _kinds(self) -> Kinds:
+        return NO_KINDS if self.values is None else self.values.kinds
 
     def damage(self, left_out: Sequence[LeftOut]) -> Iterator[pa.RecordBatch]:
         """Yield a row for each file that is left out, with onCorrupt=rows."""
-        schema = arrow_schema(self.columns)
+        schema = self.schema
         for topic, partition, findings in left_out:
             yield damage_rows(findings, (topic, partition), schema)
 
@@ -86,11 +102,12 @@ class TaskReader:
         """
         all_mounted(self.paths)
         wanted = [ALL_COLUMNS[name].scan_name for name in self.columns if name != DAMAGE_COLUMN]
-        options = ReadOptions(
-            tuple(dict.fromkeys(wanted)) or ("offset",), include_control=self.include_control
-        )
-        schema = arrow_schema(self.columns)
-        left_out = 0
+        names = tuple(dict.fromkeys(wanted)) or ("offset",)
+        if self.values is not None:
+            names = self.values.values.read
+        options = ReadOptions(names, include_control=self.include_control)
+        schema, kinds = self.schema, self._kinds
+        left_out = undecoded = 0
         for planned in task:
             read = self._as_it_is(planned)
             if read is None:
@@ -103,11 +120,23 @@ class TaskReader:
                 if findings and self.on_corrupt == "rows":
                     yield damage_rows(findings, where, schema)
                 if batch.num_rows:
-                    yield from self._slices(to_spark(batch, schema))
+                    columns, bad = self._applied(batch, read)
+                    undecoded += len(bad)
+                    yield from self._slices(to_spark(columns, schema, kinds))
         spare_collections()
+        words = [f"{undecoded} times, keys or values could not be decoded"] if undecoded else []
         if left_out and self.on_corrupt == "skip":
-            words = f"kafka-log: {left_out} damaged batches were left out by this task"
-            warnings.warn(words, CorruptDataWarning, stacklevel=2)
+            words.append(f"{left_out} damaged batches were left out by this task")
+        for each in words:
+            warnings.warn(f"kafka-log: {each}", CorruptDataWarning, stacklevel=2)
+
+    def _applied(
+        self, batch: pa.RecordBatch, read: SegmentRead
+    ) -> tuple[pa.RecordBatch, list[Finding]]:
+        """Return a batch decoded and masked, and what could not be decoded."""
+        if self.values is None:
+            return batch, []
+        return self.values.apply(batch, read.partition.topic, read.segment.path)
 
     def _segment(self, read: SegmentRead, options: ReadOptions) -> Iterator[SegmentBatch]:
         """Read one piece; a segment that is removed before is a loss of data."""

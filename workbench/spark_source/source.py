@@ -10,11 +10,12 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from workbench.spark_source.columns import spark_schema
+from workbench.spark_source.columns import NO_KINDS, spark_schema
 from workbench.spark_source.options import SourceOptions, parse_columns, parse_options
 from workbench.spark_source.planning import Plan
 from workbench.spark_source.reading import TaskPartition, TaskReader
 from workbench.spark_source.streaming import KafkaLogStreamReader
+from workbench.spark_source.values import SparkValues
 from workbench.spark_source.writing import KafkaLogWriter, parse_write_options
 
 
@@ -42,8 +43,14 @@ class KafkaLogSource(DataSource):
         return "kafka-log"
 
     def schema(self) -> StructType:
-        """Return the seven columns of Spark's Kafka source, and what options add."""
-        return spark_schema(parse_columns(self.options))
+        """Return the seven columns of Spark's Kafka source, and what options add.
+
+        Raises:
+            ValueError: an option has no meaning.
+        """
+        columns = parse_columns(self.options)
+        values = SparkValues.of_texts(self.options, columns)
+        return spark_schema(columns, NO_KINDS if values is None else values.kinds)
 
     def reader(self, schema: StructType) -> "KafkaLogReader":
         """Return the reader of one ``load``.

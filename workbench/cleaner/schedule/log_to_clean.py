@@ -14,6 +14,7 @@ from workbench.files.names import TopicPartition
 from workbench.log.context import LogContext
 from workbench.log.log import Log
 from workbench.log.segments.log_segments import total_size
+from workbench.runtime.times import with_hours
 
 FIRST_UNSTABLE: Final = "first unstable offset"
 HIGH_WATERMARK: Final = "high watermark"
@@ -240,7 +241,8 @@ def tell_choice(context: LogContext, to_clean: LogToClean) -> None:
     if to_clean.first_dirty_offset >= to_clean.first_uncleanable_offset:
         context.tell("log not due", f"nothing may be cleaned: {least.name} is the bound", **numbers)
     elif to_clean.needs_compaction_now and to_clean.cleanable_bytes:
-        late = f"max.compaction.lag.ms made the log due {to_clean.compaction_delay_ms} ms ago"
+        delay = with_hours(to_clean.compaction_delay_ms, " ms")
+        late = f"max.compaction.lag.ms made the log due {delay} ago"
         context.tell("log chosen", late, **numbers)
     elif to_clean.is_cleanable:
         context.tell("log chosen", measured.format("above"), **numbers)

@@ -14,13 +14,14 @@ import numpy as np
 from workbench.cli.command import Command, chooses_records, select_records
 from workbench.cli.output import is_terminal
 from workbench.cli.reading import Part, Reading
-from workbench.cli.show import json_lines, text_lines
-from workbench.cli.show.pieces import are_huge
+from workbench.cli.show import text_lines
+from workbench.cli.show.decoded_text import decoders, key_format, value_format
 from workbench.cli.show.text_lines import Look
-from workbench.cli.show.value_text import AUTO, FORMATS
 from workbench.decoders.registry import decoder_for
 from workbench.inspection.transactions import Transactions, read_transactions
 from workbench.layout.rows import runs_of
+from workbench.loaders.exports import json_lines
+from workbench.loaders.exports.pieces import are_huge
 
 Runs = list[tuple[int, int]]
 Lines = Callable[[Part, Runs], Iterator[str]]
@@ -43,20 +44,8 @@ _DAMAGED: Final = 2  # exit code with --strict
 )
 @click.option("--records/--no-records", default=True, help="Print records (the default).")
 @click.option("--show-values", is_flag=True, help="text: print keys, values and headers.")
-@click.option(
-    "--key-format",
-    type=click.Choice(FORMATS),
-    metavar="FORMAT",
-    default=AUTO,
-    help=f"text: the format of keys: {', '.join(FORMATS)}.",
-)
-@click.option(
-    "--value-format",
-    type=click.Choice(FORMATS),
-    metavar="FORMAT",
-    default=AUTO,
-    help="text: the format of values; the same ones.",
-)
+@key_format("text: the format of keys, as utf8, avro or avro:FILE; the default is auto.")
+@value_format("text: the format of values.")
 @click.option(
     "--decode", is_flag=True, help='jsonl: add "decoded" to the records of internal topics.'
 )
@@ -101,7 +90,7 @@ def command(
         options=json_lines.EVERYTHING if records else 0,
     )
     if is_text:
-        look = Look(show_values, key_format, value_format, is_terminal(), full)
+        look = Look(show_values, key_format, value_format, is_terminal(), full, decoders(selection))
         lines = _text(look, with_batches=with_batches, with_records=records)
     else:
         lines = _json(with_batches=with_batches, with_records=records, decode=decode)

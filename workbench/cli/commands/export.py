@@ -3,9 +3,7 @@
 The file appears under its name only when it is complete, and memory does not grow with its size.
 """
 
-import base64
 import contextlib
-import json
 import os
 import sys
 import warnings
@@ -19,16 +17,20 @@ from workbench.cli.command import Command, Selection, chooses_records, select_re
 from workbench.cli.output import is_terminal, note, print_json, safe, size_text
 from workbench.cli.progress import progress
 from workbench.cli.reading import Reading
-from workbench.cli.show import json_lines
+from workbench.cli.show.decoded_text import key_format, value_format
+from workbench.cli.show.value_text import AUTO
 from workbench.file_system.outputs import new_file
 from workbench.layout.rows import runs_of
+from workbench.loaders.exports import json_lines
+from workbench.loaders.exports.csv_file import TextForm, write_csv
+from workbench.loaders.exports.export import FORMATS, SUFFIXES
 from workbench.loaders.scan.column_engines import write_parquet
 from workbench.loaders.scan.plan import input_paths
+from workbench.loaders.scan.scan import CorruptDataWarning, Scan
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.runtime.words import plural, unknown_column
+from workbench.values.masking import Masks
 
-FORMATS: Final = ("parquet", "csv", "jsonl")
-_SUFFIXES: Final = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _STDOUT: Final = "-"
 _DAMAGED: Final = 2
 
@@ -46,6 +48,15 @@ _DAMAGED: Final = 2
     "--columns",
     metavar="A,B,…",
     help="parquet, csv: columns of a scan to write; default: those of a record.",
+)
+@key_format("parquet, csv: decode keys, as utf8, avro or avro:FILE. Default: bytes.")
+@value_format("parquet, csv: decode values.")
+@click.option(
+    "--mask",
+    type=click.Path(),
+    metavar="FILE",
+    help="parquet, csv: keep private data out. Each line of FILE is TOPIC PATH drop, TOPIC PATH "
+    "hash or TOPIC PATH first N, as in: orders value.email hash.",
 )
 @click.option("--control", is_flag=True, help="Also write control records.")
 @click.option(
@@ -70,8 +81,11 @@ def command(
     target: str | None,
     form: str | None,
     columns: str | None,
+    key_format: str,
+    value_format: str,
+    mask: str | None,
     control: bool,
-    text: str,
+    text: TextForm,
     escape_formulas: bool,
     compression: str,
     overwrite: bool,
@@ -98,6 +112,7 @@ def command(
             )
         choice["paths"] = tuple(paths)
     form = _checked_format(form, target, columns, overwrite=overwrite, as_json=as_json)
+    values = _values(form, key_format, value_format, mask)
     selection = select_records(**choice)
     if form == "jsonl":
         with _whole_file(target, selection, overwrite=overwrite) as file:
@@ -112,7 +127,8 @@ def command(
             if name not in SCAN_FIELDS:
                 raise click.UsageError(unknown_column(name, SCAN_FIELDS))
         with _whole_file(target, selection, overwrite=overwrite) as file:
-            count, findings = _to_table(selection, names, file, write, include_control=control)
+            scan = _scan(selection, names, values, include_control=control)
+            count, findings = _to_table(scan, selection, file, write)
     if as_json:
         size = os.path.getsize(target)
         print_json(
@@ -131,6 +147,22 @@ def command(
     return _DAMAGED if findings and strict else 0
 
 
+def _values(
+    form: str, key_format: str, value_format: str, mask: str | None
+) -> tuple[dict[str, str], Masks]:
+    """Return what to decode, and the masks.
+
+    Raises:
+        SchemaError: a mask has no meaning.
+        UsageError: the format does not accept them.
+    """
+    formats = {"key": key_format, "value": value_format}
+    decode = {name: how for name, how in formats.items() if how != AUTO}
+    if form == "jsonl" and (decode or mask is not None):
+        raise click.UsageError("--key-format, --value-format and --mask need parquet or csv")
+    return decode, Masks.of(None if mask is None else Path(mask))
+
+
 def _checked_format(
     form: str | None, target: str, columns: str | None, *, overwrite: bool, as_json: bool
 ) -> str:
@@ -139,7 +171,7 @@ def _checked_format(
     Raises:
         UsageError: the format is unknown, or the target does not accept it.
     """
-    form = form or _SUFFIXES.get(Path(target).suffix.lower())
+    form = form or SUFFIXES.get(Path(target).suffix.lower())
     if form is None:
         raise click.UsageError(
             f"--format is needed: {target!r} does not end in .parquet, .csv, .jsonl"
@@ -190,21 +222,18 @@ def _to_json_lines(
 Writer = Callable[[Any, Iterator[Any], IO[bytes]], None]
 
 
-def _to_table(
+def _scan(
     selection: Selection,
     names: list[str],
-    file: IO[bytes],
-    write: Writer,
+    values: tuple[dict[str, str], Masks],
     *,
     include_control: bool,
-) -> tuple[int, list[Any]]:
-    """Write Arrow batches; return how many records and what was left out."""
-    from workbench.inspection.listing import Listing
-    from workbench.loaders.scan.scan import CorruptDataWarning, Scan
-
-    chosen = {partition.path: partition for partition in selection.partitions}
+) -> Scan:
+    """Return the scan of a selection, decoded and masked."""
     scan = Scan(
-        Listing((), chosen),
+        selection.listing,
+        decode=values[0],
+        mask=values[1],
         offsets=selection.offsets,
         timestamps=selection.times,
         columns=names,
@@ -214,6 +243,13 @@ def _to_table(
         check_crc=selection.check_crc,
     )
     scan.partitions = selection.partitions  # even of folders that a scan of a directory skips
+    return scan
+
+
+def _to_table(
+    scan: Scan, selection: Selection, file: IO[bytes], write: Writer
+) -> tuple[int, list[Any]]:
+    """Write Arrow batches; return how many records and what was left out."""
     count = 0
 
     def counted() -> Iterator[Any]:
@@ -243,100 +279,17 @@ def _to_parquet(compression: str) -> Writer:
     return write
 
 
-def _to_csv(text: str, *, escapes: bool, shown: bool) -> Writer:
-    """Return the function that writes CSV as RFC 4180 says: null is nothing, empty is ``""``.
+def _to_csv(text: TextForm, *, escapes: bool, shown: bool) -> Writer:
+    """Return the function that writes CSV.
 
     Args:
-        text: one of `_SHOWN`.
+        text: how keys, values and headers are written.
         escapes: put an apostrophe before what a spreadsheet would run.
         shown: whether the output may be a terminal, which must not obey the text.
     """
-    make_safe = shown and is_terminal()
+    clean = safe if shown and is_terminal() else None
 
     def write(schema: Any, batches: Iterator[Any], file: IO[bytes]) -> None:
-        import pyarrow as pa
-        from pyarrow import csv
-
-        kept = {field.name: field for field in schema}
-        written = pa.schema(
-            [pa.field(n, pa.large_string()) if n in _BINARY else kept[n] for n in schema.names]
-        )
-        with csv.CSVWriter(file, written) as writer:
-            for batch in batches:
-                arrays = [
-                    _as_text(name, column, text) if name in _BINARY else column
-                    for name, column in zip(schema.names, batch.columns, strict=True)
-                ]
-                if escapes:
-                    arrays = [_without_formulas(column) for column in arrays]
-                if make_safe:
-                    arrays = [_safe_column(column) for column in arrays]
-                writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=written))
+        write_csv(batches, schema, file, text=text, escapes=escapes, clean=clean)
 
     return write
-
-
-def _is_text(column: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
-
-
-def _without_formulas(column: Any) -> Any:
-    """Return text with an apostrophe before what a spreadsheet would run as a formula."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not _is_text(column):
-        return column
-    runs = pc.match_substring_regex(column, _FORMULA)
-    runs = pc.and_(runs, pc.invert(pc.match_substring_regex(column, _NUMBER)))
-    if not pc.any(runs).as_py():
-        return column
-    apostrophe, nothing = pa.scalar("'", column.type), pa.scalar("", column.type)
-    escaped = pc.binary_join_element_wise(apostrophe, column, nothing)
-    return pc.if_else(runs, escaped, column)
-
-
-def _safe_column(column: Any) -> Any:
-    import pyarrow as pa
-
-    if not _is_text(column):
-        return column
-    texts = [None if value is None else safe(value) for value in column.to_pylist()]
-    return pa.array(texts, column.type)
-
-
-_FORMULA: Final = r"\A[=+\-@\t\r]"
-_NUMBER: Final = r"\A[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\z"
-_BINARY: Final = frozenset({"key", "value", "headers"})
-
-
-def _as_text(name: str, column: Any, form: str) -> Any:
-    """Return keys, values or headers as an Arrow array of strings."""
-    import pyarrow as pa
-
-    if name != "headers" and form == "utf8":
-        with contextlib.suppress(pa.ArrowInvalid):  # some are not UTF-8: one at a time, then
-            return column.cast(pa.large_string())
-    show = _SHOWN[form]
-
-    def shown(value: bytes | None) -> str | None:
-        return None if value is None else show(value)
-
-    if name == "headers":
-        texts: list[str | None] = [
-            json.dumps([[header["key"], shown(header["value"])] for header in row])
-            for row in column.to_pylist()
-        ]
-    else:
-        texts = [shown(value) for value in column.to_pylist()]
-    return pa.array(texts, pa.large_string())
-
-
-_SHOWN: Final[dict[str, Callable[[bytes], str]]] = {
-    "utf8": lambda data: data.decode("utf-8", "backslashreplace"),
-    "hex": bytes.hex,
-    "base64": lambda data: base64.b64encode(data).decode(),
-}
-"""How --text writes bytes."""

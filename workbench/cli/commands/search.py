@@ -18,11 +18,12 @@ import numpy.typing as npt
 from workbench.cli.command import Command, chooses_records, select_records
 from workbench.cli.output import is_terminal, note, safe
 from workbench.cli.reading import Part, Reading
-from workbench.cli.show import json_lines, text_lines
-from workbench.cli.show.pieces import are_huge
+from workbench.cli.show import text_lines
+from workbench.cli.show.decoded_text import decoders, key_format, value_format
 from workbench.cli.show.text_lines import Look
-from workbench.cli.show.value_text import AUTO, FORMATS
 from workbench.layout.rows import runs_of
+from workbench.loaders.exports import json_lines
+from workbench.loaders.exports.pieces import are_huge
 from workbench.record.columns import BinaryColumn, HeaderColumn
 from workbench.runtime.words import plural
 
@@ -155,20 +156,8 @@ def _compiler(*, literal: bool, as_hex: bool, ignore_case: bool) -> Callable[[st
 @click.option(
     "--show-values", is_flag=True, help="Print keys, values and headers, not their sizes."
 )
-@click.option(
-    "--key-format",
-    type=click.Choice(FORMATS),
-    metavar="FORMAT",
-    default=AUTO,
-    help=f"The format of keys: {', '.join(FORMATS)}.",
-)
-@click.option(
-    "--value-format",
-    type=click.Choice(FORMATS),
-    metavar="FORMAT",
-    default=AUTO,
-    help="The format of values; the same ones.",
-)
+@key_format("The format of keys, as utf8, avro or avro:FILE; the default is auto.")
+@value_format("The format of values.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, as dump does.")
 def command(
     *,
@@ -214,7 +203,13 @@ def command(
         is_literal=literal or as_hex,
     )
     selection = select_records(**choice)
-    look = Look(show_values, key_format, value_format, is_terminal())
+    look = Look(
+        show_values,
+        key_format,
+        value_format,
+        is_terminal(),
+        decoders=decoders(selection),
+    )
     reading = Reading(replace(selection, limit=None), quiet=is_terminal() and not count)
     printer = None if count else _print_json if as_json else _TextPrinter(look)
     found = _search(reading, query, selection.limit, printer)

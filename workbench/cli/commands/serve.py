@@ -81,6 +81,11 @@ _MOST_WAITING: Final = 10_000  # events that wait to be printed; further ones ar
     help="Serve only this topic; repeatable.",
 )
 @click.option(
+    "--strict",
+    is_flag=True,
+    help="Answer with CORRUPT_MESSAGE where a batch is damaged; default: leave the batch out.",
+)
+@click.option(
     "--writable",
     is_flag=True,
     help="Let clients write: the engine leads the partitions as the only broker. Work on a copy.",
@@ -103,6 +108,7 @@ def command(
     passwords: str | None,
     advertised: str | None,
     topics: tuple[str, ...],
+    strict: bool,
     writable: bool,
     recover: bool,
     settings: tuple[str, ...],
@@ -112,9 +118,9 @@ def command(
 
     Without --writable, nothing on the disk is written or locked. Offsets and members of groups are
     kept in memory, and begin with the committed offsets on the disk; requests that would write are
-    refused. Damaged batches are left out. Messages of magic 0 and 1 are served as batches of
-    magic 2. Of several brokers' directories, clients read each partition from the replica that is
-    ahead.
+    refused. Damaged batches are left out, unless --strict is given. Messages of magic 0 and 1 are
+    served as batches of magic 2. Of several brokers' directories, clients read each partition from
+    the replica that is ahead.
 
     With --writable, the directories are locked, recovered, retained and cleaned as a broker does
     it, and stopped cleanly at the end. Clients produce, with transactions too, and make topics,
@@ -131,6 +137,8 @@ def command(
     """
     if not writable and (recover or settings):
         raise click.UsageError("--recover and --set need --writable")
+    if writable and strict:
+        raise click.UsageError("--strict and --writable exclude each other")
     from workbench.server.security import ServerSecurity
 
     events = _Events()
@@ -146,6 +154,7 @@ def command(
         writable=writable,
         recover=recover,
         config=named_values(settings),
+        strict=strict,
     )
     with _ended_by_signals(events), server:
         served = server.catalog.topics

@@ -13,12 +13,11 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.cli.show.file_facts import entry_facts
-from workbench.cli.show.json_lines import batch_values
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.names import TopicPartition
 from workbench.inspection.bytes.field_list import Field
+from workbench.inspection.file_facts import entry_facts
 from workbench.inspection.listing import Root
 from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
@@ -28,6 +27,7 @@ from workbench.inspection.unreadable import findings_of_unread, if_readable, unr
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.rows import joined_rows
+from workbench.loaders.exports.json_lines import batch_values
 from workbench.log_directory import LogDirectory
 
 T = TypeVar("T")

@@ -13,10 +13,9 @@ from typing import Any, Final
 import click
 
 from workbench.cli.output import safe, size_text, time_of
-from workbench.cli.show.json_lines import control_of
-from workbench.cli.show.pieces import MOST_DECODED, is_null_at, size_at
 from workbench.cli.show.value_text import (
     AUTO,
+    TopicText,
     key_text,
     pieces,
     plain_pieces,
@@ -28,6 +27,8 @@ from workbench.cli.show.value_text import (
 from workbench.inspection.transactions import ABORTED, FATE_NAMES, OPEN
 from workbench.layout import problems
 from workbench.layout.attributes import TIMESTAMP_TYPE_NAMES, codec_name
+from workbench.loaders.exports.json_lines import control_of
+from workbench.loaders.exports.pieces import MOST_DECODED, is_null_at, size_at
 from workbench.record.columns import BinaryColumn, HeaderColumn, RecordColumns
 from workbench.runtime.words import plural
 
@@ -40,9 +41,10 @@ class Look:
 
     Attributes:
         show_values: whether keys, values and headers are shown, or only their sizes.
-        key_format, value_format: two of `value_text.FORMATS`.
+        key_format, value_format: two of `value_text.FORMATS`, or what `decoders` knows.
         color: whether the terminal shows colors.
         full: whether long values are shown whole.
+        decoders: shows other formats.
     """
 
     show_values: bool = False
@@ -50,6 +52,7 @@ class Look:
     value_format: str = AUTO
     color: bool = False
     full: bool = False
+    decoders: TopicText | None = None
 
     def style(self, text: str, **how: Any) -> str:
         """Return text with colors, if they are wanted."""
@@ -129,8 +132,8 @@ class RecordLines:
     def __init__(self, topic: str, look: Look) -> None:
         self._topic = topic
         self._look = look
-        self._key_text = key_text(look.key_format, topic)
-        self._value_text = value_text(look.value_format, topic)
+        self._key_text = key_text(look.key_format, topic, look.decoders)
+        self._value_text = value_text(look.value_format, topic, look.decoders)
 
     def line(
         self, columns: RecordColumns, at: int, *, is_control: bool, is_huge: bool

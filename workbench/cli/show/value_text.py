@@ -7,10 +7,13 @@ printable UTF-8, otherwise hex.
 import base64
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from workbench.cli.output import safe
-from workbench.cli.show.pieces import (
+from workbench.decoders.decoder import Decoder, printable
+from workbench.decoders.hex import HEX
+from workbench.decoders.registry import DECODERS, decoder_for
+from workbench.loaders.exports.pieces import (
     MOST_DECODED,
     PIECE,
     base64_pieces,
@@ -19,9 +22,6 @@ from workbench.cli.show.pieces import (
     size_at,
     utf8_pieces,
 )
-from workbench.decoders.decoder import Decoder, printable
-from workbench.decoders.hex import HEX
-from workbench.decoders.registry import DECODERS, decoder_for
 from workbench.record.columns import BinaryColumn
 
 AUTO: Final = "auto"
@@ -101,11 +101,19 @@ def _base64_text(data: bytes | None) -> str:
 
 
 def _decoder(name: str, topic: str) -> Decoder | None:
-    return decoder_for(topic) if name == AUTO else DECODERS[name]
+    return decoder_for(topic) if name == AUTO else DECODERS.get(name)
 
 
-def key_text(name: str, topic: str) -> KeyText:
-    """Return the function that shows the keys of a topic in one of `FORMATS`."""
+TopicText = Callable[[str, Literal["key", "value"], str], Callable[[bytes], str]]
+"""From topic, column and format to what shows one key or value, for formats not in `FORMATS`."""
+
+
+def key_text(name: str, topic: str, more: TopicText | None = None) -> KeyText:
+    """Return the function that shows the keys of a topic in one of `FORMATS`, or by ``more``."""
+    if name not in FORMATS:
+        assert more is not None
+        show = more(topic, "key", name)
+        return lambda key: _NULL if key is None else show(key)
     if name == BASE64:
         return _base64_text
     decoder = _decoder(name, topic)
@@ -115,8 +123,12 @@ def key_text(name: str, topic: str) -> KeyText:
     return lambda key: _NULL if key is None else _json_text(decode(key))
 
 
-def value_text(name: str, topic: str) -> ValueText:
-    """Return the function that shows values, given key and value, in one of `FORMATS`."""
+def value_text(name: str, topic: str, more: TopicText | None = None) -> ValueText:
+    """Return the function that shows values, given key and value, as `key_text` does."""
+    if name not in FORMATS:
+        assert more is not None
+        show = more(topic, "value", name)
+        return lambda _key, value: _NULL if value is None else show(value)
     if name == BASE64:
         return lambda _key, value: _base64_text(value)
     decoder = _decoder(name, topic)
@@ -141,6 +153,7 @@ def pieces(
         return iter([_NULL])
     if name == BASE64:
         return base64_pieces(column, index)
-    if _decoder(name, topic) is None or size_at(column, index) > MOST_DECODED:
+    is_known = name not in FORMATS or _decoder(name, topic) is not None
+    if not is_known or size_at(column, index) > MOST_DECODED:
         return hex_pieces(column, index) if name == HEX.name else plain_pieces(column, index)
     return iter([text()])

@@ -26,7 +26,7 @@ from workbench.coordinator.partitioning import partition_for
 from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.files.names import TopicPartition
 from workbench.foresight.explain.rule_verdict import Word
-from workbench.runtime.times import time_text
+from workbench.runtime.times import time_text, with_hours
 from workbench.runtime.words import plural
 
 _LOAD: Final = "GroupCoordinatorShard.replay (4.2)"
@@ -235,9 +235,9 @@ class GroupExplainer:
         elif expiry.at is None:
             reason += f"deleted by a client or with its topic: it expires {expiry.rule}"
         else:
-            age = time - (expiry.at - retention)
+            age = with_hours(time - (expiry.at - retention), " ms")
             reason += (
-                f"deleted by a client or with its topic, {age:,} ms after what retention counts "
+                f"deleted by a client or with its topic, {age} after what retention counts "
                 f"from: or offsets.retention.minutes was below {retention // 60_000:,}"
             )
         return CoordinatorVerdict(

@@ -4,7 +4,7 @@ Kafka: LogLoader.load, UnifiedLog (4.2)
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -29,6 +29,9 @@ from workbench.inspection.verify.situation import (
 )
 from workbench.inspection.verify.snapshots import verify_snapshots
 from workbench.inspection.verify.transactions import verify_transactions
+
+Advance = Callable[[int], None]
+"""Is told how many more bytes were checked."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,13 @@ class PartitionResult:
 
 
 def verify_partition(
-    partition: Partition, situation: Situation, era: Era, *, deep: bool, is_cleaned: bool
+    partition: Partition,
+    situation: Situation,
+    era: Era,
+    *,
+    deep: bool,
+    is_cleaned: bool,
+    advance: Advance | None = None,
 ) -> PartitionResult:
     """Check everything in a partition directory.
 
@@ -72,6 +81,7 @@ def verify_partition(
         era: what the directory should hold.
         deep: check CRCs and decode every record.
         is_cleaned: whether the cleaner's checkpoint names the partition.
+        advance: called with the bytes of each `.log` after it was checked; it may raise to stop.
     """
     findings: list[Finding] = []
     here = situation.of(TopicPartition(partition.topic, partition.partition))
@@ -103,6 +113,8 @@ def verify_partition(
         )  # fmt: skip
         if summary is not None:
             logs.append(summary)
+        if advance is not None:
+            advance(segment.size)
     log_end = None
     is_joined = len(logs) == len(segments) and not unread_logs
     if logs and is_joined and logs[-1].is_end_sure:

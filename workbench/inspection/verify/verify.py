@@ -26,7 +26,7 @@ from workbench.inspection.verify.checkpoints import (
 )
 from workbench.inspection.verify.directory import era_of, verify_root, verify_roots
 from workbench.inspection.verify.file import verify_single_file
-from workbench.inspection.verify.partition import PartitionResult, verify_partition
+from workbench.inspection.verify.partition import Advance, PartitionResult, verify_partition
 from workbench.inspection.verify.segment import collect
 from workbench.inspection.verify.situation import situation_of
 
@@ -72,6 +72,7 @@ def verify_partitions(
     partitions: Collection[int] | None = None,
     folders: Collection[str] | None = None,
     deep: bool = True,
+    advance: Advance | None = None,
 ) -> Iterator[tuple[Partition | Root, list[Finding]]]:
     """Do what `verify_listing` does step by step: yield what was checked, and its findings.
 
@@ -80,6 +81,8 @@ def verify_partitions(
     Args:
         listing, topics, partitions, deep: see `verify_listing`.
         folders: paths of partitions; like ``topics``.
+        advance: called with the bytes of each segment after it was checked, for progress inside a
+            large partition; what it raises ends the check. A second look counts again.
     """
     is_filtered = not (topics is None and partitions is None and folders is None)
     for root in listing.roots:
@@ -101,7 +104,10 @@ def verify_partitions(
                 continue
             name = TopicPartition(partition.topic, partition.partition)
             is_cleaned = cleaned is not None and name in cleaned.offsets
-            check = partial(verify_partition, situation=situation, era=era, is_cleaned=is_cleaned)
+            check = partial(
+                verify_partition,
+                situation=situation, era=era, is_cleaned=is_cleaned, advance=advance,
+            )  # fmt: skip
             is_running = situation.stop == "running"
             result = check_twice(partition, check, deep=deep, is_running=is_running)
             yield partition, result.findings

@@ -1,193 +1,176 @@
-"""Keys and values as text or JSON, a column at once: what ``scan(decode=...)`` plugs in.
+"""Keys and values of a scan's batches: decoded, then masked.
 
-A value that cannot be decoded becomes null; the others of its batch do not suffer. JSON is read by
-Arrow, which takes a batch at once: a microsecond or so a value. Bad values are found by halving, so
-each costs some calls: a topic that is mostly not JSON reads as slowly as by a loop in Python.
-
-A decoding has a name and an entry in `DECODINGS`, which says how to make its `ColumnDecoder`.
+`ValueColumns` is all that a task elsewhere needs: it can be pickled.
 """
 
-import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-Decoding: TypeAlias = str | pa.Schema | pa.StructType
-"""How to decode a column: a name in `DECODINGS`, or the type of its JSON."""
+from workbench.inspection.findings import Finding
+from workbench.loaders.schemas import SCAN_FIELDS
+from workbench.values.column import Column, ColumnDecoder, Problem
+from workbench.values.masking import Masks
+from workbench.values.registry import AnyDecoding, decoder
+from workbench.values.schemas.schemas import Schemas, schemas_of_records
+from workbench.values.types import as_texts
 
-SAMPLE: Final = 1000  # records that the type of JSON is inferred from
+SAMPLE: Final = 1000  # records that a decoding may look at before it decodes
+MOST_SCHEMA_BYTES: Final = 256 << 20  # of the records of `_schemas`
 
-_OBJECT: Final = r"(?s)^\s*\{.*\}\s*$"
-
-Parse = Callable[[pa.Array], pa.Array]
-FirstValues = Callable[[], pa.Array]
-"""Returns the first values of a column as large_binary, for what a decoding infers from them."""
+Sample = Callable[[tuple[str, ...]], pa.Table]
 
 
 @dataclass(frozen=True)
-class ColumnDecoder:
-    """The decoding of a column of bytes.
+class ValueColumns:
+    """What happens to the columns of bytes before they leave a scan.
 
     Attributes:
-        kind: the type of the decoded column.
-        parse: the function from large_binary[n] without nulls to ``kind``; raises
-            `pyarrow.ArrowInvalid` when any value is bad.
+        columns: names of the scan's columns.
+        decoders: by column.
+        masks: the rules, of any topics.
     """
 
-    kind: pa.DataType
-    parse: Parse
+    columns: tuple[str, ...]
+    decoders: Mapping[str, ColumnDecoder] = field(default_factory=dict)
+    masks: Masks = field(default_factory=Masks)
 
-    def decode(self, column: pa.Array) -> pa.Array:
-        """Return large_binary[n] as ``kind``[n]; null and bad values become null."""
-        there = column.drop_null()
-        parsed = pa.concat_arrays([pa.nulls(0, self.kind), *_halved(there, self.parse, self.kind)])
-        if not column.null_count:
-            return parsed
-        valid = pc.cast(column.is_valid(), pa.int64())
-        places = pc.subtract(pc.cumulative_sum(valid), 1)
-        return parsed.take(pc.if_else(column.is_valid(), places, pa.scalar(None, pa.int64())))
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The columns to read: those of the scan, and those that decoders look at."""
+        needed = [name for each in self.decoders.values() for name in each.needs]
+        return tuple(dict.fromkeys((*self.columns, *needed)))
+
+    def schema(self, topics: Collection[str]) -> pa.Schema:
+        """Return names, types and nullability of the columns.
+
+        Args:
+            topics: names of the topics that are read; where a mask of one of them changes a type,
+                all topics have the new one.
+
+        Raises:
+            SchemaError: a mask names a field that values do not have.
+        """
+        found = []
+        for name in self.columns:
+            given = SCAN_FIELDS[name]
+            if name in self.decoders:
+                given = pa.field(name, self.decoders[name].kind)
+            elif self.masks.touches(name) and name != "headers":
+                given = pa.field(name, given.type)
+            found.append(given.with_type(self._masked_kind(name, given.type, topics)))
+        return pa.schema(found)
+
+    def _masked_kind(self, name: str, kind: Any, topics: Collection[str]) -> Any:
+        if self.masks.touches(name):
+            for topic in sorted(set(topics)):
+                kind = self.masks.for_topic(topic).kind(name, kind)
+        return kind
+
+    def apply(
+        self, batch: pa.RecordBatch, schema: pa.Schema, topic: str, path: str
+    ) -> tuple[pa.RecordBatch, list[Finding]]:
+        """Return a batch with its columns decoded and masked, and what could not be decoded.
+
+        Args:
+            batch: the columns of `read`.
+            schema: of the result, by `schema`.
+            topic: that the records are of.
+            path: of the segment, for findings.
+
+        Raises:
+            SchemaError: a mask of the topic names a field that its values do not have.
+        """
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        masks = self.masks.for_topic(topic)
+        findings: list[Finding] = []
+        decoded = dict(columns)
+        for name, each in self.decoders.items():
+            found = each.decode(columns[name], columns)
+            decoded[name] = found.values
+            for problem in found.problems:
+                offset = columns["offset"][problem.row].as_py() if "offset" in columns else None
+                words = _words(name, len(batch), problem, is_private=masks.touches(name))
+                findings.append(_undecoded(path, offset, words, each.kind))
+        arrays = []
+        for name, wanted in zip(schema.names, schema, strict=True):
+            array = masks.masked(name, decoded[name]) if masks.rules else decoded[name]
+            if array.type != wanted.type:  # another topic's mask changed the type
+                array = as_texts(array, wanted.type)
+            arrays.append(array)
+        return pa.RecordBatch.from_arrays(arrays, schema=schema), findings
 
 
-def undecoded(raw: pa.Array, decoded: pa.Array) -> list[int]:
-    """Return which values are null only because they could not be decoded, ascending."""
-    bad = pc.and_(raw.is_valid(), decoded.is_null())
-    places: list[int] = pc.indices_nonzero(bad).to_pylist()
-    return places
-
-
-def column_decoder(decoding: Decoding, first_values: FirstValues) -> ColumnDecoder:
-    """Return the decoding of a column.
+def value_columns(
+    columns: tuple[str, ...],
+    decode: Mapping[str, AnyDecoding],
+    masks: Masks,
+    sample: Sample,
+    schemas: Callable[[], Schemas],
+) -> ValueColumns:
+    """Return what happens to the columns of a scan.
 
     Args:
-        decoding: the requested decoding.
-        first_values: the source of values to infer a type from.
+        columns: names of the scan's columns.
+        decode: decodings by column.
+        masks: the rules.
+        sample: reads columns of the first records of each partition.
+        schemas: reads the schemas of `_schemas`.
 
     Raises:
-        ValueError: the decoding is unknown, or JSON cannot be read as that type.
+        MissingDependencyError: a format needs a package.
+        SchemaError: a decoding is unknown, or cannot be used.
     """
-    if isinstance(decoding, pa.Schema | pa.StructType):
-        return _json_decoder(pa.schema(list(decoding)))
-    make = DECODINGS.get(decoding) if isinstance(decoding, str) else None
-    if make is None:
-        names = ", ".join(DECODINGS)
-        raise ValueError(
-            f"unknown decoding {decoding!r} (expected one of {names}, or the JSON's Arrow schema)"
-        )
-    return make(first_values)
+
+    def of(names: tuple[str, ...]) -> dict[str, pa.Array]:
+        table = sample(names)
+        return {name: _combined(table[name]) for name in names}
+
+    decoders = {
+        name: decoder(how, Column("key" if name == "key" else "value", of, schemas))
+        for name, how in decode.items()
+    }
+    return ValueColumns(columns, decoders, masks)
 
 
-def inferred_schema(values: Iterable[bytes | None]) -> pa.Schema:
-    """Return the type of JSON objects: every field that one of them has, as the first ones have it.
+def _combined(column: Any) -> pa.Array:
+    combined = column.combine_chunks()
+    return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
 
-    Whole numbers are int64 unless others among them have fractions; text is text, even where it
-    looks like a time; a field that is always null is text.
 
-    Raises:
-        ValueError: a field is an object here and something else there.
+def stored_schemas(batches: Iterator[pa.RecordBatch]) -> Schemas:
+    """Return the schemas of `_schemas`.
+
+    Args:
+        batches: its keys and values, by offset; what is beyond `MOST_SCHEMA_BYTES` is not read.
     """
-    found = [value for value in map(_loaded, values) if isinstance(value, dict)]
-    try:
-        kind = pa.infer_type(found)
-    except pa.ArrowException as error:
-        raise ValueError(f"the JSON has no single type ({error}); give its schema") from None
-    return pa.schema(_readable(kind)) if found else pa.schema([])
+
+    def records() -> Iterator[tuple[bytes | None, bytes | None]]:
+        size = 0
+        for batch in batches:
+            size += batch.nbytes
+            if size > MOST_SCHEMA_BYTES:
+                return
+            yield from zip(batch["key"].to_pylist(), batch["value"].to_pylist(), strict=True)
+
+    return schemas_of_records(records())
 
 
-def _loaded(value: bytes | None) -> Any:
-    try:
-        return None if value is None else json.loads(value)
-    except (ValueError, RecursionError):
-        return None
+def _words(name: str, rows: int, problem: Problem, *, is_private: bool) -> str:
+    words = f"{problem.count} of {rows} {name}s cannot be decoded"
+    return words if is_private else f"{words}: {problem.found}"
 
 
-def _readable(kind: Any) -> list[pa.Field]:
-    """Return the fields of a struct as types that JSON can be read as; empty ones are left out."""
-    fields = [pa.field(field.name, _named(field.type)) for field in kind]
-    return [field for field in fields if field.type != pa.struct([])]
-
-
-def _named(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_struct(kind):
-        return pa.struct(_readable(kind))
-    if pa.types.is_list(kind):
-        return pa.list_(_named(kind.value_type))
-    return pa.string() if pa.types.is_null(kind) else kind
-
-
-def _halved(values: pa.Array, parse: Parse, kind: pa.DataType) -> Iterable[pa.Array]:
-    """Yield the values parsed, in pieces; a bad one is null."""
-    try:
-        yield parse(values)
-    except pa.ArrowInvalid:
-        if len(values) == 1:
-            yield pa.nulls(1, kind)
-            return
-        middle = len(values) // 2
-        yield from _halved(values.slice(0, middle), parse, kind)
-        yield from _halved(values.slice(middle), parse, kind)
-
-
-def _json_decoder(schema: pa.Schema) -> ColumnDecoder:
-    kind = pa.struct(list(schema))
-
-    def parse(values: pa.Array) -> pa.Array:
-        if not len(values):
-            return pa.nulls(0, kind)
-        # Arrow's reader does not check for UTF-8, and crashes at what is not an object.
-        text = values.cast(pa.large_string())
-        if not pc.all(pc.match_substring_regex(text, _OBJECT)).as_py():
-            raise pa.ArrowInvalid("not a JSON object")
-        table = _read_json(text, schema)
-        # A line ends with a brace and the next begins with one: no object spans both.
-        if len(table) != len(values):
-            raise pa.ArrowInvalid("several JSON objects in one value")
-        if not schema.names:
-            return pa.array([{}] * len(values), kind)
-        columns = [table[name].combine_chunks() for name in schema.names]
-        return pa.StructArray.from_arrays(columns, fields=list(kind))
-
-    try:
-        _read_json(pa.array(["{}"], pa.large_string()), schema)
-    except pa.ArrowNotImplementedError as error:
-        raise ValueError(f"{error}; give another type in the schema") from None
-    except pa.ArrowInvalid:
-        pass  # a field must not be null: an object without it is bad
-    return ColumnDecoder(kind, parse)
-
-
-def _read_json(text: pa.Array, schema: pa.Schema) -> pa.Table:
-    from pyarrow.json import ParseOptions, ReadOptions, read_json
-
-    nothing, line_end = (pa.scalar(end, pa.large_string()) for end in ("", "\n"))
-    lines = pc.binary_join_element_wise(text, nothing, line_end)
-    first, *_, end = memoryview(lines.buffers()[1]).cast("q")[lines.offset :][: len(lines) + 1]
-    data = lines.buffers()[2][first:end]
-    return read_json(
-        pa.BufferReader(data),
-        read_options=ReadOptions(use_threads=False, block_size=data.size + 1),
-        parse_options=ParseOptions(
-            explicit_schema=schema, newlines_in_values=True, unexpected_field_behavior="ignore"
-        ),
+def _undecoded(path: str, offset: int | None, found: str, kind: pa.DataType) -> Finding:
+    return Finding(
+        kind="undecoded",
+        severity="warning",
+        path=path,
+        position=None,
+        offset=offset,
+        found=found,
+        expected=str(kind),
+        broker="Keys and values mean nothing to it: consumers get them as they are.",
     )
-
-
-def _utf8(_first_values: FirstValues) -> ColumnDecoder:
-    return ColumnDecoder(pa.large_string(), _text)
-
-
-def _text(values: pa.Array) -> pa.Array:
-    return values.cast(pa.large_string())
-
-
-def _json(first_values: FirstValues) -> ColumnDecoder:
-    return _json_decoder(inferred_schema(first_values().to_pylist()))
-
-
-DECODINGS: Final[dict[str, Callable[[FirstValues], ColumnDecoder]]] = {
-    "utf8": _utf8,
-    "json": _json,
-}
-"""By name: what makes the decoder of a column, perhaps from the column's first values."""

@@ -19,7 +19,10 @@ from workbench.errors import CorruptRecordError, MissingDependencyError
 from workbench.file_system.outputs import new_file
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
+from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import findings_about_records, removed
+from workbench.loaders.queries.query import Query, parse
+from workbench.loaders.queries.ranges import common
 from workbench.loaders.scan.column_engines import (
     ROW_GROUP,
     DtypeBackend,
@@ -44,9 +47,12 @@ from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.record.buffers import BufferPool, thread_pool
 from workbench.runtime.times import milliseconds
 from workbench.runtime.words import unknown_column
+from workbench.values.masking import AnyMasks, Masks
 
 if TYPE_CHECKING:  # imported when something is to be decoded
-    from workbench.loaders.scan.decoding import ColumnDecoder, Decoding
+    from workbench.loaders.scan.decoding import ValueColumns
+    from workbench.values.registry import AnyDecoding
+    from workbench.values.schemas.schemas import Schemas
 
 OnCorrupt = Literal["report", "raise"]
 
@@ -65,8 +71,10 @@ class ScanOptions(TypedDict, total=False):
     partitions: Iterable[int | str] | int | str | None
     offsets: OffsetRange | Mapping[str, OffsetRange] | None
     timestamps: TimeRange | None
+    where: str | Query
     columns: Iterable[str] | None
-    decode: "Mapping[str, Decoding] | None"
+    decode: "Mapping[str, AnyDecoding] | None"
+    mask: AnyMasks
     isolation_level: IsolationLevel
     limit: int | None
     include_control: bool
@@ -85,12 +93,18 @@ class Scan:
             mapping, by partition name.
         timestamps: (first, end) in ms, datetimes or ISO 8601 text (UTC unless it names a zone), end
             excluded; records without a timestamp never match.
+        where: a query that records must meet, as `queries.query` describes: ``"key:id-7
+            $.amount>100 -test"``. What it excludes by offset, time or partition is not read.
         columns: names out of `schemas.SCAN_FIELDS`; default `schemas.RECORD_FIELDS`. What is not
             asked for is not decoded.
-        decode: how to read bytes, by column: ``{"key": "utf8", "value": "json"}``. ``utf8`` gives
-            text; ``json`` a struct whose type is inferred from 1000 records, the first of all
-            partitions; an Arrow schema or struct type is the type of the JSON: fields it does not
-            name are skipped, missing fields are null. A value that does not fit is null.
+        decode: how to read bytes, by column: ``{"key": "utf8", "value": "avro"}``; see
+            `values.registry`. ``json`` gives a struct whose type is inferred from 1000 records, the
+            first of all partitions; an Arrow schema or struct type is the type of the JSON: fields
+            it does not name are skipped, missing fields are null. ``avro``, ``protobuf`` and
+            ``json_schema`` find the schemas of values that begin with an id in the topic `_schemas`
+            of the same directories; ``avro:FILE`` takes one schema, ``avro:FOLDER`` schemas by id.
+            A value that cannot be decoded is null.
+        mask: rules that keep private data out, see `values.masking`; lines, or a file of lines.
         isolation_level: ``read_committed`` leaves out aborted records and stops at the last stable
             offset, as a consumer would.
         limit: records at the most.
@@ -101,6 +115,8 @@ class Scan:
 
     Raises:
         LookupError: a topic, partition or column does not exist.
+        QueryError: the query cannot be read.
+        SchemaError: a mask has no meaning.
         ValueError: an argument has no meaning.
     """
 
@@ -117,6 +133,8 @@ class Scan:
         for name in names:
             if name not in SCAN_FIELDS:
                 raise LookupError(unknown_column(name, SCAN_FIELDS))
+        self.listing = listing
+        self.masks = Masks.of(options.get("mask"))
         self.decode = dict(options.get("decode") or {})
         for name in self.decode:
             if name not in {"key", "value"} or name not in names:
@@ -134,14 +152,23 @@ class Scan:
         self.partitions = choose_partitions(
             listing, options.get("topics"), options.get("partitions")
         )
+        where = options.get("where", "")
+        self.where = where if isinstance(where, Query) else parse(where)
+        if self.where.partitions is not None:
+            numbers = self.where.partitions
+            self.partitions = [each for each in self.partitions if each.partition in numbers]
         self.offsets = options.get("offsets")
         first, end = options.get("timestamps") or (None, None)
         self.options = ReadOptions(
             columns=names,
-            times=(
-                LOWEST if first is None else milliseconds(first),
-                HIGHEST if end is None else milliseconds(end),
+            times=common(
+                self.where.times,
+                (
+                    LOWEST if first is None else milliseconds(first),
+                    HIGHEST if end is None else milliseconds(end),
+                ),
             ),
+            where=self.where,
             include_control=options.get("include_control", False),
             check_crc=options.get("check_crc", True),
         )
@@ -149,39 +176,63 @@ class Scan:
 
     @property
     def schema(self) -> pa.Schema:
-        """Names, types and nullability of the columns; records are read to infer JSON's type."""
-        fields = (
-            field.with_type(self.decoders[field.name].kind) if field.name in self.decode else field
-            for field in self.options.schema
-        )
-        return pa.schema(list(fields))
-
-    @cached_property
-    def decoders(self) -> "dict[str, ColumnDecoder]":
-        """The decodings of the columns of ``decode``.
+        """Names, types and nullability of the columns; records are read to infer types.
 
         Raises:
-            ValueError: a decoding is unknown, or the JSON has no single type.
+            MissingDependencyError: a format needs a package.
+            SchemaError: a decoding or mask cannot be used.
         """
-        from workbench.loaders.scan.decoding import column_decoder
+        if self.is_plain:
+            return self.options.schema
+        return self.values.schema({partition.topic for partition in self.partitions})
 
-        return {
-            name: column_decoder(how, lambda name=name: self._first_values(name))  # type: ignore[misc]
-            for name, how in self.decode.items()
-        }
+    @property
+    def is_plain(self) -> bool:
+        """Whether columns leave the scan as they are read: neither decoded nor masked."""
+        return not self.decode and not self.masks.rules
 
-    def _first_values(self, name: str) -> pa.Array:
-        """Return the bytes of a column in the first records of each partition."""
+    @cached_property
+    def values(self) -> "ValueColumns":
+        """What decodes and masks the columns; can be pickled.
+
+        Raises:
+            MissingDependencyError: a format needs a package.
+            SchemaError: a decoding cannot be used.
+        """
+        from workbench.loaders.scan.decoding import value_columns
+
+        return value_columns(
+            self.options.columns, self.decode, self.masks, self._first_records, self._schemas
+        )
+
+    def _bare(self, columns: tuple[str, ...], partitions: list[Partition]) -> "Scan":
+        """Return a scan of the same records with other columns, neither decoded nor masked."""
+        scan = copy.copy(self)
+        scan.__dict__.pop("values", None)
+        scan.decode = {}
+        scan.masks = Masks()
+        scan.options = dataclasses.replace(self.options, columns=columns)
+        scan.partitions = partitions
+        return scan
+
+    def _first_records(self, columns: tuple[str, ...]) -> pa.Table:
+        """Return columns of the first records of each partition."""
         from workbench.loaders.scan.decoding import SAMPLE
 
-        first = copy.copy(self)
-        first.decode = {}
-        first.options = dataclasses.replace(self.options, columns=(name,))
-        tables = [first.schema.empty_table()]
+        tables = [self._bare(columns, []).schema.empty_table()]
         for partition in self.partitions:
-            first.partitions = [partition]
+            first = self._bare(columns, [partition])
             tables.append(first.head(max(SAMPLE // len(self.partitions), 1)))
-        return pa.concat_tables(tables)[name].combine_chunks()
+        return pa.concat_tables(tables)
+
+    def _schemas(self) -> "Schemas":
+        """Return the schemas of the topic `_schemas` in the same directories."""
+        from workbench.loaders.scan.decoding import stored_schemas
+        from workbench.values.schemas.schemas import SCHEMAS_TOPIC
+
+        partitions = [p for p in self.listing.partitions.values() if p.topic == SCHEMAS_TOPIC]
+        whole = Scan(Listing((), {p.path: p for p in partitions}), columns=("key", "value"))
+        return stored_schemas(whole.batches())
 
     @property
     def columns(self) -> list[str]:
@@ -197,7 +248,7 @@ class Scan:
         """Return the segments that will be read, in order; reads names, indexes, transactions."""
         reads: list[SegmentRead] = []
         for partition in self.partitions:
-            low, high = offset_range(self.offsets, partition)
+            low, high = common(offset_range(self.offsets, partition), self.where.offsets)
             reads.extend(plan_partition(partition, low, high, self.isolation_level))
         return reads
 
@@ -210,18 +261,22 @@ class Scan:
             CorruptRecordError: with ``on_corrupt="raise"``, at the first damage or bad value.
         """
         schema = self.schema
+        is_plain = self.is_plain
+        options = self.options
+        if not is_plain:
+            options = dataclasses.replace(options, columns=self.values.read)
         self.findings = []
         left = HIGHEST if self.limit is None else self.limit
         pool = thread_pool()
         for partition in self.partitions if left else ():
             self._note(findings_about_records(partition))
         for read in self.plan() if left else ():
-            for batch, findings in self._segment(read, pool):
+            for batch, findings in self._segment(read, options, pool):
                 self._note(findings)
                 taken = batch if batch.num_rows <= left else batch.slice(0, left)
                 left -= taken.num_rows
                 if taken.num_rows:
-                    yield self._decoded(taken, schema, read) if self.decode else taken
+                    yield taken if is_plain else self._applied(taken, schema, read)
                 if not left:
                     break
             if not left:
@@ -235,28 +290,23 @@ class Scan:
                 stacklevel=2,
             )
 
-    def _segment(self, read: SegmentRead, pool: BufferPool) -> Iterator[SegmentBatch]:
+    def _segment(
+        self, read: SegmentRead, options: ReadOptions, pool: BufferPool
+    ) -> Iterator[SegmentBatch]:
         """Read one segment; a finding reports one that was removed."""
         try:
-            yield from read_segment(read, self.options, pool)
+            yield from read_segment(read, options, pool)
         except FileNotFoundError:
             self._note([removed(read.segment.path)])
 
-    def _decoded(
+    def _applied(
         self, batch: pa.RecordBatch, schema: pa.Schema, read: SegmentRead
     ) -> pa.RecordBatch:
-        """Return a batch with the columns of ``decode`` decoded; bad values are null and noted."""
-        from workbench.loaders.scan.decoding import undecoded
-
-        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-        for name in self.decode:
-            raw, decoder = columns[name], self.decoders[name]
-            columns[name] = decoder.decode(raw)
-            if bad := undecoded(raw, columns[name]):
-                offset = columns["offset"][bad[0]].as_py() if "offset" in columns else None
-                found = f"{len(bad)} of {len(raw)} {name}s cannot be decoded"
-                self._note([_undecoded(read.segment.path, offset, found, decoder)])
-        return pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
+        """Return a batch decoded and masked; bad values are null and noted."""
+        path = read.segment.path
+        applied, findings = self.values.apply(batch, schema, read.partition.topic, path)
+        self._note(findings)
+        return applied
 
     def _note(self, findings: list[Finding]) -> None:
         """Keep the findings, or raise the first of them."""
@@ -350,9 +400,7 @@ class Scan:
 
     def count(self) -> int:
         """Return how many records there are; keys, values and headers are not decoded."""
-        narrow = copy.copy(self)
-        narrow.decode = {}
-        narrow.options = dataclasses.replace(self.options, columns=("offset",))
+        narrow = self._bare(("offset",), self.partitions)
         total: int = sum(batch.num_rows for batch in narrow.batches())
         self.findings = narrow.findings
         return total
@@ -376,19 +424,6 @@ class Scan:
                 yield from batch.to_pylist()
             except OverflowError:
                 yield from _with_plain_times(batch)
-
-
-def _undecoded(path: str, offset: int | None, found: str, decoder: "ColumnDecoder") -> Finding:
-    return Finding(
-        kind="undecoded",
-        severity="warning",
-        path=path,
-        position=None,
-        offset=offset,
-        found=found,
-        expected=str(decoder.kind),
-        broker="Keys and values mean nothing to it: consumers get them as they are.",
-    )
 
 
 def _with_plain_times(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:

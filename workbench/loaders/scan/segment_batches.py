@@ -3,22 +3,27 @@
 `ReadOptions` and `plan.SegmentRead` are all it needs, and both can be sent to another process.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from workbench.inspection.findings import Finding
+from workbench.loaders.queries.query import Query
 from workbench.loaders.scan import arrow
 from workbench.loaders.scan.plan import SegmentRead
-from workbench.loaders.scan.segment_chunks import ALL_TIMES, read_wanted
+from workbench.loaders.scan.segment_chunks import ALL_TIMES, WantedRecords, read_wanted
 from workbench.loaders.schemas import SCAN_FIELDS
 from workbench.record.buffers import BufferPool
-from workbench.record.reading.reader import HEADERS, KEYS, VALUES
+from workbench.record.reading.reader import HEADERS, KEYS, VALUES, Chunk
 
-_DECODED: Final = {"key": KEYS, "value": VALUES, "headers": HEADERS}
+EVERY_RECORD: Final = Query()
+
+DECODED: Final = {"key": KEYS, "value": VALUES, "headers": HEADERS}
+"""The columns that are decoded only if somebody looks at them."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +35,14 @@ class ReadOptions:
         times: timestamps [first, end) in ms; `ALL_TIMES` also takes records without one.
         include_control: whether to take control records too.
         check_crc: whether to leave out batches whose CRC is invalid.
+        where: what a record must meet; its ranges are those of the read and of ``times`` already.
     """
 
     columns: tuple[str, ...]
     times: tuple[int, int] = ALL_TIMES
     include_control: bool = False
     check_crc: bool = True
+    where: Query = EVERY_RECORD
 
     @property
     def schema(self) -> pa.Schema:
@@ -62,16 +69,36 @@ def read_segment(
         FileNotFoundError: the segment was removed since it was listed.
     """
     schema = options.schema
+    for chunk, keep, findings in matching_chunks(read, options, pool):
+        column = _columns_of(chunk, read)
+        arrays = [column(name) for name in options.columns]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+        kept = batch if keep.all() else batch.filter(arrow.booleans(np.asarray(keep)))
+        yield SegmentBatch(kept, findings)
+
+
+def matching_chunks(
+    read: SegmentRead, options: ReadOptions, pool: BufferPool
+) -> Iterator[WantedRecords]:
+    """Yield the chunks of one segment, and which of their records are wanted and meet ``where``.
+
+    Raises:
+        FileNotFoundError: the segment was removed since it was listed.
+    """
+    named = options.where.columns.union(options.columns)
     for chunk, keep, findings in read_wanted(
         read,
         pool,
-        options=sum(_DECODED[name] for name in options.columns if name in _DECODED),
+        options=sum(DECODED[name] for name in named if name in DECODED),
         times=options.times,
         include_control=options.include_control,
         check_crc=options.check_crc,
     ):
-        where = (read.partition.topic, read.partition.partition, read.segment.base_offset)
-        arrays = [arrow.column(name, chunk.columns, chunk.rows, where) for name in options.columns]
-        batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
-        kept = batch if keep.all() else batch.filter(arrow.booleans(np.asarray(keep)))
-        yield SegmentBatch(kept, findings)
+        matching = options.where.mask(_columns_of(chunk, read), keep)
+        yield WantedRecords(chunk, matching, findings)
+
+
+def _columns_of(chunk: Chunk, read: SegmentRead) -> Callable[[str], pa.Array]:
+    """Return the function from a column's name to the Arrow array of a chunk; each is made once."""
+    where = (read.partition.topic, read.partition.partition, read.segment.base_offset)
+    return cache(lambda name: arrow.column(name, chunk.columns, chunk.rows, where))

@@ -1,22 +1,25 @@
-"""What fills the disk, down to keys, values, headers, overhead and preallocated indexes.
+"""What fills the disk, down to keys, values, headers, overhead and preallocated space.
 
 The bytes of all rows are the bytes of all files. Those of compressed batches are divided in
 proportion to what their parts are before compression, which is an estimate; their sum is exact.
+Preallocated and sparse files have holes, for which the disk holds nothing: a file's last bytes are
+counted as its holes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.file_system.source import FileSource
 from workbench.files import names
 from workbench.files.names import FileKind
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Root
 from workbench.inspection.partition import Partition
-from workbench.inspection.segment import Segment
+from workbench.inspection.segment import Segment, is_preallocated
 from workbench.layout import problems
 from workbench.layout.attributes import NONE
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
@@ -24,10 +27,8 @@ from workbench.layout.index_entries import OFFSET_ENTRY, TIME_ENTRY
 from workbench.loaders.tables.record_sizes import header_sizes
 from workbench.record.reading.reader import Chunk
 
-Row = tuple[str | None, int | None, int | None, str, str, int, int | None]
-"""Topic, partition, base offset of the segment, kind of file, part, bytes, before compression."""
-
-_Part = tuple[str, int, int | None]
+Row = tuple[str | None, int | None, int | None, str, str, int, int, int | None]
+"""Topic, partition, base offset of the segment, kind of file, and a `Part`."""
 
 KEYS: Final = "keys"
 VALUES: Final = "values"
@@ -45,6 +46,22 @@ MAGIC_V2: Final = 2
 Longs = npt.NDArray[np.int64]
 
 
+class Part(NamedTuple):
+    """A part of a file.
+
+    Attributes:
+        name: `KEYS`, `VALUES`, …
+        size: bytes in the file.
+        occupied: bytes that the disk holds; less than ``size`` if the part has holes.
+        uncompressed: bytes before compression; None if the part is never compressed.
+    """
+
+    name: str
+    size: int
+    occupied: int
+    uncompressed: int | None = None
+
+
 def usage_of_partition(partition: Partition) -> Iterator[Row]:
     """Yield the rows of a partition directory; what cannot be read is `UNREADABLE`."""
     topic, number = partition.topic, partition.partition
@@ -52,12 +69,12 @@ def usage_of_partition(partition: Partition) -> Iterator[Row]:
     for segment in partition.segments:
         for kind, entry in segment.files.items():
             told.add(entry.name)
-            for part, size, plain in _parts(segment, kind, entry):
-                if size or plain:
-                    yield topic, number, segment.base_offset, kind, part, size, plain
+            for part in parts_of_file(segment, kind):
+                yield topic, number, segment.base_offset, kind, *part
     for entry in partition.files:
         if entry.name not in told:
-            yield topic, number, None, file_kind(entry, partition), WHOLE, entry.size, None
+            part = Part(WHOLE, entry.size, entry.occupied)
+            yield topic, number, None, file_kind(entry, partition), *part
 
 
 def usage_of_root(root: Root) -> Iterator[Row]:
@@ -65,7 +82,7 @@ def usage_of_root(root: Root) -> Iterator[Row]:
     unknown = set(root.unknown)
     for entry in root.files:
         kind = "unknown" if entry in unknown else entry.name
-        yield None, None, None, kind, WHOLE, entry.size, None
+        yield None, None, None, kind, *Part(WHOLE, entry.size, entry.occupied)
 
 
 def file_kind(entry: FileEntry, partition: Partition) -> str:
@@ -76,34 +93,77 @@ def file_kind(entry: FileEntry, partition: Partition) -> str:
     return "unknown" if entry in partition.unknown else entry.name
 
 
-def _parts(segment: Segment, kind: FileKind, entry: FileEntry) -> list[_Part]:
-    if kind == "log":
-        return _log_parts(segment, entry.size)
+def parts_of_file(segment: Segment, kind: FileKind, *, most: int | None = None) -> list[Part]:
+    """Return the parts of one file of a segment that are not empty, in their order.
+
+    Args:
+        segment: the segment.
+        kind: which of its files.
+        most: read at most about so many bytes of a `.log` file, and estimate the parts of the
+            rest from them. None reads the whole file.
+    """
+    entry = segment.files[kind]
+    parts = _log_parts(segment, entry.size, most) if kind == "log" else _other(segment, kind, entry)
+    return [part for part in _with_holes(parts, entry) if part.size or part.uncompressed]
+
+
+def _with_holes(parts: list[Part], entry: FileEntry) -> Iterable[Part]:
+    """Take the holes of a file from its last parts."""
+    holes = entry.size - entry.occupied
+    found = []
+    for part in reversed(parts):
+        hole = min(holes, part.size)
+        holes -= hole
+        found.append(part._replace(occupied=part.size - hole))
+    return reversed(found)
+
+
+def _other(segment: Segment, kind: FileKind, entry: FileEntry) -> list[Part]:
     used: int | None = None
+    size = entry.size
     try:
         if kind == "index" and (offsets := segment.offset_index) is not None:
             used = len(offsets.offsets) * OFFSET_ENTRY.itemsize
         if kind == "timeindex" and (times := segment.time_index) is not None:
             used = len(times.offsets) * TIME_ENTRY.itemsize
     except OSError:
-        return [(UNREADABLE, entry.size, None)]
+        return [Part(UNREADABLE, size, size)]
     if used is None:
-        return [(WHOLE, entry.size, None)]
-    used = min(used, entry.size)
-    return [(ENTRIES, used, None), (PREALLOCATED, entry.size - used, None)]
+        return [Part(WHOLE, size, size)]
+    used = min(used, size)
+    return [Part(ENTRIES, used, used), Part(PREALLOCATED, size - used, size - used)]
 
 
-def _log_parts(segment: Segment, size: int) -> list[_Part]:
+def _log_parts(segment: Segment, size: int, most: int | None) -> list[Part]:
     stored = np.zeros(len(_PARTS), np.int64)
     plain = np.zeros(len(_PARTS), np.int64)
-    with suppress(OSError):
+    preallocated = reached = 0
+    with suppress(OSError), FileSource(segment.path) as source:
         for chunk in segment.read():
             own, before = _chunk_parts(chunk)
             stored += own
             plain += before
-    read = int(stored.sum())
-    parts: list[_Part] = list(zip(_PARTS, stored.tolist(), plain.tolist(), strict=True))
-    return [*parts, (UNREADABLE, max(size - read, 0), None)]
+            if len(chunk.rows):
+                reached = int(chunk.rows["position"][-1] + chunk.rows["size"][-1])
+            preallocated += sum(
+                problem.size
+                for problem in chunk.problems
+                if is_preallocated(problem, source, segment)
+            )
+            if most is not None and reached >= most:
+                stored = stored * size // max(reached, 1)
+                plain = plain * size // max(reached, 1)
+                stored[-1] += size - int(stored.sum())
+                break
+    rest = max(size - int(stored.sum()), 0)
+    preallocated = min(preallocated, rest)
+    parts = [
+        Part(name, own, own, before)
+        for name, own, before in zip(_PARTS, stored.tolist(), plain.tolist(), strict=True)
+    ]
+    unreadable = rest - preallocated
+    parts.append(Part(UNREADABLE, unreadable, unreadable))
+    return [*parts, Part(PREALLOCATED, preallocated, preallocated)]
 
 
 def _chunk_parts(chunk: Chunk) -> tuple[Longs, Longs]:

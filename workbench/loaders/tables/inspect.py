@@ -363,8 +363,8 @@ class Inspect:
     def disk_usage(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return the use of the bytes on the disk (`schemas.DISK_USAGE`), down to keys and values.
 
-        Reads every record. The bytes of all rows are the sizes of all files; of preallocated
-        indexes without entries the disk may use less.
+        Reads every record. The bytes of all rows are the sizes of all files; of preallocated or
+        sparse files the disk holds less, the occupied bytes.
         """
         rows: list[tuple[Any, ...]] = []
         for partition in self._chosen(topics, partitions):
@@ -401,9 +401,10 @@ class Inspect:
                 unknown = set(root.unknown)
                 for f in root.files:
                     kind = "unknown" if f in unknown else f.name
-                    yield root.path, None, f.name, kind, f.size, f.modified_ms
+                    yield root.path, None, f.name, kind, f.size, f.occupied, f.modified_ms
                 for p in root.partitions:
                     for f in p.files:
-                        yield root.path, p.name, f.name, file_kind(f, p), f.size, f.modified_ms
+                        kind = file_kind(f, p)
+                        yield root.path, p.name, f.name, kind, f.size, f.occupied, f.modified_ms
 
         return table_of(schemas.FILES, rows())

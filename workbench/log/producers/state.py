@@ -37,6 +37,7 @@ from workbench.log.producers.verification import Verifications
 from workbench.log.segments.segment import LogSegment
 from workbench.runtime.clock import Clock
 from workbench.runtime.steps import Observer, Step
+from workbench.runtime.times import with_hours
 
 _HIGHEST: Final = 2**63 - 1  # of all offsets
 LATE_TRANSACTION_BUFFER_MS: Final = 5 * 60 * 1000
@@ -218,7 +219,7 @@ class ProducerStateManager:
             del self._producers[entry.producer_id]
         self.verifications.forget_until(now - self.config.producer_id_expiration_ms)
         if expired and self._observer is not None:
-            reason = f"no batch came for {self.config.producer_id_expiration_ms} ms"
+            reason = f"no batch came for {with_hours(self.config.producer_id_expiration_ms, ' ms')}"
             numbers = {"producer_ids": [entry.producer_id for entry in expired], "now": now}
             self._observer(Step("producers expired", str(self.topic_partition), reason, numbers))
 

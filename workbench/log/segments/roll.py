@@ -5,6 +5,7 @@ Kafka: RollParams, LogSegment.shouldRoll (4.2)
 
 from workbench.config.log_config import LogConfig
 from workbench.log.segments.segment import LogSegment, fits
+from workbench.runtime.times import with_hours
 
 
 def why_roll(
@@ -33,9 +34,11 @@ def why_roll(
     if size > 0:
         waited, longest = segment.time_waited_for_roll(now, max_timestamp), config.max_segment_ms
         if waited > longest - segment.roll_jitter_ms:
-            jitter = f" - jitter {segment.roll_jitter_ms}" if segment.roll_jitter_ms else ""
+            jitter = segment.roll_jitter_ms
+            less = f" - jitter {with_hours(jitter, ' ms')}" if jitter else ""
             return (
-                f"{waited} ms passed since the segment's first batch, more than {longest}{jitter}"
+                f"{with_hours(waited, ' ms')} passed since the segment's first batch, "
+                f"more than {with_hours(longest, ' ms')}{less}"
             )
     if segment.offset_index.is_full:
         return f"the offset index is full with {segment.offset_index.entries} entries"

@@ -84,6 +84,7 @@ class BatchWindows:
         stop: give batches that end at or before this position.
         pool: where the memory comes from.
         base_offset: the segment's base offset; after damage only offsets from it are trusted.
+        size: bytes read at a time, if no batch is larger.
 
     Attributes:
         problems: bytes without a readable batch, since they were last taken; the reader empties it.
@@ -91,13 +92,20 @@ class BatchWindows:
     """
 
     def __init__(
-        self, source: FileSource, start: int, stop: int, pool: BufferPool, base_offset: int = 0
+        self,
+        source: FileSource,
+        start: int,
+        stop: int,
+        pool: BufferPool,
+        base_offset: int = 0,
+        *,
+        size: int = WINDOW,
     ) -> None:
         self._source = source
         self._position = start  # in the file, of the buffer's first byte
         self._stop = stop
         self._pool = pool
-        self._buffer: Bytes = pool.take(np.uint8, max(min(WINDOW, stop - start), BATCH_HEADER_SIZE))
+        self._buffer: Bytes = pool.take(np.uint8, max(min(size, stop - start), BATCH_HEADER_SIZE))
         self._filled = 0
         self._rows = np.zeros(
             min(_ROWS_AT_ONCE, len(self._buffer) // SMALLEST_ENTRY + 2), BATCH_ROW

@@ -106,7 +106,7 @@ class LiveLog:
             return Records([], 0, offset)
         size = int(rows["position"][-1] + rows["size"][-1])
         part = records.part(0, size).buffer.tobytes()
-        return Records([part], size, int(rows["last_offset"][-1]) + 1)
+        return Records([part], size, int(rows["last_offset"][-1]) + 1, records.size - size)
 
     def _converted(self) -> ServedLog:
         """Return the log as its files are now: messages of old formats have to be converted."""

@@ -161,6 +161,11 @@ class Topics:
         return self._cluster.configs.of_broker(self.node_id)
 
     @property
+    def default_broker_configs(self) -> dict[str, str]:
+        """What of it is set for every broker, and not for this one alone."""
+        return self._cluster.configs.of_every_broker(self.node_id)
+
+    @property
     def directories(self) -> list[str]:
         """Paths of the log directories."""
         return self._manager.live_directories

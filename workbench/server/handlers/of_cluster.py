@@ -1,14 +1,14 @@
 """About the cluster: its only broker is the server, which leads every partition.
 
-Kafka: KafkaApis.handleApiVersionsRequest, handleTopicMetadataRequest, handleDescribeCluster,
-handleDescribeConfigsRequest, handleDescribeLogDirsRequest (4.0)
+Kafka: KafkaApis.handleApiVersionsRequest, handleTopicMetadataRequest,
+handleDescribeTopicPartitionsRequest, handleDescribeCluster, handleDescribeLogDirsRequest (4.2)
 """
 
 import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from workbench.errors import CoordinatorError
 from workbench.record.message_schema import NULL_UUID
@@ -24,10 +24,7 @@ from workbench.server.protocol.api_keys import API_KEYS
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _SOFTWARE: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
-_TOPIC, _BROKER = 2, 4  # resource types
-_OF_TOPIC, _OF_BROKER, _DEFAULT = 1, 4, 5  # sources of a configuration
 _MOST_PARTITIONS: Final = 2000  # `max.request.partition.size.limit`
-INTERNAL: Final = "internal."  # begins the names of configurations that no client sees
 
 
 def api_versions(call: Call) -> Values:
@@ -65,7 +62,7 @@ def metadata(call: Call) -> Values:
         topics = [_asked(catalog, each) for each in asked]
     if call.values.get("includeTopicAuthorizedOperations"):
         for topic in topics:
-            if topic["errorCode"] == ErrorCode.NONE:
+            if topic["errorCode"] != ErrorCode.UNKNOWN_TOPIC_ID:
                 topic["topicAuthorizedOperations"] = operations(call, TOPIC)
     result = {
         "brokers": [_broker(call)],
@@ -185,57 +182,6 @@ def describe_cluster(call: Call) -> Values:
     return result
 
 
-def describe_configs(call: Call) -> Values:
-    """Return the configurations of topics, as far as the cluster's metadata tells them."""
-    return {"results": [_configs(call, each) for each in call.values["resources"]]}
-
-
-def _configs(call: Call, resource: Values) -> Values:
-    catalog = call.serving.catalog
-    kind, name = resource["resourceType"], resource["resourceName"]
-    result: Values = {"resourceType": kind, "resourceName": name, "configs": []}
-    if kind == _TOPIC:
-        if name not in catalog.topics:
-            return {**result, "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
-        own = catalog.settings.own(name)
-        rows = catalog.settings.config_of(name).describe()
-        is_fixed = call.serving.broker is None
-        found = [
-            _config(
-                row.name, row.value, _OF_TOPIC if row.name in own else _DEFAULT, is_fixed=is_fixed
-            )
-            for row in rows
-            if not row.name.startswith(INTERNAL)
-        ]
-    elif kind == _BROKER:
-        stored = sorted(catalog.broker_configs.items())
-        found = [_config(each, value, _OF_BROKER, is_fixed=True) for each, value in stored]
-    else:
-        return {**result, "errorCode": ErrorCode.INVALID_REQUEST}
-    wanted = resource["configurationKeys"]
-    return {**result, "configs": [c for c in found if wanted is None or c["name"] in wanted]}
-
-
-def config_text(value: Any) -> str | None:
-    """Return a configuration's value as Kafka writes it."""
-    if isinstance(value, tuple):
-        return ",".join(map(str, value))
-    if isinstance(value, bool):
-        return str(value).lower()
-    return None if value is None else str(value)
-
-
-def _config(name: str, value: Any, source: int, *, is_fixed: bool) -> Values:
-    return {
-        "name": name,
-        "value": config_text(value),
-        "readOnly": is_fixed,
-        "isDefault": source == _DEFAULT,
-        "configSource": source,
-        "synonyms": [],
-    }
-
-
 def describe_log_dirs(call: Call) -> Values:
     """Return the log directories, and the sizes of the logs in them."""
     catalog = call.serving.catalog
@@ -256,8 +202,14 @@ def _log_dir(path: str, logs: list[tuple[str, int, PartitionLog]]) -> Values:
         if log.directory in {path, ""}:
             sizes = {"partitionSize": log.size, "offsetLag": 0, "isFutureKey": False}
             topics.setdefault(topic, []).append({"partitionIndex": number, **sizes})
+    total = usable = -1
+    with suppress(OSError):
+        disk = os.statvfs(path)
+        total, usable = disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize
     return {
         "errorCode": ErrorCode.NONE,
+        "totalBytes": total,
+        "usableBytes": usable,
         "logDir": os.fsencode(path).decode("utf-8", "replace"),
         "topics": [{"name": name, "partitions": found} for name, found in topics.items()],
     }
@@ -278,6 +230,5 @@ HANDLERS: Final[Mapping[int, BlockingHandler]] = {
     messages.METADATA.key: metadata,
     messages.DESCRIBE_TOPIC_PARTITIONS.key: describe_topic_partitions,
     messages.DESCRIBE_CLUSTER.key: describe_cluster,
-    messages.DESCRIBE_CONFIGS.key: describe_configs,
     messages.DESCRIBE_LOG_DIRS.key: describe_log_dirs,
 }

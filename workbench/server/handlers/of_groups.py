@@ -27,6 +27,10 @@ from workbench.server.protocol import write_messages
 from workbench.server.serving import BlockingHandler, Call, InThread, Values, WaitingHandler
 
 _OF_GROUPS, _OF_TRANSACTIONS = 0, 1  # key types of a coordinator
+_MALFORMED: Final = (
+    "This most likely occurs because of a request being malformed by the client library or the "
+    "message was sent to an incompatible broker. See the broker logs for more details."
+)
 
 
 def find_coordinator(call: Call) -> Values:
@@ -35,14 +39,17 @@ def find_coordinator(call: Call) -> Values:
     here: Values = {"nodeId": call.serving.catalog.node_id, "host": host, "port": port}
     kind = call.values.get("keyType", _OF_GROUPS)
     if kind not in {_OF_GROUPS, _OF_TRANSACTIONS}:
-        return error_response(call.request, ErrorCode.INVALID_REQUEST)
+        result = error_response(call.request, ErrorCode.INVALID_REQUEST)
+        for each in result.get("coordinators", [result]):
+            each["errorMessage"] = _MALFORMED
+        return result
     broker = call.serving.broker
     if broker is not None:
         (broker.make_offsets_topic if kind == _OF_GROUPS else broker.make_transactions_topic)()
     if call.version < 4:
-        return here
-    keys = call.values["coordinatorKeys"]
-    return {"coordinators": [{"key": key, **here, "errorCode": ErrorCode.NONE} for key in keys]}
+        return {**here, "errorMessage": "NONE"}
+    here |= {"errorCode": ErrorCode.NONE, "errorMessage": ""}
+    return {"coordinators": [{"key": key, **here} for key in call.values["coordinatorKeys"]]}
 
 
 # members

@@ -20,6 +20,7 @@ from workbench.server.handlers.topics_by_id import name_of
 from workbench.server.logs.catalog import PartitionLog
 from workbench.server.logs.served_log import (
     NO_EPOCH,
+    DamagedBatchError,
     TimestampAndOffset,
     UnsupportedCompressionError,
 )
@@ -28,6 +29,7 @@ from workbench.server.serving import BlockingHandler, Call, InThread, Values, Wa
 
 _READ_COMMITTED: Final = 1
 _ZSTD_SINCE: Final = 10  # version of Fetch
+_LEADERS_SINCE: Final = 16
 _NOT_THERE: Final = frozenset(
     {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID}
 )
@@ -80,7 +82,12 @@ async def fetch(call: Call, in_thread: InThread) -> Values:
         # A dead log gets no records: there, waiting changes nothing but the rate of requests.
         if not await call.trace.remote(changes.wait(seen, deadline - time.monotonic())):
             break
-    return context.respond(found)
+    result = context.respond(found)
+    if call.version >= _LEADERS_SINCE and any("currentLeader" in each for each in found.values()):
+        host, port = call.address
+        node = {"nodeId": call.serving.catalog.node_id, "host": host, "port": port, "rack": None}
+        result["nodeEndpoints"] = [node]
+    return result
 
 
 def _fetch_now(
@@ -104,7 +111,7 @@ def _fetch_now(
             if name is None
             else _fetch_partition(call, name, each, left - size, is_first=size == 0)
         )
-        size += len(found["records"])
+        size += len(found["records"]) + found.pop("cut", 0)
         is_final |= found["errorCode"] not in _NOT_THERE
         responses[where] = found
     return responses, is_final
@@ -120,11 +127,16 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
     if log is None:
         return failed_fetch(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     code = check_epoch(log, asked.get("currentLeaderEpoch", NO_EPOCH))
+    if code is ErrorCode.FENCED_LEADER_EPOCH and call.version >= _LEADERS_SINCE:
+        leader = {"leaderId": call.serving.catalog.node_id, "leaderEpoch": log.leader_epoch}
+        return {**failed_fetch(number, code), "currentLeader": leader}
     if code is not ErrorCode.NONE:
         return failed_fetch(number, code)
     is_committed = call.values["isolationLevel"] == _READ_COMMITTED
     high = log.high_watermark
-    stable = log.last_stable_offset if is_committed else high
+    # Of stored data, it is only known after a walk through the whole log.
+    is_known = is_committed or call.serving.broker is not None
+    stable = log.last_stable_offset if is_known else high
     result: Values = {
         "partitionIndex": number,
         "errorCode": ErrorCode.NONE,
@@ -135,7 +147,7 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
         "records": b"",
     }
     if not log.log_start_offset <= offset <= high:
-        return {**result, "errorCode": ErrorCode.OFFSET_OUT_OF_RANGE}
+        return failed_fetch(number, ErrorCode.OFFSET_OUT_OF_RANGE)
     most = min(max(asked["partitionMaxBytes"], 0), max(left, 0))
     if offset >= stable or not (most or is_first):
         return result
@@ -144,6 +156,9 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
         records = log.read(offset, stable, most, committed=is_committed, first=is_first, zstd=zstd)
     except UnsupportedCompressionError:
         return failed_fetch(number, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    except DamagedBatchError:
+        return failed_fetch(number, ErrorCode.CORRUPT_MESSAGE)
+    result["cut"] = records.cut
     result["records"] = b"".join(records.parts) if len(records.parts) != 1 else records.parts[0]
     if is_committed and records.size:
         result["abortedTransactions"] = [
@@ -174,23 +189,23 @@ def list_offsets(call: Call) -> Values:
 
 
 def _offset(call: Call, topic: str, asked: Values, *, is_committed: bool) -> Values:
-    number = asked["partitionIndex"]
+    number, timestamp = asked["partitionIndex"], asked["timestamp"]
+    if timestamp < EARLIEST_PENDING_UPLOAD or call.version < _SINCE.get(timestamp, 1):
+        return failed_offset(number, ErrorCode.UNSUPPORTED_VERSION)
     log = call.serving.catalog.log(topic, number)
     if log is None:
         return failed_offset(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     code = check_epoch(log, asked.get("currentLeaderEpoch", NO_EPOCH))
     if code is not ErrorCode.NONE:
         return failed_offset(number, code)
-    timestamp = asked["timestamp"]
-    if timestamp < EARLIEST_PENDING_UPLOAD or call.version < _SINCE.get(timestamp, 1):
-        return failed_offset(number, ErrorCode.UNSUPPORTED_VERSION)
     found = _lookup(log, timestamp, is_committed=is_committed)
+    epoch = log.leader_epoch if timestamp == LATEST else log.epoch_of(found.offset)
     return {
         "partitionIndex": number,
         "errorCode": ErrorCode.NONE,
         "timestamp": found.timestamp,
         "offset": found.offset,
-        "leaderEpoch": log.epoch_of(found.offset) if found.offset >= 0 else NO_EPOCH,
+        "leaderEpoch": epoch if found.offset >= 0 else NO_EPOCH,
     }
 
 
@@ -204,7 +219,8 @@ def _lookup(log: PartitionLog, timestamp: int, *, is_committed: bool) -> Timesta
     if timestamp == LATEST:
         return TimestampAndOffset(-1, end)
     if timestamp == MAX_TIMESTAMP:
-        return log.max_timestamp() or _NOTHING
+        largest = log.max_timestamp()
+        return largest if largest is not None and largest.offset < end else _NOTHING
     return log.offset_for_timestamp(timestamp, end) or _NOTHING
 
 

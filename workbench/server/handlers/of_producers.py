@@ -15,6 +15,7 @@ from workbench.server.protocol import transaction_messages as messages
 from workbench.server.serving import BlockingHandler, Call, Values
 
 _NONE: Final = -1
+_NOT_HERE: Final = "This server does not host this topic-partition."
 
 
 def describe_producers(call: Call) -> Values:
@@ -38,9 +39,12 @@ def _producers(call: Call, topic: str, number: int) -> Values:
     if problem is not None:
         code = ErrorCode.INVALID_TOPIC_EXCEPTION
         return {**result, "errorCode": code, "errorMessage": problem}
-    log = call.serving.catalog.log(topic, number)
+    catalog = call.serving.catalog
+    log = catalog.log(topic, number)
     if log is None:
-        return {**result, "errorCode": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+        problem = None if topic in catalog.topics else _NOT_HERE
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return {**result, "errorCode": code, "errorMessage": problem}
     return {**result, "activeProducers": [_producer(each) for each in log.producers()]}
 
 

@@ -11,7 +11,7 @@ from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.errors import CoordinatorError, OffsetOutOfRangeError
 from workbench.record.message_schema import NULL_UUID
 from workbench.runtime.error_codes import ErrorCode
-from workbench.server.handlers.of_cluster import INTERNAL, config_text
+from workbench.server.handlers.of_configs import INTERNAL, config_text
 from workbench.server.protocol import write_messages as messages
 from workbench.server.serving import BlockingHandler, Call, Values
 

@@ -121,6 +121,10 @@ class TopicCatalog(Protocol):
         """What the cluster's metadata sets for this broker."""
 
     @property
+    def default_broker_configs(self) -> "Mapping[str, str]":
+        """What of it is set for every broker, and not for this one alone."""
+
+    @property
     def directories(self) -> list[str]:
         """Paths of the log directories."""
 
@@ -144,6 +148,7 @@ class Catalog:
         listing: the directories.
         tell: receives what cannot be read.
         topics: the only topics to serve; None: all.
+        strict: whether reads end at damage.
 
     Attributes:
         replicas: the replicas of several brokers.
@@ -154,7 +159,14 @@ class Catalog:
         cluster_id: by `meta.properties`; None: unknown.
     """
 
-    def __init__(self, listing: Listing, tell: Tell, topics: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        listing: Listing,
+        tell: Tell,
+        topics: Collection[str] | None = None,
+        *,
+        strict: bool = False,
+    ) -> None:
         self.replicas = Replicas(listing, tell)
         self._whole = listing
         self.topics: dict[str, dict[int, ServedLog]] = {}
@@ -175,9 +187,10 @@ class Catalog:
                         partial(self.replicas.choose, name),
                         tell,
                         partial(self.replicas.leader_epoch, name),
+                        strict=strict,
                     )
                     if is_replica
-                    else ServedLog(partition, tell)
+                    else ServedLog(partition, tell, strict=strict)
                 )
             elif not is_replica:
                 self.left_out.append(partition.name)
@@ -257,6 +270,11 @@ class Catalog:
     def broker_configs(self) -> dict[str, str]:
         """What the cluster's metadata sets for this broker."""
         return {} if self.cluster is None else self.cluster.configs.of_broker(self.node_id)
+
+    @property
+    def default_broker_configs(self) -> dict[str, str]:
+        """What of it is set for every broker, and not for this one alone."""
+        return {} if self.cluster is None else self.cluster.configs.of_every_broker(self.node_id)
 
     @property
     def directories(self) -> list[str]:

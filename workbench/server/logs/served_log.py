@@ -53,11 +53,13 @@ class Records(NamedTuple):
         parts: whole batches of magic 2.
         size: bytes.
         next_offset: where the next fetch continues; the fetched offset if there is nothing.
+        cut: bytes of the next batch that still fit: a broker sends them, and they count.
     """
 
     parts: list[bytes]
     size: int
     next_offset: int
+    cut: int = 0
 
 
 class TimestampAndOffset(NamedTuple):
@@ -65,6 +67,10 @@ class TimestampAndOffset(NamedTuple):
 
     timestamp: int
     offset: int
+
+
+class DamagedBatchError(Exception):
+    """The next batch is damaged, and a server that is strict does not leave it out."""
 
 
 class UnsupportedCompressionError(Exception):
@@ -85,6 +91,7 @@ class ServedLog:
         partition: the partition, or what returns it when it is first needed.
         tell: receives what was left out, each finding once for each log.
         leader_epoch: what returns the leader epoch; None: the newest of the partition.
+        strict: whether a read ends at damage, instead of leaving it out.
     """
 
     def __init__(
@@ -92,9 +99,12 @@ class ServedLog:
         partition: Partition | Callable[[], Partition],
         tell: Tell,
         leader_epoch: Callable[[], int] | None = None,
+        *,
+        strict: bool = False,
     ) -> None:
         self._given = partition
         self._epoch = leader_epoch
+        self._strict = strict
         self._tell = tell
         self._has_converted = False
         self._told: set[tuple[str, str, int | None]] = set()
@@ -227,7 +237,7 @@ class ServedLog:
     def read(
         self, offset: int, end: int, most: int, *, committed: bool, first: bool, zstd: bool
     ) -> Records:
-        """Return the batches from an offset on.
+        """Return the batches from an offset on, of the first segment that has any.
 
         Args:
             offset: from the log start offset to the log end offset.
@@ -240,17 +250,20 @@ class ServedLog:
         Raises:
             UnsupportedCompressionError: the first batch is compressed with zstd, unknown to the
                 client.
+            DamagedBatchError: the log is strict, and what is there at the offset is damaged.
         """
         del committed  # nothing is written meanwhile
         reading = _Reading(offset, end, most, is_first=first, zstd=zstd)
         at = max(bisect_right(self._bases, offset) - 1, 0)
         for index in range(at, len(self._bases)):
-            if reading.is_done or self._bases[index] >= end:
+            if reading.is_done or reading.parts or self._bases[index] >= end:
                 break
             self._read_segment(index, reading)
         if offset < end and not reading.is_done and not reading.parts:
+            if self._strict:
+                raise DamagedBatchError
             reading.take_hole()
-        return Records(reading.parts, reading.size, reading.low)
+        return Records(reading.parts, reading.size, reading.low, reading.cut)
 
     def _read_segment(self, index: int, reading: "_Reading") -> None:
         segment = self.partition.segments[index]
@@ -258,15 +271,23 @@ class ServedLog:
         pool = thread_pool()
         try:
             start = self._start(index, segment, reading.low)
-            for found in sound_batches(segment, start, (reading.low, following), pool):
+            offsets = reading.low, following
+            for found in sound_batches(segment, start, offsets, pool, most=reading.left):
                 self._note(found.findings)
-                self._note(reading.take(found, segment, pool))
-                self._tell_of_conversion(found.rows)
+                damage = reading.damage_in(found) if self._strict else None
+                wanted = found if damage is None else _before(damage, found)
+                if damage is not None and not len(wanted.rows) and not reading.parts:
+                    raise DamagedBatchError
+                self._note(reading.take(wanted, segment, pool))
+                reading.is_done |= damage is not None
+                self._tell_of_conversion(wanted.rows)
                 if reading.is_done:
                     self._keep_hint(reading.low, (index, reading.position))
                     return
         except OSError as error:
             self._note(unreadable(segment.path, error))
+            if self._strict and not reading.parts:
+                raise DamagedBatchError from error
 
     def _tell_of_conversion(self, rows: Rows) -> None:
         if self._has_converted or not (rows["magic"] < 2).any():
@@ -372,12 +393,17 @@ def _headers(segment: Segment) -> Iterator[Rows]:
                 yield found.rows
 
 
+def _before(position: int, found: SoundBatches) -> SoundBatches:
+    return found._replace(rows=found.rows[found.rows["position"] < position])
+
+
 class _Reading:
     """One read of a log: what was taken, and what can still be.
 
     Attributes:
         low: the next offset.
         parts, size: the batches, and their bytes.
+        cut: bytes that are left for the next batch, which needs more.
         position: in the segment, after the last batch that was taken.
         is_done: nothing more fits, or is wanted.
     """
@@ -386,12 +412,29 @@ class _Reading:
         self.low = offset
         self.parts: list[bytes] = []
         self.size = 0
+        self.cut = 0
         self.position = 0
         self.is_done = False
         self._end = end
         self._most = most
         self._is_first = is_first
         self._zstd = zstd
+
+    @property
+    def left(self) -> int:
+        """Bytes that can still be taken."""
+        return max(self._most - self.size, 0)
+
+    def damage_in(self, found: SoundBatches) -> int | None:
+        """Return where the first damage in a window is that the read meets; None without any.
+
+        Damage before a sound batch that has the next offset does not matter.
+        """
+        rows = found.rows
+        begins = bool(len(rows)) and int(first_offsets(rows[:1])[0]) <= self.low
+        start = int(rows["position"][0]) if begins else -1
+        places = [each.position for each in found.findings if each.position is not None]
+        return min((place for place in places if place > start), default=None)
 
     def take(self, found: SoundBatches, segment: Segment, pool: BufferPool) -> list[Finding]:
         """Take the batches of a window that fit; return what of them cannot be read."""
@@ -424,8 +467,10 @@ class _Reading:
         count = int(np.searchsorted(ends, self._most - self.size, "right"))
         if count == 0 and self._is_first and not self.parts and len(rows):
             count = 1
-        self.is_done |= count < len(rows)
+        is_cut = count < len(rows)
+        self.is_done |= is_cut
         if count == 0:
+            self.cut = self._most - self.size if self.parts else 0
             return
         rows = rows[:count]
         data, origin = found.window.data, found.window.position
@@ -435,6 +480,7 @@ class _Reading:
         for first, last in zip([0, *breaks], [*breaks, count], strict=True):
             self.parts.append(data[int(starts[first]) : int(stops[last - 1])].tobytes())
         self.size += int(rows["size"].sum())
+        self.cut = max(self._most - self.size, 0) if is_cut else 0
         self._passed(rows)
 
     def _take_old(self, rows: Rows, segment: Segment, pool: BufferPool) -> list[Finding]:

@@ -6,7 +6,7 @@ Kafka: FileRecords.slice, DefaultRecordBatch.ensureValid (4.2)
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,11 @@ from workbench.layout.batch_row import BATCH_ROW
 from workbench.record.buffers import BufferPool
 from workbench.record.reading.batch_validity import count_valid
 from workbench.record.reading.reader import Problem
-from workbench.record.reading.windows import BatchWindows, Window
+from workbench.record.reading.windows import WINDOW, BatchWindows, Window
 
 Rows = npt.NDArray[Any]
+
+_NEXT: Final = 1 << 16  # bytes in which most logs have a batch more than is wanted, which ends it
 
 
 class SoundBatches(NamedTuple):
@@ -40,7 +42,12 @@ class SoundBatches(NamedTuple):
 
 
 def sound_batches(
-    segment: Segment, position: int, offsets: tuple[int, int], pool: BufferPool
+    segment: Segment,
+    position: int,
+    offsets: tuple[int, int],
+    pool: BufferPool,
+    *,
+    most: int = WINDOW,
 ) -> Iterator[SoundBatches]:
     """Yield the sound batches of a segment from a position on.
 
@@ -49,13 +56,15 @@ def sound_batches(
         position: where a batch begins.
         offsets: [first, end): a batch must end at or after the first and begin below the end.
         pool: where the memory comes from.
+        most: bytes that are wanted; not much more is read and checked at a time.
 
     Raises:
         OSError: the file cannot be read.
     """
     low, end = offsets
     with FileSource(segment.path) as source:
-        windows = BatchWindows(source, position, source.size, pool, segment.base_offset)
+        size = min(most + _NEXT, WINDOW)
+        windows = BatchWindows(source, position, source.size, pool, segment.base_offset, size=size)
         for window in windows:
             found, windows.problems = windows.problems, []
             found = [each for each in found if not is_preallocated(each, source, segment)]

@@ -51,6 +51,7 @@ from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.runtime.scheduler import Scheduler
 from workbench.runtime.steps import Observer, Step
+from workbench.runtime.times import time_text, with_hours
 from workbench.runtime.words import plural
 
 GetLog = Callable[[TopicPartition], Log | None]
@@ -539,9 +540,9 @@ class TransactionStateManager:
             if is_gone:
                 self.tell_of(
                     "transactional id expired", each.transactional_id,
-                    f"last used at {each.last_update_timestamp} ms, more than "
-                    f"{self._config.transactional_id_expiration_ms} ms ago; its tombstone is in "
-                    f"{where} at offset {offset + at}", offset=offset + at,
+                    f"last used at {time_text(each.last_update_timestamp)}, more than "
+                    f"{with_hours(self._config.transactional_id_expiration_ms, ' ms')} ago; "
+                    f"its tombstone is in {where} at offset {offset + at}", offset=offset + at,
                 )  # fmt: skip
             else:
                 self.tell_of("transition failed", each.transactional_id, problem.name)

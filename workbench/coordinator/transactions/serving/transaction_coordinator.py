@@ -61,6 +61,7 @@ from workbench.runtime.clock import Clock
 from workbench.runtime.error_codes import ErrorCode, code_of
 from workbench.runtime.scheduler import Scheduler, Task
 from workbench.runtime.steps import Observer
+from workbench.runtime.times import time_text, with_hours
 
 DEFAULT_TIMEOUT_MS: Final = 60_000
 """`transaction.timeout.ms` of a producer that sets none."""
@@ -583,8 +584,8 @@ class TransactionCoordinator:
                 transit = metadata.prepare_fence_producer_epoch()
             self.states.tell_of(
                 "transaction timed out", name,
-                f"open since {metadata.start_timestamp} ms, for longer than its timeout of "
-                f"{metadata.timeout_ms} ms",
+                f"open since {time_text(metadata.start_timestamp)}, for longer than its timeout "
+                f"of {with_hours(metadata.timeout_ms, ' ms')}",
                 producer_id=metadata.producer_id,
             )  # fmt: skip
             self._fence(name, transit)

@@ -16,14 +16,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from workbench.cli.show.pieces import (
-    HUGE,
-    MOST_DECODED,
-    hex_json_pieces,
-    size_at,
-    sizes_of,
-    text_json_pieces,
-)
 from workbench.decoders.decoder import Decoder, printable
 from workbench.errors import CorruptRecordError
 from workbench.layout import problems
@@ -33,6 +25,14 @@ from workbench.layout.attributes import (
     codec_name,
 )
 from workbench.loaders import schemas
+from workbench.loaders.exports.pieces import (
+    HUGE,
+    MOST_DECODED,
+    hex_json_pieces,
+    size_at,
+    sizes_of,
+    text_json_pieces,
+)
 from workbench.record.columns import BinaryColumn, HeaderColumn, RecordColumns
 from workbench.record.control import decode_control_record
 from workbench.record.reading.reader import ALL_COLUMNS

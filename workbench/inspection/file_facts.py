@@ -1,4 +1,4 @@
-"""What `describe` shows about one small file: an index, a snapshot, a checkpoint, a state file."""
+"""The contents of a small file for JSON: an index, a snapshot, a checkpoint, a state file."""
 
 import dataclasses
 import os
@@ -40,10 +40,19 @@ def is_small_file(path: str) -> bool:
     """Return whether a path is, by its name, a file for `small_file_facts`."""
     if not os.path.isfile(path):
         return False
-    name = os.path.basename(path)
+    return is_small_file_name(os.path.basename(path))
+
+
+def is_small_file_name(name: str) -> bool:
+    """Return whether files of this name are for `small_file_facts`."""
     parsed = names.parse_file_name(name)
     kind = parsed.kind if parsed else None
-    return name in _BY_NAME or (kind is not None and kind not in _LOGS)
+    return in_use(name) in _BY_NAME or (kind is not None and kind not in _LOGS)
+
+
+def in_use(name: str) -> str:
+    """Return the name that a checkpoint gets once it is written."""
+    return name.removesuffix(names.TEMPORARY)
 
 
 def small_file_facts(path: str, most_entries: int | None) -> dict[str, Any]:
@@ -60,8 +69,8 @@ def small_file_facts(path: str, most_entries: int | None) -> dict[str, Any]:
     name = os.path.basename(path)
     parsed = names.parse_file_name(name)
     facts: dict[str, Any] = {"path": path, "size": os.path.getsize(path)}
-    if name in _BY_NAME:
-        content = _BY_NAME[name](path, strict=False)
+    if in_use(name) in _BY_NAME:
+        content = _BY_NAME[in_use(name)](path, strict=False)
         facts.update(_plain(content))
     elif parsed is not None and parsed.kind in _INDEXES:
         content = _INDEXES[parsed.kind](path, parsed.offset, strict=False)

@@ -1,0 +1,182 @@
+# %% [markdown]
+# # What fills the disk?
+#
+# A disk of a broker is full, or nearly. Which topic is it, and is it the values, the keys, the
+# headers, or what Kafka adds to them? Could compaction, a shorter retention, larger batches or
+# another codec give the space back? A broker knows the size of a partition and no more.
+#
+# The sample is a tea shop's cluster, written by a real broker; `kafka-workbench lab DIRECTORY`
+# takes a directory of yours. The files do not change.
+
+# %%
+import os
+import random
+import tempfile
+import time
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+import workbench as wb
+from widgets import DiskUsage
+from widgets.view.text import size_text
+from workbench.runtime.clock import ManualClock
+from workbench.runtime.scheduler import ManualScheduler
+
+SAMPLE = "../sample_data/shop-4.3.1"
+DATA = os.environ.get("KAFKA_WORKBENCH_DATA", SAMPLE)  # or the path of a log directory of yours
+DAY = 24 * 3_600_000
+pd.set_option("display.max_colwidth", None)
+
+logs = wb.open_log_directory(DATA)
+if not logs:
+    print(f"{DATA} has no partitions. This is the sample.")
+    logs = wb.open_log_directory(DATA := SAMPLE)
+
+NOW = int(time.time() * 1000)
+if DATA == SAMPLE:
+    NOW = 1_732_924_800_000  # ms: 30 November 2024, the end of the sample's week
+
+# %% [markdown]
+# ## The whole disk at once
+#
+# Each field is as large as what it holds. A click opens it: a topic, a partition, a segment, and
+# inside of the segment its keys, values, headers and overhead. Escape goes up again. Only names and
+# sizes are read until a segment is opened, so the picture is there at once, however large the disk
+# is. Kafka's own topics are gray.
+
+# %%
+usage = DiskUsage(logs)
+usage
+
+# %% [markdown]
+# What the widget opens can be set, and read, in Python. Here is the largest segment.
+
+# %%
+name = max(logs, key=lambda name: logs[name].size)
+largest = max(logs[name].segments, key=lambda segment: segment.size)
+usage.selected = {"partition": name, "segment": None}
+inside = DiskUsage(logs, at=[*usage.at, str(largest.base_offset)])
+inside
+
+# %% [markdown]
+# ## Keys, values, headers or overhead?
+#
+# `logs.inspect.disk_usage()` reads all records and accounts for every byte. *Record overhead* is
+# the length, the offset and the timestamp of each record; *batch overhead* is the header of 61
+# bytes of each batch. Bytes of compressed batches are divided in proportion to what their parts are
+# before compression.
+
+# %%
+table = logs.inspect.disk_usage().to_pandas()
+PARTS = ["values", "keys", "headers", "record overhead", "batch overhead"]
+COLORS = ["#009E73", "#0072B2", "#CC79A7", "#E69F00", "#8C6BB1", "#56B4E9"]
+topics = table.dropna(subset=["topic"]).copy()
+topics["what"] = topics.part.where(topics.part.isin(PARTS), "indexes and other files")
+by_topic = topics.pivot_table(
+    index="topic", columns="what", values="occupied_bytes", aggfunc="sum", fill_value=0
+)
+by_topic = by_topic.reindex(columns=[*PARTS, "indexes and other files"], fill_value=0)
+by_topic = by_topic.loc[by_topic.sum(axis=1).sort_values().index[-12:]]
+
+axes = plt.figure(figsize=(10, 0.6 + 0.34 * len(by_topic))).gca()
+left = np.zeros(len(by_topic))
+for part, color in zip(by_topic.columns, COLORS, strict=True):
+    widths = by_topic[part].to_numpy() / 1024
+    axes.barh(by_topic.index, widths, left=left, color=color, label=part)
+    left += widths
+axes.set_xlabel("KiB on the disk")
+axes.legend(frameon=False, fontsize=8, loc="lower right")
+axes.spines[["top", "right", "left"]].set_visible(False)
+
+# %% [markdown]
+# ## What a record costs
+#
+# The same table, per record: the bytes that a producer sent, and what the disk holds for them.
+# *Compression* is how many times smaller the records are on the disk. A topic with few records per
+# batch pays the batch's header with each of them and compresses badly, because only records of the
+# same batch are compressed together: a larger `linger.ms` or `batch.size` of its producers helps.
+
+# %%
+batches = logs.inspect.batches().to_pandas()
+batches = batches[~batches.is_control.astype(bool)]
+counts = batches.groupby("topic").agg(
+    batches=("size", "size"), records=("record_count", "sum"), size=("size", "sum")
+)
+plain = topics[topics.part.isin(PARTS)].groupby("topic").uncompressed_bytes.sum()
+costs = pd.DataFrame(
+    {
+        "records": counts.records,
+        "records per batch": (counts.records / counts.batches).round(1),
+        "bytes per record": (counts["size"] / counts.records).round(0),
+        "compression": (plain / counts["size"]).round(1),
+    }
+)
+costs[counts.records > 0].sort_values("records", ascending=False)
+
+# %% [markdown]
+# ## What could be given back?
+#
+# Two answers, from the engine's own rules: what a shorter retention would delete, and which keys
+# have the most bytes in old values, which compaction would drop.
+
+# %%
+outcome = wb.what_if(logs, {"retention.ms": DAY}, now=NOW)
+outcome
+
+# %%
+keys = logs.inspect.keys(limit=3).to_pandas()
+columns = ["topic", "partition", "key", "records", "superseded_records", "superseded_bytes"]
+keys = keys[keys.superseded_bytes > 0].nlargest(8, "superseded_bytes")[columns]
+keys["key"] = keys.key.map(lambda key: repr(key)[:42])
+keys.set_index(["topic", "partition"])
+
+# %% [markdown]
+# ## Files that are longer than what they hold
+#
+# `ls -l` and `du` disagree about a broker's disk. The indexes of an active segment are 10 MiB long
+# from the first record on, but the disk holds only the few entries in them: the rest is a hole.
+# They shrink to their entries when the segment is rolled or the broker stops cleanly. With
+# `preallocate=true`, the `.log` file has a hole, too. The indexes of a thousand partitions seem to
+# take 20 GiB that are not there. Here is a log of our own while its broker runs.
+
+# %%
+home = tempfile.TemporaryDirectory()
+clock = ManualClock(NOW)
+manager = wb.LogManager(
+    [os.path.join(home.name, "running")],
+    clock=clock,
+    scheduler=ManualScheduler(clock),
+    rng=random.Random(11),
+)
+manager.startup(with_tasks=False)
+log = manager.get_or_create_log("teas-0")
+for _ in range(50):
+    log.append([(NOW, b"assam", b"3.20" * 25) for _ in range(10)])
+log.flush()
+
+running = wb.open_log_directory(os.path.join(home.name, "running"))
+files = running.inspect.files().to_pandas()
+files[["name", "size", "occupied_bytes"]].set_index("name")
+
+# %% [markdown]
+# The widget counts what the disk holds, and tells both.
+
+# %%
+base = str(running["teas-0"].segments[-1].base_offset)
+DiskUsage(running, at=["teas", "teas-0", base])
+
+# %%
+manager.shutdown()
+stopped = wb.open_log_directory(os.path.join(home.name, "running")).inspect.files().to_pandas()
+print("while it runs:", size_text(files["size"].sum()), "long,",
+      size_text(files.occupied_bytes.sum()), "on the disk")  # fmt: skip
+print("after a clean shutdown:", size_text(stopped["size"].sum()))
+
+# %% [markdown]
+# ## Next
+#
+# - `05_retention` explains when a segment is deleted, and why one is not.
+# - `03_why_was_it_not_compacted` explains why old values are still there.
+# - `12_is_my_data_damaged` checks whether all of it can be read.

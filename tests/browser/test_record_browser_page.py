@@ -1,0 +1,176 @@
+"""The record browser in a real browser, over what a real broker wrote."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import workbench as wb
+from tests.browser.bridge import Show
+from tests.browser.pages import until
+from widgets import RecordBrowser
+
+pytestmark = pytest.mark.browser
+
+SAMPLE = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
+
+
+@pytest.fixture(scope="module")
+def logs() -> wb.LogDirectory:
+    return wb.open_log_directory(SAMPLE)
+
+
+def shown(page: Page) -> list[list[str]]:
+    """Return the cells of the visible rows."""
+    rows = page.get_by_role("grid", name="Records").locator("[data-row]:visible")
+    expect(rows.first).to_be_visible()
+    return [row.locator("span").all_inner_texts() for row in rows.all()]
+
+
+def search(page: Page, query: str) -> None:
+    page.get_by_label("Search for records").fill(query)
+    page.wait_for_function("(query) => model.get('_result').query === query", arg=query)
+    page.wait_for_function("model.get('_result').status === 'done'")
+
+
+def test_it_finds_while_one_types_and_shows_a_record_in_full(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    browser = RecordBrowser(logs, topic="orders")
+    show(browser)
+    search(page, "$.ship_to.city:portland assam")
+    wanted = logs.scan(topics="orders", where=browser.query).to_arrow()
+    expect(page.locator(".klw-status")).to_contain_text(f"{len(wanted)} of 5,200 records")
+    assert len(shown(page)) == len(wanted)
+    assert "bytes" in shown(page)[0][4]
+    assert "Assam" not in page.content()
+    page.get_by_role("button", name="Show keys, values and headers").click()
+    until(page, lambda: browser.show_values)
+    expect(page.locator(".klw-row").nth(1)).to_contain_text("Portland")
+    page.get_by_label("Search for records").press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    until(page, lambda: browser.selected["offset"] is not None)
+    pane = page.get_by_role("region", name="The record in full")
+    expect(pane).to_contain_text('"city": "Portland"')
+    expect(pane).to_contain_text("trace-id")
+    pane.locator("[data-part=value]").get_by_role("button", name="Hex").click()
+    expect(pane.locator(".klw-hexline:visible").first).to_contain_text("7b 22 6f 72 64 65 72")
+    page.keyboard.press("Escape")
+    expect(pane).to_be_hidden()
+
+
+def test_a_brushed_time_selects_and_can_be_searched_alone(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    browser = RecordBrowser(logs, topic="orders")
+    show(browser)
+    page.wait_for_function("model.get('_result').status === 'done'")
+    box = page.locator(".klw-histogram canvas").bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + 30
+    page.mouse.move(x, y)
+    expect(page.locator(".klw-tip")).to_contain_text("record")
+    page.mouse.down()
+    page.mouse.move(x + 60, y)
+    page.mouse.move(x + 120, y)
+    page.mouse.up()
+    until(page, lambda: len(browser.brush) == 2)
+    page.wait_for_function("model.get('_result').count < 5200")
+    expect(page.locator(".klw-status")).to_contain_text("selected")
+    times = logs.scan(topics="orders", timestamps=(int(browser.brush[0]), int(browser.brush[1])))
+    assert browser.result["count"] == times.count() > 0
+    page.locator(".klw-histogram").focus()
+    before = browser.brush
+    page.keyboard.press("ArrowRight")
+    until(page, lambda: browser.brush != before)
+    count = browser.result["count"]
+    page.get_by_role("button", name="Search this time alone").click()
+    until(page, lambda: browser.query.startswith("time:"))
+    page.wait_for_function("model.get('_result').status === 'done'")
+    assert browser.brush == []
+    assert browser.result["found"] == count
+
+
+def test_sorting_turns_round_and_partitions_can_be_chosen(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    browser = RecordBrowser(logs, topic="orders")
+    show(browser)
+    page.get_by_role("button", name="Time (UTC)").click()
+    until(page, lambda: browser.newest_first)
+    page.wait_for_function("model.get('_result').status === 'done'")
+    times = [row[0] for row in shown(page)]
+    assert times == sorted(times, reverse=True)
+    page.get_by_label("Partition", exact=True).select_option("orders-2")
+    until(page, lambda: browser.partition == "orders-2")
+    page.get_by_role("button", name="Offset").click()
+    until(page, lambda: browser.order == "offset")
+    page.wait_for_function("model.get('_result').status === 'done'")
+    rows = shown(page)
+    assert {row[1] for row in rows} == {"2"}
+    offsets = [int(row[2].replace(",", "")) for row in rows]
+    assert offsets == sorted(offsets, reverse=True)
+    page.get_by_label("Topic", exact=True).select_option("customers")
+    until(page, lambda: (browser.topic, browser.partition) == ("customers", ""))
+
+
+def test_a_long_list_is_read_where_one_looks(page: Page, show: Show, logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs, topic="orders", order="offset")
+    browser.wait(30)
+    show(browser)
+    grid = page.get_by_role("grid", name="Records")
+    grid.focus()
+    page.keyboard.press("End")
+    until(page, lambda: browser.selected["offset"] is not None)
+    last = logs["orders-2"].log_end_offset - 1
+    assert (browser.selected["partition"], browser.selected["offset"]) == ("orders-2", last)
+    expect(grid.locator("[aria-selected=true]")).to_contain_text(f"{last:,}")
+
+
+def test_a_query_that_cannot_be_read_says_why(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    show(RecordBrowser(logs, topic="orders", query="key:O-48212"))
+    page.get_by_label("Search for records").fill("key:/(/")
+    expect(page.get_by_role("alert").locator("visible=true")).to_contain_text("missing )")
+    assert len(shown(page)) >= 1
+    page.get_by_label("Search for records").fill("key:nobody")
+    expect(page.get_by_text("No record meets this query.")).to_be_visible()
+    expect(page.get_by_role("alert").locator("visible=true")).to_have_count(0)
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="What a query can say")).to_contain_text("is:tombstone")
+
+
+def test_without_a_kernel_the_first_rows_stay(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    browser = RecordBrowser(logs, topic="orders")
+    browser.wait(30)
+    show(browser, kernel=False)
+    assert len(shown(page)) > 10
+    expect(page.get_by_text("The kernel does not know this widget")).to_be_visible()
+    grid = page.get_by_role("grid", name="Records")
+    grid.focus()
+    page.keyboard.press("End")
+    expect(grid).to_contain_text("not in the saved picture")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [860, 1440, 1920])
+def test_nothing_is_cut_off(
+    page: Page, show: Show, logs: wb.LogDirectory, width: int, theme: str
+) -> None:
+    browser = RecordBrowser(logs, topic="orders", show_values=True, query="teapot")
+    browser.wait(30)
+    browser.selected = {"partition": "orders-1", "offset": 491}
+    page.set_viewport_size({"width": width, "height": 1000})
+    show(browser, theme=theme)
+    expect(page.get_by_role("region", name="The record in full")).to_contain_text("order_id")
+    wide = page.evaluate(
+        """() => [...document.querySelectorAll(".klw-top > *, .klw-queryrow > *, .klw-phead > *")]
+          .filter((el) => el.offsetParent && el.getBoundingClientRect().right > innerWidth - 16)
+          .map((el) => el.className)"""
+    )
+    assert wide == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

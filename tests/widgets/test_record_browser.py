@@ -1,0 +1,297 @@
+"""The record browser's traits, messages, code and picture, without a browser."""
+
+import ast
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import traitlets
+
+import workbench as wb
+from tests.golden.cases import Case
+from tests.naive import Record, batch
+from widgets import RecordBrowser
+from widgets.view.packing import unpack
+from widgets.view.record_cells import pretty_json
+from workbench.loaders.exports.export import Export
+
+Golden = Callable[[str], Case]
+START = 1_772_323_200_000
+LOG = "00000000000000000000.log"
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> wb.LogDirectory:
+    for partition in range(2):
+        folder = tmp_path / "logs" / f"orders-{partition}"
+        folder.mkdir(parents=True)
+        records = [
+            Record(
+                at,
+                START + 10 * at + partition,
+                b"key-%d" % at,
+                b'{"id": %d, "secret": "tea"}' % at,
+                ((b"trace", b"t%d" % at),),
+            )
+            for at in range(100)
+        ]
+        (folder / LOG).write_bytes(batch(records))
+    (tmp_path / "logs" / "empty-0").mkdir()
+    return wb.open_log_directory(tmp_path / "logs")
+
+
+def ask(browser: RecordBrowser, kind: str, **body: Any) -> dict[str, Any]:
+    sent: list[dict[str, Any]] = []
+    browser.send = lambda content, buffers=None: sent.append(content | {"buffers": buffers})
+    browser.receive(browser, {"kind": kind, "id": 7, **body}, [])
+    (answer,) = sent
+    assert answer["kind"] == kind, answer
+    return answer
+
+
+def ended(browser: RecordBrowser) -> dict[str, Any]:
+    browser.wait(30)
+    result: dict[str, Any] = browser.result
+    assert result["status"] == "done"
+    return result
+
+
+def test_it_begins_with_all_records_of_the_largest_topic_by_time(logs: wb.LogDirectory) -> None:
+    result = ended(RecordBrowser(logs))
+    assert (result["count"], result["records_read"]) == (200, 200)
+    assert [row[:2] for row in result["rows"][:4]] == [
+        ["orders-0", "0"], ["orders-1", "0"], ["orders-0", "1"], ["orders-1", "1"],
+    ]  # fmt: skip
+    assert unpack(result["counts"]).sum() == 200
+    assert int(result["start"]) <= START
+
+
+def test_a_query_a_place_an_order_and_a_time_choose_the_rows(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs, partition="orders-1", query="$.id>=97")
+    assert browser.topic == "orders"
+    assert [row[1] for row in ended(browser)["rows"]] == ["97", "98", "99"]
+    browser.newest_first = True
+    assert [row[1] for row in ended(browser)["rows"]] == ["99", "98", "97"]
+    browser.partition = ""
+    browser.order = "offset"
+    browser.newest_first = False
+    assert [row[:2] for row in ended(browser)["rows"]][2:4] == [
+        ["orders-0", "99"],
+        ["orders-1", "97"],
+    ]
+    browser.brush = [START + 980, START + 981]
+    assert [row[:2] for row in browser.result["rows"]] == [["orders-0", "98"]]
+    assert (browser.result["count"], browser.result["found"]) == (1, 6)
+    assert browser.scan().to_arrow()["offset"].to_pylist() == [98]
+    browser.topic = "empty"
+    assert (browser.brush, ended(browser)["count"]) == ([], 0)
+
+
+def test_a_query_that_cannot_be_read_leaves_the_last_rows(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs, query="key:key-7")
+    before = ended(browser)
+    browser.query = "key:/(/"
+    assert browser.result["problem"].startswith("/(/ is not a regular expression")
+    assert browser.result["rows"] == before["rows"]
+    assert 'where="key:key-7"' in browser.code["python"]
+    browser.query = "key:key-8"
+    assert ended(browser)["problem"] == ""
+
+
+def test_pages_come_from_the_search_that_is_asked_about(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs)
+    run = ended(browser)["run"]
+    rows = ask(browser, "rows", run=run, start=190, stop=390)["rows"]
+    assert [row[1] for row in rows] == ["95", "95", "96", "96", "97", "97", "98", "98", "99", "99"]
+    assert ask(browser, "rows", run=run, start=0, stop=5000)["rows"] == []
+    browser.query = "key:key-1"
+    assert ask(browser, "rows", run=run, start=0, stop=10)["rows"] == []
+    ended(browser)
+    assert ask(browser, "place", partition="orders-1", offset="10")["row"] == 3
+    assert ask(browser, "place", partition="orders-1", offset="20")["row"] == -1
+
+
+def everything_sent(browser: RecordBrowser) -> str:
+    state = {name: browser.get_state(name) for name in browser.keys if name not in {"_esm", "_css"}}
+    return json.dumps(state, default=repr)
+
+
+def test_hidden_values_do_not_leave_the_kernel(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs)
+    ended(browser)
+    record = ask(browser, "record", partition="orders-0", offset="5")
+    assert record["buffers"] == [b"", b""]
+    for text in (everything_sent(browser), repr(record)):
+        assert "tea" not in text
+        assert "key-5" not in text
+        assert "trace" not in text
+    browser.show_values = True
+    assert browser.result["rows"][0][4] == ['{"id": 0, "secret": "tea"}', "text"]
+
+
+def test_a_mask_is_applied_before_anything_is_shown(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(
+        logs, show_values=True, mask=lambda _, data: data.replace(b"tea", b"***")
+    )
+    ended(browser)
+    record = ask(browser, "record", partition="orders-0", offset="5")
+    assert "***" in record["record"]["value"]["text"]
+    assert "tea" not in repr(record) + everything_sent(browser)
+
+
+def test_a_record_is_shown_in_full(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs, show_values=True)
+    answer = ask(browser, "record", partition="orders-1", offset="5")
+    record = answer["record"]
+    assert answer["buffers"] == [b"key-5", b'{"id": 5, "secret": "tea"}']
+    assert record["value"]["form"] == "json"
+    assert record["value"]["text"] == '{\n  "id": 5,\n  "secret": "tea"\n}'
+    assert record["key"]["form"] == "text"
+    assert record["headers"] == [["trace", "t5", "text"]]
+    facts = dict(record["facts"])
+    assert facts["timestamp"] == "2026-03-01 00:00:00.051 UTC"
+    assert facts["offset"] == "5"
+    assert ask(browser, "record", partition="orders-1", offset="5000")["record"] is None
+    assert ask(browser, "record", partition="nowhere-1", offset="5")["record"] is None
+    browser.selected = {"partition": "orders-1", "offset": 5}
+    assert browser.selected_record()["key"] == b"key-5"  # type: ignore[index]
+
+
+def test_internal_topics_are_decoded(golden: Golden) -> None:
+    logs = wb.open_log_directory(golden("4.2.0-txn").directory("data"))
+    browser = RecordBrowser(logs, topic="__transaction_state", show_values=True)
+    row = ended(browser)["rows"][0]
+    assert "transactional" in row[3][0].lower()
+    record = ask(browser, "record", partition=row[0], offset=row[1])["record"]
+    assert record["value"]["form"] == "decoded"
+    assert json.loads(record["key"]["text"])
+
+
+def test_values_are_decoded_as_in_a_scan(logs: wb.LogDirectory) -> None:
+
+    kind = pa.schema([("id", pa.int64())])
+    browser = RecordBrowser(logs, show_values=True, decode={"value": kind})
+    part = ask(browser, "record", partition="orders-1", offset="5")["record"]["value"]
+    assert (part["form"], json.loads(part["text"])) == ("decoded", {"id": 5})
+
+
+def test_the_code_gives_what_is_listed(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs, query='key:"key-9" -$.id=9 \'x\\', newest_first=True)
+    browser.query = 'key:"key-9" -$.id=9'
+    ended(browser)
+    browser.brush = [START, START + 985]
+    frame = outcome(browser.code["python"])
+    assert len(frame) == browser.result["count"] == 18
+    rows = outcome(browser.code["sql"]).fetchall()
+    assert [(row[1], row[2]) for row in rows[:2]] == [(1, 98), (0, 98)]
+
+
+def outcome(code: str) -> Any:
+    """Run code, and return the value of its last expression."""
+    tree = ast.parse(code)
+    scope: dict[str, Any] = {}
+    last = tree.body[-1]
+    assert isinstance(last, ast.Expr)
+    tree.body[-1] = ast.parse("outcome = None").body[0]
+    assert isinstance(tree.body[-1], ast.Assign)
+    tree.body[-1].value = last.value
+    exec(compile(tree, "code", "exec"), scope)  # noqa: S102
+    return scope["outcome"]
+
+
+def test_it_can_be_canceled(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs)
+    run = browser.result["run"]
+    ask(browser, "cancel", run=run)
+    assert browser.result["status"] in {"canceled", "done"}
+    ask(browser, "progress", run=run)
+    browser.close()
+
+
+def test_what_does_not_exist_is_refused(logs: wb.LogDirectory) -> None:
+    with pytest.raises(LookupError, match="unknown partition 'orders-9'"):
+        RecordBrowser(logs, partition="orders-9")
+    with pytest.raises(traitlets.TraitError, match="unknown topic 'order'"):
+        RecordBrowser(logs, topic="order")
+    with pytest.raises(TypeError, match="unknown option show_value"):
+        RecordBrowser(logs, show_value=True)
+
+
+def test_an_empty_directory_is_shown(tmp_path: Path) -> None:
+    browser = RecordBrowser(tmp_path)
+    assert browser.result["status"] == "none"
+    assert browser.describe() == "RecordBrowser(no topic: 0 records)"
+    assert browser.to_png().startswith(b"\x89PNG")
+
+
+def test_there_is_a_picture_and_a_line_of_text(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs, query="$.id<30")
+    ended(browser)
+    assert browser.describe() == "RecordBrowser(orders with $.id<30: 60 records)"
+    bundle = browser._repr_mimebundle_()
+    assert bundle is not None
+    assert bundle[0]["image/png"].startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        (b'{"a":[1.10,{}],"b":"x,{y"}', '{\n  "a": [\n    1.10,\n    {}\n  ],\n  "b": "x,{y"\n}'),
+        (b" [] ", "[]"),
+        (b'{"n":12345678901234567890}', '{\n  "n": 12345678901234567890\n}'),
+        (b"text", None),
+        (b'{"a":', None),
+        (b"[" * 9000, None),
+        (b"\xff{}", None),
+    ],
+)
+def test_json_is_laid_out_with_its_values_as_they_are_written(
+    data: bytes, lines: str | None
+) -> None:
+    assert pretty_json(data) == lines
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+def test_what_is_listed_can_be_written_to_a_file(
+    form: str, logs: wb.LogDirectory, tmp_path: Path
+) -> None:
+    browser = RecordBrowser(logs, query="key=key-9")
+    path = tmp_path / f"found.{form}"
+    answer = ask(browser, "export", path=str(path), format=form)
+    assert browser.export is not None
+    assert browser.export.wait(30)
+    answer = ask(browser, "export_progress")
+    assert (answer["status"], answer["records"]) == ("done", 2)
+    assert str(path) in answer["text"]
+    if form == "parquet":
+        assert pq.read_table(path).equals(browser.scan().to_arrow())
+    else:
+        lines = path.read_text().splitlines()
+        assert len(lines) == (2 if form == "jsonl" else 3)
+        assert json.loads(lines[0])["offset"] == 9 if form == "jsonl" else "key-9" in lines[1]
+    again = ask(browser, "export", path=str(path), format=form)
+    browser.export.wait(30)
+    again = ask(browser, "export_progress")
+    assert (again["status"], "exists already" in again["text"]) == ("failed", True)
+
+
+def test_nothing_is_written_where_records_are_read(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs)
+    inside = Path(logs["orders-0"].path) / "found.csv"
+    ask(browser, "export", path=str(inside), format="csv")
+    assert browser.export is not None
+    browser.export.wait(30)
+    assert "must not be inside the input" in ask(browser, "export_progress")["text"]
+    assert not inside.exists()
+
+
+def test_an_export_that_is_stopped_leaves_nothing(logs: wb.LogDirectory, tmp_path: Path) -> None:
+    export = Export(logs.scan(), str(tmp_path / "all.jsonl"))
+    export.cancel()
+    export.run()
+    assert (export.status, export.records) == ("canceled", 0)
+    assert [path.name for path in tmp_path.iterdir()] == ["logs"]

@@ -1,0 +1,111 @@
+"""All partitions are verified in the background: progress, partial results, cancel, limits."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from tests.golden.cases import Case
+from widgets import LogExplorer, verification
+from widgets.verification import FindingBook, Verification
+from workbench.inspection.findings import Finding
+
+DATA = Path(__file__).parents[2] / "sample_data"
+DAMAGED = DATA / "damaged"
+
+Golden = Callable[[str], Case]
+
+
+def test_everything_is_found_that_verify_finds() -> None:
+    explorer = LogExplorer(DAMAGED)
+    explorer.verify_all().wait()
+    state = explorer.get_state()
+    expected = wb.verify(DAMAGED)
+    rows = {(row["path"], row["kind"], row["found"]) for row in state["_findings"]}
+    assert rows == {(each.path, each.kind, each.found) for each in expected}
+    assert sum(n for each in state["_counts"].values() for n in each.values()) == len(expected)
+    assert set(state["_verified"]) == set(explorer.logs.listing.partitions)
+    check = state["_verification"]
+    assert (check["state"], check["checked"]) == ("done", check["partitions"])
+    assert check["bytes"] == check["size"] > 0
+
+
+def test_a_finding_outside_of_partitions_is_counted_at_its_file() -> None:
+    explorer = LogExplorer(DAMAGED)
+    explorer.verify_all().wait()
+    state = explorer.get_state()
+    keys = {node["key"] for node in state["_directory"]["nodes"]}
+    outside = {row["path"] for row in state["_findings"] if row["partition"] is None}
+    files = ("log-start", "recovery-point", "replication")
+    assert outside == {str(DAMAGED / f"{name}-offset-checkpoint") for name in files}
+    assert outside <= set(state["_counts"]) & keys
+
+
+def test_what_was_found_before_a_cancellation_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    explorer = LogExplorer(DAMAGED)
+    logs = explorer.logs
+    seen: list[str] = []
+
+    def tell(check: Verification) -> None:
+        seen.append(check.state)
+        if len(check.book.verified) == 12:
+            check.cancel()
+
+    check = Verification(logs.listing, tell)
+    monkeypatch.setattr(verification, "TOLD_EVERY", 0.0)
+    check.start()
+    check.wait()
+    assert check.state == seen[-1] == "cancelled"
+    assert 12 <= len(check.book.verified) < len(logs.listing.partitions)
+    assert check.book.rows
+    assert check.progress()["checked"] == len(check.book.verified)
+
+
+def test_a_second_check_is_the_one_that_runs_and_cancel_is_a_message() -> None:
+    explorer = LogExplorer(DATA / "shop-4.3.1")
+    first = explorer.verify_all()
+    assert explorer.verify_all() is first
+    explorer.send = lambda *_args, **_options: None
+    explorer.receive(explorer, {"kind": "cancel", "id": 1}, [])
+    first.wait()
+    assert first.state in {"cancelled", "done"}  # it may have been quicker
+    assert explorer.get_state()["_verification"]["state"] == first.state
+
+
+def test_a_new_listing_forgets_findings_and_ignores_a_check_of_the_old_one() -> None:
+    explorer = LogExplorer(DAMAGED)
+    old = explorer.verify_all()
+    explorer.refresh()
+    old.wait()
+    state = explorer.get_state()
+    assert state["_verification"] == {}
+    assert state["_findings"] == state["_verified"] == []
+
+
+def test_a_failed_check_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    explorer = LogExplorer(DAMAGED)
+
+    def fail(*_args: object, **_options: object) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(verification, "verify_partitions", fail)
+    explorer.verify_all().wait()
+    state = explorer.get_state()
+    assert state["_error"] == "the disk is gone"
+    assert state["_verification"]["state"] == "failed"
+
+
+def test_a_list_of_findings_is_bounded_and_the_rest_is_counted(golden: Golden) -> None:
+    logs = wb.open_log_directory(golden("4.2.0-damage-unclean").directory("before"))
+    partition = logs["dmg-flip-value-0"]
+    path = partition.segments[0].path
+    finding = Finding("crc", "error", path, 0, 40, "a", "b", "c")
+    book = FindingBook()
+    book.enter(partition.name, partition, [finding] * (verification.MOST_FINDINGS + 7))
+    assert len(book.rows) == verification.MOST_FINDINGS
+    assert book.left_out == 7
+    assert book.counts[partition.name] == {"error": verification.MOST_FINDINGS + 7}
+    book.enter(partition.name, partition, [])
+    assert book.rows == []
+    assert book.counts == {}

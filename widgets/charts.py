@@ -1,0 +1,105 @@
+"""Charts that follow Jupyter's theme: matplotlib's figures, drawn once for a light and a dark page.
+
+The page's style sheet shows the one that fits, so a chart changes with the theme without a kernel.
+"""
+
+import base64
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:  # takes half a second to import; a notebook without a chart does without
+    from matplotlib.figure import Figure
+
+_INK: Final = "#d7dce1"
+"""The color on a dark page of what is black on a light one."""
+
+_DARKEST: Final = 0.2  # greys up to here are ink
+_LIGHTEST: Final = 0.9  # greys from here are ground
+_GREY: Final = 0.12  # the most by which red, green and blue of a grey differ
+_PARTS: Final = ("color", "facecolor", "edgecolor", "markeredgecolor", "markerfacecolor")
+
+_HTML: Final = """<style>
+.klw-chart-dark {{ display: none; }}
+[data-jp-theme-light="false"] .klw-chart-light {{ display: none; }}
+[data-jp-theme-light="false"] .klw-chart-dark {{ display: block !important; }}
+</style>
+<img class="klw-chart-light" alt="{alt}" src="data:image/png;base64,{light}">
+<img class="klw-chart-dark" style="display: none" alt="{alt}" src="data:image/png;base64,{dark}">"""
+
+
+def follow_theme() -> None:
+    """Let the notebook show matplotlib's figures in the colors of Jupyter's theme.
+
+    Outside of a notebook, nothing changes. The PNG that a notebook saves stays as it is.
+    """
+    try:
+        from IPython.core.getipython import get_ipython
+    except ImportError:
+        return
+    shell = get_ipython()  # type: ignore[no-untyped-call]
+    if shell is not None:
+        from matplotlib.figure import Figure
+
+        shell.display_formatter.formatters["text/html"].for_type(Figure, themed_html)
+
+
+def themed_html(figure: "Figure") -> str:
+    """Return a figure as HTML with two pictures, of which the page shows one."""
+    from html import escape
+
+    titles = [axes.get_title(where) for axes in figure.axes for where in ("left", "center")]
+    alt = escape("; ".join(filter(None, titles)) or "chart", quote=True)
+    light = _png(figure)  # this also makes the ticks, which are recolored next
+    with dark_colors(figure):
+        dark = _png(figure)
+    return _HTML.format(alt=alt, light=light, dark=dark)
+
+
+def _png(figure: "Figure") -> str:
+    out = io.BytesIO()
+    figure.savefig(out, format="png", bbox_inches="tight", metadata={"Software": None})
+    return base64.b64encode(out.getvalue()).decode()
+
+
+@contextmanager
+def dark_colors(figure: "Figure") -> Iterator[None]:
+    """Draw a figure for a dark page: what is black becomes light, what is white transparent."""
+    before: list[tuple[Any, Any]] = []
+    for artist in figure.findobj():
+        for part in _PARTS:
+            get, put = (getattr(artist, f"{verb}_{part}", None) for verb in ("get", "set"))
+            if get is None or put is None:
+                continue
+            old = get()
+            new = _on_dark(old)
+            if new is not None:
+                before.append((put, old))
+                put(new)
+    try:
+        yield
+    finally:
+        for put, old in reversed(before):
+            put(old)
+
+
+def _on_dark(color: Any) -> Any:
+    """Return a color, or an array of colors, for a dark page; None if it stays."""
+    from matplotlib.colors import to_rgba, to_rgba_array
+
+    try:
+        colors = to_rgba_array(color)
+    except (TypeError, ValueError):  # "auto", "inherit": it follows another
+        return None
+    changed = colors.copy()
+    for number, (red, green, blue, alpha) in enumerate(colors.tolist()):
+        if max(red, green, blue) - min(red, green, blue) > _GREY:
+            continue
+        if red <= _DARKEST:
+            changed[number] = (*to_rgba(_INK)[:3], alpha)
+        elif red >= _LIGHTEST:
+            changed[number] = (red, green, blue, 0.0)
+    if (changed == colors).all():
+        return None
+    return tuple(changed[0]) if len(changed) == 1 else changed

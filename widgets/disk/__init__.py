@@ -1,0 +1,1 @@
+"""Widgets about what a broker's disk holds: what fills it, and what its checkpoints say."""

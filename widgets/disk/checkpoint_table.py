@@ -1,0 +1,161 @@
+"""CheckpointTable: every checkpoint and metadata file of log directories, held against the logs."""
+
+import os
+import time
+from typing import Any, Final
+
+import traitlets
+
+import workbench
+from widgets._file import Answer
+from widgets._link import STATIC, link
+from widgets._widget import KafkaWidget
+from widgets.disk.checkpoint_rows import (
+    LARGEST_CHECKED,
+    MOST_CHECKED,
+    count_findings,
+    directory_rows,
+    partition_rows,
+    summary,
+)
+from widgets.queries import checkpoint_query
+from widgets.selection import NOTHING, from_front, to_front
+from workbench.inspection.checkpoint_table import Checkpoints, checkpoint_table
+from workbench.inspection.findings import Finding
+from workbench.inspection.partition import Partition
+from workbench.inspection.verify.verify import verify_partitions
+from workbench.runtime.words import plural
+
+_BETWEEN: Final = 0.2  # seconds between two reports of progress
+
+
+class CheckpointTable(KafkaWidget):
+    """Show recovery points, high watermarks, leader epochs and ids beside what the logs hold.
+
+    What contradicts a log or another file is marked, with what a broker would do about it. More
+    than 1000 partitions, or 4 GiB of logs, are compared with their checkpoints when `check` is
+    called, or by the button.
+
+    Attributes:
+        selected: the partition, see `LogExplorer.selected`; with
+            ``traitlets.link((table, "selected"), (explorer, "selected"))`` both follow each other.
+        query: Python code that gives what is shown. Read-only.
+        checkpoints: what the files say, with the findings.
+        findings: every finding of the check, also those about other files; None before it.
+        logs: the log directories shown.
+
+    Args:
+        logs: the result of `workbench.open_log_directory`, or a path to open.
+        check: whether to compare the files with the logs at once; None leaves it to their size.
+
+    Raises:
+        LogDirectoryError: the path is not a log directory.
+        TypeError: an unknown option.
+
+    Kafka: LogManager.loadLogs, OffsetCheckpointFile (4.2)
+    """
+
+    _esm = link("checkpoint_table.js")
+    _css = "\n".join(
+        (STATIC / name).read_text(encoding="utf-8")
+        for name in ("explorer.css", "checkpoint_table.css")
+    )
+
+    selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
+    query = traitlets.Unicode(read_only=True).tag(sync=True)
+    _table: Any = traitlets.Dict().tag(sync=True)
+    _progress: Any = traitlets.List().tag(sync=True)
+
+    def __init__(self, logs: Any, *, check: bool | None = None, **options: Any) -> None:
+        """Open a path, or show an opened directory; see the class."""
+        if isinstance(logs, str | os.PathLike):
+            logs = workbench.open_log_directory(logs)
+        self.logs = logs
+        self.findings: list[Finding] | None = None
+        super().__init__(**options)
+        self._read()
+        size = sum(partition.size for partition in self._partitions)
+        is_quick = size <= LARGEST_CHECKED and len(self._partitions) <= MOST_CHECKED
+        if is_quick if check is None else check:
+            self.check()
+        else:
+            self._show()
+
+    @property
+    def _partitions(self) -> list[Partition]:
+        return list(self.logs.listing.partitions.values())
+
+    def _read(self) -> None:
+        self.checkpoints: Checkpoints = checkpoint_table(self.logs.listing)
+        paths = [str(root.path) for root in self.logs.listing.roots]
+        self.set_trait("query", checkpoint_query(paths))
+
+    def check(self) -> list[Finding]:
+        """Compare the files with the names, headers and indexes of all logs; return the findings.
+
+        What is found is what `workbench.verify` finds without reading the records.
+        """
+        total = max(1, sum(partition.size for partition in self._partitions))
+        done, shown, found = 0, time.monotonic(), list[Finding]()
+        for checked, findings in verify_partitions(self.logs.listing, deep=False):
+            found += findings
+            done += checked.size if isinstance(checked, Partition) else 0
+            if time.monotonic() - shown > _BETWEEN:
+                shown = time.monotonic()
+                self._progress = [done, total]
+        self.findings = found
+        self.checkpoints = self.checkpoints.with_findings(found)
+        self._progress = []
+        self._show()
+        return found
+
+    def refresh(self) -> None:
+        """Read everything again, because a broker may have written since."""
+        self.logs = workbench.open_log_directory([root.path for root in self.logs.listing.roots])
+        was_checked = self.findings is not None
+        self.findings = None
+        self._read()
+        if was_checked:
+            self.check()
+        else:
+            self._show()
+
+    def answer_check(self) -> Answer:
+        """Read everything again and compare."""
+        self.findings = []
+        self.refresh()
+        return {}, []
+
+    def _show(self) -> None:
+        paths = [str(root.path) for root in self.logs.listing.roots]
+        title = os.path.basename(os.path.abspath(paths[0]))
+        rows = partition_rows(self.checkpoints, self.logs.listing)
+        directories = directory_rows(self.checkpoints)
+        self._picture = None
+        self._table = {
+            "title": title if len(paths) == 1 else f"{title} and {len(paths) - 1} more",
+            "path": "\n".join(paths),
+            "summary": summary(self.checkpoints, sum(each.size for each in self._partitions)),
+            "directories": directories,
+            "rows": rows,
+            "is_checked": self.findings is not None,
+            "found": count_findings(rows, directories),
+        }
+
+    def inputs(self) -> list[str]:
+        """Return the paths of the log directories."""
+        return [root.path for root in self.logs.roots]
+
+    def describe(self) -> str:
+        """Describe the widget in one line, where no picture can be shown."""
+        sent = self._table
+        told = plural(sent["found"], "contradiction") if sent["is_checked"] else "not checked"
+        return f"CheckpointTable: {sent['title']}: {sent['summary']}, {told}"
+
+    def to_png(self) -> bytes:
+        """Draw the directories and the first partitions. Imports matplotlib."""
+        if self._picture is None:
+            from widgets.disk.checkpoint_picture import checkpoint_picture
+
+            self._picture = checkpoint_picture(self._table)
+        return self._picture

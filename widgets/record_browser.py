@@ -1,0 +1,507 @@
+"""RecordBrowser: search the records of a partition or a topic, see when they were, take them along.
+
+A thread searches and the page asks how far it is. What is shown is read again, page by page.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import traitlets
+
+import workbench
+from widgets._link import STATIC, link
+from widgets._widget import KafkaWidget
+from widgets.record_browser_code import record_code
+from widgets.selection import NOTHING, from_front, to_front
+from widgets.view.packing import pack
+from widgets.view.record_cells import (
+    MOST_IN_CELL,
+    ROW_COLUMNS,
+    pane_bytes,
+    record_cells,
+    record_in_full,
+)
+from widgets.view.records import Lens, Mask
+from workbench.decoders.registry import decoder_for
+from workbench.errors import QueryError
+from workbench.loaders.exports.export import Export, Format
+from workbench.loaders.queries.query import Query, parse
+from workbench.loaders.scan.scan import Scan
+from workbench.loaders.schemas import SCAN_FIELDS
+from workbench.loaders.search.matches import Order
+from workbench.loaders.search.search import Search
+from workbench.runtime.words import plural
+from workbench.values.masking import Masks
+
+if TYPE_CHECKING:
+    from workbench.values.registry import AnyDecoding
+
+Answer = tuple[dict[str, Any], list[bytes]]
+
+HEAD_ROWS: Final = 60
+"""Rows that travel with the result, so that a saved notebook shows them without a kernel."""
+
+PATIENCE: Final = 0.25
+"""Seconds that a new query waits for a first page before it shows what there is."""
+
+MOST_ROWS: Final = 1000
+MOST_NAMES: Final = 2000
+"""Topics, and partitions of a topic, that can be chosen from."""
+
+PAGE_ROWS: Final = 200  # as `pages.js` asks for them
+MOST_IN_FILE: Final = 5000
+MOST_OPENED_IN_FILE: Final = 500
+"""Rows, and records in full, that a page of `to_html` can show."""
+
+_ROWS_AT_ONCE: Final = 50  # records may be large: no more of them are in memory together
+
+
+class RecordBrowser(KafkaWidget):
+    """Search the records of a topic, or of one partition.
+
+    Attributes:
+        query: what is searched for, as `workbench.loaders.queries.query` describes.
+        topic: the topic whose partitions are searched, merged by time.
+        partition: the name of the only partition that is searched, as "orders-0"; empty: all.
+        brush: [from, to) in ms: only matches of that time are listed; empty: all.
+        order: "time", or "offset": by partition, then offset.
+        newest_first: whether the order is turned round.
+        show_values: whether keys, values and headers are shown; the eye button switches it.
+            Otherwise their bytes do not leave the kernel.
+        selected: the record shown in full: ``partition`` and ``offset``, as `LogExplorer.selected`,
+            to which it can be linked.
+        code: "python" and "sql" → code that gives the listed records. Read-only.
+        logs: the log directories searched.
+        search: the search that is shown, see `Search`.
+        export: the last export, see `Export`.
+
+    Args:
+        logs: the result of `workbench.open_log_directory`, or a path to open.
+        mask: a function of "key", "value" or "header" and the bytes; it returns the bytes to show.
+            A query searches what is stored, not what is shown.
+        decode: how the pane shows key and value, as in `LogDirectory.scan`.
+
+    Raises:
+        LogDirectoryError: the path is not a log directory.
+        LookupError: there is no such topic or partition.
+        TypeError: an unknown option.
+    """
+
+    _esm = link("record_browser.js")
+    _css = "\n".join(
+        (STATIC / name).read_text(encoding="utf-8") for name in ("explorer.css", "records.css")
+    )
+
+    query = traitlets.Unicode().tag(sync=True)
+    topic = traitlets.Unicode().tag(sync=True)
+    partition = traitlets.Unicode().tag(sync=True)
+    brush = traitlets.List(traitlets.Float()).tag(sync=True)
+    order = traitlets.Enum(("time", "offset"), "time").tag(sync=True)
+    newest_first = traitlets.Bool(default_value=False).tag(sync=True)
+    show_values = traitlets.Bool(default_value=False).tag(sync=True)
+    selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
+    code = traitlets.Dict(read_only=True).tag(sync=True)
+    _choices: Any = traitlets.Dict().tag(sync=True)
+    _result: Any = traitlets.Dict().tag(sync=True)
+
+    def __init__(
+        self,
+        logs: Any,
+        *,
+        mask: Mask | None = None,
+        decode: "Mapping[str, AnyDecoding] | None" = None,
+        **options: Any,
+    ) -> None:
+        """Open a path, or search an opened directory; see the class."""
+        if isinstance(logs, str | os.PathLike):
+            logs = workbench.open_log_directory(logs)
+        self.logs = logs
+        self.decode = dict(decode or {})
+        self._mask = mask
+        self.search: Search | None = None
+        self.export: Export | None = None
+        self._run = 0
+        self._problem = ""
+        self._is_ready = False
+        if options.get("partition"):
+            options["topic"] = self._topic_of(options["partition"])
+        elif not options.get("topic"):
+            options["topic"] = self._first_topic()
+        super().__init__(**options)
+        self._is_ready = True
+        self._list()
+        self._restart()
+
+    @property
+    def lens(self) -> Lens:
+        """How much of keys, values and headers is shown."""
+        hint = "Hidden: the eye button shows keys, values and headers."
+        return Lens(show_values=self.show_values, mask=self._mask, most=MOST_IN_CELL, hint=hint)
+
+    # What is searched.
+
+    @traitlets.validate("topic")
+    def _known_topic(self, proposal: Any) -> str:
+        name: str = proposal["value"]
+        if name and name not in self.logs.topics:
+            raise traitlets.TraitError(f"unknown topic {name!r}")
+        return name
+
+    @traitlets.validate("partition")
+    def _known_partition(self, proposal: Any) -> str:
+        name: str = proposal["value"]
+        if name and name not in self.logs:
+            raise traitlets.TraitError(f"unknown partition {name!r}")
+        return name
+
+    def _topic_of(self, partition: str) -> str:
+        if partition not in self.logs:
+            raise LookupError(f"unknown partition {partition!r}")
+        return str(self.logs[partition].topic)
+
+    def _first_topic(self) -> str:
+        """Choose the topic of the largest partition of a user."""
+        names = list(self.logs)[:MOST_NAMES]
+        if not names:
+            return ""
+        largest = max(names, key=lambda name: (not name.startswith("__"), self.logs[name].size))
+        return str(self.logs[largest].topic)
+
+    def scan(self) -> Scan:
+        """Return a scan of the records that are listed: by place, query and brushed time.
+
+        Raises:
+            QueryError: the query cannot be read.
+        """
+        return self._scan(parse(self.query), **self._time_option())
+
+    def _where(self) -> Query:
+        """Return the last query that could be read."""
+        return Query() if self.search is None else self.search.scan.where
+
+    def _scan(self, where: Query, **options: Any) -> Scan:
+        chosen = {"partitions": self.partition} if self.partition else {"topics": self.topic}
+        return Scan(self.logs.listing, where=where, **chosen, **options)  # type: ignore[arg-type]
+
+    def _time_option(self) -> dict[str, tuple[int, int]]:
+        times = self._times()
+        return {} if times is None else {"timestamps": times}
+
+    def _times(self) -> tuple[int, int] | None:
+        if len(self.brush) != 2 or not self.brush[0] < self.brush[1]:
+            return None
+        return int(self.brush[0]), int(self.brush[1])
+
+    # The search.
+
+    @traitlets.observe("query", "topic", "partition", "newest_first")
+    def _search_again(self, change: Any) -> None:
+        if not self._is_ready:
+            return
+        with self.hold_sync():
+            if change["name"] in {"topic", "partition"}:
+                self._follow_place(change["name"])
+            self._restart()
+
+    def _follow_place(self, changed: str) -> None:
+        """Keep topic and partition together; another place has another time."""
+        self._is_ready = False
+        if changed == "partition" and self.partition:
+            self.topic = self._topic_of(self.partition)
+        elif changed == "topic" and self.partition and self._topic_of(self.partition) != self.topic:
+            self.partition = ""
+        self.brush = []
+        self._is_ready = True
+        self._list()
+
+    @traitlets.observe("brush", "order", "show_values")
+    def _show_again(self, _change: Any) -> None:
+        if self._is_ready:
+            with self.hold_sync():
+                self._show()
+
+    def _restart(self) -> None:
+        """Search anew; a query that cannot be read leaves the last result."""
+        try:
+            where = parse(self.query)
+        except QueryError as error:
+            self._problem = str(error)
+            self._show()
+            return
+        self._problem = ""
+        if self.search is not None:
+            self.search.cancel()
+        self._run += 1
+        self.search = None
+        if self.topic:
+            self.search = Search(self._scan(where), newest_first=self.newest_first)
+            self.search.start()
+            self.search.wait(matches=HEAD_ROWS, seconds=PATIENCE)
+        self._show()
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until the search is over, and show all that it found."""
+        if self.search is not None:
+            self.search.wait(seconds=seconds)
+        self._show()
+
+    def cancel(self) -> None:
+        """Stop the search; what was found remains."""
+        if self.search is not None:
+            self.search.cancel()
+            self.search.wait(seconds=PATIENCE)
+        self._show()
+
+    def close(self) -> None:
+        """Stop the search and take the widget off the page."""
+        if self.search is not None:
+            self.search.cancel()
+        super().close()
+
+    def _arranged(self) -> Any:
+        assert self.search is not None
+        return self.search.matches.arranged(
+            cast(Order, self.order), descending=self.newest_first, times=self._times()
+        )
+
+    def _show(self) -> None:
+        """Send the state of the search and its first rows."""
+        self._picture = None
+        search = self.search
+        order = f"{self.order} desc" if self.newest_first else self.order
+        self.set_trait("code", record_code(self._paths(), self._options(), order))
+        if search is None:
+            self._result = {"run": self._run, "status": "none", "problem": self._problem}
+            return
+        is_over = search.is_over  # before the matches, so that the last state is complete
+        arranged = self._arranged()
+        bins = search.histogram.bins()
+        counts = pack(bins.counts)
+        error = search.error
+        self._result = {
+            "run": self._run,
+            "status": search.status if is_over else "running",
+            "problem": self._problem or ("" if error is None else str(error)),
+            "query": search.scan.where.text,
+            "count": len(arranged),
+            "found": search.matches.count,
+            "listed": search.matches.listed,
+            "records_read": search.records_read,
+            "bytes_read": search.bytes_read,
+            "bytes_total": search.bytes_total,
+            "seconds": round(search.seconds, 2),
+            "finding_count": search.finding_count,
+            "finding": str(search.findings[0]) if search.findings else "",
+            "start": str(bins.start),
+            "width": str(bins.width),
+            "counts": counts,
+            "without_time": search.histogram.without_time,
+            "rows": self._rows(arranged[:HEAD_ROWS]),
+        }
+
+    def _rows(self, numbers: Any) -> list[Any]:
+        """Return matches as rows of the list; null where one cannot be read any more."""
+        assert self.search is not None
+        rows: list[Any] = [None] * len(numbers)
+        lens = self.lens
+        for start in range(0, len(numbers), _ROWS_AT_ONCE):
+            some = self.search.matches.read(numbers[start : start + _ROWS_AT_ONCE], ROW_COLUMNS)
+            for place, row in zip(some.places, record_cells(some.table, lens), strict=True):
+                rows[start + int(place)] = row
+        return rows
+
+    def _list(self) -> None:
+        """Send the topics and partitions that can be chosen."""
+        names = [name for name, each in self.logs.items() if each.topic == self.topic]
+        topics = self.logs.topics
+        self._choices = {
+            "title": os.path.basename(os.path.abspath(self._paths()[0])) if self._paths() else "",
+            "topics": topics[:MOST_NAMES],
+            "partitions": names[:MOST_NAMES],
+            "left_out": max(0, len(topics) - MOST_NAMES) + max(0, len(names) - MOST_NAMES),
+        }
+
+    def _paths(self) -> list[str]:
+        return [str(root.path) for root in self.logs.listing.roots]
+
+    def _options(self) -> dict[str, Any]:
+        """Return the options of `scan`, without those that have their default."""
+        chosen = {"partitions": self.partition} if self.partition else {"topics": self.topic}
+        asked = self._where().text
+        query = {"where": asked} if asked else {}
+        return chosen | query | self._time_option()
+
+    # Answers to the front end.
+
+    def answer_progress(self, run: int) -> Answer:
+        """Send how far the search is, if it is still the one that is asked about."""
+        if run == self._run:
+            self._show()
+        return {}, []
+
+    def answer_cancel(self, run: int) -> Answer:
+        """Stop the search."""
+        if run == self._run:
+            self.cancel()
+        return {}, []
+
+    def answer_rows(self, run: int, start: int, stop: int) -> Answer:
+        """Return rows [start, stop) of the list, at most 1000."""
+        if run != self._run or self.search is None or not 0 <= start < stop <= start + MOST_ROWS:
+            return {"rows": []}, []
+        return {"rows": self._rows(self._arranged()[start:stop])}, []
+
+    def answer_place(self, partition: str, offset: str) -> Answer:
+        """Return the row of a record in the list; -1 if it is not listed."""
+        if self.search is None:
+            return {"row": -1}, []
+        return {"row": self.search.matches.place_of(partition, int(offset), self._arranged())}, []
+
+    def answer_record(self, partition: str, offset: str) -> Answer:
+        """Return a record in full, and the first bytes of its key and value."""
+        row = self._record(partition, int(offset))
+        return ({"record": None}, [b"", b""]) if row is None else self._in_full(row)
+
+    def _in_full(self, row: dict[str, Any]) -> Answer:
+        lens = self.lens
+        full = record_in_full(row, self._decoded(row), lens)
+        return {"record": full}, pane_bytes(row, lens)
+
+    def answer_export(self, path: str, format: Format) -> Answer:  # noqa: A002 - the message's name
+        """Begin to write the listed records to a file."""
+        if self.export is not None and self.export.status == "running":
+            raise ValueError("another file is being written")
+        wanted = os.path.expanduser(path.strip())
+        masks = self._mask if isinstance(self._mask, Masks) else None
+        scan = self._scan(self._where(), mask=masks, **self._time_option())
+        self.export = Export(scan, wanted, format)
+        self.export.start()
+        self.export.wait(PATIENCE)
+        return self.answer_export_progress()
+
+    def answer_export_progress(self) -> Answer:
+        """Return how far the export is: ``status``, ``records`` and a ``text``."""
+        export = self.export
+        if export is None:
+            return {"status": "ready", "records": 0, "text": ""}, []
+        texts = {
+            "done": f"{plural(export.records, 'record')} in {os.path.abspath(export.path)}",
+            "canceled": "Stopped. No file was written.",
+            "failed": str(export.error),
+        }
+        text = texts.get(export.status, "")
+        return {"status": export.status, "records": export.records, "text": text}, []
+
+    def answer_stop_export(self) -> Answer:
+        """Stop the export."""
+        if self.export is not None:
+            self.export.cancel()
+        return {}, []
+
+    def _record(self, partition: str, offset: int) -> dict[str, Any] | None:
+        """Read one record with all its columns; times in ms."""
+        if partition not in self.logs:
+            return None
+        scan = Scan(
+            self.logs.listing,
+            partitions=partition,
+            offsets=(offset, offset + 1),
+            columns=SCAN_FIELDS,
+            include_control=True,
+        )
+        return next(_dicts(scan.head(1)), None)
+
+    def _decoded(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return what the key and the value mean, by the option or by the topic's own decoder."""
+        own = decoder_for(row["topic"])
+        if own is not None and not row["is_control"]:
+            return {"key": own.key(row["key"]), "value": own.value(row["key"], row["value"])}
+        if not self.decode:
+            return {}
+        offset = row["offset"]
+        scan = Scan(
+            self.logs.listing,
+            partitions=f"{row['topic']}-{row['partition']}",
+            offsets=(offset, offset + 1),
+            columns=["offset", *self.decode],
+            decode=self.decode,
+        )
+        found = scan.head(1).to_pylist()
+        return {
+            name: found[0][name] for name in self.decode if found and found[0][name] is not None
+        }
+
+    def to_html(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        overwrite: bool = False,
+    ) -> str:
+        """Return the widget as one HTML page, as `KafkaWidget.to_html`, after the search is over.
+
+        Raises:
+            As `KafkaWidget.to_html`.
+        """
+        self.wait()
+        return super().to_html(path, title=title, overwrite=overwrite)
+
+    def inputs(self) -> list[str]:
+        """Return the paths of the directories that the widget reads."""
+        return self._paths()
+
+    def foreseen_answers(self) -> Iterable[tuple[str, dict[str, Any], Answer]]:
+        """Yield the first pages of the list, and the records of the first rows."""
+        if self.search is None:
+            return
+        listed = len(self._arranged())
+        for start in range(0, min(listed, MOST_IN_FILE), PAGE_ROWS):
+            window = {"run": self._run, "start": start, "stop": start + PAGE_ROWS}
+            yield "rows", window, self.answer_rows(**window)
+        for start in range(0, min(listed, MOST_OPENED_IN_FILE), _ROWS_AT_ONCE):
+            numbers = self._arranged()[start : start + _ROWS_AT_ONCE]
+            some = self.search.matches.read(numbers, SCAN_FIELDS)
+            for at, row in zip(some.places, _dicts(some.table), strict=True):
+                name = f"{row['topic']}-{row['partition']}"
+                place = {"partition": name, "offset": str(row["offset"])}
+                yield "place", place, ({"row": start + int(at)}, [])
+                yield "record", place, self._in_full(row)
+
+    # For Python, and without a browser.
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """What the page shows: status, counts, bins of the histogram, first rows."""
+        return dict(self._result)
+
+    def selected_record(self) -> dict[str, Any] | None:
+        """Return the selected record, unmasked, by `schemas.SCAN_FIELDS`; None without one."""
+        name, offset = self.selected.get("partition"), self.selected.get("offset")
+        return None if name is None or offset is None else self._record(name, offset)
+
+    def describe(self) -> str:
+        """Describe the widget in one line, where no picture can be shown."""
+        place = self.partition or self.topic or "no topic"
+        asked = f" with {self.query}" if self.query else ""
+        found = plural(self._result.get("found", 0), "record")
+        return f"RecordBrowser({place}{asked}: {found})"
+
+    def to_png(self) -> bytes:
+        """The histogram and the first rows as a PNG file. Imports matplotlib."""
+        if self._picture is None:
+            from widgets.record_browser_picture import record_browser_picture
+
+            if self._result.get("status") == "running":
+                self._show()
+            place = self.partition or self.topic or "no topic"
+            self._picture = record_browser_picture(place, self.query, self._result)
+        return self._picture
+
+
+def _dicts(table: Any) -> Iterator[dict[str, Any]]:
+    """Yield the records of a table, times in ms: not every one can be a datetime."""
+    for at, field in enumerate(table.schema):
+        if str(field.type).startswith("timestamp"):
+            table = table.set_column(at, field.name, table[at].cast("int64"))
+    yield from table.to_pylist()

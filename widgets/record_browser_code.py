@@ -1,0 +1,48 @@
+"""Python and SQL that give the records which the record browser shows."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+HEAD = "import workbench as wb"
+
+
+def record_code(paths: list[str], options: Mapping[str, Any], order: str) -> dict[str, str]:
+    """Return the code by language: "python" and "sql".
+
+    Args:
+        paths: the opened paths.
+        options: the options of the scan, without those that have their default.
+        order: "time" or "offset", perhaps with " desc".
+    """
+    opened = json.dumps(paths[0] if len(paths) == 1 else paths, ensure_ascii=False)
+    given = "".join(f"\n    {name}={_literal(value)}," for name, value in options.items())
+    start = f"{HEAD}\n\nlogs = wb.open_log_directory({opened})\nscan = logs.scan({given}\n)\n"
+    name, _, direction = order.partition(" ")
+    by_time = ["timestamp", "topic", "partition", '"offset"']
+    columns = by_time if name == "time" else ["topic", "partition", '"offset"']
+    ordered = ", ".join(f"{each} {direction}".strip() for each in columns)
+    lines = (
+        'connection = scan.to_duckdb("records")',
+        'connection.sql("""',
+        '    select topic, partition, "offset", timestamp, key, value from records',
+        f"    order by {ordered} limit 1000",
+        '""")',
+    )
+    return {"python": f"{start}scan.to_pandas()", "sql": start + "\n".join(lines)}
+
+
+def _literal(value: Any) -> str:
+    """Return Python code of a text, a number, or a tuple or list of them."""
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_literal, value))})"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
+    return repr(value)
+
+
+def _quoted(text: str) -> str:
+    plain = repr(text)
+    return plain if "'" in text or '"' in text or "\\" in text else f'"{text}"'

@@ -1,0 +1,146 @@
+"""An export: write the records of a scan to a file, say how many so far, stop when told.
+
+The file appears under its name only when it is complete; after an error, or when it was canceled,
+nothing is left behind.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any, Final, Literal
+
+from workbench.errors import OutputError, WorkbenchError
+from workbench.file_system.outputs import new_file
+from workbench.layout.rows import runs_of
+from workbench.loaders.exports import json_lines
+from workbench.loaders.exports.csv_file import write_csv
+from workbench.loaders.scan.column_engines import write_parquet
+from workbench.loaders.scan.plan import input_paths
+from workbench.loaders.scan.scan import Scan
+from workbench.loaders.scan.segment_batches import matching_chunks
+from workbench.loaders.schemas import RECORD_FIELDS
+from workbench.record.buffers import BufferPool
+
+Format = Literal["parquet", "csv", "jsonl"]
+FORMATS: Final[tuple[Format, ...]] = ("parquet", "csv", "jsonl")
+SUFFIXES: Final[dict[str, Format]] = {
+    ".parquet": "parquet",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+"""The format of a file by the ending of its name."""
+
+Status = Literal["ready", "running", "done", "canceled", "failed"]
+
+
+class _CanceledError(Exception):
+    """Somebody called `cancel`."""
+
+
+class Export:
+    """One export; it runs once, in this thread (`run`) or in its own (`start`).
+
+    Attributes:
+        path: the file.
+        form: its format.
+        records: how many records are written.
+        status: "ready", "running", "done", "canceled" or "failed".
+        error: why it failed.
+
+    Args:
+        scan: what is written; its columns do not matter to JSON lines.
+        path: the file; it must not exist, nor be in a directory that is read.
+        form: "parquet", "csv" or "jsonl"; None: by the ending of the name.
+
+    Raises:
+        OutputError: the ending of the name is none that is known, or the format has no masks.
+    """
+
+    def __init__(self, scan: Scan, path: str, form: Format | None = None) -> None:
+        form = form or SUFFIXES.get(Path(path).suffix.lower())
+        if form is None:
+            raise OutputError(path, f"has none of the endings {', '.join(SUFFIXES)}")
+        if form == "jsonl" and scan.masks.rules:
+            raise OutputError(
+                path, "JSON lines hold the bytes of records: a mask needs Parquet or CSV"
+            )
+        self.path = path
+        self.form: Format = form
+        self.records = 0
+        self.status: Status = "ready"
+        self.error: BaseException | None = None
+        self._scan = scan
+        self._stop = False
+        self._over = threading.Event()
+
+    def start(self) -> None:
+        """Run in a thread of its own."""
+        self.status = "running"
+        threading.Thread(target=self._run_quietly, name="export", daemon=True).start()
+
+    def cancel(self) -> None:
+        """Stop soon, and leave no file behind."""
+        self._stop = True
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until it is over; return whether it is."""
+        return self._over.wait(seconds)
+
+    def run(self) -> None:
+        """Write the file.
+
+        Raises:
+            OutputError: there is a file of that name, or it would be where records are read.
+            OSError: it cannot be written.
+        """
+        self.status = "running"
+        over: Status = "failed"
+        try:
+            with new_file(self.path, input_paths(self._scan.partitions)) as file:
+                self._write(file)
+            over = "done"
+        except _CanceledError:
+            over = "canceled"
+        except BaseException as error:
+            self.error = error
+            raise
+        finally:
+            self.status = over
+            self._over.set()
+
+    def _run_quietly(self) -> None:
+        with suppress(WorkbenchError, OSError, MemoryError):  # `error` has it
+            self.run()
+
+    def _write(self, file: IO[bytes]) -> None:
+        if self.form == "parquet":
+            write_parquet(self._batches(), self._scan.schema, file, "zstd")
+        elif self.form == "csv":
+            write_csv(self._batches(), self._scan.schema, file)
+        else:
+            for text in self._lines():
+                file.write(text.encode())
+
+    def _count(self, records: int) -> None:
+        if self._stop:
+            raise _CanceledError
+        self.records += records
+
+    def _batches(self) -> Iterator[Any]:
+        for batch in self._scan.batches():
+            self._count(batch.num_rows)
+            yield batch
+
+    def _lines(self) -> Iterator[str]:
+        pool = BufferPool()
+        everything = replace(self._scan.options, columns=tuple(RECORD_FIELDS))
+        for read in self._scan.plan():
+            where = (read.partition.topic, read.partition.partition)
+            with suppress(FileNotFoundError):  # removed since it was listed
+                for chunk, keep, _ in matching_chunks(read, everything, pool):
+                    runs = runs_of(keep)
+                    yield from json_lines.record_lines(chunk.columns, chunk.rows, runs, where)
+                    self._count(int(keep.sum()))

@@ -1,0 +1,1 @@
+"""Conditions on records, written as people type them into a search box."""

@@ -1,0 +1,166 @@
+"""Paths into JSON, and what is compared with the value that is found there."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from workbench.errors import QueryError
+
+ANY: Final = None
+"""The step that leads to every element: ``[*]``."""
+
+Step = str | int | None
+
+NOT_JSON: Final = object()
+
+MOST_PARSED: Final = 4 << 20
+"""Bytes of the largest text that is parsed: parsing takes up to twenty times as much."""
+
+_STEP: Final = re.compile(
+    r"""\.(?P<name>[^\s.\[\]=<>!~:"]+)|\[(?P<index>\d{1,9})\]|\[(?P<any>\*)\]"""
+    r"""|\["(?P<quoted>(?:[^"\\]|\\.)*)"\]"""
+)
+_SIMPLE: Final = re.compile(r"[\w .-]+", re.ASCII)
+
+
+def take_path(text: str, at: int) -> tuple[tuple[Step, ...], int]:
+    r"""Return the steps of the path after its ``$``, and where it ends.
+
+    Args:
+        text: a text in which a path begins: ``.customer.id``, ``[0]``, ``[*]``, ``["a b"]``.
+        at: the place after the ``$``.
+    """
+    steps: list[Step] = []
+    while (found := _STEP.match(text, at)) is not None:
+        if found["name"] is not None:
+            steps.append(found["name"])
+        elif found["index"] is not None:
+            steps.append(int(found["index"]))
+        elif found["any"] is not None:
+            steps.append(ANY)
+        else:
+            steps.append(_unquoted(found["quoted"]))
+        at = found.end()
+    return tuple(steps), at
+
+
+def _unquoted(text: str) -> str:
+    try:
+        return str(json.loads(f'"{text}"'))
+    except ValueError:
+        raise QueryError(f'["{text}"] is not a quoted name of a field') from None
+
+
+def values_at(document: Any, steps: tuple[Step, ...]) -> Iterator[Any]:
+    """Yield the values that a path leads to in parsed JSON: several through ``[*]``."""
+    for at, step in enumerate(steps):
+        if isinstance(step, str):
+            if not isinstance(document, dict) or step not in document:
+                return
+            document = document[step]
+        elif not isinstance(document, list):
+            return
+        elif step is ANY:
+            for each in document:
+                yield from values_at(each, steps[at + 1 :])
+            return
+        elif step < len(document):
+            document = document[step]
+        else:
+            return
+    yield document
+
+
+def parsed(data: memoryview | bytes) -> Any:
+    """Return JSON in UTF-8 as Python's values; `NOT_JSON` if it is something else."""
+    if len(data) > MOST_PARSED:
+        return NOT_JSON
+    try:
+        return json.loads(str(data, "utf-8"))
+    except (ValueError, RecursionError):
+        return NOT_JSON
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison with a literal.
+
+    Attributes:
+        operator: ``=``, ``!=``, ``<``, ``<=``, ``>`` or ``>=``.
+        literal: the parsed JSON of the literal, or its text if it is not JSON.
+        text: the literal as it was typed: an unquoted 42 equals the text "42", too.
+    """
+
+    operator: str
+    literal: Any
+    text: str | None
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value compares so. Numbers and texts compare with their own kind."""
+        if self.operator in {"=", "!="}:
+            return self._equals(value) is (self.operator == "=")
+        wanted = self.literal
+        if isinstance(value, str):
+            wanted = self.text if self.text is not None else self.literal
+        if not (_is_number(value) and _is_number(wanted)) and not (
+            isinstance(value, str) and isinstance(wanted, str)
+        ):
+            return False
+        if self.operator[0] == "<":
+            return bool(value < wanted or (self.operator == "<=" and value == wanted))
+        return bool(value > wanted or (self.operator == ">=" and value == wanted))
+
+    def _equals(self, value: Any) -> bool:
+        if isinstance(value, bool) or isinstance(self.literal, bool):
+            return value is self.literal
+        return bool(value == self.literal or (self.text is not None and value == self.text))
+
+
+def comparison(operator: str, operand: str, *, is_quoted: bool) -> Comparison:
+    """Return the comparison with an operand: JSON, or text."""
+    if is_quoted:
+        return Comparison(operator, operand, None)
+    value = parsed(operand.encode("utf-8", "surrogatepass"))
+    return Comparison(operator, operand if value is NOT_JSON else value, operand)
+
+
+def needed_text(steps: tuple[Step, ...], wanted: Comparison | None = None) -> bytes | None:
+    r"""Return a regular expression that JSON matches if the path leads to what is wanted.
+
+    A name stands there as it is, unless a backslash writes one of its characters, and so does the
+    value that it must be equal to. So most values need not be parsed.
+
+    Args:
+        steps: the path.
+        wanted: what the value must compare with; None: anything.
+    """
+    names = [step for step in steps if isinstance(step, str)]
+    if not names or not all(_SIMPLE.fullmatch(name) for name in names):
+        return None
+    is_last = isinstance(steps[-1], str)
+    value = _needed_value(wanted) if wanted is not None and is_last else b""
+    name = _escaped(names[-1] if is_last else max(names, key=len))
+    return rb'"' + name + rb'"\s*:\s*' + value + rb"|\\"
+
+
+def _needed_value(wanted: Comparison) -> bytes:
+    """Return a regular expression for what a value begins with that equals the literal."""
+    literal = wanted.text if wanted.text is not None else wanted.literal
+    if wanted.operator != "=" or not isinstance(literal, str) or not _SIMPLE.fullmatch(literal):
+        return b""
+    text = _escaped(literal)
+    if _is_number(wanted.literal):  # 42 may be written 42.0 or 4.2e1
+        if literal != str(wanted.literal) or isinstance(wanted.literal, float):
+            return b""
+        return rb'(?:"?' + text + rb"|-?[0-9]+[.eE])"
+    return rb'"?' + text
+
+
+def _escaped(text: str) -> bytes:
+    return re.sub(rb"([.\-])", rb"\\\1", text.encode())
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,237 @@
+"""What a search has found: where each record is, and what it takes to read it again.
+
+A match takes some 20 bytes whatever its record has, so millions can be listed; the records that
+are on the screen are read again from their batches.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from workbench.loaders.scan import arrow
+from workbench.loaders.scan.plan import SegmentRead
+from workbench.loaders.scan.segment_batches import DECODED
+from workbench.loaders.schemas import SCAN_FIELDS
+from workbench.record.reading.reader import Chunk
+
+MOST_LISTED: Final = 2_000_000
+"""Matches that are listed unless another number is given: about 60 MB."""
+
+Order = Literal["time", "offset"]
+ORDERS: Final = ("time", "offset")
+
+Mask = npt.NDArray[np.bool_]
+Longs = npt.NDArray[np.int64]
+
+
+class _Batches(NamedTuple):
+    """The batches of matches from one chunk: which read they are of, where they are, their size."""
+
+    read: int
+    positions: Longs
+    sizes: Longs
+
+
+class _Found(NamedTuple):
+    """Matches in the order in which they were found; ``batch`` numbers the batches of all."""
+
+    offsets: Longs
+    times: Longs
+    batch: npt.NDArray[np.int32]
+    partition: npt.NDArray[np.int32]
+
+
+_NOTHING: Final = _Found(
+    np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32)
+)
+
+
+class Matches:
+    """The records that a search has found. One thread adds, others may look meanwhile.
+
+    Attributes:
+        most: how many are listed; what is found afterwards is only counted.
+        count: how many were found.
+    """
+
+    def __init__(self, most: int = MOST_LISTED) -> None:
+        self.most = most
+        self.count = 0
+        self._lock = threading.Lock()
+        self._reads: list[SegmentRead] = []
+        self._partitions: dict[str, int] = {}
+        self._batches: list[_Batches] = []
+        self._batch_count = 0
+        self._found = [_NOTHING]
+        self._listed = 0
+        self._arranged: tuple[Any, Longs] = (None, np.zeros(0, np.int64))
+
+    @property
+    def listed(self) -> int:
+        """How many matches can be read."""
+        return self._listed
+
+    def add(self, read: SegmentRead, chunk: Chunk, keep: Mask) -> Longs:
+        """Add the matches of a chunk of a segment, and return their times in ms."""
+        places = np.flatnonzero(keep)
+        times = chunk.columns.timestamps[places]
+        with self._lock:
+            self.count += len(places)
+            places = places[: self.most - self._listed]
+            if len(places):
+                self._list(read, chunk, places)
+        return times
+
+    def _list(self, read: SegmentRead, chunk: Chunk, places: npt.NDArray[np.intp]) -> None:
+        if not self._reads or self._reads[-1] is not read:
+            self._reads.append(read)
+        used, batch = np.unique(chunk.columns.batch[places], return_inverse=True)
+        rows = chunk.rows[used]
+        batches = _Batches(
+            len(self._reads) - 1,
+            rows["position"].astype(np.int64),
+            rows["size"].astype(np.int64),
+        )
+        partition = self._partitions.setdefault(read.partition.name, len(self._partitions))
+        self._found.append(
+            _Found(
+                chunk.columns.offsets[places].astype(np.int64),
+                chunk.columns.timestamps[places].astype(np.int64),
+                (batch + self._batch_count).astype(np.int32),
+                np.full(len(places), partition, np.int32),
+            )
+        )
+        self._batches.append(batches)
+        self._batch_count += len(used)
+        self._listed += len(places)
+
+    def arranged(
+        self,
+        order: Order = "time",
+        *,
+        descending: bool = False,
+        times: tuple[int, int] | None = None,
+    ) -> Longs:
+        """Return the numbers of the matches in an order, for `read`.
+
+        Args:
+            order: "time": records of several partitions are merged; those without a time come
+                first. "offset": by partition, then offset.
+            descending: the order is turned round.
+            times: only matches with timestamps [first, end), in ms.
+        """
+        found = self._together()
+        wanted = (len(found.offsets), order, descending, times)
+        if self._arranged[0] == wanted:
+            return self._arranged[1]
+        if order == "time":
+            places = np.argsort(found.times, kind="stable")
+        else:
+            names = sorted(self._partitions)
+            rank = np.array([names.index(name) for name in self._partitions], np.int32)
+            places = np.lexsort((found.offsets, rank[found.partition]))
+        if descending:
+            places = places[::-1]
+        if times is not None:
+            at = found.times[places]
+            places = places[(at >= max(times[0], 0)) & (at < times[1])]
+        self._arranged = (wanted, places)
+        return places
+
+    def _together(self) -> _Found:
+        """Return all matches as one piece."""
+        with self._lock:
+            if len(self._found) > 1:
+                self._found = [_Found(*map(np.concatenate, zip(*self._found, strict=True)))]
+            return self._found[0]
+
+    def place_of(self, partition: str, offset: int, arranged: Longs) -> int:
+        """Return at which place of an arrangement a record is; -1: it is not there."""
+        found = self._together()
+        number = self._partitions.get(partition, -1)
+        fits = (found.offsets[arranged] == offset) & (found.partition[arranged] == number)
+        at = np.flatnonzero(fits)
+        return int(at[0]) if len(at) else -1
+
+    def read(self, numbers: Iterable[int], columns: Iterable[str]) -> "Records":
+        """Read matches again.
+
+        Args:
+            numbers: of matches, as `arranged` gives them.
+            columns: names out of `schemas.SCAN_FIELDS`.
+
+        Raises:
+            OSError: a segment cannot be read any more.
+        """
+        names = tuple(columns)
+        schema = pa.schema([SCAN_FIELDS[name] for name in names])
+        wanted = np.fromiter(numbers, np.int64)
+        found = self._together()
+        options = sum(DECODED[name] for name in names if name in DECODED)
+        batches = [schema.empty_table()]
+        places = [np.zeros(0, np.int64)]
+        for read, start, stop, mine in self._runs(found.batch[wanted]):
+            where = (read.partition.topic, read.partition.partition, read.segment.base_offset)
+            for chunk in read.segment.read(start, stop, options=options):
+                at, is_here = _lookup(chunk.columns.offsets, found.offsets[wanted[mine]])
+                if is_here.any():
+                    arrays = [
+                        arrow.column(name, chunk.columns, chunk.rows, where) for name in names
+                    ]
+                    batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+                    batches.append(pa.Table.from_batches([batch.take(_indices(at[is_here]))]))
+                    places.append(mine[is_here])
+        place = np.concatenate(places)
+        order = np.argsort(place, kind="stable")
+        return Records(pa.concat_tables(batches).take(_indices(order)), place[order])
+
+    def _runs(self, batch: npt.NDArray[np.int32]) -> Iterator[tuple[SegmentRead, int, int, Longs]]:
+        """Yield what to read for the batches of some matches: read, start, stop, which matches.
+
+        Batches that follow each other in a file are read in one go.
+        """
+        firsts = np.cumsum([0, *(len(each.positions) for each in self._batches)])
+        order = np.argsort(batch, kind="stable")
+        run: tuple[SegmentRead, int, int, list[int]] | None = None
+        for at in order.tolist():
+            group = int(np.searchsorted(firsts, batch[at], side="right")) - 1
+            held, row = self._batches[group], int(batch[at] - firsts[group])
+            read, start = self._reads[held.read], int(held.positions[row])
+            stop = start + int(held.sizes[row])
+            if run is not None and run[0].segment is read.segment and run[1] <= start <= run[2]:
+                run = (read, run[1], max(stop, run[2]), [*run[3], at])
+                continue
+            if run is not None:
+                yield *run[:3], np.array(run[3], np.int64)
+            run = (read, start, stop, [at])
+        if run is not None:
+            yield *run[:3], np.array(run[3], np.int64)
+
+
+class Records(NamedTuple):
+    """Records that were read again.
+
+    Attributes:
+        table: those that are still there, in the order asked for.
+        places: int64[n], which of the numbers asked for each of them is.
+    """
+
+    table: pa.Table
+    places: Longs
+
+
+def _lookup(offsets: Longs, wanted: Longs) -> tuple[Longs, Mask]:
+    """Return where among the offsets each wanted one is, and whether it is there."""
+    order = np.argsort(offsets, kind="stable")
+    at = np.minimum(np.searchsorted(offsets[order], wanted), max(len(offsets) - 1, 0))
+    if not len(offsets):
+        return at, np.zeros(len(wanted), np.bool_)
+    return order[at], offsets[order[at]] == wanted
+
+
+def _indices(places: npt.NDArray[Any]) -> pa.Array:
+    return arrow.integers(places.astype(np.int64), pa.int64(), arrow.NO_ABSENT)

@@ -1,0 +1,151 @@
+"""A search: read what a scan would, keep what its query finds, say how far it is, stop when told.
+
+search = Search(logs.scan(topics="orders", where="$.amount>100"))
+search.start()                       # in a thread of its own
+search.wait(matches=200, seconds=0.3)
+search.matches.read(search.matches.arranged()[:200], ["offset", "value"])
+"""
+
+import copy
+import dataclasses
+import threading
+import time
+from contextlib import suppress
+from typing import Final, Literal
+
+from workbench.errors import WorkbenchError
+from workbench.inspection.findings import Finding
+from workbench.inspection.unreadable import findings_about_records, removed
+from workbench.loaders.scan.scan import Scan
+from workbench.loaders.scan.segment_batches import matching_chunks
+from workbench.loaders.search.matches import MOST_LISTED, Matches
+from workbench.loaders.search.pieces import Piece, pieces_by_time
+from workbench.loaders.search.time_histogram import TimeHistogram
+from workbench.record.buffers import BufferPool
+
+MOST_FINDINGS: Final = 1000
+"""Findings that a search keeps; further ones are counted."""
+
+Status = Literal["ready", "running", "done", "canceled", "failed"]
+
+
+class Search:
+    """One search; it runs once, in this thread (`run`) or in its own (`start`).
+
+    Attributes:
+        scan: what is searched; its query says what for.
+        matches: what was found so far.
+        histogram: the matches over time.
+        status: "ready", "running", "done", "canceled" or "failed".
+        error: why it failed.
+        bytes_read, bytes_total: how far it is; the total is known once it runs.
+        records_read: how many records were looked at.
+        findings: what could not be read, at most `MOST_FINDINGS`.
+        finding_count: how many findings there were.
+        seconds: how long it has run.
+
+    Args:
+        scan: the scan; its columns, decodings and limit do not matter.
+        newest_first: begin with the latest records.
+        most: how many matches are listed; further ones are counted.
+    """
+
+    def __init__(self, scan: Scan, *, newest_first: bool = False, most: int = MOST_LISTED) -> None:
+        self.scan = copy.copy(scan)
+        self.scan.decode = {}
+        self.scan.options = dataclasses.replace(scan.options, columns=())
+        self.newest_first = newest_first
+        self.matches = Matches(most)
+        self.histogram = TimeHistogram()
+        self.status: Status = "ready"
+        self.error: BaseException | None = None
+        self.bytes_read = self.bytes_total = self.records_read = 0
+        self.findings: list[Finding] = []
+        self.finding_count = 0
+        self._begun = self._ended = 0.0
+        self._stop = False
+        self._moved = threading.Condition()
+
+    @property
+    def seconds(self) -> float:
+        """How long it has run so far, or ran."""
+        return (self._ended or time.monotonic()) - self._begun if self._begun else 0.0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it will find nothing more."""
+        return self.status not in {"ready", "running"}
+
+    def start(self) -> None:
+        """Run in a thread of its own."""
+        self.status = "running"
+        threading.Thread(target=self._run_quietly, name="search", daemon=True).start()
+
+    def cancel(self) -> None:
+        """Stop soon: after the chunk that is being read. What was found remains."""
+        self._stop = True
+
+    def wait(self, *, matches: int | None = None, seconds: float | None = None) -> None:
+        """Wait until it is over, has found so many matches, or so much time has passed."""
+
+        def enough() -> bool:
+            return self.is_over or (matches is not None and self.matches.count >= matches)
+
+        with self._moved:
+            self._moved.wait_for(enough, seconds)
+
+    def run(self) -> None:
+        """Run to the end, or until `cancel`.
+
+        Raises:
+            WorkbenchError, OSError: what is searched cannot be read at all.
+        """
+        self.status, self._begun = "running", time.monotonic()
+        over: Status = "failed"
+        try:
+            pieces = pieces_by_time(self.scan, newest_first=self.newest_first)
+            self.bytes_total = sum(piece.size for piece in pieces)
+            for partition in self.scan.partitions:
+                self._note(findings_about_records(partition))
+            pool = BufferPool()
+            for piece in pieces:
+                self._read(piece, pool)
+                if self._stop:
+                    break
+            over = "canceled" if self._stop else "done"
+        except BaseException as error:
+            self.error = error
+            raise
+        finally:
+            self._ended = time.monotonic()
+            with self._moved:
+                self.status = over
+                self._moved.notify_all()
+
+    def _run_quietly(self) -> None:
+        with suppress(WorkbenchError, OSError, MemoryError):  # `error` has it
+            self.run()
+
+    def _read(self, piece: Piece, pool: BufferPool) -> None:
+        """Look through a piece."""
+        before, start = self.bytes_read, piece.read.start
+        try:
+            for chunk, keep, findings in matching_chunks(piece.read, self.scan.options, pool):
+                self._note(findings)
+                times = self.matches.add(piece.read, chunk, keep)
+                self.records_read += len(keep)
+                if len(chunk.rows):
+                    end = int(chunk.rows["position"][-1] + chunk.rows["size"][-1])
+                    self.bytes_read = min(before + max(0, end - start), before + piece.size)
+                with self._moved:
+                    self.histogram.add(times)
+                    self._moved.notify_all()
+                if self._stop:
+                    return
+        except FileNotFoundError:
+            self._note([removed(piece.read.segment.path)])
+        self.bytes_read = before + piece.size
+
+    def _note(self, findings: list[Finding]) -> None:
+        self.finding_count += len(findings)
+        self.findings.extend(findings[: MOST_FINDINGS - len(self.findings)])

@@ -1,0 +1,1 @@
+"""Avro's binary encoding as Arrow columns, without another package."""

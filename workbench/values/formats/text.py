@@ -1,0 +1,82 @@
+"""Text, and what the workbench's decoders of single records give, as text."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from workbench.decoders.decoder import printable
+from workbench.decoders.registry import DECODERS
+from workbench.values.column import (
+    Bytes,
+    ColumnName,
+    Decoded,
+    Int64s,
+    one_problem,
+)
+from workbench.values.formats.pieces import halved, pieces_of
+
+
+@dataclass(frozen=True)
+class Utf8Decoder:
+    """Decodes UTF-8."""
+
+    kind: pa.DataType = pa.large_string()  # noqa: RUF009 — types cannot be changed
+
+    def decode_spans(self, data: Bytes, spans: Int64s) -> Decoded:
+        """Decode the values in ``spans`` of ``data``."""
+        text, bad = halved(pieces_of(data, spans), lambda some: some.cast(self.kind), self.kind)
+        return Decoded(text, one_problem(bad, "not UTF-8"))
+
+
+@dataclass(frozen=True)
+class MeaningDecoder:
+    """Decodes the records of a topic of Kafka's own, or bytes to hex, as JSON text.
+
+    Attributes:
+        name: of one of `decoders.registry.DECODERS`.
+        column: key or value.
+    """
+
+    name: str
+    column: ColumnName
+
+    @property
+    def kind(self) -> pa.DataType:
+        """Text."""
+        return pa.large_string()
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What a value means depends on its key."""
+        return ("key",) if self.column == "value" else ()
+
+    def decode(self, column: pa.Array, others: Mapping[str, pa.Array]) -> Decoded:
+        """Decode large_binary[n]."""
+        decoder = DECODERS[self.name]
+        data = column.to_pylist()
+        if self.column == "key":
+            found = [decoder.key(key) for key in data]
+        else:
+            keys = others["key"].to_pylist()
+            found = [decoder.value(key, value) for key, value in zip(keys, data, strict=True)]
+        bad = [
+            row for row, value in enumerate(found) if isinstance(value, dict) and "error" in value
+        ]
+        problem = f"not of {self.name}: {found[bad[0]]['error']}" if bad else ""
+        for row in bad:
+            found[row] = None
+        texts = [
+            None if raw is None else _text(value) for raw, value in zip(data, found, strict=True)
+        ]
+        for row in bad:
+            texts[row] = None
+        return Decoded(pa.array(texts, self.kind), one_problem(np.array(bad, np.int64), problem))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(printable(value), ensure_ascii=False, default=str)

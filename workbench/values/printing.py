@@ -1,0 +1,60 @@
+"""Decoded values as text for people: one at a time, and never an error."""
+
+import json
+from typing import Any
+
+import pyarrow as pa
+
+from workbench.decoders.decoder import failure, printable
+from workbench.values.column import ColumnDecoder, Others
+
+_NONE: Others = {}
+
+
+def plain_value(value: pa.Scalar) -> Any:
+    """Return one value of a decoded column as JSON has it: maps as objects, bytes as hex.
+
+    Times that Python's datetimes cannot hold are numbers.
+    """
+    kind = value.type
+    if not value.is_valid:
+        return None
+    if pa.types.is_struct(kind):
+        return {name: plain_value(value[name]) for name in kind.names}
+    if pa.types.is_map(kind):
+        return {str(plain_value(each["key"])): plain_value(each["value"]) for each in value.values}
+    if pa.types.is_list(kind):
+        return [plain_value(each) for each in value.values]
+    if pa.types.is_temporal(kind):
+        try:
+            return str(value.as_py())
+        except (OverflowError, ValueError):
+            return value.value
+    found = value.as_py()
+    return found if found is None or isinstance(found, bool | int | float | str) else _text(found)
+
+
+def _text(value: Any) -> str:
+    return str(printable(value)) if isinstance(value, bytes) else str(value)
+
+
+def decoded_value(decoder: ColumnDecoder, data: bytes | None, others: Others = _NONE) -> Any:
+    """Return what a key or value means, ready for JSON; a failure as `decoders.decoder` has it.
+
+    Args:
+        decoder: of the column.
+        data: the bytes.
+        others: the columns that the decoder needs, for this record alone.
+    """
+    if data is None:
+        return None
+    found = decoder.decode(pa.array([data], pa.large_binary()), others)
+    if found.problems and not found.values[0].is_valid:
+        return failure(found.problems[0].found, data)
+    return plain_value(found.values[0])
+
+
+def decoded_text(decoder: ColumnDecoder, data: bytes, others: Others = _NONE) -> str:
+    """Return what a key or value means as one line: text as it is, otherwise JSON."""
+    value = decoded_value(decoder, data, others)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,246 @@
+"""The formats of keys and values by name: those here, and those of other packages.
+
+A package adds a format by an entry point of the group `kafka_log_workbench.decoders`: its name is
+the format's, its object a `Format`. `decoder` is the one way from what a user asks for to what
+decodes a column; scans, the command line, widgets and Spark all take it.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final, TypeAlias
+
+import pyarrow as pa
+
+from workbench.decoders.registry import DECODERS
+from workbench.errors import SchemaError
+from workbench.values.avro.decoder import AvroDecoder
+from workbench.values.column import Column, ColumnDecoder, SpanDecoder, WholeValues
+from workbench.values.formats.json import JsonDecoder, inferred_schema
+from workbench.values.formats.json_schema import JsonSchemaDecoder
+from workbench.values.formats.msgpack import MessagePackDecoder, inferred_type
+from workbench.values.formats.protobuf import ProtobufDecoder, descriptors_of, first_message
+from workbench.values.formats.text import MeaningDecoder, Utf8Decoder
+from workbench.values.schemas.framed import FramedDecoder
+from workbench.values.schemas.schemas import (
+    Schemas,
+    SchemaType,
+    given_schemas,
+    read_schema,
+    schemas_in_folder,
+)
+
+ENTRY_POINTS: Final = "kafka_log_workbench.decoders"
+
+Format = Callable[[Any, Column], ColumnDecoder]
+"""Makes the decoder of a column from the argument of a `Decoding`, None if there is none; raises
+`SchemaError` for an argument that it cannot use."""
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How to decode a column: a format, and what it needs to know.
+
+    Attributes:
+        name: of the format, see `names`.
+        argument: a schema (text, Python's dicts and lists, a generated Protobuf class), the path of
+            its file or of a folder of schemas, schemas by id, or an Arrow type; None: the format
+            looks itself, for instance in the topic `_schemas`.
+    """
+
+    name: str
+    argument: Any = None
+
+    @classmethod
+    def of(cls, decoding: "AnyDecoding") -> "Decoding":
+        """Return a decoding given in any form: ``"avro:orders.avsc"`` is name and argument.
+
+        Raises:
+            SchemaError: it has no such form.
+        """
+        if isinstance(decoding, Decoding):
+            return decoding
+        if isinstance(decoding, pa.Schema | pa.StructType):
+            return cls("json", decoding)
+        if not isinstance(decoding, str):
+            raise SchemaError(f"unknown decoding {decoding!r}: not a text, Decoding or Arrow type")
+        name, _, argument = decoding.partition(":")
+        return cls(name, argument or None)
+
+
+AnyDecoding: TypeAlias = str | Decoding | pa.Schema | pa.StructType
+"""``"utf8"``, ``"avro:schemas/"``, a `Decoding`, or the Arrow type of JSON."""
+
+
+def names() -> list[str]:
+    """Return the names of all formats, ascending."""
+    return sorted({*FORMATS, *added_formats()})
+
+
+def decoder(decoding: AnyDecoding, column: Column) -> ColumnDecoder:
+    """Return what decodes a column.
+
+    Raises:
+        MissingDependencyError: the format needs a package.
+        SchemaError: the format is unknown, or its argument cannot be used.
+    """
+    asked = Decoding.of(decoding)
+    make = FORMATS.get(asked.name)
+    if make is None:
+        entry = added_formats().get(asked.name)
+        if entry is None:
+            raise SchemaError(
+                f"unknown decoding {asked.name!r} (expected one of {', '.join(names())}, or the "
+                "JSON's Arrow schema)"
+            )
+        make = entry.load()
+    return make(asked.argument, column)
+
+
+@cache
+def added_formats() -> dict[str, EntryPoint]:
+    """Return the entry points of other packages, by name; they are loaded when they are used."""
+    return {entry.name: entry for entry in entry_points(group=ENTRY_POINTS)}
+
+
+def _utf8(argument: Any, _column: Column) -> ColumnDecoder:
+    _refuse("utf8", argument)
+    return WholeValues(Utf8Decoder())
+
+
+def _meaning(name: str, argument: Any, column: Column) -> ColumnDecoder:
+    _refuse(name, argument)
+    return MeaningDecoder(name, column.name)
+
+
+def _refuse(name: str, argument: Any) -> None:
+    if argument is not None:
+        raise SchemaError(f"{name} takes no schema, not {str(argument)[:60]!r}")
+
+
+def _json(argument: Any, column: Column) -> ColumnDecoder:
+    if argument is None:
+        schema = inferred_schema(column.sample((column.name,))[column.name].to_pylist())
+        return WholeValues(JsonDecoder(pa.struct(list(schema))))
+    if not isinstance(argument, pa.Schema | pa.StructType):
+        raise SchemaError("json takes an Arrow schema or struct type; json_schema takes a schema")
+    return WholeValues(JsonDecoder(pa.struct(list(argument))))
+
+
+def _msgpack(argument: Any, column: Column) -> ColumnDecoder:
+    if argument is None:
+        values = column.sample((column.name,))[column.name].to_pylist()
+        return WholeValues(MessagePackDecoder(inferred_type(values)))
+    if isinstance(argument, pa.Schema):
+        argument = pa.struct(list(argument))
+    if not isinstance(argument, pa.DataType):
+        raise SchemaError("msgpack takes an Arrow type")
+    return WholeValues(MessagePackDecoder(argument))
+
+
+def _registry(only: SchemaType | None, argument: Any, column: Column) -> ColumnDecoder:
+    """Return the decoder of values with ids, if the argument gives schemas by id."""
+    schemas = _schemas_by_id(argument, column)
+    if schemas is None:
+        raise SchemaError("registry takes a folder of schemas, or schemas by id")
+    return FramedDecoder.of(column, schemas, only)
+
+
+def _schemas_by_id(argument: Any, column: Column) -> Schemas | None:
+    if argument is None:
+        return column.schemas()
+    if isinstance(argument, Schemas):
+        return argument
+    if isinstance(argument, Mapping) and argument and all(isinstance(key, int) for key in argument):
+        return given_schemas(argument)
+    if isinstance(argument, os.PathLike | str) and os.path.isdir(argument):
+        return schemas_in_folder(argument)
+    return None
+
+
+def _of_one_schema(
+    only: SchemaType, make: Callable[[Any], SpanDecoder], argument: Any, column: Column
+) -> ColumnDecoder:
+    """Return the decoder of bare values if the argument is a schema, otherwise of framed ones."""
+    if _schemas_by_id_given(argument):
+        return _registry(only, argument, column)
+    return WholeValues(make(argument))
+
+
+def _schemas_by_id_given(argument: Any) -> bool:
+    if isinstance(argument, Mapping):
+        return bool(argument) and all(isinstance(key, int) for key in argument)
+    if isinstance(argument, os.PathLike | str):
+        return os.path.isdir(argument)
+    return argument is None or isinstance(argument, Schemas)
+
+
+def _text_of(argument: Any) -> Any:
+    """Return a schema: itself, or what its file holds."""
+    if isinstance(argument, os.PathLike):
+        return read_schema(os.fspath(argument))
+    if isinstance(argument, str) and not argument.lstrip().startswith(("{", "[", '"')):
+        return read_schema(argument)
+    return argument
+
+
+def _protobuf(argument: Any) -> SpanDecoder:
+    """Return the decoder of a generated class, or of ``FILE.proto#Message``, ``FILE.desc#…``."""
+    described = getattr(argument, "DESCRIPTOR", None)
+    if described is not None:
+        return ProtobufDecoder(_descriptors_of_class(described), described.full_name)
+    if not isinstance(argument, os.PathLike | str):
+        raise SchemaError(
+            "protobuf takes a generated class, FILE.proto#Message or FILE.desc#Message"
+        )
+    path, _, message = os.fspath(argument).partition("#")
+    if path.endswith(".proto"):
+        folder = os.path.dirname(path) or "."
+        imports = {
+            name: read_schema(os.path.join(folder, name))
+            for name in sorted(os.listdir(folder))
+            if name.endswith(".proto") and name != os.path.basename(path)
+        }
+        descriptors = descriptors_of(read_schema(path), imports)
+    else:
+        try:
+            with open(path, "rb") as file:
+                descriptors = file.read()
+        except OSError as error:
+            raise SchemaError(f"{path}: {error.strerror}") from error
+    return ProtobufDecoder(descriptors, message or first_message(descriptors))
+
+
+def _descriptors_of_class(described: Any) -> bytes:
+    """Return a FileDescriptorSet of the file that describes a class, and of what it imports."""
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet
+
+    files = FileDescriptorSet()
+    seen: set[str] = set()
+
+    def add(file: Any) -> None:
+        if file.name not in seen:
+            seen.add(file.name)
+            for each in file.dependencies:
+                add(each)
+            file.CopyToProto(files.file.add())
+
+    add(described.file)
+    return bytes(files.SerializeToString())
+
+
+FORMATS: Final[dict[str, Format]] = {
+    **{name: partial(_meaning, name) for name in DECODERS if name not in {"utf8", "json"}},
+    "utf8": _utf8,
+    "json": _json,
+    "avro": partial(_of_one_schema, "AVRO", lambda schema: AvroDecoder(_text_of(schema))),
+    "json_schema": partial(
+        _of_one_schema, "JSON", lambda schema: JsonSchemaDecoder(_text_of(schema))
+    ),
+    "protobuf": partial(_of_one_schema, "PROTOBUF", _protobuf),
+    "msgpack": _msgpack,
+    "registry": partial(_registry, None),
+}
+"""The formats of the workbench. `registry` takes values with ids of schemas of any type."""

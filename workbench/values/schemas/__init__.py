@@ -1,0 +1,1 @@
+"""Schemas by id, as schema registries keep them, and the values that name theirs."""

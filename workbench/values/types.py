@@ -1,0 +1,147 @@
+"""Bring columns of several schemas together: one type, and arrays of it."""
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from workbench.errors import SchemaError
+
+
+def merged(kinds: Iterable[pa.DataType]) -> pa.DataType:
+    """Return the type that holds values of all types: every field that one of them has.
+
+    Raises:
+        SchemaError: a field has types that no type holds exactly.
+    """
+    return reduce(lambda left, right: _merged(left, right, ""), kinds, pa.null())
+
+
+def _merged(left: Any, right: Any, path: str) -> Any:
+    if left == right or pa.types.is_null(right):
+        return left
+    if pa.types.is_null(left):
+        return right
+    if pa.types.is_struct(left) and pa.types.is_struct(right):
+        fields = {field.name: field.type for field in left}
+        for field in right:
+            here = fields.get(field.name, pa.null())
+            fields[field.name] = _merged(here, field.type, f"{path}.{field.name}")
+        return pa.struct(list(fields.items()))
+    if pa.types.is_list(left) and pa.types.is_list(right):
+        return pa.list_(_merged(left.value_type, right.value_type, f"{path}[]"))
+    if pa.types.is_map(left) and pa.types.is_map(right) and left.key_type == right.key_type:
+        item = _merged(left.item_type, right.item_type, f"{path}[]")
+        return pa.map_(left.key_type, item)
+    for narrow, wide in ((left, right), (right, left)):
+        if _is_held(narrow, wide):
+            return wide
+    where = f"field {path[1:]}" if path else "the value"
+    raise SchemaError(
+        f"{where} is {left} in one schema and {right} in another; scan their topics one by one"
+    )
+
+
+def _is_held(narrow: Any, wide: Any) -> bool:
+    """Return whether one type of number holds all values of another."""
+    if pa.types.is_integer(narrow) and pa.types.is_integer(wide):
+        signed = pa.types.is_signed_integer(narrow), pa.types.is_signed_integer(wide)
+        return signed != (True, False) and (
+            narrow.bit_width < wide.bit_width or (signed[0] == signed[1] and narrow == wide)
+        )
+    if pa.types.is_floating(wide):
+        if pa.types.is_floating(narrow):
+            return bool(narrow.bit_width < wide.bit_width)
+        return pa.types.is_integer(narrow) and bool(narrow.bit_width < wide.bit_width)
+    return False
+
+
+def aligned(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return an array as another type: fields by name, missing ones null, others left out.
+
+    Raises:
+        pyarrow.ArrowException: a value is not one of that type.
+    """
+    if array.type == kind:
+        return array
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), kind)
+    if pa.types.is_struct(kind) and pa.types.is_struct(array.type):
+        mask = array.is_null() if array.null_count else None
+        if not kind.num_fields:
+            return pa.array([None if bad else {} for bad in array.is_null().to_pylist()], kind)
+        there = dict(zip(array.type.names, array.flatten(), strict=True))
+        arrays = [
+            aligned(there[field.name], field.type)
+            if field.name in there
+            else pa.nulls(len(array), field.type)
+            for field in kind
+        ]
+        return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=mask)
+    if pa.types.is_list(kind) and pa.types.is_list(array.type):
+        offsets, items = items_of(array)
+        return pa.ListArray.from_arrays(
+            offsets, aligned(items, kind.value_type), type=kind, mask=_mask(array)
+        )
+    if pa.types.is_map(kind) and pa.types.is_map(array.type):
+        offsets, items = items_of(array)
+        keys, values = items.flatten()
+        return pa.MapArray.from_arrays(
+            offsets,
+            aligned(keys, kind.key_type),
+            aligned(values, kind.item_type),
+            type=kind,
+            mask=_mask(array),
+        )
+    return array.cast(kind)
+
+
+def _mask(array: pa.Array) -> Any:
+    return array.is_null() if array.null_count else None
+
+
+def items_of(array: Any) -> tuple[Any, Any]:
+    """Return offsets from 0 and the items of a list, or the entries of a map, of any slice."""
+    if pa.types.is_map(array.type):
+        kind = array.type
+        pair = [pa.field("key", kind.key_type, nullable=False), pa.field("value", kind.item_type)]
+        array = array.cast(pa.list_(pa.struct(pair)))
+    lengths = pc.fill_null(pc.list_value_length(array), 0)
+    ends = pc.cumulative_sum(lengths)
+    return pa.concat_arrays([pa.array([0], pa.int32()), ends.cast(pa.int32())]), array.flatten()
+
+
+def fields_of(kind: Any, path: str = "") -> set[str]:
+    """Return the paths of all fields of a type."""
+    if pa.types.is_struct(kind):
+        own = {f"{path}{field.name}" for field in kind}
+        return own.union(*(fields_of(f.type, f"{path}{f.name}.") for f in kind))
+    if pa.types.is_list(kind):
+        return fields_of(kind.value_type, f"{path[:-1]}[].")
+    if pa.types.is_map(kind):
+        return fields_of(kind.item_type, f"{path[:-1]}[].")
+    return set()
+
+
+def as_texts(array: Any, kind: Any) -> pa.Array:
+    """Return an array as a type that differs only where a mask made text of other types."""
+    if array.type == kind:
+        return array
+    mask = _mask(array)
+    if pa.types.is_struct(kind):
+        arrays = [
+            as_texts(each, field.type) for each, field in zip(array.flatten(), kind, strict=True)
+        ]
+        return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=mask)
+    if pa.types.is_list(kind):
+        offsets, items = items_of(array)
+        return pa.ListArray.from_arrays(
+            offsets, as_texts(items, kind.value_type), type=kind, mask=mask
+        )
+    assert pa.types.is_large_string(kind), f"{array.type} is masked as {kind}"
+    if pa.types.is_nested(array.type):
+        texts = [None if each is None else str(each) for each in array.to_pylist()]
+        return pa.array(texts, kind)
+    return array.cast(kind)
