@@ -120,9 +120,9 @@ READ_UNCOMMITTED = 0
 start = logs[PARTITION].log_start_offset
 
 
-def fetch(offset: int, most: int) -> bytes:
+def fetch(offset: int, most: int, max_wait_ms: int = 0) -> bytes:
     """Fetch at most some bytes of the partition, from an offset on."""
-    limits = struct.pack(">iiiib", -1, 0, 1, 1 << 20, READ_UNCOMMITTED)
+    limits = struct.pack(">iiiib", -1, max_wait_ms, 1, 1 << 20, READ_UNCOMMITTED)
     no_session = struct.pack(">ii", 0, -1)
     partition = struct.pack(">iqqi", -1, offset, -1, most)
     nothing_forgotten = struct.pack(">i", 0)
@@ -152,41 +152,42 @@ play("Fetch", "records sliced")
 # %% [markdown]
 # ## A real client
 #
-# Now a consumer of kafka-python, with a group. It needs no configuration besides the address. If
-# your environment has no kafka-python, `pip install kafka-python` gets it.
+# Now a consumer of confluent-kafka, with a group. It needs no configuration besides the address. If
+# your environment has no confluent-kafka, `pip install confluent-kafka` gets it.
 
 # %%
 try:
-    from kafka import KafkaConsumer
+    from confluent_kafka import Consumer
 except ImportError:
-    KafkaConsumer = None
-    print("There is no kafka-python here, so the requests by hand are all that follows shows.")
+    Consumer = None
+    print("There is no confluent-kafka here: only the requests by hand follow.")
 
-if KafkaConsumer is not None:
-    consumer = KafkaConsumer(
-        TOPIC,
-        bootstrap_servers=server.bootstrap_servers,
-        group_id="tour",
-        client_id="tour-1",
-        auto_offset_reset="earliest",
-        max_partition_fetch_bytes=16_384,
+if Consumer is not None:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": server.bootstrap_servers,
+            "group.id": "tour",
+            "client.id": "tour-1",
+            "auto.offset.reset": "earliest",
+            "max.partition.fetch.bytes": 16_384,
+        }
     )
-    records, deadline = 0, time.monotonic() + 20
-    while not records and time.monotonic() < deadline:
-        records += sum(map(len, consumer.poll(timeout_ms=500).values()))
-    print(f"{records:,} records")
+    consumer.subscribe([TOPIC])
+    messages = consumer.consume(100, timeout=10)
+    print(f"{len(messages):,} records")
 
 # %% [markdown]
-# One `poll` was a conversation: which versions do you know, which brokers and topics are there, who
-# is the coordinator of my group, may I join, which partitions are mine, where did the group stop,
-# where does the log begin, and only then: give me records.
+# A few records were a conversation: which versions do you know, which brokers and topics are
+# there, who is the coordinator of my group, may I join, which partitions are mine, where did the
+# group stop, where does the log begin, and only then: give me records.
 #
 # The table grows while clients work, and can be filtered by kind and client. Select a request, and
 # the player below shows it.
 
 # %%
 view = RequestView(server)
-view.selected = newest("Fetch").number
+fetches = [each for each in watch if each.done.api == "Fetch"]
+view.selected = max(fetches, key=lambda each: each.done.response_bytes).number
 Stack([view, view.player])
 
 # %% [markdown]
@@ -199,11 +200,10 @@ Stack([view, view.player])
 # because it reads files for the first time, or loads compiled code.
 
 # %%
-if KafkaConsumer is not None:
-    consumer.seek_to_end()
-    consumer.poll(timeout_ms=800)  # in vain: the fetch waits at the server
+if Consumer is not None:
     consumer.close()
-    time.sleep(0.1)
+fetch(end, 1, max_wait_ms=300)  # there is nothing at the end, so the server waits for records
+time.sleep(0.1)
 
 NAMES = {
     "request_queue_time_ms": "queue",
