@@ -82,18 +82,20 @@ def test_a_server_of_a_relative_path_reads_it_after_a_change_of_directory(
 
 def read_on(asker: Asker, topic: str, offset: int, end: int) -> tuple[int, int]:
     """Fetch from an offset to the end; return where it ended, and the error."""
+    code = ErrorCode.NONE
     while offset < end:
         partition = {"partition": 0, "fetchOffset": offset, "partitionMaxBytes": 700}
         asked = {"sessionEpoch": -1, "topics": [{"topic": topic, "partitions": [partition]}]}
         (found,) = asker.ask(FETCH, 11, asked)["responses"][0]["partitions"]
-        if found["errorCode"] != ErrorCode.NONE:
+        code = ErrorCode(found["errorCode"])
+        if code is not ErrorCode.NONE:
             break
         data = found["records"]
         assert data
         while data:  # whole batches
             offset = int.from_bytes(data[:8]) + int.from_bytes(data[23:27]) + 1
             data = data[12 + int.from_bytes(data[8:12]) :]
-    return offset, found["errorCode"]
+    return offset, code
 
 
 def test_a_strict_server_stops_at_damage() -> None:
