@@ -85,8 +85,8 @@ def filled(command: str, folder: Path) -> list[str]:
     """Return the words of a command, with paths and values for those in capitals."""
     words = {**WORDS, "OUT": folder / "out", "FILE": folder / "records.parquet"}
     if "RULES" in command:
+        (folder / "rules").write_text("orders value drop\n")
         words["RULES"] = folder / "rules"
-        words["RULES"].write_text("orders value drop\n")
     if "1=DIR1" in command:
         words |= {"1=DIR1": f"1={SHOP}", "2=DIR2": f"2={shutil.copytree(SHOP, folder / 'others')}"}
     return [str(words.get(word, word)) for word in command.split()]
