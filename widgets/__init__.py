@@ -19,6 +19,7 @@ from widgets.replication.replication_player import ReplicationPlayer
 from widgets.requests.request_player import RequestPlayer
 from widgets.requests.request_view import RequestView
 from widgets.stack import Stack
+from widgets.workbench import Workbench
 
 __all__ = [
     "CheckpointTable",
@@ -38,5 +39,6 @@ __all__ = [
     "Stack",
     "StepPlayer",
     "TransactionLanes",
+    "Workbench",
     "follow_theme",
 ]

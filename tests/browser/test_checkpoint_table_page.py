@@ -25,7 +25,7 @@ def test_a_row_says_what_each_file_says_and_what_a_broker_would_do(page: Page, s
     until(page, lambda: table.selected["partition"] == "checkpoints-ahead-0")
     expect(now).to_contain_text("recovery point 100,000; expected at most 72")
     expect(now).to_contain_text("A broker uses the log end offset as the recovery point")
-    expect(now.locator(".klw-offsets u[data-bad]")).to_have_count(2)
+    expect(now.locator(".klw-extent u[data-bad]")).to_have_count(2)
     expect(page.locator("[aria-live=polite]")).to_contain_text("A broker lowers the high watermark")
     grid.press("End")
     expect(now.locator("h4")).to_have_text("zero-tail-0")

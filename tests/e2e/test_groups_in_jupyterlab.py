@@ -1,7 +1,8 @@
-"""The notebooks on groups and on replication in JupyterLab, driven by a real browser."""
+"""The notebooks on groups and on replication, and the screen, in JupyterLab, in a real browser."""
 
 from collections.abc import Iterator
 
+import nbformat
 import pytest
 from playwright.sync_api import expect
 
@@ -10,6 +11,15 @@ from tests.e2e.jupyter import SHOTS, Notebook, notebook_page
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 GROUPS = "08_where_do_my_consumers_stand"
+VIEWS = {
+    "Records": ".klw-browser",
+    "Disk": ".klw-disk",
+    "Cleaning": ".klw-cleaner",
+    "Groups": ".klw-coordinators",
+    "Transactions": ".klw-coordinators",
+    "Files": ".klw-checkpoints",
+    "Explore": ".klw-map",
+}
 REPLICATION = "09_replication_and_the_high_watermark"
 
 
@@ -77,3 +87,25 @@ def test_a_lost_record_is_kept_under_other_rules(notebook: Notebook) -> None:
     expect(player.locator(".klw-sum")).to_have_text("rules of 4.2: all promises kept")
     expect(player.locator(".klw-offset[data-differs=true]")).to_have_count(0)
     expect(player.locator(".klw-growing tbody tr")).to_have_count(13)
+
+
+def test_the_screen_opens_each_view_and_one_selection_leads_through_all(
+    notebook: Notebook,
+) -> None:
+    address = notebook.page.url.partition("/doc/")[0]
+    code = "from widgets import Workbench\nscreen = Workbench('../sample_data/shop-4.3.1')\nscreen"
+    written = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    notebook.page.request.put(
+        f"{address}/api/contents/screen.ipynb",
+        data={"type": "notebook", "format": "json", "content": written},
+    )
+    opened = Notebook(notebook.page, address, "screen.ipynb")
+    opened.run_all()
+    page = opened.page
+    for tab, view in VIEWS.items():
+        page.get_by_role("tab", name=tab, exact=True).first.click()
+        expect(page.locator(view).locator("visible=true").first).to_be_visible(timeout=30_000)
+        page.wait_for_timeout(300)
+        page.screenshot(path=SHOTS / f"screen-{tab.lower()}.png")
+        opened.run("screen.explorer.selected = {'partition': 'payments-0', 'offset': 4736}")
+    assert opened.value("screen.views['Transactions'].selected")["offset"] == 4736

@@ -1,5 +1,6 @@
 """Joining ES modules: strict, so that what works joined works apart, and the other way round."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -74,3 +75,13 @@ def test_the_front_end_passes_its_own_tests() -> None:
         [node, "--test", *map(str, tests)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_two_sheets_never_style_one_class_differently() -> None:
+    """JupyterLab keeps the sheets of all widgets: the last one read would change the others."""
+    rules: dict[str, set[str]] = {}
+    for sheet in STATIC.glob("*.css"):
+        for name, rule in re.findall(r"^(\.klw-[\w-]+) \{(.*)\}$", sheet.read_text(), re.MULTILINE):
+            rules.setdefault(name, set()).add(rule)
+    assert len(rules) > 100
+    assert [name for name, found in rules.items() if len(found) > 1] == []

@@ -181,7 +181,7 @@ function render({ model, el, signal: outer }) {
   function findingBox(each) {
     return h(
       "div",
-      { class: "klw-found", "data-severity": each.severity },
+      { class: "klw-contra", "data-severity": each.severity },
       h("b", {}, `${each.severity}: ${each.found}${each.expected ? `; expected ${each.expected}` : ""}`),
       h("p", {}, each.broker),
     );
@@ -199,7 +199,7 @@ function render({ model, el, signal: outer }) {
     const at = (offset) => (high > low ? (100 * Number(offset - low)) / Number(high - low) : 0).toFixed(2);
     return h(
       "div",
-      { class: "klw-offsets", role: "img", "aria-label": `The log holds ${span(row)}` },
+      { class: "klw-extent", role: "img", "aria-label": `The log holds ${span(row)}` },
       h("i", { style: `left:${at(first)}%;right:${(100 - at(end)).toFixed(2)}%` }),
       ...marks.map((each) =>
         h("u", {

@@ -81,7 +81,7 @@ function render({ model, el, signal: outer }) {
     h(
       "div",
       { class: "klw-diskbody" },
-      h("div", { class: "klw-mapbox" }, map, line),
+      h("div", { class: "klw-treebox" }, map, line),
       h("div", { class: "klw-sizes" }, list.el),
     ),
     live,

@@ -1,0 +1,84 @@
+"""One screen: views are made when their tab is opened, and follow one selection."""
+
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from widgets import LogExplorer, Workbench
+from widgets.workbench import CLEANING, EXPLORE
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+SHOP = SAMPLES / "shop-4.3.1"
+
+
+def texts_of(screen: Workbench) -> list[str]:
+    place = screen.children[screen.selected_index]
+    return [each.value for each in place.children if hasattr(each, "value")]
+
+
+def test_a_view_is_made_when_its_tab_is_opened_and_only_once() -> None:
+    screen = Workbench(SHOP)
+    assert list(screen.views) == [EXPLORE]
+    made = {}
+    for name in screen.titles:
+        screen.tab = name
+        made[name] = screen.views[name]
+        assert screen.children[screen.selected_index].children == (made[name],)
+    assert list(made) == list(screen.views)
+    for name in screen.titles:
+        screen.tab = name
+        assert screen.views[name] is made[name]
+
+
+def test_all_views_follow_one_selection() -> None:
+    screen = Workbench(SHOP)
+    for name in screen.titles:
+        screen.tab = name
+    screen.explorer.selected = {"partition": "payments-0", "offset": 4736}
+    assert screen.views["Transactions"].selected["offset"] == 4736
+    assert screen.views["Disk"].selected["partition"] == "payments-0"
+    screen.views["Groups"].selected = {"partition": "clicks-0", "offset": 500}
+    assert screen.explorer.selected["partition"] == "clicks-0"
+    screen.views["Records"].brush = [1_732_600_000_000.0, 1_732_700_000_000.0]
+    assert screen.views["Groups"].window == [1_732_600_000_000.0, 1_732_700_000_000.0]
+
+
+def test_cleaning_is_that_of_the_selected_partition() -> None:
+    screen = Workbench(SHOP)
+    screen.explorer.selected = {"partition": "customers-1"}
+    screen.tab = CLEANING
+    first = screen.views[CLEANING]
+    assert first.partition.name == "customers-1"
+    screen.explorer.selected = {"partition": "customers-0"}
+    assert screen.views[CLEANING].partition.name == "customers-0"
+    screen.tab = EXPLORE
+    screen.explorer.selected = {"partition": "orders-1"}
+    assert screen.views[CLEANING].partition.name == "customers-0"  # made when it is looked at
+    screen.tab = CLEANING
+    assert screen.views[CLEANING].partition.name == "orders-1"
+
+
+def test_what_cannot_be_shown_is_said_in_its_tab(tmp_path: Path) -> None:
+    screen = Workbench(wb.open_log_directory(tmp_path))
+    for name in screen.titles:
+        screen.tab = name
+        assert name in screen.views or texts_of(screen), name
+    screen.tab = CLEANING
+    assert texts_of(screen) == ["<p>Select a partition in Explore.</p>"]
+    with pytest.raises(LookupError, match="no tab Nowhere; tabs: Explore"):
+        screen.tab = "Nowhere"
+
+
+@pytest.mark.parametrize("name", ["era-0.8.2.2", "era-2.8.2", "damaged"])
+def test_it_opens_any_directory(name: str) -> None:
+    screen = Workbench(SAMPLES / name)
+    for tab in screen.titles:
+        screen.tab = tab
+        assert tab in screen.views or texts_of(screen), tab
+
+
+def test_a_saved_notebook_shows_the_explorers_picture() -> None:
+    data = Workbench(SHOP)._repr_mimebundle_()
+    assert data["image/png"].startswith(b"\x89PNG")
+    assert data["text/plain"] == LogExplorer(SHOP).describe()

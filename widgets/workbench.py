@@ -1,0 +1,141 @@
+"""Workbench: every view of log directories on one screen, with one selection."""
+
+import html
+import os
+from collections.abc import Callable
+from typing import Any, Final
+
+import ipywidgets
+import traitlets
+
+import workbench
+from widgets._widget import error_text
+from widgets.cleaner_view import CleanerView
+from widgets.coordinators.group_view import GroupView
+from widgets.coordinators.transaction_lanes import TransactionLanes
+from widgets.disk.checkpoint_table import CheckpointTable
+from widgets.disk.disk_usage import DiskUsage
+from widgets.explorer import LogExplorer
+from widgets.record_browser import RecordBrowser
+from workbench.errors import WorkbenchError
+
+EXPLORE: Final = "Explore"
+CLEANING: Final = "Cleaning"
+_TIMES: Final = {"Records": "brush", "Groups": "window"}  # [from, to) in ms; empty: all
+
+
+class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no types
+    """Explore · Records · Disk · Cleaning · Groups · Transactions · Files, of the same directories.
+
+    A view is made when its tab is first opened. All follow the same selection (partition, segment,
+    batch, record), and the time chosen in Records and in Groups is the same. Cleaning shows the
+    selected partition.
+
+    Attributes:
+        logs: the log directories shown.
+        explorer: the explorer, whose selection all views share.
+        views: name of a tab → its widget, of those that were opened.
+
+    Args:
+        logs: the result of `workbench.open_log_directory`, or a path to open.
+        show_values: whether to show keys, values and headers, and the metadata of commits.
+        mask: a function of "key", "value", "header" or "metadata" and the bytes; it returns the
+            bytes to show.
+        options: of `ipywidgets.Tab`.
+
+    Raises:
+        LogDirectoryError: the path is not a log directory.
+    """
+
+    def __init__(
+        self, logs: Any, *, show_values: bool = False, mask: Any = None, **options: Any
+    ) -> None:
+        """Open a path, or show an opened directory; see the class."""
+        if isinstance(logs, str | os.PathLike):
+            logs = workbench.open_log_directory(logs)
+        self.logs = logs
+        shown = {"show_values": show_values, "mask": mask}
+        self.explorer = LogExplorer(logs, **shown)
+        self.views: dict[str, Any] = {}
+        self._links: dict[str, Any] = {}
+        self._cleaned: str | None = None
+        self._make: dict[str, Callable[[], Any]] = {
+            EXPLORE: lambda: self.explorer,
+            "Records": lambda: RecordBrowser(logs, **shown),
+            "Disk": lambda: DiskUsage(logs),
+            CLEANING: self._cleaner,
+            "Groups": lambda: GroupView(logs, **shown),
+            "Transactions": lambda: TransactionLanes(logs),
+            "Files": lambda: CheckpointTable(logs),
+        }
+        places = [ipywidgets.VBox() for _ in self._make]
+        super().__init__(places, titles=tuple(self._make), selected_index=0, **options)
+        self.observe(self._open, "selected_index")
+        self.explorer.observe(self._clean_another, "selected")
+        self._open()
+
+    @property
+    def tab(self) -> str:
+        """The name of the open tab; set it to open another.
+
+        Raises:
+            LookupError: there is no such tab.
+        """
+        return list(self._make)[self.selected_index or 0]
+
+    @tab.setter
+    def tab(self, name: str) -> None:
+        if name not in self._make:
+            raise LookupError(f"no tab {name}; tabs: {', '.join(self._make)}")
+        self.selected_index = list(self._make).index(name)
+
+    def _open(self, _change: Any = None) -> None:
+        """Make the view of the open tab, unless it is there; say why if it cannot be made."""
+        name = self.tab
+        if name == CLEANING and self._cleaned != self.explorer.selected["partition"]:
+            self.views.pop(CLEANING, None)
+            if CLEANING in self._links:
+                self._links.pop(CLEANING).unlink()
+        if name in self.views:
+            return
+        place = self.children[self.selected_index or 0]
+        for each in place.children:
+            if each is not self.explorer:
+                each.close()
+        place.children = [_text("Reading…")]
+        try:
+            view = self._make[name]()
+        except (WorkbenchError, LookupError, ValueError, OSError) as error:
+            place.children = [_text(error_text(error))]
+            return
+        self.views[name] = view
+        if view is not self.explorer:
+            self._share(name, view)
+        place.children = [view]
+
+    def _share(self, name: str, view: Any) -> None:
+        self._links[name] = traitlets.link((self.explorer, "selected"), (view, "selected"))
+        if name in _TIMES and _TIMES.keys() <= self.views.keys():
+            traitlets.link(*((self.views[each], trait) for each, trait in _TIMES.items()))
+
+    def _cleaner(self) -> CleanerView:
+        name = self.explorer.selected["partition"]
+        if name is None:
+            raise LookupError("Select a partition in Explore.")
+        self._cleaned = name
+        return CleanerView(self.logs.listing.partitions[name])
+
+    def _clean_another(self, _change: Any) -> None:
+        if self.tab == CLEANING:
+            self._open()
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Return the widget's bundle with the explorer's picture for saved notebooks."""
+        data = super()._repr_mimebundle_(**options)
+        data["text/plain"] = self.explorer.describe()
+        data["image/png"] = self.explorer.to_png()
+        return data
+
+
+def _text(text: str) -> ipywidgets.HTML:
+    return ipywidgets.HTML(f"<p>{html.escape(text)}</p>")
