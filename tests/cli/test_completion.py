@@ -19,7 +19,7 @@ def complete(shell: str, *lines: list[str]) -> list[list[str]]:
     if shell == "zsh":
         # compadd and _describe only work below a key press: here they print what they are given.
         script = f"""
-        autoload -U compinit && compinit -u -d /dev/null
+        autoload -U compinit && compinit -u -D
         {script}
         compadd() {{ print -l -- "${{(@P)argv[-1]}}" }}
         _describe() {{ print -l -- "${{(@P)argv[3]}}" }}
