@@ -94,7 +94,10 @@ def test_the_screen_opens_each_view_and_one_selection_leads_through_all(
 ) -> None:
     address = notebook.page.url.partition("/doc/")[0]
     code = "from widgets import Workbench\nscreen = Workbench('../sample_data/shop-4.3.1')\nscreen"
-    written = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+    python = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    written = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(code)], metadata={"kernelspec": python}
+    )
     notebook.page.request.put(
         f"{address}/api/contents/screen.ipynb",
         data={"type": "notebook", "format": "json", "content": written},
@@ -103,7 +106,7 @@ def test_the_screen_opens_each_view_and_one_selection_leads_through_all(
     opened.run_all()
     page = opened.page
     for tab, view in VIEWS.items():
-        page.get_by_role("tab", name=tab, exact=True).first.click()
+        page.locator(".jupyter-widgets .lm-TabBar-tab").filter(has_text=tab).first.click()
         expect(page.locator(view).locator("visible=true").first).to_be_visible(timeout=30_000)
         page.wait_for_timeout(300)
         page.screenshot(path=SHOTS / f"screen-{tab.lower()}.png")

@@ -198,15 +198,19 @@ def test_what_if_takes_paths_and_topics() -> None:
     assert {fate.topic for fate in result} == {"orders"}
 
 
+def open_files() -> list[tuple[str, int]]:
+    return [(file.path, file.fd) for file in psutil.Process().open_files()]
+
+
 def test_what_if_leaves_no_file_open() -> None:
     """Also of the segments that retention deletes, whose removal a broker puts off."""
     gc.collect()
     gc.disable()
     try:
-        before = psutil.Process().open_files()
+        before = open_files()
         result = workbench.what_if(SHOP, {"retention.ms": 0}, now=NOW)
         assert sum(fate.deleted_segments for fate in result) > 10
-        assert psutil.Process().open_files() == before
+        assert open_files() == before
     finally:
         gc.enable()
 

@@ -15,9 +15,12 @@ from kafka.structs import OffsetAndMetadata
 
 import workbench
 from tests.kafka_broker import Broker
+from tests.server.asking import Asker
 from tests.server.conftest import SHOP
 from tests.server.consumers import consuming, poll_until, producing
 from workbench.errors import ServerError
+from workbench.runtime.error_codes import ErrorCode
+from workbench.server.protocol.transaction_messages import WRITE_TXN_MARKERS
 from workbench.server.server import Server
 
 CODECS = (None, "gzip", "lz4", "zstd")
@@ -196,3 +199,20 @@ def test_a_broker_serves_on_what_was_written(tmp_path: Path) -> None:
         with producing(broker.bootstrap) as producer:
             assert producer.send("new", b"next", partition=1).get(30).offset == 1
     assert "stray" not in "".join(path.name for path in broker.data.iterdir())
+
+
+@pytest.mark.parametrize(("producer", "epoch"), [(-1, 0), (3, -1), (-5, -5)])
+def test_a_marker_that_no_coordinator_writes_is_refused(
+    shop_copy: Server, producer: int, epoch: int
+) -> None:
+    marker = {
+        "producerId": producer,
+        "producerEpoch": epoch,
+        "topics": [
+            {"name": name, "partitionIndexes": [0]} for name in ("orders", "__consumer_offsets")
+        ],
+    }
+    with Asker(shop_copy.bootstrap_servers) as asker:
+        (answer,) = asker.ask(WRITE_TXN_MARKERS, 1, {"markers": [marker]})["markers"]
+    codes = [each["errorCode"] for topic in answer["topics"] for each in topic["partitions"]]
+    assert codes == [ErrorCode.INVALID_REQUEST] * 2

@@ -97,7 +97,12 @@ class MarkerWriter:
         self._offsets = offsets
 
     def write(self, marker: TxnMarker, where: TopicPartition) -> tuple[ErrorCode, int]:
-        """Append a marker to a partition; return NONE and its offset, or the error and -1."""
+        """Append a marker to a partition; return NONE and its offset, or the error and -1.
+
+        A marker without a producer or an epoch, which no coordinator writes, is INVALID_REQUEST.
+        """
+        if marker.producer_id < 0 or marker.producer_epoch < 0:
+            return ErrorCode.INVALID_REQUEST, -1
         log = self._get_log(where)
         if log is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1
