@@ -1,13 +1,21 @@
 """What we declare of requests and responses is what the classes of the newest Kafka say."""
 
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from tests.decoders.schema_text import NEWEST, text_of
 from tests.kafka_broker import compile_java, run_java
+from tests.server.hostile import Frames
 from workbench.record.message_schema import Message
 from workbench.server.protocol.api_keys import API_KEYS
+from workbench.server.protocol.frames import (
+    SIZE,
+    UnknownRequestError,
+    UnsupportedApiVersionsError,
+    read_request,
+)
 
 SOURCE = (Path(__file__).parents[1] / "decoders" / "Schemas.java").read_text()
 MESSAGES = {
@@ -62,3 +70,29 @@ def test_every_version_is_read_as_it_is_written(name: str) -> None:
         values, end = message.decode(data, version)
         assert end == len(data)
         assert b"".join(message.encode_parts(values, version)) == data
+
+
+def test_a_hundred_thousand_mutated_frames_are_read_or_refused() -> None:
+    """`test_hostile_clients` sends fewer of them through sockets, the campaign millions."""
+    rng, frames = Random(7), Frames(7)
+    refused, largest = 0, 0
+    for _ in range(1_000):
+        sound = frames.next()[SIZE.size :]
+        for _ in range(100):
+            mutated = bytearray(sound)
+            for _ in range(rng.randint(1, 4)):
+                kind, at = rng.random(), rng.randrange(len(mutated) + 1)
+                if kind < 0.6 and at < len(mutated):
+                    mutated[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+                elif kind < 0.8:
+                    del mutated[at:]
+                else:
+                    mutated[at:at] = rng.randbytes(rng.randrange(1, 9))
+            try:
+                request = read_request(bytes(mutated))
+            except (UnknownRequestError, UnsupportedApiVersionsError):
+                refused += 1
+            else:
+                largest = max(largest, len(repr(request.values)))
+    assert 10_000 < refused < 90_000
+    assert largest < 1 << 20
