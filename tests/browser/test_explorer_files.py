@@ -40,6 +40,7 @@ def test_the_files_of_a_partition_are_listed_and_opened(page: Page, show: Show) 
     show(explorer)
     page.get_by_role("tab", name="Files").click()
     grid = page.get_by_role("grid", name="Files")
+    expect(grid.get_by_role("row", name=".log").first).to_be_visible()
     grid.press("End")
     assert explorer.file is None
     grid.get_by_role("row", name="leader-epoch").click()
