@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import resource
 import shutil
 import socket
 import struct
@@ -211,6 +212,29 @@ def test_too_many_connections_are_closed_at_once(server: Server) -> None:
         assert server.connection_count == LIMITS.max_connections
         with connect(server) as one_more:
             assert receive(one_more) is None
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """Let this process open 8,000 files, if the machine allows it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 8_000 if hard == resource.RLIM_INFINITY else min(8_000, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.usefixtures("many_files")
+def test_two_thousand_connections_do_not_disturb_who_was_there() -> None:
+    expected = len(workbench.open_log_directory(SHOP).scan(topics="orders").to_arrow())
+    with workbench.serve(SHOP) as server, consuming(server, "orders") as consumer:
+        found = poll_until(consumer, 1)
+        with ExitStack() as stack:
+            for _ in range(2_000):
+                stack.enter_context(connect(server))
+            assert server.connection_count <= 500
+            found += poll_until(consumer, expected - len(found))
+    assert len(found) == expected
 
 
 @both
