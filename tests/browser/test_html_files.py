@@ -4,6 +4,7 @@ import base64
 import gzip
 import re
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -79,8 +80,7 @@ def _online_again(page: Page) -> object:
     page.context.set_offline(False)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize(("name", "theme"), list(zip(MADE, cycle(["light", "dark"]), strict=False)))
 def test_a_file_draws_in_the_readers_theme(
     page: Page, name: str, theme: str, tmp_path: Path
 ) -> None:
