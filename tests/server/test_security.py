@@ -19,11 +19,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 import workbench as wb
 from tests.kafka_broker import run_java
+from tests.server.asking import Asker
 from tests.server.conftest import SHOP
 from tests.server.hostile import frame
 from tests.server.test_hostile_clients import connect, receive
 from workbench.errors import ServerError
 from workbench.server.events import Event, RequestDone
+from workbench.server.protocol.cluster_messages import METADATA
 from workbench.server.server import Server
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - what is tested is that it is refused
@@ -206,8 +208,9 @@ def test_other_interfaces_need_both(pem: Path, passwords: Path) -> None:
 
 
 def test_clients_are_told_the_advertised_address() -> None:
-    with wb.serve(SHOP, advertised="log.example:19092") as server:
-        consumer = Consumer({"bootstrap.servers": server.bootstrap_servers, "group.id": "a"})
-        found = consumer.list_topics(timeout=20).brokers
-        consumer.close()
-    assert [(each.host, each.port) for each in found.values()] == [("log.example", 19092)]
+    with (
+        wb.serve(SHOP, advertised="log.example:19092") as server,
+        Asker(server.bootstrap_servers) as asker,
+    ):
+        found = asker.ask(METADATA, 9, {"topics": None})["brokers"]
+    assert [(each["host"], each["port"]) for each in found] == [("log.example", 19092)]
