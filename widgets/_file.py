@@ -20,6 +20,9 @@ Answer = tuple[dict[str, Any], list[bytes]]
 MOST_BYTES: Final = 32 << 20
 """The most bytes of answers in a file, before it is compressed."""
 
+PAGE_ROWS: Final = 200
+"""Records that a front end requests at once; `static/pages.js` has the same number."""
+
 OF_JUPYTER: Final = frozenset(["layout", "tooltip", "tabbable", "_dom_classes", "_esm", "_css"])
 """Names in a widget's state that its front end does not read."""
 
@@ -108,5 +111,6 @@ def _named(
         size += len(json.dumps(answer))
         if size > most_bytes:
             break
-        found[json.dumps([kind, body], sort_keys=True, separators=(",", ":"))] = answer
+        key = json.dumps([kind, body], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        found[key] = answer
     return found

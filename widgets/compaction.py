@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from widgets._file import Answer
+from widgets._file import PAGE_ROWS, Answer
 from widgets._link import link
 from widgets._player import Place, Player, directories_of, find_partition
 from widgets.view.compaction import Layout, Touched, layout_of, round_of, sent, touched_by
@@ -27,8 +27,6 @@ from workbench.loaders.partition import Config
 from workbench.loaders.tables.explain_partition import load_one
 from workbench.runtime.words import plural
 
-PAGE_ROWS = 200
-"""Records that the front end asks for at once; `static/pages.js` has the same number."""
 MOST_ROWS = 1000
 """The front end gets no rows if it asks for more than this."""
 

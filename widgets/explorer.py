@@ -12,7 +12,7 @@ import numpy as np
 import traitlets
 
 import workbench
-from widgets._file import Answer
+from widgets._file import PAGE_ROWS, Answer
 from widgets._link import STATIC, link
 from widgets._widget import MOST_BYTES, KafkaWidget, error_text
 from widgets.file_view import FileView, find_file, find_unread, list_files, nothing_read
@@ -31,8 +31,6 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing, Root
 from workbench.runtime.words import plural
 
-PAGE_ROWS = 200
-"""Records that the front end asks for at once; `static/pages.js` has the same number."""
 PAGE_BYTES = 4096
 """Bytes that the front end asks for at once; `static/bytes_view.js` has the same number."""
 

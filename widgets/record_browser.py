@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import traitlets
 
 import workbench
+from widgets._file import PAGE_ROWS
 from widgets._link import STATIC, link
 from widgets._widget import KafkaWidget
 from widgets.record_browser_code import record_code
@@ -49,7 +50,6 @@ MOST_ROWS: Final = 1000
 MOST_NAMES: Final = 2000
 """Topics, and partitions of a topic, that can be chosen from."""
 
-PAGE_ROWS: Final = 200  # as `pages.js` asks for them
 MOST_IN_FILE: Final = 5000
 MOST_OPENED_IN_FILE: Final = 500
 """Rows, and records in full, that a page of `to_html` can show."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from workbench.inspection.text_table import padded
+from workbench.inspection.text_table import numeric_columns, padded
 from workbench.runtime.times import LONGEST_TIME, time_text
 
 if TYPE_CHECKING:
@@ -108,10 +108,7 @@ def print_table(
         footer = None if footer is None else [footer[at] for at in kept]
     cells = [[cell(value) for value in row] for row in values]
     last = None if footer is None else ["" if value is None else cell(value) for value in footer]
-    numeric = [
-        bool(values) and all(isinstance(row[at], int | None) for row in values)
-        for at in range(len(columns))
-    ]
+    numeric = numeric_columns(len(columns), values)
     if not is_terminal() or len(cells) > _MOST_RICH_ROWS:
         if title:
             say(title)

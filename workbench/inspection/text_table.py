@@ -21,11 +21,14 @@ def padded(rows: Sequence[Sequence[str]], flush_right: Sequence[bool]) -> list[s
 def text_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Return headings and rows as aligned lines; None as a dash, whole numbers flush right."""
     cells = [[_text(value) for value in row] for row in rows]
-    numeric = [
-        bool(rows) and all(isinstance(row[at], int | None) for row in rows)
-        for at in range(len(columns))
+    return padded([list(columns), *cells], numeric_columns(len(columns), rows))
+
+
+def numeric_columns(count: int, rows: Sequence[Sequence[object]]) -> list[bool]:
+    """Return of each column whether it has whole numbers, or nothing, in all rows."""
+    return [
+        bool(rows) and all(isinstance(row[at], int | None) for row in rows) for at in range(count)
     ]
-    return padded([list(columns), *cells], numeric)
 
 
 def _text(value: object) -> str:
