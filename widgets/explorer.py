@@ -5,8 +5,8 @@ The front end draws by itself, so panning and zooming work while the kernel is b
 """
 
 import os
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import traitlets
@@ -22,6 +22,7 @@ from widgets.selection import NOTHING, complete, from_front, segment_with_base, 
 from widgets.verification import FindingBook, Verification
 from widgets.view.bytes import byte_window
 from widgets.view.findings import rows_by_place
+from widgets.view.meanings import Meanings
 from widgets.view.packing import pack
 from widgets.view.records import OPEN, Lens, Mask
 from widgets.view.segments import strip_columns
@@ -30,6 +31,9 @@ from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing, Root
 from workbench.runtime.words import plural
+
+if TYPE_CHECKING:
+    from workbench.values.registry import AnyDecoding
 
 PAGE_BYTES = 4096
 """Bytes that the front end asks for at once; `static/bytes_view.js` has the same number."""
@@ -55,9 +59,12 @@ class LogExplorer(KafkaWidget):
         show_values: whether to show keys, values and headers. Otherwise their bytes do not leave
             the kernel.
         mask: a function of "key", "value" or "header" and the bytes; it returns the bytes to show.
+        decode: how key and value are shown, as in `LogDirectory.scan`. Kafka's own topics are
+            decoded anyway. With a mask, nothing is.
 
     Raises:
         LogDirectoryError: the path is not a log directory.
+        SchemaError: a column other than key and value is to be decoded.
         TypeError: an unknown option.
     """
 
@@ -84,6 +91,7 @@ class LogExplorer(KafkaWidget):
         *,
         show_values: bool = False,
         mask: Mask | None = None,
+        decode: "Mapping[str, AnyDecoding] | None" = None,
         **options: Any,
     ) -> None:
         """Open a path, or show an opened directory; see the class."""
@@ -91,6 +99,7 @@ class LogExplorer(KafkaWidget):
             logs = workbench.open_log_directory(logs)
         self.logs = logs
         self.lens = Lens(show_values=show_values, mask=mask)
+        self._meanings = Meanings(logs.listing, decode)
         self._book = FindingBook()
         self._running: Verification | None = None
         self._place: tuple[str | None, int | None] = (None, None)
@@ -170,7 +179,7 @@ class LogExplorer(KafkaWidget):
         if name is not None and base is not None:
             partition = self.logs.listing.partitions[name]
             segment = segment_with_base(partition, base)
-            self.shown = SegmentView(partition, segment) if segment else None
+            self.shown = SegmentView(partition, segment, self._meanings) if segment else None
         sent = self.shown.columns(name, self.lens) if self.shown and name else None
         self._segment = sent
 

@@ -16,7 +16,7 @@ from widgets.coordinators.transaction_lanes import TransactionLanes
 from widgets.disk.checkpoint_table import CheckpointTable
 from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer import LogExplorer
-from widgets.record_browser import RecordBrowser
+from widgets.records.record_browser import RecordBrowser
 from workbench.errors import WorkbenchError
 
 EXPLORE: Final = "Explore"
@@ -41,6 +41,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         show_values: whether to show keys, values and headers, and the metadata of commits.
         mask: a function of "key", "value", "header" or "metadata" and the bytes; it returns the
             bytes to show.
+        decode: how keys and values are shown, as in `LogDirectory.scan`.
         options: of `ipywidgets.Tab`.
 
     Raises:
@@ -48,20 +49,27 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
     """
 
     def __init__(
-        self, logs: Any, *, show_values: bool = False, mask: Any = None, **options: Any
+        self,
+        logs: Any,
+        *,
+        show_values: bool = False,
+        mask: Any = None,
+        decode: Any = None,
+        **options: Any,
     ) -> None:
         """Open a path, or show an opened directory; see the class."""
         if isinstance(logs, str | os.PathLike):
             logs = workbench.open_log_directory(logs)
         self.logs = logs
         shown = {"show_values": show_values, "mask": mask}
-        self.explorer = LogExplorer(logs, **shown)
+        records = shown | {"decode": decode}
+        self.explorer = LogExplorer(logs, **records)
         self.views: dict[str, Any] = {}
         self._links: dict[str, Any] = {}
         self._cleaned: str | None = None
         self._make: dict[str, Callable[[], Any]] = {
             EXPLORE: lambda: self.explorer,
-            "Records": lambda: RecordBrowser(logs, **shown),
+            "Records": lambda: RecordBrowser(logs, **records),
             "Disk": lambda: DiskUsage(logs),
             CLEANING: self._cleaner,
             "Groups": lambda: GroupView(logs, **shown),
