@@ -5,6 +5,7 @@ import { pageStore } from "./pages.js";
 import { dataGrid } from "./rows.js";
 
 const MOST_KEPT = 2000;
+const LARGEST_FIRST = { newest_first: true };
 
 // Orders of the list: the column that shows each, and what it sorts by.
 const SORTS = {
@@ -81,7 +82,9 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
       class: "klw-sort",
       title: `Sort by ${text}`,
       onclick: () =>
-        onSort(order === name ? { newest_first: !newestFirst } : { order: name, newest_first: name === "size" }),
+        onSort(
+          order === name ? { newest_first: !newestFirst } : { order: name, ...(name === "size" && LARGEST_FIRST) },
+        ),
     }, heads[at].textContent);
     heads[at].replaceChildren(sort);
   }
