@@ -193,6 +193,11 @@ _OF_PROBLEM: Final = {
     problems.CUT_WRAPPER: ("record", _CUT),
 }
 _OF_OTHERS: Final = ("record", _UNSEEN)
+_TORN: Final = (
+    "After a clean shutdown, a broker does not detect it: consumers continue in the next segment. "
+    "After an unclean one, recovery truncates these bytes if they are past the recovery point, and "
+    "deletes later segments."
+)
 
 
 def kind_of(problem: Problem) -> str:
@@ -219,6 +224,20 @@ def finding_of(problem: Problem, path: str, broker: str | None = None) -> Findin
         found=f"{words}: {problem.found}" if problem.found else words,
         expected=problem.expected,
         broker=in_general if broker is None else broker,
+    )
+
+
+def torn_tail(path: str, position: int, size: int) -> Finding:
+    """Return the finding for bytes after the last batch of a segment that others follow.
+
+    Args:
+        path: the `.log` file.
+        position: where the bytes begin.
+        size: of the file, in bytes.
+    """
+    found = f"{size - position} bytes of an incomplete batch"
+    return Finding(
+        "torn-tail", "error", path, position, None, found, "the file to end with a batch", _TORN
     )
 
 

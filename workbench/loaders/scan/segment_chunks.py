@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.file_system.source import FileSource
-from workbench.inspection.findings import Finding, finding_of
+from workbench.inspection.findings import Finding, finding_of, torn_tail
 from workbench.inspection.segment import is_preallocated
 from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.batches import out_of_place
@@ -117,7 +117,7 @@ def _read_wanted(
         is_growing = read.segment.is_active and is_tail
         if reader.stop_code == problems.UNFINISHED and not is_growing:
             stop = source.size if read.stop is None else read.stop
-            finding = _torn_tail(path, reader.stop_position, stop)
+            finding = torn_tail(path, reader.stop_position, stop)
             yield WantedRecords(empty_chunk(options, pool), np.zeros(0, np.bool_), [finding])
 
 
@@ -144,21 +144,6 @@ def _wanted(chunk: Chunk, read: SegmentRead, times: tuple[int, int]) -> npt.NDAr
         if times[1] != HIGHEST:  # open: the largest timestamp is included
             keep &= stamps < times[1]
     return keep
-
-
-def _torn_tail(path: str, position: int, size: int) -> Finding:
-    """Return the finding for bytes after the last batch of a segment that others follow."""
-    found = f"{size - position} bytes of an incomplete batch"
-    return Finding(
-        "torn-tail", "error", path, position, None, found, "the file to end with a batch", _TORN
-    )
-
-
-_TORN: Final = (
-    "After a clean shutdown, a broker does not detect it: consumers continue in the next segment. "
-    "After an unclean one, recovery truncates these bytes if they are past the recovery point, and "
-    "deletes later segments."
-)
 
 
 class _GivenBatch(NamedTuple):
