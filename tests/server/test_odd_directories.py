@@ -158,6 +158,7 @@ def test_a_log_that_could_not_be_read_for_a_moment_is_read_when_it_can(tmp_path:
     shutil.copytree(DAMAGED / "healthy-0", tmp_path / "healthy-0")
     last = max((tmp_path / "healthy-0").glob("*.log"))
     (log,) = workbench.open_log_directory(tmp_path).values()
+    assert len(log.segments) == 4
     told: list[Finding | str] = []
     served = ServedLog(log, told.append)
     last.rename(last.with_suffix(".away"))
