@@ -213,6 +213,8 @@ class ServedLog:
 
     @cached_property
     def _ends(self) -> _Ends:
+        with self._end_lock:
+            _ = self._log_end_offset  # if it cannot be read, this is not the time to remember
         found = read_transactions(self.partition)
         return _Ends(found.last_stable_offset, aborted_transactions(self.partition.segments, found))
 
