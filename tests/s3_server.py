@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -13,7 +14,7 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.s3.models import S3Backend, s3_backends
 from moto.server import ThreadedMotoServer
 
-_REQUEST: Final = re.compile(r"\b(GET|HEAD|PUT|POST|DELETE) (\S+) HTTP")
+_REQUEST: Final = re.compile(r"(?:\"|\dm)(GET|HEAD|PUT|POST|DELETE) (\S+) HTTP")
 _CREDENTIALS: Final = {
     "AWS_ACCESS_KEY_ID": "any",
     "AWS_SECRET_ACCESS_KEY": "any",
@@ -76,13 +77,14 @@ class S3Server:
             backend.put_object(bucket, key, data)
 
     def put_folder(self, bucket: str, folder: str, source: Path) -> None:
-        """Store every file below a folder of this machine."""
-        files = {
-            f"{folder}/{path.relative_to(source).as_posix()}": path.read_bytes()
-            for path in source.rglob("*")
-            if path.is_file()
-        }
-        self.put(bucket, files)
+        """Store every file below a folder of this machine, with the time of its last change."""
+        for path in source.rglob("*"):
+            if path.is_file():
+                key = f"{folder}/{path.relative_to(source).as_posix()}"
+                self.put(bucket, {key: path.read_bytes()})
+                stored = self.backend().get_object(bucket, key)
+                assert stored is not None
+                stored.last_modified = datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
 
 @contextmanager

@@ -184,13 +184,21 @@ def list_folder(path: str, within: str | None = None) -> FolderContents:
 
 def remote_contents(path: str, entries: Iterable[RemoteEntry]) -> FolderContents:
     """Return what is in a folder of a mounted file system, from what that says is there."""
-    there = sorted(entries)
-    files = [
-        FileEntry(each.name, f"{path}/{each.name}", each.size, each.modified_ms)
-        for each in there
-        if not each.is_folder
-    ]
-    return FolderContents(files, [each.name for each in there if each.is_folder], [])
+    there = sorted(entries, key=lambda each: each.name)
+    read = [each for each in there if each.refusal is None]
+    return FolderContents(
+        [
+            FileEntry(each.name, f"{path}/{each.name}", each.size, each.modified_ms)
+            for each in read
+            if not each.is_folder
+        ],
+        [each.name for each in read if each.is_folder],
+        [
+            Unread(each.name, f"{path}/{each.name}", "not-a-file", each.refusal)
+            for each in there
+            if each.refusal is not None
+        ],
+    )
 
 
 def _sort_other(

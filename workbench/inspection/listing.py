@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import files_at
+from workbench.file_system.mounts import absolute, files_at
 from workbench.file_system.source import kind_of_mode
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
@@ -119,7 +119,7 @@ class Listing:
         """
         paths = []
         for root in self.roots:
-            path = os.path.abspath(root.path)
+            path = absolute(root.path)
             if not root.is_log_directory and root.partitions[0].only is not None:
                 raise LogDirectoryError(path, "not a directory (found a file)")
             paths.append(path if root.is_log_directory else os.path.dirname(path))
@@ -185,7 +185,7 @@ def _is_root_file(name: str) -> bool:
 
 def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
     """List a partition directory, or one file in it, that was opened alone."""
-    name = os.path.basename(os.path.abspath(folder))
+    name = os.path.basename(absolute(folder))
     parsed = names.parse_directory_name(name)
     partition = make(
         name,
