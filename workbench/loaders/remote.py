@@ -16,7 +16,8 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import RemoteEntry, is_uri, mount
+from workbench.file_system.archives import opened_archive
+from workbench.file_system.mounts import RemoteEntry, files_at, is_uri, mount
 from workbench.file_system.read_cache import CachedFiles
 
 SCHEMES: Final = ("s3", "gs", "abfs", "abfss", "hdfs", "viewfs", "file")
@@ -275,24 +276,24 @@ _MOUNTED: Final[dict[str, _Mounted]] = {}  # by prefix
 def mounted(path: str) -> str:
     """Make a path readable in this process, and return it without its query and credentials.
 
-    A path of this machine is returned as it is. A URI without a query is read as the URI with one
-    that was opened before in the same bucket.
+    A path of this machine is returned as it is, unless it leads into an archive. A URI without a
+    query is read as the URI with one that was opened before in the same bucket.
 
     Raises:
         LogDirectoryError: the location cannot be reached, there is no such bucket, access is
             denied, or the scheme is not known. Secrets of the URI are not in the message.
     """
-    if not is_uri(path):
-        return path
     if path.startswith("file://"):
-        return unquote(urlsplit(path, allow_fragments=False).path)
+        path = unquote(urlsplit(path, allow_fragments=False).path)
+    if not is_uri(path):
+        return opened_archive(path)
     place = _checked_place(path)
     before = _MOUNTED.get(place.prefix)
     uri = path
     if before is not None:
         if path == place.path:
             uri = before.uri
-        elif before.server != place.server:
+        elif before.server != place.server and _answers(before):
             problem = f"{place.prefix} was opened at another endpoint; use another process"
             raise LogDirectoryError(place.path, problem)
         if uri == before.uri and time.monotonic() - before.checked < _TRUSTED:
@@ -300,6 +301,16 @@ def mounted(path: str) -> str:
     mount(place.prefix, CachedFiles(_answering(uri, place)))
     _MOUNTED[place.prefix] = _Mounted(uri, _place(uri).server, time.monotonic())
     return place.path
+
+
+def _answers(before: _Mounted) -> bool:
+    """Return whether the server of something mounted still answers."""
+    place = _place(before.uri)
+    files = files_at(place.path)
+    try:
+        return files is not None and files.entry(place.path) is not None
+    except OSError:
+        return False
 
 
 def _checked_place(uri: str) -> _Place:
