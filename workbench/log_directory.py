@@ -12,10 +12,12 @@ from uuid import UUID
 
 from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.errors import LogDirectoryError, WorkbenchError
+from workbench.file_system.mounts import absolute, files_at, is_uri, real
 from workbench.inspection.findings import Finding
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories, require_logs
 from workbench.loaders.partition import Partition
+from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.arrow import utf8
 from workbench.loaders.scan.column_engines import new_connection
 from workbench.loaders.scan.plan import choose_partitions
@@ -45,14 +47,16 @@ def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
 
     Args:
         paths: a log directory (an entry of `log.dirs`), several of one broker, a single partition
-            directory, or a single file.
+            directory, or a single file; on this machine, or a URI such as ``s3://bucket/broker-1``
+            (also ``gs://``, ``abfs://``, ``hdfs://``).
 
     Raises:
-        LogDirectoryError: a path does not exist.
+        LogDirectoryError: a path does not exist, or its server cannot be reached.
         OSError: a directory cannot be listed.
     """
-    listing = list_log_directories(paths, Partition)
-    together = tuple(os.path.abspath(root.path) for root in listing.roots if root.is_log_directory)
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    listing = list_log_directories(all_mounted(os.fspath(each) for each in given), Partition)
+    together = tuple(absolute(root.path) for root in listing.roots if root.is_log_directory)
     for partition in listing.partitions.values():
         if partition.root is not None:
             cast(Partition, partition).log_directories = together
@@ -152,12 +156,12 @@ def compare_replicas(
         require_logs(logs.listing)
         name = str(broker)
         for root in logs.roots:
-            other = name if name in listings else seen.get(os.path.realpath(root.path))
+            other = name if name in listings else seen.get(real(root.path))
             if other is not None:
                 raise LogDirectoryError(
                     root.path, f"given for broker {name} and for {other} (expected one broker)"
                 )
-        seen.update((os.path.realpath(root.path), name) for root in logs.roots)
+        seen.update((real(root.path), name) for root in logs.roots)
         listings[name] = logs.listing
     if not listings:
         raise LogDirectoryError("compare_replicas", "no broker was given")
@@ -225,8 +229,12 @@ def serve(
     from workbench.server.server import Server
 
     opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
-    if not all(os.path.isabs(root.path) for root in opened.roots):  # a server outlives a chdir
-        opened = open_log_directory([os.path.abspath(root.path) for root in opened.roots])
+    if not all(is_uri(root.path) or os.path.isabs(root.path) for root in opened.roots):
+        # A server outlives a chdir.
+        opened = open_log_directory([absolute(root.path) for root in opened.roots])
+    far = [root.path for root in opened.roots if writable and files_at(root.path) is not None]
+    if far:
+        raise LogDirectoryError(far[0], "nothing is written there; serve it without writable")
     if not writable:  # which may begin with an empty directory
         require_logs(opened.listing)
     if topics is not None:
@@ -479,7 +487,7 @@ class LogDirectory(Mapping[str, Partition]):
         from workbench.foresight.startup.predict import predict_startup
 
         alone = [root for root in self.roots if not root.is_log_directory]
-        names = {os.path.basename(os.path.abspath(root.path)) for root in alone}
+        names = {os.path.basename(absolute(root.path)) for root in alone}
         return predict_startup(
             self.listing.log_directories,
             config,

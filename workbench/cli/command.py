@@ -13,6 +13,7 @@ from workbench.cli.output import safe
 from workbench.errors import WorkbenchError
 from workbench.inspection.listing import Listing, require_logs
 from workbench.inspection.partition import Partition
+from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import (
     HIGHEST,
     LOWEST,
@@ -79,8 +80,15 @@ def read_time(_ctx: click.Context, _param: click.Parameter, value: str | None) -
         ) from None
 
 
+def mount_paths(
+    ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Make what lies outside this machine readable; return the paths to read it by."""
+    return value if ctx.resilient_parsing else all_mounted(value)
+
+
 _PATHS: Final = click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path()
+    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(), callback=mount_paths
 )
 
 

@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 from jupyter_core.paths import jupyter_runtime_dir
 
 from workbench.errors import LogDirectoryError, MissingDependencyError
+from workbench.file_system.mounts import absolute, is_uri
 from workbench.file_system.outputs import new_file
 
 TOUR: Final = "01_open_a_log_directory.ipynb"
@@ -79,7 +80,7 @@ def run_lab(
     """
     if importlib.util.find_spec("jupyterlab") is None:
         raise MissingDependencyError("jupyterlab", f"pip install {DISTRIBUTION}")
-    if directory is not None and not os.path.exists(directory):
+    if directory is not None and not is_uri(directory) and not os.path.exists(directory):
         raise LogDirectoryError(directory, "there is no such file or directory")
     tour = find_tour()
     work = prepare_folder(tour, folder)
@@ -179,7 +180,7 @@ def lab_environment(inherited: Mapping[str, str], directory: str | None) -> dict
     """
     environment = dict(inherited)
     if directory is not None:
-        environment[DATA_VARIABLE] = os.path.abspath(directory)
+        environment[DATA_VARIABLE] = absolute(directory)
     paths = [str(write_settings(Path(jupyter_runtime_dir()) / DISTRIBUTION))]
     paths += [path for path in [environment.get("JUPYTER_CONFIG_PATH")] if path]
     environment["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)

@@ -6,6 +6,7 @@ Nothing is known of such a file's contents, and nothing with its name is reporte
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar
 
+from workbench.file_system.mounts import files_at
 from workbench.files import names
 from workbench.files.names import FileKind
 from workbench.inspection.entries import Unread, UnreadKind
@@ -39,8 +40,11 @@ def findings_of_unread(unread: Iterable[Unread]) -> Iterator[Finding]:
 
 
 def unreadable(path: str, error: OSError) -> list[Finding]:
-    """Return the finding for a file that could not be read; none if it no longer exists."""
-    if isinstance(error, FileNotFoundError):  # a broker deleted it meanwhile
+    """Return the finding for a file that could not be read; none if a broker has deleted it.
+
+    No broker deletes a file outside this machine: one that is missing there is a finding.
+    """
+    if isinstance(error, FileNotFoundError) and files_at(path) is None:
         return []
     return list(findings_of_unread([Unread.of_error("", path, error)]))
 

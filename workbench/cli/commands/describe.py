@@ -5,7 +5,13 @@ from typing import Any, Final
 
 import click
 
-from workbench.cli.command import Command, as_json, open_logs, pick_partitions
+from workbench.cli.command import (
+    Command,
+    as_json,
+    mount_paths,
+    open_logs,
+    pick_partitions,
+)
 from workbench.cli.output import (
     Size,
     cell,
@@ -43,7 +49,9 @@ _TIMES_IN_TABLES: Final = _TIMES | {"timestamp"}
 
 
 @click.command("describe", cls=Command, short_help="Show one thing in detail.")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.argument(
+    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(), callback=mount_paths
+)
 @click.option(
     "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
 )

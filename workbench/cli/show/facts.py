@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from workbench.file_system.mounts import size_of
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.names import TopicPartition
@@ -245,7 +246,7 @@ def segment_facts(segment: Segment, most_batches: int | None) -> Facts:
         segment.time_index,
         segment.transaction_index,
     )
-    unread = max(os.path.getsize(segment.path) - table.valid_size, 0)
+    unread = max(size_of(segment.path) - table.valid_size, 0)
     facts: Facts = {
         "path": segment.path,
         "base_offset": segment.base_offset,
