@@ -48,6 +48,12 @@ class RemoteFiles(Protocol):
     def entries(self, path: str) -> list[RemoteEntry]:
         """Return what is in a folder."""
 
+    def tree(self, path: str) -> dict[str, list[RemoteEntry]]:
+        """Return what is in a folder and in every folder below it, by the folders' paths.
+
+        Every folder has its key, an empty one too. Few requests: S3 is asked once per 1,000 files.
+        """
+
 
 _MOUNTS: Final[dict[str, RemoteFiles]] = {}
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from workbench.file_system.mounts import files_at
+from workbench.file_system.mounts import RemoteEntry, files_at
 from workbench.files import names
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.names import DirectoryKind, FileKind
@@ -26,6 +26,7 @@ from workbench.inspection.entries import (
     FolderContents,
     Unread,
     list_folder,
+    remote_contents,
     without_unreadable,
 )
 from workbench.inspection.html import table_html
@@ -143,6 +144,7 @@ class Partition:
         kind: DirectoryKind = "log",
         only: str | None = None,
         checkpoint_start: int | None = None,
+        entries: Iterable[RemoteEntry] | None = None,
     ) -> None:
         self.name = name
         self.path = path
@@ -152,10 +154,11 @@ class Partition:
         self.kind: DirectoryKind = kind
         self.only = only
         self._checkpoint_start = checkpoint_start
+        self._entries = entries  # as listed with the whole log directory; None: not listed yet
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was read: another process reads it again."""
-        state = dict(self.__dict__)
+        state = {**self.__dict__, "_entries": None}
         for cached in ("_contents", "log_end_offset"):
             state.pop(cached, None)
         return state
@@ -178,7 +181,11 @@ class Partition:
         if self.only is not None:
             return self._single_file(self.only)
         try:
-            contents = list_folder(self.path, self.root)
+            entries, self._entries = self._entries, None
+            if entries is not None:
+                contents = remote_contents(self.path, entries)
+            else:
+                contents = list_folder(self.path, self.root)
         except FileNotFoundError:  # a broker deleted it since the log directory was opened
             return _sort_files(FolderContents([], [], []))
         except OSError as error:

@@ -4,6 +4,7 @@ Credentials and endpoints come from pyarrow's own sources: the environment, or t
 (``s3://bucket/logs?endpoint_override=host:9000&scheme=http``).
 """
 
+import sys
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -56,10 +57,28 @@ class ArrowFiles:
             _entry(info) for info in self._files.get_file_info(FileSelector(self._inside(path)))
         ]
 
+    def tree(self, path: str) -> dict[str, list[RemoteEntry]]:
+        """Return the entries of a directory and of all directories below it, by their paths.
+
+        Raises:
+            OSError: it cannot be listed.
+        """
+        from pyarrow.fs import FileSelector
+
+        inside = self._inside(path)
+        found: dict[str, list[RemoteEntry]] = {path: []}
+        for info in self._files.get_file_info(FileSelector(inside, recursive=True)):
+            entry = _entry(info)
+            folder = path + info.path.rpartition("/")[0].removeprefix(inside)
+            found.setdefault(folder, []).append(entry)
+            if entry.is_folder:
+                found.setdefault(f"{folder}/{entry.name}", [])
+        return found
+
 
 def _entry(info: Any) -> RemoteEntry:
-    is_folder = not info.is_file
-    return RemoteEntry(info.base_name, is_folder, info.size or 0, (info.mtime_ns or 0) // 1_000_000)
+    name = sys.intern(info.base_name)  # a million files have few names
+    return RemoteEntry(name, not info.is_file, info.size or 0, (info.mtime_ns or 0) // 1_000_000)
 
 
 @cache
