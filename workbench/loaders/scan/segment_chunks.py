@@ -95,7 +95,7 @@ def _read_wanted(
             check_crc=check_crc,
             select=select,
             pool=pool,
-            base_offset=read.segment.base_offset,
+            base_offset=max(read.segment.base_offset, read.floor),
         )
         for chunk in reader:
             found = [
@@ -186,7 +186,8 @@ class _OffsetOrder:
         offsets, given = chunk.columns.offsets, self._given
         if not len(offsets):
             return np.ones(0, np.bool_)
-        lowest = self._read.segment.base_offset if given is None else given.last + 1
+        base = max(self._read.segment.base_offset, self._read.floor)
+        lowest = base if given is None else given.last + 1
         ascends = np.count_nonzero(offsets[1:] > offsets[:-1]) == len(offsets) - 1
         is_sound = ascends and lowest <= offsets[0] and offsets[-1] < self._end
         if is_sound and not self._given_too_early:
@@ -259,6 +260,8 @@ class _OffsetOrder:
 
         That may be below the base offset in its name, when somebody renamed the file.
         """
+        if self._read.floor > LOWEST:
+            return self._read.floor
         segments = self._read.partition.segments
         base = self._read.segment.base_offset
         before = [segment for segment in segments if segment.base_offset < base]
