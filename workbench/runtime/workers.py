@@ -19,8 +19,14 @@ from workbench.record.buffers import lent_pool, use_pool
 P = TypeVar("P")
 R = TypeVar("R")
 
-AHEAD: Final = 16 << 20
+AHEAD: Final = 8 << 20
 """Bytes of results that may wait for the caller, per worker."""
+
+MOST_CORES: Final = 8
+"""Workers without being asked: more would mostly wait for the interpreter."""
+
+SHARE: Final = 8 << 20
+"""Bytes of a file for which a worker is worth its start."""
 
 _LEAST: Final = 1 << 20  # bytes that a result is charged at least: so very small ones are bounded
 
@@ -33,14 +39,19 @@ def cores() -> int:
 
 
 def worker_count(workers: int | None) -> int:
-    """Return a number of workers that a caller gave; None: one per core.
+    """Return a number of workers that a caller gave; None: one per core, at most `MOST_CORES`.
 
     Raises:
         ValueError: it is below 1.
     """
     if workers is not None and workers < 1:
         raise ValueError(f"workers is {workers}, below 1")
-    return cores() if workers is None else workers
+    return min(cores(), MOST_CORES) if workers is None else workers
+
+
+def useful(workers: int, size: int) -> int:
+    """Return how many of ``workers`` have something to do in files of ``size`` bytes, 1 or more."""
+    return max(1, min(workers, size // SHARE))
 
 
 def in_order(
@@ -177,10 +188,13 @@ class _Crew(Generic[P, R]):
             del result  # before the next one is made
 
     def _has_room(self, job: _Job[P, R] | None) -> bool:
-        """Return whether a result of ``job`` may wait, or those of a new one; the first always."""
+        """Return whether a result of ``job`` may wait, or a new one may begin (None).
+
+        What the caller waits for always may: otherwise all would wait.
+        """
         if self._stopped or self._waiting < self._limit:
             return True
-        return not self._jobs or self._jobs[0] is job
+        return not self._jobs or (self._jobs[0] is job and not job.results)
 
     def _take_job(self) -> _Job[P, R] | None:
         """Take the next piece, in turn; None: there is none."""

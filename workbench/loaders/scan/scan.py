@@ -49,7 +49,7 @@ from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.record.buffers import thread_pool
 from workbench.runtime.times import milliseconds
 from workbench.runtime.words import unknown_column
-from workbench.runtime.workers import worker_count
+from workbench.runtime.workers import useful, worker_count
 from workbench.values.masking import AnyMasks, Masks
 
 if TYPE_CHECKING:  # imported when something is to be decoded
@@ -60,7 +60,6 @@ if TYPE_CHECKING:  # imported when something is to be decoded
 OnCorrupt = Literal["report", "raise"]
 
 _SHOWN: Final = 20  # records that `head` gives
-_SHARE: Final = 8 << 20  # bytes of files for which a worker is worth its start
 _MANY: Final = 100_000  # records; a limit below is reached before workers would help
 KEPT_MEMORY: Final = 64 << 20  # bytes that a thread keeps for its next scan
 
@@ -118,8 +117,8 @@ class Scan:
         check_crc: whether to leave out batches whose CRC is invalid.
         on_corrupt: ``report`` continues and warns; ``raise`` stops at the first damaged batch, or
             value that cannot be decoded.
-        workers: threads that decompress, decode and filter side by side; None: one per core. What
-            they give, and its order, do not depend on it. Memory: about 64 MiB per worker.
+        workers: threads that decompress, decode and filter side by side; None: one per core, at
+            most 8. What they give, and its order, do not depend on it. Each takes up to 64 MiB.
 
     Raises:
         LookupError: a topic, partition or column does not exist.
@@ -302,7 +301,7 @@ class Scan:
         """Return how many workers have something to do."""
         if self.limit is not None and self.limit < _MANY and not self.where.conditions:
             return 1
-        return max(1, min(self.workers, sum(map(size_of, reads)) // _SHARE))
+        return useful(self.workers, sum(map(size_of, reads)))
 
     def _applied(
         self, batch: pa.RecordBatch, schema: pa.Schema, read: SegmentRead

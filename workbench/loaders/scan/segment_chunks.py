@@ -106,11 +106,12 @@ def read_wanted(
         FileNotFoundError: the segment was removed since it was listed.
     """
     choice = RecordChoice(options, times, include_control, check_crc)
-    for each in read_prepared([read], choice, _as_it_is, pool):
+    for each in read_prepared([read], choice, as_it_is, pool):
         yield WantedRecords(each.chunk, each.value, each.findings)
 
 
-def _as_it_is(_read: SegmentRead, _chunk: Chunk, keep: Mask) -> Mask:
+def as_it_is(_read: SegmentRead, _chunk: Chunk, keep: Mask) -> Mask:
+    """Make nothing of a chunk: return which records are wanted."""
     return keep
 
 

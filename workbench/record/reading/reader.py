@@ -55,6 +55,8 @@ _MOST_THAT_FIT: Final = LARGEST_CONTENT // SMALLEST_RECORD  # records of a compr
 _UNREADABLE: Final = (-1, -1)  # span of a batch that was left out
 _LARGE_RECORD: Final = 256  # bytes; from this size it pays to move values within the window
 _CHUNK_BYTES: Final = 6 << 20  # decompressed bytes after which a chunk is handed on
+_APART_BYTES: Final = 4 << 20  # decoded bytes of a piece: several wait at a time
+_LEAST_PART: Final = 1 << 16  # bytes of a compressed piece
 
 Rows = npt.NDArray[Any]
 Select = Callable[[Rows], npt.NDArray[np.bool_]]
@@ -136,6 +138,7 @@ class RecordReader:
         )
         self._how = _How(options, check_crc, select, self._windows.give_away)
         self._apart = apart
+        self._expansion = float(_USUAL_RATIO)  # of decoded bytes to those of the file
         self._decoder = _Decoder(self._how, self._pool, Arena())
 
     @property
@@ -156,22 +159,49 @@ class RecordReader:
     def pieces(self) -> Iterator[Piece]:
         """Yield what `decode` takes, in file order."""
         for window in self._windows:
-            if self._apart:
-                self._windows.give_away()
-            yield Piece(window, self._take_problems())
+            if not self._apart:
+                yield Piece(window, self._take_problems())
+                continue
+            self._windows.give_away()
+            for part in _parts(window, int(_APART_BYTES / self._expansion)):
+                yield Piece(part, self._take_problems())
         if self._windows.problems:
             yield Piece(None, self._take_problems())
 
     def decode(self, piece: Piece) -> Iterator[Chunk]:
         """Yield the chunks of a piece."""
-        decoder = self._decoder
         if self._apart:
-            decoder = _Decoder(self._how, thread_pool(), _THREAD.arena)
-        return decoder.decode(piece)
+            yield from self._decode_apart(piece)
+        else:
+            yield from self._decoder.decode(piece)
+
+    def _decode_apart(self, piece: Piece) -> Iterator[Chunk]:
+        """Decode into the memory of this thread, and see how much larger the pieces become."""
+        size = 0
+        decoder = _Decoder(self._how, thread_pool(), _THREAD.arena, self._expansion)
+        for chunk in decoder.decode(piece):
+            size += chunk.columns.nbytes
+            yield chunk
+        if piece.window is not None:
+            self._expansion = max(1.0, size / len(piece.window.data))
 
     def _take_problems(self) -> list[Problem]:
         taken, self._windows.problems = self._windows.problems, []
         return taken
+
+
+def _parts(window: Window, size: int) -> Iterator[Window]:
+    """Yield a window in parts of about ``size`` bytes if it is compressed: they become larger."""
+    rows = window.rows
+    if not rows["codec"].any():
+        yield window
+        return
+    places = window.places(rows)
+    shares = places[:, 0] // max(size, _LEAST_PART)
+    edges = np.flatnonzero(shares[1:] != shares[:-1]) + 1
+    for first, last in pairwise([0, *edges.tolist(), len(rows)]):
+        start, end = int(places[first, 0]), int(places[last - 1, 1])
+        yield Window(window.data[start:end], window.position + start, rows[first:last])
 
 
 class _ThreadMemory(threading.local):
@@ -196,8 +226,11 @@ class _How(NamedTuple):
 class _Decoder:
     """Decodes windows, one after the other."""
 
-    def __init__(self, how: _How, pool: BufferPool, arena: Arena) -> None:
+    def __init__(
+        self, how: _How, pool: BufferPool, arena: Arena, expansion: float = _USUAL_RATIO
+    ) -> None:
         self._options, self._check_crc, self._select, self._give_away = how
+        self._expansion = expansion
         self._pool = pool
         self._arena = arena
         self._problems: list[Problem] = []
@@ -322,7 +355,7 @@ class _Decoder:
         done = 0
         while done < len(rows):
             if not chunk.builder.record_count:
-                chunk.builder.expect(*_guess(rows[done:]))
+                chunk.builder.expect(*_guess(rows[done:], self._expansion))
             if library is not None:
                 task = _Task(window.data, spans, rows, self._options, first - chunk.first_row)
                 behind = self._decode_usual(task, places, done, library, chunk.builder)
@@ -484,8 +517,8 @@ class _Task(NamedTuple):
     shift: int  # added to a number of ``rows`` gives one of the chunk's rows
 
 
-def _guess(rows: Rows) -> tuple[int, int]:
+def _guess(rows: Rows, expansion: float) -> tuple[int, int]:
     """Return how many records and bytes compressed batches may bring to a chunk: a guess."""
     size = int(rows["size"].sum())
     counts = int(np.maximum(rows["record_count"], 0).sum())
-    return min(counts, size), min(_USUAL_RATIO * size, _CHUNK_BYTES + 2 * _ARENA_RUN)
+    return min(counts, size), min(int(expansion * size), _CHUNK_BYTES + 2 * _ARENA_RUN)
