@@ -6,7 +6,7 @@
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from workbench.loaders.scan.segment_chunks import (
     WantedRecords,
     read_prepared,
 )
-from workbench.loaders.schemas import SCAN_FIELDS
+from workbench.loaders.schemas import SCAN_FIELDS, table_schema
 from workbench.record.buffers import BufferPool
 from workbench.record.reading.reader import HEADERS, KEYS, VALUES, Chunk
 
@@ -51,10 +51,10 @@ class ReadOptions:
     check_crc: bool = True
     where: Query = EVERY_RECORD
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """Names, types and nullability of the columns."""
-        return pa.schema([SCAN_FIELDS[name] for name in self.columns])
+        return table_schema([SCAN_FIELDS[name] for name in self.columns])
 
     @property
     def choice(self) -> RecordChoice:
