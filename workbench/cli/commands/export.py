@@ -30,7 +30,7 @@ from workbench.layout.rows import runs_of
 from workbench.loaders.exports import json_lines
 from workbench.loaders.exports.csv_file import TextForm, write_csv
 from workbench.loaders.exports.export import FORMATS, SUFFIXES
-from workbench.loaders.scan.column_engines import write_parquet
+from workbench.loaders.exports.parquet_file import write_parquet
 from workbench.loaders.scan.plan import input_paths
 from workbench.loaders.scan.scan import CorruptDataWarning, Scan
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
@@ -131,7 +131,8 @@ def command(
     else:
         names = [name.strip() for name in columns.split(",")] if columns else list(RECORD_FIELDS)
         if form == "parquet":
-            write = _to_parquet(compression)
+            write = _to_parquet(compression, worker_count(workers))
+            workers = 1  # that read: encoding takes several times as long
         else:
             write = _to_csv(text, escapes=escape_formulas, shown=target == _STDOUT)
         for name in names:
@@ -285,9 +286,9 @@ def _to_table(
     return count, scan.findings
 
 
-def _to_parquet(compression: str) -> Writer:
+def _to_parquet(compression: str, workers: int) -> Writer:
     def write(schema: Any, batches: Iterator[Any], file: IO[bytes]) -> None:
-        write_parquet(batches, schema, file, compression)
+        write_parquet(batches, schema, file, compression, workers=workers)
 
     return write
 

@@ -22,14 +22,13 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import findings_about_records
+from workbench.loaders.exports.parquet_file import ROW_GROUP, write_parquet
 from workbench.loaders.queries.query import Query, parse
 from workbench.loaders.queries.ranges import common
 from workbench.loaders.scan.column_engines import (
-    ROW_GROUP,
     DtypeBackend,
     data_frame,
     register_view,
-    write_parquet,
 )
 from workbench.loaders.scan.plan import (
     HIGHEST,
@@ -400,7 +399,18 @@ class Scan:
             OutputError: the file would be in a directory that is read, or is one that is read.
         """
         with new_file(path, input_paths(self.partitions), overwrite=True) as file:
-            return write_parquet(self.batches(), self.schema, file, compression, row_group_bytes)
+            scan = self.of_one_worker()
+            count = write_parquet(
+                scan.batches(), scan.schema, file, compression, row_group_bytes, self.workers
+            )
+            self.findings = scan.findings
+            return count
+
+    def of_one_worker(self) -> "Scan":
+        """Return the same scan for what has workers of its own and takes the batches in turn."""
+        scan = copy.copy(self)
+        scan.workers = 1
+        return scan
 
     def count(self) -> int:
         """Return how many records there are; keys, values and headers are not decoded."""
