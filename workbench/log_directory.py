@@ -64,7 +64,11 @@ def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
 
 
 def verify(
-    paths: StrPath | Iterable[StrPath], *, deep: bool = True, info: bool = False
+    paths: StrPath | Iterable[StrPath],
+    *,
+    deep: bool = True,
+    info: bool = False,
+    workers: int | None = None,
 ) -> list[Finding]:
     """Check what `open_log_directory` opens; see `LogDirectory.verify` for the arguments.
 
@@ -77,7 +81,7 @@ def verify(
     """
     logs = open_log_directory(paths)
     require_logs(logs.listing)
-    return logs.verify(deep=deep, info=info)
+    return logs.verify(deep=deep, info=info, workers=workers)
 
 
 def what_if(
@@ -331,6 +335,7 @@ class LogDirectory(Mapping[str, Partition]):
         partitions: Iterable[int | str] | int | str | None = None,
         deep: bool = True,
         info: bool = False,
+        workers: int | None = None,
     ) -> list[Finding]:
         """Check everything and return what is not as a healthy broker would leave it.
 
@@ -344,11 +349,16 @@ class LogDirectory(Mapping[str, Partition]):
                 only.
             info: also return what is only worth knowing: a file that is marked for deletion, an
                 open transaction, an incomplete last batch of a running broker.
+            workers: threads that check CRCs and decode side by side; None: one per core, at most 8.
+                The findings, and their order, do not depend on it.
 
         Raises:
             LookupError: a topic or partition does not exist.
+            ValueError: ``workers`` is below 1.
         """
-        return chosen_findings(self.listing, topics, partitions, deep=deep, info=info)
+        return chosen_findings(
+            self.listing, topics, partitions, deep=deep, info=info, workers=workers
+        )
 
     def explain_cleaning(
         self,

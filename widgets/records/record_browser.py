@@ -174,7 +174,7 @@ class RecordBrowser(KafkaWidget):
 
     def _scan(self, where: Query, **options: Any) -> Scan:
         chosen = {"partitions": self.partition} if self.partition else {"topics": self.topic}
-        return Scan(self.logs.listing, where=where, **chosen, **options)  # type: ignore[arg-type]
+        return Scan(self.logs.listing, where=where, workers=1, **chosen, **options)  # type: ignore[arg-type]
 
     def _time_option(self) -> dict[str, tuple[int, int]]:
         times = self._times()

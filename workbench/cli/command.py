@@ -159,6 +159,14 @@ _READING: Final = (
 )  # fmt: skip
 
 
+def takes_workers(function: Function) -> Function:
+    """Add --workers."""
+    return click.option(
+        "--workers", type=click.IntRange(min=1), metavar="N",
+        help="Decode with N threads. Default: one per core, at most 8.",
+    )(function)  # fmt: skip
+
+
 def chooses_partitions(function: Function) -> Function:
     """Add PATH, --topic and --partition."""
     return _PATHS(_TOPICS(_PARTITIONS(function)))

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import click
 
-from workbench.cli.command import Command, as_json, open_logs, pick_partitions
+from workbench.cli.command import Command, as_json, open_logs, pick_partitions, takes_workers
 from workbench.cli.output import cell, console, print_json, rich_text, safe
 from workbench.cli.progress import progress
 from workbench.coordinator.verify import verify_coordinators
@@ -13,6 +13,7 @@ from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify.verify import verify_partitions
 from workbench.runtime.words import plural
+from workbench.runtime.workers import worker_count
 
 CODES: Final = {"info": 0, "warning": 1, "error": 2}
 """Exit code by the worst severity."""
@@ -31,6 +32,7 @@ _COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
     "--quick", is_flag=True, help="Look at headers, indexes and checkpoints; decode no records."
 )
 @click.option("--info", is_flag=True, help="Also show findings that are only information.")
+@takes_workers
 @as_json
 def command(
     *,
@@ -39,6 +41,7 @@ def command(
     partitions: tuple[str, ...],
     quick: bool,
     info: bool,
+    workers: int | None,
     as_json: bool,
 ) -> int:
     """Check segments, indexes, snapshots and checkpoints, alone and against each other.
@@ -50,7 +53,7 @@ def command(
     With --json: a list of objects with kind, severity (info, warning, error), path, position
     (byte), offset, found, expected and broker.
     """
-    findings, checked = find(paths, topics, partitions, deep=not quick)
+    findings, checked = find(paths, topics, partitions, deep=not quick, workers=workers)
     shown = findings if info else without_info(findings)
     if as_json:
         print_json([finding.as_dict() for finding in shown])
@@ -60,7 +63,12 @@ def command(
 
 
 def find(
-    paths: tuple[str, ...], topics: tuple[str, ...], partitions: tuple[str, ...], *, deep: bool
+    paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
+    *,
+    deep: bool,
+    workers: int | None = None,
 ) -> tuple[list[Finding], str]:
     """Return the findings about what the arguments name, and a text that says what was checked.
 
@@ -80,7 +88,9 @@ def find(
     found: list[Finding] = []
     looked_at: list[Partition] = []
     with progress("verifying", sum(partition.size for partition in chosen)) as meter:
-        for checked, findings in verify_partitions(logs.listing, topics=wanted, deep=deep):
+        for checked, findings in verify_partitions(
+            logs.listing, topics=wanted, deep=deep, workers=worker_count(workers)
+        ):
             found += findings
             if isinstance(checked, Partition) and checked.path in folders:
                 looked_at.append(checked)

@@ -73,6 +73,7 @@ def verify_partitions(
     folders: Collection[str] | None = None,
     deep: bool = True,
     advance: Advance | None = None,
+    workers: int = 1,
 ) -> Iterator[tuple[Partition | Root, list[Finding]]]:
     """Do what `verify_listing` does step by step: yield what was checked, and its findings.
 
@@ -83,6 +84,7 @@ def verify_partitions(
         folders: paths of partitions; like ``topics``.
         advance: called with the bytes of each segment after it was checked, for progress inside a
             large partition; what it raises ends the check. A second look counts again.
+        workers: threads that check CRCs and decode side by side; the findings are the same.
     """
     is_filtered = not (topics is None and partitions is None and folders is None)
     for root in listing.roots:
@@ -98,7 +100,9 @@ def verify_partitions(
                 continue
             if partition.only is not None:
                 alone: list[Finding] = []
-                steps = verify_single_file(partition, partition.only, situation, deep=deep)
+                steps = verify_single_file(
+                    partition, partition.only, situation, deep=deep, workers=workers
+                )
                 collect(steps, alone)
                 yield partition, alone
                 continue
@@ -107,6 +111,7 @@ def verify_partitions(
             check = partial(
                 verify_partition,
                 situation=situation, era=era, is_cleaned=is_cleaned, advance=advance,
+                workers=workers,
             )  # fmt: skip
             is_running = situation.stop == "running"
             result = check_twice(partition, check, deep=deep, is_running=is_running)
