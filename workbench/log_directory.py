@@ -15,7 +15,9 @@ from workbench.errors import LogDirectoryError, WorkbenchError
 from workbench.inspection.findings import Finding
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories, require_logs
+from workbench.inspection.remote_tier.tier import attach_remote_tier
 from workbench.loaders.partition import Partition
+from workbench.loaders.remote import mounted
 from workbench.loaders.scan.arrow import utf8
 from workbench.loaders.scan.column_engines import new_connection
 from workbench.loaders.scan.plan import choose_partitions
@@ -40,12 +42,16 @@ if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
     from workbench.server.server import Server
 
 
-def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
+def open_log_directory(
+    paths: StrPath | Iterable[StrPath], *, remote: StrPath | None = None
+) -> "LogDirectory":
     """Open a log directory for reading; nothing is written to it.
 
     Args:
         paths: a log directory (an entry of `log.dirs`), several of one broker, a single partition
             directory, or a single file.
+        remote: the folder or URL of the remote tier (KIP-405), so that remote and local segments
+            read as one log.
 
     Raises:
         LogDirectoryError: a path does not exist.
@@ -56,6 +62,8 @@ def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
     for partition in listing.partitions.values():
         if partition.root is not None:
             cast(Partition, partition).log_directories = together
+    if remote is not None:
+        attach_remote_tier(listing, mounted(os.fspath(remote)))
     return LogDirectory(listing)
 
 

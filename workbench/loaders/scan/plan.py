@@ -62,7 +62,7 @@ def input_paths(partitions: Iterable[Partition]) -> Iterator[str]:
             continue
         yield partition.root or partition.path
         yield partition.path  # perhaps a link elsewhere, as its files may be
-        yield from (segment.path for segment in partition.segments)
+        yield from (segment.path for segment in partition.segments_of_log)
 
 
 def choose_partitions(
@@ -126,6 +126,13 @@ def plan_partition(
         transactions = read_transactions(partition)
         high = min(high, transactions.last_stable_offset)
     reads: list[SegmentRead] = []
+    for part in partition.remote_reads:
+        first, end = max(low, part.low), min(high, part.high)
+        if part.segment is not None and first < end:
+            start = part.segment.position_of(first) if first > part.segment.base_offset else 0
+            # A remote segment may reach into the next one, which is no damage.
+            read = SegmentRead(partition, part.segment, start, first, end, HIGHEST, transactions)
+            reads.append(read)
     segments: Sequence[Segment] = partition.segments
     for at, segment in enumerate(segments):
         following = segments[at + 1].base_offset if at + 1 < len(segments) else HIGHEST
