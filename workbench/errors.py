@@ -200,6 +200,13 @@ class StorageError(LogDirectoryError):
     """
 
 
+class RemoteStorageError(LogDirectoryError):
+    """A file of a remote tier is damaged, or cannot be decrypted with the keys that were given.
+
+    Kafka: RemoteStorageException (4.2)
+    """
+
+
 class OutputError(WorkbenchError, OSError):
     """A file or folder must not be created there: it is inside the input, or exists already.
 

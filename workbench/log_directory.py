@@ -43,7 +43,10 @@ if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
 
 
 def open_log_directory(
-    paths: StrPath | Iterable[StrPath], *, remote: StrPath | None = None
+    paths: StrPath | Iterable[StrPath],
+    *,
+    remote: StrPath | None = None,
+    remote_keys: Mapping[str, StrPath] | None = None,
 ) -> "LogDirectory":
     """Open a log directory for reading; nothing is written to it.
 
@@ -52,9 +55,13 @@ def open_log_directory(
             directory, or a single file.
         remote: the folder or URL of the remote tier (KIP-405), so that remote and local segments
             read as one log.
+        remote_keys: key id → file of the RSA private key (PEM), for a tier that Aiven's plugin
+            encrypted.
 
     Raises:
+        ConfigError: a file holds no RSA private key.
         LogDirectoryError: a path does not exist.
+        MissingDependencyError: keys are given, and cryptography is not installed.
         OSError: a directory cannot be listed.
     """
     listing = list_log_directories(paths, Partition)
@@ -63,7 +70,8 @@ def open_log_directory(
         if partition.root is not None:
             cast(Partition, partition).log_directories = together
     if remote is not None:
-        attach_remote_tier(listing, mounted(os.fspath(remote)))
+        keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
+        attach_remote_tier(listing, mounted(os.fspath(remote)), keys)
     return LogDirectory(listing)
 
 

@@ -1,9 +1,13 @@
 """Local and remote segments read as one log: what consumers read through the broker's remote tier.
 
-The cases' brokers copied segments to a `LocalTieredStorage`, deleted local ones by
-`local.retention.bytes`, remote ones by `retention.bytes`, and records by DeleteRecords.
+The cases' brokers copied segments to a `LocalTieredStorage`, or with Aiven's plugin; they deleted
+local ones by `local.retention.bytes`, remote ones by `retention.bytes`, and records by
+DeleteRecords.
 """
 
+import json
+import pickle
+import shutil
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +16,10 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from tests.golden.archive import extract
 from tests.golden.cases import Case
+from workbench.errors import ConfigError
+from workbench.loaders.scan.scan import CorruptDataWarning
 
 Golden = Callable[[str], Case]
 Isolation = Any
@@ -21,10 +28,10 @@ CASES = ["3.9.1-tiered", "4.2.0-tiered"]
 LEVELS = ["read_uncommitted", "read_committed"]
 
 
-def told(case: Case, isolation: Isolation) -> dict[str, list[tuple[Any, ...]]]:
+def told(rows: list[dict[str, Any]]) -> dict[str, list[tuple[Any, ...]]]:
     """Return what the consumer read, by topic."""
     found = defaultdict(list)
-    for row in case.consumed(isolation):
+    for row in rows:
         found[row["topic"]].append((row["offset"], row["timestamp"], row["key"], row["value"]))
     return found
 
@@ -59,7 +66,7 @@ def test_remote_and_local_segments_read_as_the_log_that_a_consumer_read(
 ) -> None:
     case = golden(name)
     logs = wb.open_log_directory(case.directory("data"), remote=case.path / "tier")
-    expected = told(case, isolation)
+    expected = told(case.consumed(isolation))
     assert {topic: scanned(logs, topic, isolation) for topic in expected} == expected
     beginnings = case.info["headline"]["listOffsets"][isolation]
     for partition, (start, end) in beginnings.items():
@@ -72,9 +79,143 @@ def test_without_the_metadata_topic_the_files_alone_give_the_same_records(
 ) -> None:
     case = golden(name)
     logs = without_metadata(case, tmp_path)
-    expected = told(case, "read_uncommitted")
+    expected = told(case.consumed("read_uncommitted"))
     for topic, rows in expected.items():
         first = rows[0][0]  # a partition that is opened alone has no checkpoint of its start
         found = scanned(logs, topic, "read_uncommitted")
         assert [row for row in found if row[0] >= first] == rows
     assert {p.remote.contents.source for p in logs.values() if p.remote} == {"files"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_wrong_with_a_tier_that_a_broker_left(name: str, golden: Golden) -> None:
+    case = golden(name)
+    logs = wb.open_log_directory(case.directory("data"), remote=case.path / "tier")
+    assert logs.verify() == []
+
+
+@pytest.fixture(scope="module")
+def aiven(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A broker's directory and its tier, which Aiven's plugin wrote; see its case.json."""
+    folder = tmp_path_factory.mktemp("aiven")
+    extract(Path(__file__).parent / "remote_tiers" / "4.2.0-aiven.tar.xz", folder)
+    return folder
+
+
+def open_aiven(folder: Path, data: str = "data") -> wb.LogDirectory:
+    keys = {"key1": folder / "private.pem"}
+    return wb.open_log_directory(
+        folder / data, remote=folder / "tier" / "cluster1-", remote_keys=keys
+    )
+
+
+def consumed(folder: Path, isolation: Isolation) -> list[tuple[Any, ...]]:
+    rows = map(json.loads, (folder / "consumed.jsonl").read_text().splitlines())
+    return told([row for row in rows if row["isolation"] == isolation])["paid"]
+
+
+@pytest.mark.parametrize("isolation", LEVELS)
+@pytest.mark.parametrize("data", ["data", "data/paid-0"], ids=["metadata", "manifests"])
+def test_chunks_of_aivens_plugin_plain_compressed_and_encrypted_read_as_the_log(
+    aiven: Path, data: str, isolation: Isolation
+) -> None:
+    logs = open_aiven(aiven, data)
+    assert scanned(logs, "paid", isolation) == consumed(aiven, isolation)
+    remote = logs["paid-0"].remote
+    assert remote is not None
+    assert remote.contents.source == ("topic" if data == "data" else "files")
+    (epochs,) = {each.metadata.leader_epochs for each in remote.segments[:1] if each.metadata}
+    assert epochs == ((0, 0),)
+    assert logs.verify() == []
+
+
+def test_a_tier_with_keys_can_be_sent_to_another_process_without_them(aiven: Path) -> None:
+    logs = open_aiven(aiven)
+    count = logs.scan(topics="paid").count()
+    sent = pickle.dumps(logs)
+    assert b"PRIVATE" not in sent
+    assert pickle.loads(sent).scan(topics="paid").count() == count
+
+
+def test_without_its_key_an_encrypted_segment_is_a_finding_and_the_rest_is_read(
+    aiven: Path,
+) -> None:
+    logs = wb.open_log_directory(aiven / "data", remote=aiven / "tier" / "cluster1-")
+    scan = logs.scan(topics="paid")
+    with pytest.warns(CorruptDataWarning, match="RSA key 'key1', which was not given"):
+        offsets = scan.to_arrow()["offset"].to_pylist()
+    everything = [row[0] for row in consumed(aiven, "read_uncommitted")]
+    assert offsets == [each for each in everything if each < 134 or each >= 252]
+    assert {finding.kind for finding in scan.findings} == {"remote-unreadable"}
+
+
+def test_a_file_that_is_no_key_is_refused_when_the_tier_is_opened(aiven: Path) -> None:
+    keys = {"key1": aiven / "case.json"}
+    with pytest.raises(ConfigError, match="case.json: not a private key in PEM"):
+        wb.open_log_directory(aiven / "data", remote=aiven / "tier", remote_keys=keys)
+
+
+Edit = Callable[[Path], object]
+
+
+def shorten(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-30])
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def copy_as_another(path: Path) -> None:
+    for each in path.parent.glob(f"{path.name[:43]}*"):
+        shutil.copy(each, each.with_name(f"{each.name[:21]}{'A' * 22}{each.name[43:]}"))
+
+
+@pytest.mark.parametrize(
+    ("edit", "segment", "suffix", "kinds"),
+    [
+        (Path.unlink, 48, ".log", {"remote-missing"}),
+        (Path.unlink, 48, ".timeindex", {"remote-missing", "time-index-missing"}),
+        (Path.unlink, 140, ".log", {"remote-missing"}),
+        (
+            shorten,
+            0,
+            ".log",
+            {"remote-size", "torn-tail", "remote-offsets", "time-index-beyond-end"},
+        ),
+        (flip, 0, ".log", {"crc"}),
+        (copy_as_another, 48, ".log", {"remote-orphan"}),
+    ],
+)
+def test_verify_tells_damage_of_a_tier(
+    edit: Edit, segment: int, suffix: str, kinds: set[str], golden: Golden, tmp_path: Path
+) -> None:
+    case = golden("4.2.0-tiered")
+    tier = tmp_path / "tier"
+    shutil.copytree(case.path / "tier", tier)
+    (path,) = tier.glob(f"tier-local-0-*/{segment:020}-*{suffix}")
+    edit(path)
+    logs = wb.open_log_directory(case.directory("data"), remote=tier)
+    found = logs.verify(topics="tier-local")
+    assert found
+    assert {finding.kind for finding in found} <= kinds
+    assert {finding.kind for finding in found} & kinds
+
+
+def test_offsets_that_no_segment_has_are_a_gap_and_a_scan_says_so(
+    golden: Golden, tmp_path: Path
+) -> None:
+    case = golden("4.2.0-tiered")
+    tier = tmp_path / "tier"
+    shutil.copytree(case.path / "tier", tier)
+    for path in tier.glob("tier-local-0-*/00000000000000000048-*"):
+        path.unlink()
+    opened = [case.directory("data") / "tier-local-0"]  # without metadata: nothing names them
+    (finding,) = wb.open_log_directory(opened, remote=tier).verify()
+    assert (finding.kind, finding.offset) == ("remote-gap", 48)
+    scan = wb.open_log_directory(opened, remote=tier).scan()
+    with pytest.warns(CorruptDataWarning, match="no remote segment for the offsets 48 to 95"):
+        offsets = scan.to_arrow()["offset"].to_pylist()
+    assert offsets == [*range(48), *range(96, 200)]

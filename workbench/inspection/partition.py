@@ -309,7 +309,9 @@ class Partition:
         is_sound = epochs is not None and epochs.entries and not epochs.problems
         lineage = epochs.entries if epochs is not None and is_sound else self.remote.own_epochs
         local = self.segments[0].base_offset if self.segments else names.MAX_OFFSET
-        return tuple(joined(self.remote.parts(lineage, self._checkpoint_start or 0, local)))
+        parts = tuple(joined(self.remote.parts(lineage, self._checkpoint_start or 0, local)))
+        begins_later = self._checkpoint_start is None and parts and isinstance(parts[0], Gap)
+        return parts[1:] if begins_later else parts
 
     @property
     def remote_reads(self) -> tuple[RemoteRead, ...]:

@@ -1,7 +1,7 @@
 """The files of remote segments in a partition's folder of a tier, by name alone.
 
-`LocalTieredStorage` keeps every file as it was. Aiven's files are `aiven.segment_files`, which
-opens them as the files that they were made of.
+`LocalTieredStorage` keeps every file as it was. Aiven's plugin transforms them: `aiven_files` reads
+the files that they were made of.
 
 Kafka: RemoteLogSegmentFileset (4.2)
 """
@@ -42,7 +42,6 @@ class StoredSegment:
         leader_epochs: the file of the leader epochs up to the segment's end; None without one.
         missing: suffixes of files that are not there.
         stored: the files as they lie in the tier.
-        problem: why the segment cannot be read, although its files are there; None: it can.
     """
 
     segment_id: str
@@ -51,7 +50,6 @@ class StoredSegment:
     leader_epochs: FileEntry | None = None
     missing: tuple[str, ...] = ()
     stored: tuple[FileEntry, ...] = ()
-    problem: str | None = None
 
     @property
     def segment(self) -> Segment | None:
