@@ -36,7 +36,8 @@
     ├── NotRegularFileError (OSError)         a folder, FIFO, socket or device; .path .found
     ├── LinkError (OSError)                   a link out of the directory, or to nothing; .path
     ├── LogDirectoryError (OSError)           not a log directory, locked, or offline
-    │   └── StorageError                        a write failed: its log directory is offline
+    │   ├── StorageError                        a write failed: its log directory is offline
+    │   └── RemoteStorageError                  a remote segment is damaged, or its key is missing
     ├── ServerError (OSError)                 a server must not, or cannot, listen there
     ├── OutputError (OSError)                 a file or folder must not be created there
     └── MissingDependencyError (ImportError)  a loader needs a package; names the command

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from tests.cli.program import run
 from tests.golden.archive import extract
 from tests.golden.cases import Case
 from workbench.errors import ConfigError
@@ -104,9 +105,7 @@ def aiven(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def open_aiven(folder: Path, data: str = "data") -> wb.LogDirectory:
     keys = {"key1": folder / "private.pem"}
-    return wb.open_log_directory(
-        folder / data, remote=folder / "tier" / "cluster1-", remote_keys=keys
-    )
+    return wb.open_log_directory(folder / data, remote=folder / "tier", remote_keys=keys)
 
 
 def consumed(folder: Path, isolation: Isolation) -> list[tuple[Any, ...]]:
@@ -134,13 +133,13 @@ def test_a_tier_with_keys_can_be_sent_to_another_process_without_them(aiven: Pat
     count = logs.scan(topics="paid").count()
     sent = pickle.dumps(logs)
     assert b"PRIVATE" not in sent
-    assert pickle.loads(sent).scan(topics="paid").count() == count
+    assert pickle.loads(sent).scan(topics="paid").count() == count  # noqa: S301
 
 
 def test_without_its_key_an_encrypted_segment_is_a_finding_and_the_rest_is_read(
     aiven: Path,
 ) -> None:
-    logs = wb.open_log_directory(aiven / "data", remote=aiven / "tier" / "cluster1-")
+    logs = wb.open_log_directory(aiven / "data", remote=aiven / "tier")
     scan = logs.scan(topics="paid")
     with pytest.warns(CorruptDataWarning, match="RSA key 'key1', which was not given"):
         offsets = scan.to_arrow()["offset"].to_pylist()
@@ -151,7 +150,7 @@ def test_without_its_key_an_encrypted_segment_is_a_finding_and_the_rest_is_read(
 
 def test_a_file_that_is_no_key_is_refused_when_the_tier_is_opened(aiven: Path) -> None:
     keys = {"key1": aiven / "case.json"}
-    with pytest.raises(ConfigError, match="case.json: not a private key in PEM"):
+    with pytest.raises(ConfigError, match=r"case\.json: not a private key in PEM"):
         wb.open_log_directory(aiven / "data", remote=aiven / "tier", remote_keys=keys)
 
 
@@ -219,3 +218,41 @@ def test_offsets_that_no_segment_has_are_a_gap_and_a_scan_says_so(
     with pytest.warns(CorruptDataWarning, match="no remote segment for the offsets 48 to 95"):
         offsets = scan.to_arrow()["offset"].to_pylist()
     assert offsets == [*range(48), *range(96, 200)]
+
+
+def test_a_table_tells_state_epochs_and_use_of_each_remote_segment(golden: Golden) -> None:
+    case = golden("4.2.0-tiered")
+    logs = wb.open_log_directory(case.directory("data"), remote=case.path / "tier")
+    rows = logs.inspect.remote_segments(topics="tier-expire").to_pylist()
+    names = ("start_offset", "end_offset", "state", "size", "files", "is_read")
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        (0, 47, "DELETE_SEGMENT_FINISHED", 2451, 0, False),
+        (48, 99, "COPY_SEGMENT_FINISHED", 2461, 5, True),
+        (100, 147, "COPY_SEGMENT_FINISHED", 2399, 5, False),
+        (148, 195, "COPY_SEGMENT_FINISHED", 2322, 5, False),
+    ]
+    assert {row["source"] for row in rows} == {"topic"}
+    assert rows[1]["leader_epochs"] == [{"epoch": 0, "start_offset": 48}]
+    assert wb.open_log_directory(case.directory("data")).inspect.remote_segments().num_rows == 0
+
+
+def test_search_export_and_describe_read_the_tier(golden: Golden, tmp_path: Path) -> None:
+    case = golden("4.2.0-tiered")
+    options = (case.directory("data"), "--remote", case.path / "tier")
+    counted = run("search", *options, "-t", "tier-local", "--key", ".", "--count")
+    assert counted.out.strip() == "200"
+    target = tmp_path / "out.jsonl"
+    run("export", *options, target, "-t", "tier-txn", "--isolation-level", "read_committed")
+    assert len(target.read_text().splitlines()) == 120
+    described = run("describe", *options, "-p", "tier-local-0", "--json").json
+    assert [each["start_offset"] for each in described["remote_segments"]] == [0, 48, 96, 140]
+    assert run("verify", *options, "-p", "tier-local-0").code == 0
+
+
+def test_a_tier_at_a_url_is_read_like_a_folder(golden: Golden, aiven: Path) -> None:
+    case = golden("4.2.0-tiered")
+    logs = wb.open_log_directory(case.directory("data"), remote=(case.path / "tier").as_uri())
+    assert logs.scan(topics="tier-local").count() == 200
+    keys = {"key1": aiven / "private.pem"}
+    logs = wb.open_log_directory(aiven / "data", remote=(aiven / "tier").as_uri(), remote_keys=keys)
+    assert scanned(logs, "paid", "read_uncommitted") == consumed(aiven, "read_uncommitted")

@@ -5,10 +5,9 @@ Nothing is read of a partition before its remote log is asked for.
 
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.errors import LogDirectoryError
 from workbench.inspection.entries import list_folder
@@ -31,6 +30,11 @@ from workbench.inspection.remote_tier.stored_segments import (
 from workbench.inspection.remote_tier.tier_names import FolderName, parse_folder_name
 
 
+class _Folder(NamedTuple):
+    name: str
+    parsed: FolderName
+
+
 class RemoteTier:
     """A folder that segments of many partitions were copied to.
 
@@ -42,7 +46,7 @@ class RemoteTier:
         """Open a tier.
 
         Args:
-            path: the folder; what its last part begins with is enough, as in Aiven's `key.prefix`.
+            path: the folder.
             partitions: those that were opened together, with those of `__remote_log_metadata`.
             keys: what decrypts segments.
 
@@ -51,7 +55,6 @@ class RemoteTier:
         """
         self.path = path
         self._keys = keys
-        self._prefix = ""
         in_use = [each for each in partitions if each.kind == "log"]
         self._metadata_partitions = [each for each in in_use if each.topic == TOPIC]
         self._names = frozenset((each.topic, each.partition) for each in in_use)
@@ -65,29 +68,43 @@ class RemoteTier:
     def _aiven(self) -> AivenFiles:
         return AivenFiles(self.path, self._keys)
 
-    def _list_folders(self) -> dict[tuple[str, int | None], list[FolderName]]:
-        """Return topic and partition (None: all of the topic) → their folders."""
-        names = self._folder_names()
-        topics = {topic for topic, _ in self._names}
-        found: dict[tuple[str, int | None], list[FolderName]] = {}
+    def _list_folders(self) -> dict[str, list[_Folder]]:
+        """Return topic id → folders, each with what its name can mean.
+
+        Raises:
+            LogDirectoryError: there is no such folder.
+        """
+        try:
+            names = list_folder(self.path).folders
+        except (FileNotFoundError, NotADirectoryError):
+            raise LogDirectoryError(self.path, "there is no such folder of a remote tier") from None
+        found: dict[str, list[_Folder]] = {}
         for name in names:
             for parsed in parse_folder_name(name):
-                if parsed.topic in topics:
-                    found.setdefault(parsed[:2], []).append(parsed)
+                found.setdefault(parsed.topic_id, []).append(_Folder(name, parsed))
         return found
 
-    def _folder_names(self) -> list[str]:
-        """Return the names of the folders, without the prefix."""
-        with suppress(FileNotFoundError, NotADirectoryError):
-            return list_folder(self.path).folders
-        folder, _, prefix = self.path.rpartition("/")
-        with suppress(FileNotFoundError, NotADirectoryError):
-            every = list_folder(folder).folders if folder and prefix else []
-            found = [name.removeprefix(prefix) for name in every if name.startswith(prefix)]
-            if found:
-                self.path, self._prefix = folder, prefix
-                return found
-        raise LogDirectoryError(self.path, "there is no such folder of a remote tier")
+    @cached_property
+    def _named(self) -> dict[tuple[str, int | None], list[_Folder]]:
+        """Topic and partition (None: all of the topic) → folders of every topic id."""
+        topics = {topic for topic, _ in self._names}
+        found: dict[tuple[str, int | None], list[_Folder]] = {}
+        for folders in self._folders.values():
+            for folder in folders:
+                if folder.parsed.topic in topics:
+                    found.setdefault(folder.parsed[:2], []).append(folder)
+        return found
+
+    def _folder_of(self, topic: str, partition: int, topic_id: str) -> _Folder | None:
+        """Return the folder of a partition; a prefix may precede the topic in Aiven's layout."""
+        folders = self._folders.get(topic_id, [])
+        for folder in folders:
+            if folder.parsed[:2] in {(topic, partition), (topic, None)}:
+                return folder
+        for folder in folders:
+            if folder.parsed.partition is None and folder.parsed.topic.endswith(topic):
+                return folder
+        return None
 
     @cached_property
     def metadata(self) -> MetadataTopic:
@@ -99,28 +116,26 @@ class RemoteTier:
     def contents_of(self, partition: Partition) -> RemoteContents:
         """Return what the tier holds of a partition, and what is known of it."""
         name = (partition.topic, partition.partition)
-        folders = [*self._folders.get(name, []), *self._folders.get((partition.topic, None), [])]
         topic_id = partition.topic_id
-        if topic_id is None and len({each.topic_id for each in folders}) == 1:
-            topic_id = folders[0].topic_id
-        mine = [each for each in folders if each.topic_id == topic_id]
-        others = tuple(self._path_of(each) for each in folders if each.topic_id != topic_id)
-        stored = self._list(mine[0], partition.partition) if mine else None
+        named = self._named.get(name, []) or self._named.get((partition.topic, None), [])
+        if topic_id is None and len(named) == 1:
+            topic_id = named[0].parsed.topic_id
+        mine = None if topic_id is None else self._folder_of(*name, topic_id)
+        others = tuple(
+            f"{self.path}/{each.name}" for each in named if each.parsed.topic_id != topic_id
+        )
+        stored = None if mine is None else self._list(mine, partition.partition)
         cache = self.metadata.of(*name, topic_id)
         if cache is not None:
             findings = tuple(self.metadata.findings)
             return RemoteContents(stored, cache, "topic", others, findings)
         return RemoteContents(stored, _cache_of(stored), "files", others)
 
-    def _list(self, folder: FolderName, partition: int) -> StoredPartition:
-        path = self._path_of(folder)
-        if folder.partition is not None:
+    def _list(self, folder: _Folder, partition: int) -> StoredPartition:
+        path = f"{self.path}/{folder.name}"
+        if folder.parsed.partition is not None:
             return list_local_segments(path, self.path)
         return list_aiven_segments(f"{path}/{partition}", self.path, self._aiven)
-
-    def _path_of(self, folder: FolderName) -> str:
-        partition = "" if folder.partition is None else f"-{folder.partition}"
-        return f"{self.path}/{self._prefix}{folder.topic}{partition}-{folder.topic_id}"
 
 
 def _cache_of(stored: StoredPartition | None) -> MetadataCache:
