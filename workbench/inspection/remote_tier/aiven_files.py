@@ -31,7 +31,8 @@ T = TypeVar("T")
 MOST_CHUNK_BYTES: Final = 32 << 20
 """A larger chunk, or index, is not read: the plugin's default is 4 MiB."""
 
-_MANIFESTS: Final = 64  # kept, with their ciphers
+_MANIFESTS: Final = 64  # kept in memory
+_CIPHERS: Final = 4096  # kept in memory: RSA takes some ten ms for each
 _SECTIONS: Final = {
     tier_names.INDEX: "offset",
     tier_names.TIME_INDEX: "timestamp",
@@ -63,7 +64,7 @@ class AivenFiles:
         self._tier = tier
         self._keys = keys
         self.prefix = f"aiven+{tier}" if "://" in tier else f"aiven+file://{tier}"
-        self._known: OrderedDict[str, tuple[Manifest, Cipher | None]] = OrderedDict()
+        self._ciphers: OrderedDict[str, Cipher] = OrderedDict()
         self._manifests: OrderedDict[str, Manifest] = OrderedDict()
         self._lock = threading.Lock()
         mount(self.prefix, self)
@@ -107,7 +108,7 @@ class AivenFiles:
                 found = parse_manifest(data)
             except CorruptFileError as error:
                 raise RemoteStorageError(path, error.problem) from None
-            _keep(self._lock, self._manifests, stem, found)
+            _keep(self._lock, self._manifests, stem, found, _MANIFESTS)
         return found
 
     def _path(self, stored: str) -> str:
@@ -119,17 +120,16 @@ class AivenFiles:
         return self._tier + stem.removeprefix(self.prefix), dot + suffix
 
     def _opened(self, stem: str) -> tuple[Manifest, Cipher | None]:
-        known = _kept(self._lock, self._known, stem)
-        if known is not None:
-            return known
         manifest = self.manifest(stem)
-        cipher = None
-        if manifest.encryption is not None:
+        if manifest.encryption is None:
+            return manifest, None
+        cipher = _kept(self._lock, self._ciphers, stem)
+        if cipher is None:
             try:
                 cipher = self._keys.cipher(manifest.encryption)
             except CorruptFileError as error:
                 raise RemoteStorageError(f"{stem}{tier_names.MANIFEST}", error.problem) from None
-        _keep(self._lock, self._known, stem, (manifest, cipher))
+            _keep(self._lock, self._ciphers, stem, cipher, _CIPHERS)
         return manifest, cipher
 
     def open(self, path: str) -> "ChunkedFile | BytesFile":
@@ -193,10 +193,12 @@ def _kept(lock: threading.Lock, kept: "OrderedDict[str, T]", name: str) -> T | N
         return kept.get(name)
 
 
-def _keep(lock: threading.Lock, kept: "OrderedDict[str, T]", name: str, value: T) -> None:
+def _keep(
+    lock: threading.Lock, kept: "OrderedDict[str, T]", name: str, value: T, most: int
+) -> None:
     with lock:
         kept[name] = value
-        while len(kept) > _MANIFESTS:
+        while len(kept) > most:
             kept.popitem(last=False)
 
 

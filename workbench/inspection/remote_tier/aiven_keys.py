@@ -11,7 +11,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from workbench.errors import ConfigError, CorruptFileError, MissingDependencyError
 from workbench.file_system.source import open_regular
@@ -49,7 +49,7 @@ class KeyRing:
         return key_id in self._paths
 
     @cached_property
-    def _keys(self) -> dict[str, tuple[int, int]]:
+    def _keys(self) -> "dict[str, _PrivateKey]":
         return {key_id: _read_key(path) for key_id, path in self._paths.items()}
 
     def cipher(self, encryption: Encryption) -> "Cipher":
@@ -61,9 +61,7 @@ class KeyRing:
         if encryption.key_id not in self:
             wanted = f"encrypted for the RSA key {encryption.key_id!r}, which was not given"
             raise CorruptFileError(None, None, wanted)
-        modulus, exponent = self._keys[encryption.key_id]
-        padded = pow(int.from_bytes(encryption.data_key) % modulus, exponent, modulus)
-        data_key = _without_padding(padded.to_bytes((modulus.bit_length() + 7) // 8))
+        data_key = _without_padding(self._keys[encryption.key_id].decrypt(encryption.data_key))
         if data_key is None or len(data_key) != 32:
             wrong = f"the RSA key {encryption.key_id!r} is not the one that the data key is for"
             raise CorruptFileError(None, None, wrong)
@@ -97,8 +95,25 @@ class Cipher:
             raise CorruptFileError(None, None, problem) from None
 
 
-def _read_key(path: str) -> tuple[int, int]:
-    """Return the modulus and the private exponent."""
+class _PrivateKey(NamedTuple):
+    """A private key: its primes, the exponents modulo each less 1, the inverse of the second."""
+
+    prime: int
+    second: int
+    exponent: int
+    second_exponent: int
+    inverse: int
+
+    def decrypt(self, data: bytes) -> bytes:
+        """Return the padded message, as many bytes as the modulus has (RFC 8017, 5.1.2)."""
+        number = int.from_bytes(data)
+        ours = pow(number, self.exponent, self.prime)
+        theirs = pow(number, self.second_exponent, self.second)
+        message = theirs + (ours - theirs) * self.inverse % self.prime * self.second
+        return message.to_bytes(((self.prime * self.second).bit_length() + 7) // 8)
+
+
+def _read_key(path: str) -> _PrivateKey:
     try:
         from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -116,7 +131,7 @@ def _read_key(path: str) -> tuple[int, int]:
     if not isinstance(key, RSAPrivateKey):
         raise ConfigError(path, f"not an RSA key, but {type(key).__name__}")
     numbers = key.private_numbers()
-    return numbers.public_numbers.n, numbers.d
+    return _PrivateKey(numbers.p, numbers.q, numbers.dmp1, numbers.dmq1, numbers.iqmp)
 
 
 def _without_padding(padded: bytes) -> bytes | None:
@@ -142,4 +157,4 @@ def _mask(seed: bytes, size: int) -> bytes:
 
 
 def _xor(left: bytes, right: bytes) -> bytes:
-    return bytes(a ^ b for a, b in zip(left, right, strict=True))
+    return (int.from_bytes(left) ^ int.from_bytes(right)).to_bytes(len(left))

@@ -10,7 +10,9 @@ from typing import Final
 
 import numpy as np
 
-from workbench.files.leader_epochs import EpochEntry
+from workbench.files.leader_epochs import EpochEntry, LeaderEpochs, cut_end, cut_start
+from workbench.files.producer_snapshot import ProducerSnapshot
+from workbench.files.reading import Problem
 from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.partition import Partition
 from workbench.inspection.remote_tier.aiven_segments import AivenSegment
@@ -33,6 +35,10 @@ _READER: Final = (
 )
 _METADATA: Final = (
     "A broker believes the metadata: it looks for offsets in segments, and deletes these, by it."
+)
+_FOLLOWER: Final = (
+    "A follower that begins with the remote tier takes producers and leader epochs from this file: "
+    "it fails, or diverges."
 )
 _NEVER_DELETED: Final = "A broker does not know the files: it neither reads nor deletes them."
 
@@ -160,8 +166,44 @@ def _contents(
     yield from (replace(each, broker=_READER) for each in findings)
     if summary is None or metadata is None or metadata.state == DELETE_FINISHED:
         return
+    yield from _small_files(stored, metadata)
     yield from _against_metadata(readable.path, summary, metadata)
     yield from _against_lineage(readable.path, metadata, lineage)
+
+
+def _small_files(stored: StoredSegment, metadata: RemoteSegmentMetadata) -> Iterator[Finding]:
+    """Check the producer snapshot and the leader epochs that lie beside a segment.
+
+    Kafka: RemoteLogManager.buildRemoteLogAuxState (4.2)
+    """
+    snapshots = [entry] if (entry := stored.files.get("snapshot")) is not None else []
+    for entry in snapshots:
+        try:
+            problems = ProducerSnapshot.read(entry.path, strict=False).problems
+        except OSError as error:
+            yield from unreadable(entry.path, error)
+        else:
+            yield from _damaged("snapshot-damaged", entry.path, problems)
+    entry = stored.leader_epochs
+    if entry is None:
+        return
+    try:
+        epochs = LeaderEpochs.read(entry.path, strict=False)
+    except OSError as error:
+        yield from unreadable(entry.path, error)
+        return
+    yield from _damaged("leader-epochs-damaged", entry.path, epochs.problems)
+    own = cut_end(cut_start(epochs.entries, metadata.start_offset), metadata.end_offset + 1)
+    if not epochs.problems and own != metadata.leader_epochs:
+        found = f"leader epochs {_epochs(metadata._replace(leader_epochs=own)) or 'none'}"
+        wanted = f"{_epochs(metadata)}, as in the metadata"
+        yield Finding("remote-epochs", "warning", entry.path, None, None, found, wanted, _FOLLOWER)
+
+
+def _damaged(kind: str, path: str, problems: Sequence[Problem]) -> Iterator[Finding]:
+    for problem in problems[:1]:
+        found, wanted = problem.found, problem.expected
+        yield Finding(kind, "error", path, problem.position, None, found, wanted, _FOLLOWER)
 
 
 def _against_metadata(
