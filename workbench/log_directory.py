@@ -16,8 +16,9 @@ from workbench.file_system.mounts import absolute, files_at, is_uri, real
 from workbench.inspection.findings import Finding
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories, require_logs
+from workbench.inspection.remote_tier.tier import attach_remote_tier
 from workbench.loaders.partition import Partition
-from workbench.loaders.remote import all_mounted
+from workbench.loaders.remote import all_mounted, mounted
 from workbench.loaders.scan.arrow import utf8
 from workbench.loaders.scan.column_engines import new_connection
 from workbench.loaders.scan.plan import choose_partitions
@@ -42,16 +43,27 @@ if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
     from workbench.server.server import Server
 
 
-def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
+def open_log_directory(
+    paths: StrPath | Iterable[StrPath],
+    *,
+    remote: StrPath | None = None,
+    remote_keys: Mapping[str, StrPath] | None = None,
+) -> "LogDirectory":
     """Open a log directory for reading; nothing is written to it.
 
     Args:
         paths: a log directory (an entry of `log.dirs`), several of one broker, a single partition
             directory, or a single file; on this machine, or a URI such as ``s3://bucket/broker-1``
             (also ``gs://``, ``abfs://``, ``hdfs://``).
+        remote: the folder or URL of the remote tier (KIP-405), so that remote and local segments
+            read as one log.
+        remote_keys: key id → file of the RSA private key (PEM), for a tier that Aiven's plugin
+            encrypted.
 
     Raises:
+        ConfigError: a file holds no RSA private key.
         LogDirectoryError: a path does not exist, or its server cannot be reached.
+        MissingDependencyError: keys are given, and cryptography is not installed.
         OSError: a directory cannot be listed.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
@@ -60,6 +72,9 @@ def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
     for partition in listing.partitions.values():
         if partition.root is not None:
             cast(Partition, partition).log_directories = together
+    if remote is not None:
+        keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
+        attach_remote_tier(listing, mounted(os.fspath(remote)), keys)
     return LogDirectory(listing)
 
 

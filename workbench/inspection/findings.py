@@ -91,6 +91,17 @@ KINDS: Final[dict[str, str]] = {
     "meta-properties-mismatch": "log directories of different brokers or clusters, or one twice",
     "clean-shutdown-damaged": "a .kafka_cleanshutdown that cannot be read",
     "open-transaction": "a transaction that is open for longer than its coordinator allows",
+    # the remote tier
+    "remote-metadata-missing": "remote segments, but no record of __remote_log_metadata about them",
+    "remote-metadata-damaged": "a record of __remote_log_metadata that cannot be read",
+    "remote-unreadable": "a remote segment that its manifest, or the keys at hand, do not open",
+    "remote-missing": "a remote segment without its files",
+    "remote-orphan": "files in the remote tier that no metadata names",
+    "remote-unfinished": "a remote segment whose copy or deletion is not complete",
+    "remote-gap": "offsets that neither remote nor local segments have",
+    "remote-size": "a remote segment whose size contradicts its metadata",
+    "remote-offsets": "a remote segment whose offsets contradict its metadata",
+    "remote-epochs": "leader epochs of a remote segment that its batches or its partition deny",
     # the coordinators' topics
     "group-record": "a record of __consumer_offsets that a broker cannot load",
     "group-partition": "a group in another partition than its name's hash selects",

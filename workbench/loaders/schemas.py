@@ -104,6 +104,36 @@ SEGMENTS: Final = table_schema(
     ]
 )
 
+REMOTE_SEGMENTS: Final = table_schema(
+    [
+        *_WHERE.values(),
+        pa.field("segment_id", pa.string(), nullable=False),
+        pa.field("start_offset", pa.int64(), nullable=False),
+        pa.field("end_offset", pa.int64()),  # included; null: no metadata
+        pa.field("state", pa.string()),  # COPY_SEGMENT_STARTED, …; null: no metadata
+        pa.field("size", pa.int64()),  # bytes of the .log file as it was in the log
+        pa.field(
+            "leader_epochs",
+            pa.list_(
+                pa.struct(
+                    [
+                        pa.field("epoch", pa.int32(), nullable=False),
+                        pa.field("start_offset", pa.int64(), nullable=False),
+                    ]
+                )
+            ),
+            nullable=False,
+        ),
+        pa.field("broker_id", pa.int32()),
+        pa.field("max_timestamp", TIMESTAMP),
+        pa.field("event_time", TIMESTAMP),  # when it got its state
+        pa.field("source", pa.string(), nullable=False),  # of the metadata: topic, files
+        pa.field("files", pa.int32(), nullable=False),  # in the tier
+        pa.field("is_read", pa.bool_(), nullable=False),  # a scan gets records from it
+        pa.field("path", pa.string()),  # of the .log file; null: the tier has none
+    ]
+)
+
 BATCHES: Final = table_schema(
     [
         *_WHERE.values(),

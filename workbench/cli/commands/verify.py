@@ -5,7 +5,14 @@ from typing import Any, Final
 
 import click
 
-from workbench.cli.command import Command, as_json, open_logs, pick_partitions, takes_workers
+from workbench.cli.command import (
+    Command,
+    as_json,
+    open_logs,
+    pick_partitions,
+    reads_remote_tier,
+    takes_workers,
+)
 from workbench.cli.output import cell, console, print_json, rich_text, safe
 from workbench.cli.progress import progress
 from workbench.coordinator.verify import verify_coordinators
@@ -28,6 +35,7 @@ _COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
     "--partition", "-p", "partitions", multiple=True, metavar="NUMBER|NAME",
     help="Only this partition, as 0 or orders-0; repeatable.",
 )  # fmt: skip
+@reads_remote_tier
 @click.option(
     "--quick", is_flag=True, help="Look at headers, indexes and checkpoints; decode no records."
 )
@@ -86,19 +94,21 @@ def find(
     wanted = None if everything else {partition.topic for partition in chosen}
     folders = {partition.path for partition in chosen}
     found: list[Finding] = []
+    of_others: list[Finding] = []
     looked_at: list[Partition] = []
     with progress("verifying", sum(partition.size for partition in chosen)) as meter:
         for checked, findings in verify_partitions(
             logs.listing, topics=wanted, deep=deep, workers=worker_count(workers)
         ):
-            found += findings
-            if isinstance(checked, Partition) and checked.path in folders:
+            is_chosen = isinstance(checked, Partition) and checked.path in folders
+            (found if is_chosen else of_others).extend(findings)
+            if isinstance(checked, Partition) and is_chosen:
                 looked_at.append(checked)
                 meter.advance(checked.size)
-    found += verify_coordinators(logs.listing, topics=wanted, deep=deep)
+    of_others += verify_coordinators(logs.listing, topics=wanted, deep=deep)
     if not everything:
-        found = [finding for finding in found if _is_in(finding.path, folders)]
-    return found, _in_words(looked_at)
+        of_others = [finding for finding in of_others if _is_in(finding.path, folders)]
+    return [*found, *of_others], _in_words(looked_at)
 
 
 def _in_words(checked: Sequence[Partition]) -> str:

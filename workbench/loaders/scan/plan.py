@@ -78,7 +78,7 @@ def input_paths(partitions: Iterable[Partition]) -> Iterator[str]:
             continue
         yield partition.root or partition.path
         yield partition.path  # perhaps a link elsewhere, as its files may be
-        yield from (segment.path for segment in partition.segments)
+        yield from (segment.path for segment in partition.segments_of_log)
 
 
 def choose_partitions(
@@ -144,7 +144,9 @@ def plan_partition(
     return [
         replace(
             read,
-            start=read.segment.position_of(low) if low > read.segment.base_offset else 0,
+            start=(
+                read.segment.position_of(read.low) if read.low > read.segment.base_offset else 0
+            ),
             transactions=transactions,
         )
         for read in segments_within(partition, low, high)
@@ -154,6 +156,11 @@ def plan_partition(
 def segments_within(partition: Partition, low: int, high: int) -> list[SegmentRead]:
     """Return the segments that can hold offsets [low, high), ascending, by their names alone."""
     reads: list[SegmentRead] = []
+    for part in partition.remote_reads:
+        first, end = max(low, part.low), min(high, part.high)
+        if part.segment is not None and first < end:
+            # A remote segment may reach into the next one, which is no damage.
+            reads.append(SegmentRead(partition, part.segment, 0, first, end, HIGHEST, None))
     segments: Sequence[Segment] = partition.segments
     for at, segment in enumerate(segments):
         following = segments[at + 1].base_offset if at + 1 < len(segments) else HIGHEST

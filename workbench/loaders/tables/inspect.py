@@ -16,6 +16,7 @@ from workbench.files import names
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
+from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify.verify import verify_partitions
 from workbench.loaders import schemas
@@ -89,6 +90,20 @@ class Inspect:
     def segments(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per segment in use (`schemas.SEGMENTS`), from names and sizes alone."""
         return segment_tables.segments(self._segments(topics, partitions))
+
+    def remote_segments(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return one row per segment in the remote tier (`schemas.REMOTE_SEGMENTS`).
+
+        Of every state, deleted ones too; none if no tier was opened with the directories.
+        """
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            for p in self._chosen(topics, partitions):
+                for row in remote_segment_rows(p):
+                    epochs = [each._asdict() for each in row.leader_epochs]
+                    yield p.topic, p.partition, *row._replace(leader_epochs=epochs)  # type: ignore[arg-type]
+
+        return table_of(schemas.REMOTE_SEGMENTS, rows())
 
     def batches(
         self,
