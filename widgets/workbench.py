@@ -37,10 +37,11 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         views: name of a tab → its widget, of those that were opened.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or a path to open.
+        logs: the result of `workbench.open_log_directory`, or a path or list of paths to open.
         show_values: whether to show keys, values and headers, and the metadata of commits.
         mask: a function of "key", "value", "header" or "metadata" and the bytes; it returns the
             bytes to show.
+        static: whether a saved notebook gets a picture.
         options: of `ipywidgets.Tab`.
 
     Raises:
@@ -48,12 +49,19 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
     """
 
     def __init__(
-        self, logs: Any, *, show_values: bool = False, mask: Any = None, **options: Any
+        self,
+        logs: Any,
+        *,
+        show_values: bool = False,
+        mask: Any = None,
+        static: bool = True,
+        **options: Any,
     ) -> None:
-        """Open a path, or show an opened directory; see the class."""
-        if isinstance(logs, str | os.PathLike):
+        """Open paths, or show an opened directory; see the class."""
+        if isinstance(logs, str | os.PathLike | list):
             logs = workbench.open_log_directory(logs)
         self.logs = logs
+        self._static = static
         shown = {"show_values": show_values, "mask": mask}
         self.explorer = LogExplorer(logs, **shown)
         self.views: dict[str, Any] = {}
@@ -133,7 +141,8 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         """Return the widget's bundle with the explorer's picture for saved notebooks."""
         data = super()._repr_mimebundle_(**options)
         data["text/plain"] = self.explorer.describe()
-        data["image/png"] = self.explorer.to_png()
+        if self._static:
+            data["image/png"] = self.explorer.to_png()
         return data
 
 
