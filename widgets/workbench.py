@@ -2,7 +2,7 @@
 
 import html
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import ipywidgets
@@ -15,7 +15,9 @@ from widgets.coordinators.group_view import GroupView
 from widgets.coordinators.transaction_lanes import TransactionLanes
 from widgets.disk.checkpoint_table import CheckpointTable
 from widgets.disk.disk_usage import DiskUsage
-from widgets.explorer import LogExplorer
+from widgets.explorer.explorer import LogExplorer
+from widgets.file_view import find_file
+from widgets.finding_view import FindingView
 from widgets.record_browser import RecordBrowser
 from workbench.errors import WorkbenchError
 
@@ -25,11 +27,11 @@ _TIMES: Final = {"Records": "brush", "Groups": "window"}  # [from, to) in ms; em
 
 
 class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no types
-    """Explore · Records · Disk · Cleaning · Groups · Transactions · Files, of the same directories.
+    """Explore · Records · Disk · Cleaning · Groups · Transactions · Files · Findings.
 
-    A view is made when its tab is first opened. All follow the same selection (partition, segment,
-    batch, record), and the time chosen in Records and in Groups is the same. Cleaning shows the
-    selected partition.
+    A view of the same directories is made when its tab is first opened. All follow the same
+    selection (partition, segment, batch, record), and the time chosen in Records and in Groups is
+    the same. Cleaning shows the selected partition. Findings are those of the explorer.
 
     Attributes:
         logs: the log directories shown.
@@ -75,6 +77,9 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             "Groups": lambda: GroupView(logs, **shown),
             "Transactions": lambda: TransactionLanes(logs),
             "Files": lambda: CheckpointTable(logs),
+            "Findings": lambda: FindingView(
+                logs, verifier=self.explorer.verifier, show=self._show_in_explorer
+            ),
         }
         places = [ipywidgets.VBox() for _ in self._make]
         super().__init__(places, titles=tuple(self._make), selected_index=0, **options)
@@ -125,6 +130,14 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         self._links[name] = traitlets.link((self.explorer, "selected"), (view, "selected"))
         if name in _TIMES and _TIMES.keys() <= self.views.keys():
             traitlets.link(*((self.views[each], trait) for each, trait in _TIMES.items()))
+
+    def _show_in_explorer(self, place: Mapping[str, Any], path: str) -> None:
+        """Open the explorer where a finding is: at its batch, its file, or its partition."""
+        listed = find_file(self.explorer.logs.listing, path) is not None
+        if place["partition"] is not None:
+            self.explorer.selected = dict(place)
+        self.explorer.file = path if listed and place["segment"] is None else None
+        self.tab = EXPLORE
 
     def _cleaner(self) -> CleanerView:
         name = self.explorer.selected["partition"]

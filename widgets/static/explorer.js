@@ -421,20 +421,22 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
   }
   function showFindings() {
     const { partition, segment } = chosen(), all = model.get("_findings"), counts = model.get("_counts");
-    const verified = model.get("_verified"), check = model.get("_verification");
+    const verified = model.get("_verified"), check = model.get("_verification"), changed = model.get("_changed");
     const mine = all.filter((each) => each.partition === partition);
     const total = Object.values(counts).flatMap(Object.values).reduce((sum, each) => sum + each, 0);
     const isVerified = verified.includes(partition), isRunning = check.state === "running";
     findings.setEmptyText(
       isVerified
-        ? "No findings: every byte was checked."
+        ? changed.includes(partition)
+          ? "No findings when it was verified. It has changed since: verify it again."
+          : "No findings: every byte was checked."
         : isRunning
         ? "No findings yet."
         : "Not verified yet. Verify reads every byte of the partition and checks it; Verify all, every partition.",
     );
     findings.setFindings(all, total, partition);
-    tree.setFindings(counts, verified);
-    progress.show(check, total);
+    tree.setFindings(counts, verified, changed);
+    progress.show(check, total, changed.length);
     verifyAll.disabled = isRunning || !hasPartitions();
     tabs.setCount("findings", isVerified ? (mine.length ? count(mine.length) : "✓") : "");
     if (isVerified && !isRunning) announce(`${partition}: ${listSummary(mine)}.`);
@@ -510,6 +512,7 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
     _findings: showFindings,
     _counts: showFindings,
     _verified: showFindings,
+    _changed: showFindings,
     _verification: showFindings,
     _error: () => showError(model.get("_error")),
     colour_by: () => {
