@@ -11,12 +11,13 @@ import traitlets
 
 import workbench
 from widgets._link import STATIC, link
-from widgets.explorer.answers import ExplorerAnswers
+from widgets.explorer.follower import opened_paths
+from widgets.explorer.following import Following
 from widgets.file_view import FileView, find_file, find_unread, nothing_read
 from widgets.queries import view_queries
 from widgets.segment_view import SegmentView
 from widgets.selection import NOTHING, complete, from_front, segment_with_base, to_front
-from widgets.verification.verifier import ShowsFindings, Verifier
+from widgets.verification.verifier import Verifier
 from widgets.view.findings import rows_by_place
 from widgets.view.records import Lens, Mask
 from widgets.view.segments import strip_columns
@@ -26,7 +27,7 @@ from workbench.inspection.findings import Finding
 from workbench.runtime.words import plural
 
 
-class LogExplorer(ExplorerAnswers, ShowsFindings):
+class LogExplorer(Following):
     """Look around in a log directory: topics, segments, batches, index entries, records, bytes.
 
     Attributes:
@@ -37,6 +38,7 @@ class LogExplorer(ExplorerAnswers, ShowsFindings):
         file: the path of a listed file that is shown instead of the partition; None without one.
         colour_by: "codec", "producer" or "epoch".
         query: name of a view → Python code that gives what it shows. Read-only.
+        follow: whether new batches, segments and partitions appear as a broker writes them.
         logs: the log directories shown.
         lens: how much of keys, values and headers is shown.
         shown: the selected segment as read; None without one.
@@ -84,11 +86,13 @@ class LogExplorer(ExplorerAnswers, ShowsFindings):
         self.shown: SegmentView | None = None
         self._file_view: FileView | None = None
         wanted, file = options.pop("selected", None), options.pop("file", None)
+        follow = options.pop("follow", False)
         super().__init__(**options)
         self.follow_verifier(verifier or Verifier(self.logs.listing))
-        self._list()
+        self.send_tree()
         self.selected = wanted if wanted is not None else self._first_choice()
         self._file, self.file = None, file
+        self.follow = follow
 
     # The selection.
 
@@ -111,6 +115,7 @@ class LogExplorer(ExplorerAnswers, ShowsFindings):
                 self._place = (name, base)
                 self.view = []
                 self._read_segment(name, base)
+                self._show_fresh()
             self.file = None
             self.set_trait("query", self._queries())
 
@@ -186,19 +191,33 @@ class LogExplorer(ExplorerAnswers, ShowsFindings):
         return [root.path for root in self.logs.roots]
 
     def refresh(self) -> None:
-        """List the log directory again, because a broker may have written since."""
-        paths = [root.path for root in self.logs.listing.roots]
-        self.logs = workbench.open_log_directory(paths)
+        """List the log directories again, because a broker may have written since.
+
+        What was verified is kept; partitions that changed since are marked.
+        """
+        self.logs = workbench.open_log_directory(opened_paths(self.logs.listing))
         wanted, file = self.selected, self.file
         self._place = (None, None)
         with self.hold_sync():
             self.verifier.relist(self.logs.listing)
-            self._list()
+            self.send_tree()
             self.set_trait("selected", dict(NOTHING))
-            self.selected = wanted if wanted["partition"] in self.logs.listing.partitions else {}
+            self.selected = self._as_far_as_there(wanted)
             self.file = None
             if file is not None and find_file(self.logs.listing, file):
                 self.file = file
+        if self.follow:
+            self.start_following()
+
+    def _as_far_as_there(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        """Return what of a selection still exists."""
+        partitions = self.logs.listing.partitions
+        if wanted["partition"] not in partitions:
+            return {}
+        try:
+            return complete(wanted, partitions)
+        except ValueError:  # the segment, or the batch in it, is not there any more
+            return {"partition": wanted["partition"]}
 
     def verify(self, partition: str | None = None) -> list[Any]:
         """Verify a partition (default: the selected one), mark its findings, and return them."""
@@ -210,7 +229,7 @@ class LogExplorer(ExplorerAnswers, ShowsFindings):
     def show_marks(self) -> None:
         """Send the strip of the shown partition again if its findings changed."""
         name = self._place[0]
-        if name is None:
+        if name not in self.logs.listing.partitions:
             return
         strip = self._read_strip(name)
         if strip != self._strip:
@@ -243,8 +262,8 @@ class LogExplorer(ExplorerAnswers, ShowsFindings):
         records = window.read(window.first_row(row), window.first_row(row + 1))
         return [each for each in records if offset is None or each.offset == offset]
 
-    def _list(self) -> None:
-        """Send the tree."""
+    def send_tree(self) -> None:
+        """Send the tree of the directories."""
         listing = self.logs.listing
         partitions = listing.partitions.values()
         topics = {each.topic for each in partitions}

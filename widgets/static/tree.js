@@ -82,6 +82,7 @@ export function directoryTree({ onSelect, onFile, signal }) {
   let nodes = [], shown = [], selected = null, active = 0;
   let sums = [], found = { counts: {}, verified: [], changed: [] };
   const open = new Set();
+  let fresh = new Set();
   const rows = windowedRows({
     box,
     rowHeight: 26,
@@ -106,7 +107,8 @@ export function directoryTree({ onSelect, onFile, signal }) {
       else row.removeAttribute("aria-expanded");
       Object.assign(row.dataset, { kind: node.kind, quiet: String(node.quiet), active: String(i === active) });
       name.textContent = node.name;
-      row.title = node.title ?? node.name;
+      row.dataset.fresh = String(fresh.has(node.key));
+      row.title = `${node.title ?? node.name}${fresh.has(node.key) ? ": changed since following began" : ""}`;
       chip.hidden = !node.chip;
       chip.textContent = node.chip ?? "";
       fillBadge(badge, sums[node.at]);
@@ -205,6 +207,11 @@ export function directoryTree({ onSelect, onFile, signal }) {
     setFindings(counts, verified, changed) {
       found = { counts, verified, changed };
       sums = sumUpward(nodes, counts, verified, changed);
+      rows.refresh();
+    },
+    // Keys of the nodes with something new.
+    setFresh(keys) {
+      fresh = new Set(keys);
       rows.refresh();
     },
     repaint: rows.refresh,
