@@ -71,14 +71,14 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         self._cleaned: str | None = None
         self._make: dict[str, Callable[[], Any]] = {
             EXPLORE: lambda: self.explorer,
-            "Records": lambda: RecordBrowser(logs, **shown),
-            "Disk": lambda: DiskUsage(logs),
+            "Records": lambda: RecordBrowser(self.explorer.logs, **shown),
+            "Disk": lambda: DiskUsage(self.explorer.logs),
             CLEANING: self._cleaner,
-            "Groups": lambda: GroupView(logs, **shown),
-            "Transactions": lambda: TransactionLanes(logs),
-            "Files": lambda: CheckpointTable(logs),
+            "Groups": lambda: GroupView(self.explorer.logs, **shown),
+            "Transactions": lambda: TransactionLanes(self.explorer.logs),
+            "Files": lambda: CheckpointTable(self.explorer.logs),
             "Findings": lambda: FindingView(
-                logs, verifier=self.explorer.verifier, show=self._show_in_explorer
+                self.explorer.logs, verifier=self.explorer.verifier, show=self._show_in_explorer
             ),
         }
         places = [ipywidgets.VBox() for _ in self._make]
@@ -144,7 +144,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         if name is None:
             raise LookupError("Select a partition in Explore.")
         self._cleaned = name
-        return CleanerView(self.logs.listing.partitions[name])
+        return CleanerView(self.explorer.logs.listing.partitions[name])
 
     def _clean_another(self, _change: Any) -> None:
         if self.tab == CLEANING:

@@ -28,21 +28,14 @@ export function choicesOf(findings, filter, name) {
   for (const each of matching(findings, filter, name)) {
     counts.set(each[name], counts.get(each[name]) + 1);
   }
-  return [...counts].filter(([value]) => value !== null).sort((
-    [a],
-    [b],
-  ) => (a < b ? -1 : 1));
+  return [...counts].filter(([value]) => value !== null).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function render({ model, el, signal: outer }) {
   const life = new AbortController(), { signal } = life;
   outer?.addEventListener("abort", () => life.abort());
   const stats = (el.__stats = { draws: 0 });
-  const root = h("section", {
-    class: "klw klw-allfindings",
-    tabindex: -1,
-    "aria-label": "Findings",
-  });
+  const root = h("section", { class: "klw klw-allfindings", tabindex: -1, "aria-label": "Findings" });
   const live = h("div", { class: "klw-quiet", "aria-live": "polite" });
   const sheet = popover(root, FINDING_KEYS);
   const filter = () => Object.fromEntries(Object.keys(ANY).map((name) => [name, model.get(name)]));
@@ -58,11 +51,7 @@ function render({ model, el, signal: outer }) {
       },
     }),
   );
-  const ask = requests(model, {
-    signal,
-    onError: showError,
-    onSilence: () => {},
-  });
+  const ask = requests(model, { signal, onError: showError, onSilence: () => {} });
   function showError(text) {
     errorText.textContent = text;
     errorBar.hidden = !text;
@@ -79,17 +68,9 @@ function render({ model, el, signal: outer }) {
   code.setAttribute("aria-haspopup", "dialog");
   const verifyAll = button(
     "Check every byte of every partition, and the files of the directory",
-    {
-      glyph: "shields",
-      text: "Verify all",
-      kind: "klw-framed",
-      onclick: () => ask("verify", { partition: null }),
-    },
+    { glyph: "shields", text: "Verify all", kind: "klw-framed", onclick: () => ask("verify", { partition: null }) },
   );
-  const keys = button("Keys (?)", {
-    glyph: "keyboard",
-    onclick: () => sheet.keys(keys),
-  });
+  const keys = button("Keys (?)", { glyph: "keyboard", onclick: () => sheet.keys(keys) });
   const progress = verifyBar({ onCancel: () => ask("cancel") });
 
   // Filters.
@@ -110,16 +91,9 @@ function render({ model, el, signal: outer }) {
       "aria-label": label,
       onchange: (event) => set(name, event.target.value),
     });
-  const menus = {
-    kind: menu("kind", "Kind of finding"),
-    topic: menu("topic", "Topic"),
-  };
+  const menus = { kind: menu("kind", "Kind of finding"), topic: menu("topic", "Topic") };
   const shownText = h("span", { class: "klw-about" });
-  const clear = button("Show all findings", {
-    glyph: "cross",
-    text: "Clear",
-    onclick: clearFilter,
-  });
+  const clear = button("Show all findings", { glyph: "cross", text: "Clear", onclick: clearFilter });
   function clearFilter() {
     for (const [name, value] of Object.entries(ANY)) model.set(name, value);
     model.save_changes();
@@ -153,15 +127,7 @@ function render({ model, el, signal: outer }) {
     h("header", { class: "klw-top" }, title, sum, code, verifyAll, keys),
     progress.el,
     errorBar,
-    h(
-      "div",
-      { class: "klw-phead" },
-      severity.el,
-      menus.kind,
-      menus.topic,
-      clear,
-      shownText,
-    ),
+    h("div", { class: "klw-phead" }, severity.el, menus.kind, menus.topic, clear, shownText),
     h("div", { class: "klw-panes klw-findpane" }, list.el),
     live,
   );
@@ -172,10 +138,14 @@ function render({ model, el, signal: outer }) {
     if (asked[name] && !choices.some(([value]) => value === asked[name])) {
       choices.push([asked[name], 0]);
     }
-    menus[name].replaceChildren(
-      h("option", { value: "" }, anyText),
-      ...choices.map(([value, n]) => h("option", { value }, `${value} (${count(n)})`)),
-    );
+    const key = JSON.stringify(choices);
+    if (menus[name].dataset.choices !== key) { // an open menu would close
+      menus[name].dataset.choices = key;
+      menus[name].replaceChildren(
+        h("option", { value: "" }, anyText),
+        ...choices.map(([value, n]) => h("option", { value }, `${value} (${count(n)})`)),
+      );
+    }
     menus[name].value = asked[name];
     menus[name].disabled = !choices.length;
   }
@@ -188,10 +158,7 @@ function render({ model, el, signal: outer }) {
       changed = model.get("_changed");
     const severities = Object.values(counts).flatMap(Object.entries);
     const total = severities.reduce((n, [, each]) => n + each, 0);
-    const errors = severities.reduce(
-      (n, [name, each]) => n + (name === "error" ? each : 0),
-      0,
-    );
+    const errors = severities.reduce((n, [name, each]) => n + (name === "error" ? each : 0), 0);
     const directory = model.get("_directory"),
       isRunning = check.state === "running";
     title.textContent = directory.title;
@@ -208,13 +175,9 @@ function render({ model, el, signal: outer }) {
       isFiltered = shown.length < all.length ||
         Object.values(asked).some(Boolean);
     clear.hidden = !isFiltered;
-    const parts = [
-      isFiltered && `${count(shown.length)} of ${count(all.length)}`,
-    ];
+    const parts = [isFiltered && `${count(shown.length)} of ${count(all.length)}`];
     if (total > all.length) {
-      parts.push(
-        `${plural(total - all.length, "more finding")} not listed: logs.verify() has all`,
-      );
+      parts.push(`${plural(total - all.length, "more finding")} not listed: logs.verify() has all`);
     }
     shownText.textContent = parts.filter(Boolean).join(" · ");
     list.setEmptyText(emptyText(isFiltered, isRunning, verified.length > 0));
@@ -227,10 +190,7 @@ function render({ model, el, signal: outer }) {
 
   root.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && sheet.isOpen) sheet.close();
-    else if (
-      event.ctrlKey || event.metaKey || event.altKey ||
-      event.target.tagName === "SELECT"
-    ) return;
+    else if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
     else if (event.key === "Escape" && !clear.hidden) clearFilter();
     else if (event.key === "?") sheet.keys(keys);
     else return;
@@ -248,10 +208,7 @@ function render({ model, el, signal: outer }) {
         "_changed",
         "_verification",
         "_directory",
-      ].map((name) => [
-        name,
-        show,
-      ]),
+      ].map((name) => [name, show]),
     ),
   };
   for (const [name, act] of Object.entries(followed)) {

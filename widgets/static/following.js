@@ -23,6 +23,7 @@ export function followButton({ model }) {
         partitions.length ? `${plural(partitions.length, "partition")} changed` : "nothing new"
       }`
       : "";
+    el.title = about.textContent ? `Follow (F): ${about.textContent}` : el.getAttribute("aria-label");
   }
   show();
   return { el, about, toggle, show };

@@ -107,6 +107,7 @@ class AppServer(voila.app.Voila):  # type: ignore[misc]  # Voila has no types
         """Refuse other names of this machine, which a page of another site could give it."""
         settings = super().init_settings()
         settings["allow_remote_access"] = self.ip not in LOOPBACK
+        settings["ws_ping_timeout"] = settings["ws_ping_interval"] = 30_000  # ms; warns otherwise
         return settings
 
     def init_handlers(self) -> list[Any]:

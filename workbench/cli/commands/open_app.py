@@ -11,7 +11,7 @@ from workbench.cli.output import print_json
     cls=Command,
     short_help="Open one screen in a browser, without code.",
 )
-@click.argument("paths", metavar="[PATH]... [-- OPTIONS]", nargs=-1, type=click.UNPROCESSED)
+@click.argument("paths", metavar="[PATH]... [-- OPTIONS]", nargs=-1, type=click.Path())
 @click.option("--show-values", is_flag=True, help="Show keys, values and headers.")
 @click.option("--no-browser", is_flag=True, help="Print the address; do not open a browser.")
 @click.option(
