@@ -11,7 +11,8 @@ from widgets.coordinators.offsets_player import OffsetsPlayer
 from widgets.coordinators.transaction_lanes import TransactionLanes
 from widgets.disk.checkpoint_table import CheckpointTable
 from widgets.disk.disk_usage import DiskUsage
-from widgets.explorer import LogExplorer
+from widgets.explorer.explorer import LogExplorer
+from widgets.finding_view import FindingView
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
 from widgets.records.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
@@ -26,6 +27,7 @@ __all__ = [
     "CleanerView",
     "CompactionPlayer",
     "DiskUsage",
+    "FindingView",
     "GroupView",
     "LogExplorer",
     "LookupPlayer",

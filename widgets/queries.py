@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from workbench.inspection.file_facts import is_small_file_name
 from workbench.inspection.partition import Partition
@@ -125,3 +125,21 @@ def checkpoint_query(paths: Sequence[str]) -> str:
         "found = logs.verify(deep=False, info=True)\n"
         "checkpoint_table(logs.listing).with_findings(found).partitions"
     )
+
+
+def finding_query(paths: Sequence[str], topic: str, asked: Mapping[str, str]) -> str:
+    """Return the Python code for what `FindingView` lists.
+
+    Args:
+        paths: the opened paths.
+        topic: the only topic; empty: all, and other files.
+        asked: column → the only value; empty: any.
+    """
+    opened = json.dumps(paths[0] if len(paths) == 1 else list(paths))
+    scope = f"topics=[{json.dumps(topic)}]" if topic else ""
+    code = (
+        f"{HEAD}\n\nlogs = wb.open_log_directory({opened})\n"
+        f"found = logs.inspect.findings({scope}).to_pandas()\n"
+    )
+    terms = [f"(found.{name} == {json.dumps(value)})" for name, value in asked.items() if value]
+    return code + (f"found[{' & '.join(terms)}]" if terms else "found")

@@ -82,28 +82,54 @@ class SegmentView:
         damaged: position of a batch → code of damage that a header scan cannot see.
         words: code → text, for the codes in use.
         meanings: decodes keys and values; None: their bytes are shown.
+
+    Args:
+        partition: the segment's partition.
+        segment: the segment.
+        meanings: see above.
+        earlier: the view of the same segment before it grew; only what follows it is checked.
     """
 
     def __init__(
-        self, partition: Partition, segment: Segment, meanings: Meanings | None = None
+        self,
+        partition: Partition,
+        segment: Segment,
+        meanings: Meanings | None = None,
+        *,
+        earlier: "SegmentView | None" = None,
     ) -> None:
         self.partition = partition
         self.segment = segment
         self.meanings = meanings
+        if earlier is not None:
+            segment.take_over(earlier.segment)
         table = segment.batches
         self.rows: npt.NDArray[Any] = table.rows
         self.records = RecordWindow(segment)
         self.words: dict[int, str] = {}
+        if earlier is not None and not self._continues(earlier):
+            earlier = None
         for row in np.flatnonzero(self.rows["problem"]):
             self.words[int(self.rows["problem"][row])] = table[int(row)].problem or "damaged"
-        self.damaged = self._check() if segment.size <= CHECKED_AT_ONCE else {}
-        self.tail = self._find_tail()
+        self.damaged: dict[int, int] = {}
+        if earlier is not None:
+            self.damaged, self.words = dict(earlier.damaged), earlier.words | self.words
+        if segment.size <= CHECKED_AT_ONCE:
+            self.damaged |= self._check(0 if earlier is None else earlier.tail.position)
+        self.tail: Tail = self._find_tail()
         self._explained: Explained | None = None
 
-    def _check(self) -> dict[int, int]:
-        """Read every batch and note those that cannot be read."""
+    def _continues(self, earlier: "SegmentView") -> bool:
+        """Return whether the rows of an earlier view are the first of this one."""
+        count = len(earlier.rows)
+        return 0 < count <= len(self.rows) and (
+            self.rows[count - 1].tobytes() == earlier.rows[count - 1].tobytes()
+        )
+
+    def _check(self, start: int) -> dict[int, int]:
+        """Read every batch from a position and note those that cannot be read."""
         damaged = {}
-        for chunk in self.segment.read(options=0):
+        for chunk in self.segment.read(start, options=0):
             for problem in chunk.problems:
                 damaged[problem.position] = problem.code
                 found = finding_of(problem, self.segment.path)

@@ -2,7 +2,7 @@
 
 import html
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import ipywidgets
@@ -15,7 +15,9 @@ from widgets.coordinators.group_view import GroupView
 from widgets.coordinators.transaction_lanes import TransactionLanes
 from widgets.disk.checkpoint_table import CheckpointTable
 from widgets.disk.disk_usage import DiskUsage
-from widgets.explorer import LogExplorer
+from widgets.explorer.explorer import LogExplorer
+from widgets.file_view import find_file
+from widgets.finding_view import FindingView
 from widgets.records.record_browser import RecordBrowser
 from workbench.errors import WorkbenchError
 
@@ -25,11 +27,11 @@ _TIMES: Final = {"Records": "brush", "Groups": "window"}  # [from, to) in ms; em
 
 
 class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no types
-    """Explore · Records · Disk · Cleaning · Groups · Transactions · Files, of the same directories.
+    """Explore · Records · Disk · Cleaning · Groups · Transactions · Files · Findings.
 
-    A view is made when its tab is first opened. All follow the same selection (partition, segment,
-    batch, record), and the time chosen in Records and in Groups is the same. Cleaning shows the
-    selected partition.
+    A view of the same directories is made when its tab is first opened. All follow the same
+    selection (partition, segment, batch, record), and the time chosen in Records and in Groups is
+    the same. Cleaning shows the selected partition. Findings are those of the explorer.
 
     Attributes:
         logs: the log directories shown.
@@ -37,11 +39,12 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         views: name of a tab → its widget, of those that were opened.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or a path to open.
+        logs: the result of `workbench.open_log_directory`, or a path or list of paths to open.
         show_values: whether to show keys, values and headers, and the metadata of commits.
         mask: a function of "key", "value", "header" or "metadata" and the bytes; it returns the
             bytes to show.
         decode: how keys and values are shown, as in `LogDirectory.scan`.
+        static: whether a saved notebook gets a picture.
         options: of `ipywidgets.Tab`.
 
     Raises:
@@ -55,12 +58,14 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         show_values: bool = False,
         mask: Any = None,
         decode: Any = None,
+        static: bool = True,
         **options: Any,
     ) -> None:
-        """Open a path, or show an opened directory; see the class."""
-        if isinstance(logs, str | os.PathLike):
+        """Open paths, or show an opened directory; see the class."""
+        if isinstance(logs, str | os.PathLike | list):
             logs = workbench.open_log_directory(logs)
         self.logs = logs
+        self._static = static
         shown = {"show_values": show_values, "mask": mask}
         records = shown | {"decode": decode}
         self.explorer = LogExplorer(logs, **records)
@@ -69,12 +74,15 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         self._cleaned: str | None = None
         self._make: dict[str, Callable[[], Any]] = {
             EXPLORE: lambda: self.explorer,
-            "Records": lambda: RecordBrowser(logs, **records),
-            "Disk": lambda: DiskUsage(logs),
+            "Records": lambda: RecordBrowser(self.explorer.logs, **records),
+            "Disk": lambda: DiskUsage(self.explorer.logs),
             CLEANING: self._cleaner,
-            "Groups": lambda: GroupView(logs, **shown),
-            "Transactions": lambda: TransactionLanes(logs),
-            "Files": lambda: CheckpointTable(logs),
+            "Groups": lambda: GroupView(self.explorer.logs, **shown),
+            "Transactions": lambda: TransactionLanes(self.explorer.logs),
+            "Files": lambda: CheckpointTable(self.explorer.logs),
+            "Findings": lambda: FindingView(
+                self.explorer.logs, verifier=self.explorer.verifier, show=self._show_in_explorer
+            ),
         }
         places = [ipywidgets.VBox() for _ in self._make]
         super().__init__(places, titles=tuple(self._make), selected_index=0, **options)
@@ -126,12 +134,20 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         if name in _TIMES and _TIMES.keys() <= self.views.keys():
             traitlets.link(*((self.views[each], trait) for each, trait in _TIMES.items()))
 
+    def _show_in_explorer(self, place: Mapping[str, Any], path: str) -> None:
+        """Open the explorer where a finding is: at its batch, its file, or its partition."""
+        listed = find_file(self.explorer.logs.listing, path) is not None
+        if place["partition"] is not None:
+            self.explorer.selected = dict(place)
+        self.explorer.file = path if listed and place["segment"] is None else None
+        self.tab = EXPLORE
+
     def _cleaner(self) -> CleanerView:
         name = self.explorer.selected["partition"]
         if name is None:
             raise LookupError("Select a partition in Explore.")
         self._cleaned = name
-        return CleanerView(self.logs.listing.partitions[name])
+        return CleanerView(self.explorer.logs[name])
 
     def _clean_another(self, _change: Any) -> None:
         if self.tab == CLEANING:
@@ -141,7 +157,8 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         """Return the widget's bundle with the explorer's picture for saved notebooks."""
         data = super()._repr_mimebundle_(**options)
         data["text/plain"] = self.explorer.describe()
-        data["image/png"] = self.explorer.to_png()
+        if self._static:
+            data["image/png"] = self.explorer.to_png()
         return data
 
 

@@ -99,3 +99,24 @@ def test_files_beside_the_log_are_none_when_they_are_not_there(tmp_path: Path) -
     assert segment.time_index is None
     assert segment.transaction_index is None
     assert segment.largest_timestamp == 7
+
+
+def test_a_file_that_grew_gives_the_batches_of_one_read_at_once(tmp_path: Path) -> None:
+    batches = [batch([Record(offset, value=b"v" * offset)]) for offset in range(6)]
+    ends = [0]
+    for each in batches:
+        ends.append(ends[-1] + len(each))
+    whole = b"".join(batches)
+    path = tmp_path / LOG
+    path.write_bytes(whole[:10])
+    segment = open_segment(path)
+    for size in (10, ends[1], ends[3] - 1, ends[3], ends[4] + 5, ends[6]):
+        path.write_bytes(whole[:size])
+        grown, read = segment.batches, scan_batches(FileSource(str(path)))
+        assert grown.rows.tobytes() == read.rows.tobytes()
+        assert grown.stop == read.stop
+    # Truncated, then written again, longer: nothing of before is kept.
+    other = b"".join(batch([Record(offset, value=b"other")]) for offset in range(60))
+    assert len(other) > len(whole)
+    path.write_bytes(other)
+    assert len(segment.batches) == 60

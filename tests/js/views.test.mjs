@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { choicesOf, matching } from "../../widgets/static/findings.js";
 import { pageStore } from "../../widgets/static/pages.js";
 import { SegmentData, tailText } from "../../widgets/static/segment_data.js";
 import { stripSpans } from "../../widgets/static/segment_strip.js";
@@ -119,7 +120,20 @@ test("findings are summed upward, and a topic is verified when all its partition
     { key: "/x/meta.properties", parent: 3, kind: "file" },
   ];
   const counts = { "a-0": { error: 2 }, "a-1": { warning: 1 }, "/x/meta.properties": { error: 1 } };
-  const sums = sumUpward(nodes, counts, ["a-0"]);
-  assert.deepEqual(sums[0], { error: 2, warning: 1, partitions: 2, verified: 1 });
-  assert.deepEqual(sums[3], { error: 1, warning: 0, partitions: 0, verified: 0 });
+  const sums = sumUpward(nodes, counts, ["a-0"], ["a-0"]);
+  assert.deepEqual(sums[0], { error: 2, warning: 1, partitions: 2, verified: 1, changed: 1 });
+  assert.deepEqual(sums[3], { error: 1, warning: 0, partitions: 0, verified: 0, changed: 0 });
+});
+
+test("findings are filtered, and each choice counts those that it would show", () => {
+  const rows = [
+    { severity: "error", kind: "crc", topic: "a" },
+    { severity: "error", kind: "gap", topic: "a" },
+    { severity: "warning", kind: "crc", topic: "b" },
+    { severity: "warning", kind: "lock", topic: null },
+  ];
+  const asked = { severity: "error", kind: "", topic: "" };
+  assert.equal(matching(rows, asked).length, 2);
+  assert.deepEqual(choicesOf(rows, asked, "topic"), [["a", 2], ["b", 0]]);
+  assert.deepEqual(choicesOf(rows, { ...asked, kind: "crc" }, "kind"), [["crc", 1], ["gap", 1], ["lock", 0]]);
 });

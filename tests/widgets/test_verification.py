@@ -1,5 +1,6 @@
 """All partitions are verified in the background: progress, partial results, cancel, limits."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,8 +8,10 @@ import pytest
 
 import workbench as wb
 from tests.golden.cases import Case
-from widgets import LogExplorer, verification
-from widgets.verification import FindingBook, Verification
+from widgets import LogExplorer
+from widgets.verification import check as checking
+from widgets.verification.book import MOST_FINDINGS, FindingBook
+from widgets.verification.check import Verification
 from workbench.inspection.findings import Finding
 
 DATA = Path(__file__).parents[2] / "sample_data"
@@ -53,7 +56,7 @@ def test_what_was_found_before_a_cancellation_stays(monkeypatch: pytest.MonkeyPa
             check.cancel()
 
     check = Verification(logs.listing, tell)
-    monkeypatch.setattr(verification, "TOLD_EVERY", 0.0)
+    monkeypatch.setattr(checking, "TOLD_EVERY", 0.0)
     check.start()
     check.wait()
     assert check.state == seen[-1] == "cancelled"
@@ -73,14 +76,29 @@ def test_a_second_check_is_the_one_that_runs_and_cancel_is_a_message() -> None:
     assert explorer.get_state()["_verification"]["state"] == first.state
 
 
-def test_a_new_listing_forgets_findings_and_ignores_a_check_of_the_old_one() -> None:
-    explorer = LogExplorer(DAMAGED)
-    old = explorer.verify_all()
+def test_reading_again_keeps_findings_and_says_what_changed_since(tmp_path: Path) -> None:
+    data = tmp_path / "damaged"
+    shutil.copytree(DAMAGED, data)
+    explorer = LogExplorer(data)
+    explorer.verify_all().wait()
+    before = explorer.get_state()
     explorer.refresh()
-    old.wait()
     state = explorer.get_state()
-    assert state["_verification"] == {}
-    assert state["_findings"] == state["_verified"] == []
+    names = ("_findings", "_counts", "_verified", "_verification")
+    assert {name: state[name] for name in names} == {name: before[name] for name in names}
+    assert state["_changed"] == []
+    with (data / "healthy-0" / f"{0:020d}.log").open("ab") as file:
+        file.write(bytes(20))
+    shutil.rmtree(data / "cut-middle-0")
+    explorer.refresh()
+    state = explorer.get_state()
+    assert state["_changed"] == ["healthy-0"]
+    assert set(before["_verified"]) - set(state["_verified"]) == {"cut-middle-0"}
+    assert "cut-middle-0" not in {row["partition"] for row in state["_findings"]}
+    assert "cut-middle-0" not in state["_counts"]
+    explorer.verify("healthy-0")
+    assert explorer.get_state()["_changed"] == []
+    assert {row["partition"] for row in state["_findings"]} > {None, "huge-length-0"}
 
 
 def test_a_failed_check_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +107,7 @@ def test_a_failed_check_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_args: object, **_options: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(verification, "verify_partitions", fail)
+    monkeypatch.setattr(checking, "verify_partitions", fail)
     explorer.verify_all().wait()
     state = explorer.get_state()
     assert state["_error"] == "the disk is gone"
@@ -102,10 +120,10 @@ def test_a_list_of_findings_is_bounded_and_the_rest_is_counted(golden: Golden) -
     path = partition.segments[0].path
     finding = Finding("crc", "error", path, 0, 40, "a", "b", "c")
     book = FindingBook()
-    book.enter(partition.name, partition, [finding] * (verification.MOST_FINDINGS + 7))
-    assert len(book.rows) == verification.MOST_FINDINGS
+    book.enter(partition.name, partition, [finding] * (MOST_FINDINGS + 7))
+    assert len(book.rows) == MOST_FINDINGS
     assert book.left_out == 7
-    assert book.counts[partition.name] == {"error": verification.MOST_FINDINGS + 7}
+    assert book.counts[partition.name] == {"error": MOST_FINDINGS + 7}
     book.enter(partition.name, partition, [])
     assert book.rows == []
     assert book.counts == {}

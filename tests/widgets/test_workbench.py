@@ -82,3 +82,23 @@ def test_a_saved_notebook_shows_the_explorers_picture() -> None:
     data = Workbench(SHOP)._repr_mimebundle_()
     assert data["image/png"].startswith(b"\x89PNG")
     assert data["text/plain"] == LogExplorer(SHOP).describe()
+
+
+def test_findings_are_one_list_for_the_explorer_and_the_tab_of_all() -> None:
+    screen = Workbench(SAMPLES / "damaged")
+    screen.tab = "Findings"
+    view = screen.views["Findings"]
+    view.verify_all().wait()
+    assert view.listed() == screen.explorer.get_state("_findings")["_findings"]
+    outside = next(each for each in view.listed() if each["partition"] is None)
+    view.answer_show(None, None, None, outside["path"])
+    assert screen.tab == EXPLORE
+    assert screen.explorer.file == outside["path"]
+    screen.tab = "Findings"
+    view.kind, view.topic = "crc", "flipped-byte"
+    (row,) = view.listed()
+    place = {"partition": row["partition"], "segment": int(row["segment"])}
+    view.selected = place | {"position": row["batch_position"], "offset": None}
+    assert screen.explorer.selected["position"] == row["batch_position"]
+    assert view.to_png().startswith(b"\x89PNG")
+    assert view.describe() == f"FindingView(damaged: {len(view.verifier.book.rows)} findings)"

@@ -4,6 +4,7 @@ import { Column } from "./columns.js";
 import { button, choice, h } from "./dom.js";
 import { fileList, fileView } from "./file_view.js";
 import { findingView } from "./finding_view.js";
+import { followButton, isGrowth } from "./following.js";
 import { count } from "./format.js";
 import { withKernel } from "./kernel.js";
 import { batchList, listSummary, offsetIndexList, recordList, timeIndexList } from "./lists.js";
@@ -104,13 +105,16 @@ function render({ model, el, signal: outer }) {
   });
   const progress = verifyBar({ onCancel: () => ask("cancel") });
   const refresh = button("Read the directory again", { glyph: "refresh", onclick: () => ask("refresh") });
+  const follow = followButton({ model });
   const keys = button("Keys (?)", { glyph: "keyboard", onclick: () => sheet.keys(keys) });
   const head = h(
     "header",
     { class: "klw-top" },
     title,
     summary,
+    follow.about,
     h("span", { class: "klw-go" }, goBox),
+    follow.el,
     verify,
     verifyAll,
     refresh,
@@ -205,7 +209,10 @@ function render({ model, el, signal: outer }) {
     const row = store.row(i);
     if (!row) return "";
     const first = i > 0 && firstRows.length > row[5] && firstRows.number(row[5]) === i;
-    return `${row[5] === selectedBatch() ? "within" : ""} ${first ? "first" : ""} ${row[6] && !row[0] ? "bad" : ""}`;
+    const fresh = data && row[5] < data.length && data.isNew(row[5]) ? "new" : "";
+    return `${fresh} ${row[5] === selectedBatch() ? "within" : ""} ${first ? "first" : ""} ${
+      row[6] && !row[0] ? "bad" : ""
+    }`;
   }
   const records = recordList({
     store,
@@ -381,16 +388,23 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
     verify.disabled = chosen().partition === null;
     verifyAll.disabled ||= !hasPartitions();
   }
+  let shownSegment = "";
   function showSegment() {
-    const sent = segmentOf(), start = performance.now();
+    const sent = segmentOf(), start = performance.now(), old = data;
+    const place = sent ? `${sent.partition}/${sent.segment}` : "";
     data = sent ? new SegmentData(sent) : null;
+    const isSame = old !== null && data !== null && place === shownSegment, isGrown = isSame && isGrowth(old, data);
+    shownSegment = place;
+    if (isSame && !isGrown) shownSource = ""; // other bytes at the same place
+    if (data) data.newFrom = model.get("_fresh").segments?.[sent.segment] ?? Infinity;
     data?.colourBy(model.get("colour_by"));
     firstRows = new Column(sent?.first_rows ?? { base: "0", dtype: "same", length: 0, data: null });
-    map.setData(data, model.get("view"));
+    map.setData(data, model.get("view"), { isSame, isGrown });
     mapHead.title.textContent = data ? data.name : "Segment";
     mapHead.about.textContent = data ? mapSummary(data) : "Reading…";
     showLegend();
-    store.reset(sent?.head);
+    if (isGrown) store.grow();
+    else store.reset(sent?.head);
     for (
       const [name, list, n] of [["records", records, sent?.rows ?? 0], ["batches", batches, data?.length ?? 0], [
         "offset_index",
@@ -398,7 +412,7 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
         data?.indexPosition.length ?? 0,
       ], ["time_index", timeIndex, data?.timeIndexTime.length ?? 0]]
     ) {
-      list.setCount(n);
+      list.setCount(n, { keep: isSame, isTail: true });
       tabs.setCount(name, count(n));
     }
     stats.loadMs = performance.now() - start;
@@ -421,20 +435,22 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
   }
   function showFindings() {
     const { partition, segment } = chosen(), all = model.get("_findings"), counts = model.get("_counts");
-    const verified = model.get("_verified"), check = model.get("_verification");
+    const verified = model.get("_verified"), check = model.get("_verification"), changed = model.get("_changed");
     const mine = all.filter((each) => each.partition === partition);
     const total = Object.values(counts).flatMap(Object.values).reduce((sum, each) => sum + each, 0);
     const isVerified = verified.includes(partition), isRunning = check.state === "running";
     findings.setEmptyText(
       isVerified
-        ? "No findings: every byte was checked."
+        ? changed.includes(partition)
+          ? "No findings when it was verified. It has changed since: verify it again."
+          : "No findings: every byte was checked."
         : isRunning
         ? "No findings yet."
         : "Not verified yet. Verify reads every byte of the partition and checks it; Verify all, every partition.",
     );
     findings.setFindings(all, total, partition);
-    tree.setFindings(counts, verified);
-    progress.show(check, total);
+    tree.setFindings(counts, verified, changed);
+    progress.show(check, total, changed.length);
     verifyAll.disabled = isRunning || !hasPartitions();
     tabs.setCount("findings", isVerified ? (mine.length ? count(mine.length) : "✓") : "");
     if (isVerified && !isRunning) announce(`${partition}: ${listSummary(mine)}.`);
@@ -444,6 +460,18 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
       map.repaint();
       batches.refresh();
     }
+  }
+  function showFresh() {
+    const { partitions = [], segments = {} } = model.get("_fresh"), sent = segmentOf();
+    follow.show();
+    tree.setFresh(partitions);
+    strip.setFresh(segments);
+    if (!data || !sent) return;
+    data.newFrom = segments[sent.segment] ?? Infinity;
+    showLegend();
+    map.repaint();
+    batches.refresh();
+    records.refresh();
   }
   let shownSource = "", shownOffset = null;
   function showSelection() {
@@ -492,6 +520,7 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
     else if (event.key === "?") sheet.keys(keys);
     else if (event.key === "/") tree.el.querySelector("input").focus();
     else if (event.key === "g") goBox.focus();
+    else if (event.key === "f") follow.toggle();
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -507,9 +536,12 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
     _strip: showStrip,
     _segment: showSegment,
     _file: showFile,
+    _fresh: showFresh,
+    follow: follow.show,
     _findings: showFindings,
     _counts: showFindings,
     _verified: showFindings,
+    _changed: showFindings,
     _verification: showFindings,
     _error: () => showError(model.get("_error")),
     colour_by: () => {
@@ -528,6 +560,7 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
   showDirectory();
   onSelected();
   showFile();
+  showFresh();
   return () => {
     life.abort();
     for (const [name, act] of Object.entries(followed)) model.off(`change:${name}`, act);

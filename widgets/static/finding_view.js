@@ -3,8 +3,9 @@ import { button, choice, h } from "./dom.js";
 import { count, plural } from "./format.js";
 import { dataGrid } from "./rows.js";
 
-// `onPick` and `onGo` get a finding: it was selected in the list, or is to be shown where it is.
-export function findingView({ onPick, onGo, signal }) {
+// `onPick` and `onGo` get a finding: it was selected in the list, or is to be shown where it is. Without `isScoped`, there
+// is no choice between a partition and everything. `goTo` names the place; null: there is no such button.
+export function findingView({ onPick, onGo, signal, isScoped = true, goTo = "Show" }) {
   let all = [], partition = null, total = 0, shown = [], current = null;
   const scopes = choice(
     "Which findings",
@@ -12,7 +13,7 @@ export function findingView({ onPick, onGo, signal }) {
     "here",
     (what) => setScope(what),
   );
-  let scope = "here";
+  let scope = isScoped ? "here" : "all";
   const list = dataGrid({
     label: "Findings",
     signal,
@@ -30,14 +31,14 @@ export function findingView({ onPick, onGo, signal }) {
       select(i);
       onPick(current);
     },
-    onOpen: () => onGo(current),
+    onOpen: () => goTo && onGo(current),
   });
   const detail = h("div", { class: "klw-found", tabindex: 0, role: "region", "aria-label": "The selected finding" });
   const el = h("div", { class: "klw-findings" }, list.el, detail);
 
   function select(i) {
     current = shown[i] ?? null;
-    detail.replaceChildren(...(current ? wordsOf(current, () => onGo(current)) : []));
+    detail.replaceChildren(...(current ? wordsOf(current, goTo, () => onGo(current)) : []));
     detail.hidden = !current;
   }
   function setScope(what) {
@@ -78,7 +79,7 @@ function placeOf(each, isAnywhere) {
   return isAnywhere && each.partition !== null ? `${each.partition} · ${at}` : at;
 }
 
-function wordsOf(each, go) {
+function wordsOf(each, goTo, go) {
   const rows = [
     ["Found", each.found],
     ["Expected", each.expected],
@@ -93,7 +94,7 @@ function wordsOf(each, go) {
       {},
       h("span", { class: "klw-chip", "data-kind": each.severity }, each.severity),
       each.kind,
-      button("Show where this is", { glyph: "goto", text: "Show", kind: "klw-framed", onclick: go }),
+      goTo ? button("Show where this is", { glyph: "goto", text: goTo, kind: "klw-framed", onclick: go }) : "",
     ),
     h("p", {}, `${each.meaning.charAt(0).toUpperCase()}${each.meaning.slice(1)}.`),
     h("dl", {}, ...rows.flatMap(([name, text]) => (text ? [h("dt", {}, name), h("dd", {}, text)] : []))),

@@ -18,6 +18,7 @@ export function segmentLegend(data) {
   if (has((i) => data.isControl(i))) entries.push(["control", { "data-mark": "control" }]);
   if (has((i) => data.problem[i] !== 0)) entries.push(["damaged", { "data-mark": "damaged" }]);
   if (data.fileSize > data.validSize) entries.push([data.stop, { "data-mark": "tail" }]);
+  if (has((i) => data.isNew(i))) entries.push(["new", { "data-mark": "new" }]);
   if (data.indexPosition.length) entries.push(["offset index entry", { "data-mark": "entry" }]);
   if (data.timeIndexTime.length) entries.push(["time index entry", { "data-mark": "time" }]);
   return entries.map(([text, attributes]) => h("span", {}, h("i", attributes), text));

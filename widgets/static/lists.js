@@ -85,12 +85,14 @@ export function batchList({ data, onPick, onOpen, signal }) {
           ? { text: problem, kind: "bad" }
           : d.kind(i)
           ? { text: d.kind(i).replace("transactional, ", ""), kind: d.isAborted(i) ? "quiet" : "", title: d.kind(i) }
+          : d.isNew(i)
+          ? { text: "new", kind: "new" }
           : c.magic.number(i) < 2
           ? { text: `format ${c.magic.number(i)}`, kind: "quiet" }
           : "",
       ];
     },
-    rowKind: (i) => (data().problemText(i) ? "bad" : ""),
+    rowKind: (i) => (data().problemText(i) ? "bad" : data().isNew(i) ? "new" : ""),
   });
 }
 

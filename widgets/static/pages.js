@@ -4,20 +4,21 @@ const KEPT_PAGES = 60;
 
 export function pageStore({ fetch, changed }) {
   const pages = new Map(), asked = new Set();
-  let generation = 0;
+  let generation = 0, growths = 0;
   return {
     // The row, or null while its page is on its way.
     row(i) {
       const page = Math.floor(i / PAGE_ROWS), rows = pages.get(page);
-      if (rows) return rows[i - page * PAGE_ROWS] ?? null;
+      const row = rows?.list[i - page * PAGE_ROWS] ?? null;
+      if (row || (rows && rows.growths === growths)) return row;
       if (!asked.has(page)) {
         asked.add(page);
-        const mine = generation;
+        const mine = generation, then = growths;
         fetch(page * PAGE_ROWS, (page + 1) * PAGE_ROWS).then((got) => {
           if (mine !== generation) return;
           asked.delete(page);
           if (!got) return;
-          pages.set(page, got);
+          pages.set(page, { list: got, growths: then });
           if (pages.size > KEPT_PAGES) pages.delete(pages.keys().next().value);
           changed();
         });
@@ -28,7 +29,11 @@ export function pageStore({ fetch, changed }) {
       generation++;
       pages.clear();
       asked.clear();
-      if (firstPage?.length) pages.set(0, firstPage);
+      if (firstPage?.length) pages.set(0, { list: firstPage, growths });
+    },
+    // There are more rows now: a page that was not full is fetched again when its new rows are wanted.
+    grow() {
+      growths++;
     },
   };
 }

@@ -11,6 +11,7 @@ const EXPLORER_KEYS = [
   ["Home End", "first or last"],
   ["/", "filter topics"],
   ["G", "go to an offset or a time"],
+  ["F", "follow what is written, or stop"],
   ["Esc", "clear the selection, close a sheet"],
   ["?", "this list"],
 ];

@@ -58,9 +58,15 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
 
   return {
     refresh: ask,
-    setCount(n) {
+    // `isTail`: a list that shows its end shows it after it grew, too.
+    setCount(n, isTail = false) {
+      const wasAtEnd = isTail && g.lastTop > 0 && top >= g.lastTop;
       rows = n;
       box.setAttribute("aria-rowcount", n);
+      if (wasAtEnd) {
+        measure();
+        top = g.lastTop;
+      }
       ask();
     },
     reset() {
@@ -164,14 +170,14 @@ export function dataGrid(
   return {
     el: box,
     refresh: rows.refresh,
-    setCount(n, { keep = false } = {}) {
+    setCount(n, { keep = false, isTail = false } = {}) {
       if (!keep) {
         selected = -1;
         rows.reset();
         box.removeAttribute("aria-activedescendant");
       }
       empty.hidden = n > 0;
-      rows.setCount(n);
+      rows.setCount(n, isTail);
     },
     setEmptyText(text) {
       empty.textContent = text;

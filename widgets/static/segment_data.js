@@ -36,6 +36,7 @@ export class SegmentData {
     this.timeIndexTime = this.timeIndex.timestamp.numbers();
     [this.firstTime, this.lastTime] = timeSpan(this.time, this.problem);
     this.found = new Map();
+    this.newFrom = Infinity;
     this.colourBy("codec");
   }
 
@@ -77,6 +78,10 @@ export class SegmentData {
   }
   codec(i) {
     return CODECS[this.attributes[i] & 7] ?? `codec ${this.attributes[i] & 7}`;
+  }
+  // Whether the batch was written since following began.
+  isNew(i) {
+    return this.position[i] >= this.newFrom;
   }
   problemText(i) {
     return this.problems[this.problem[i]] ?? this.found.get(i) ?? (this.problem[i] ? `problem ${this.problem[i]}` : "");
@@ -140,6 +145,7 @@ export class SegmentData {
     const kind = this.kind(i);
     if (kind) pairs.push(["Kind", kind]);
     if (c.magic.number(i) !== 2) pairs.push(["Format", `version ${c.magic.number(i)}`]);
+    if (this.isNew(i)) pairs.push(["Written", "since following began"]);
     if (this.problemText(i)) pairs.push(["Problem", this.problemText(i)]);
     return { title: `Batch ${count(i)}`, pairs };
   }

@@ -214,15 +214,21 @@ export function segmentMap({ root, onSelect, onView, onOpen, announce, signal, s
   return {
     el,
     tools,
-    setData(next, firstView) {
+    // `isSame`: the segment that is shown, with other contents; the view stays, and the selection if it only grew.
+    setData(next, firstView, { isSame = false, isGrown = false } = {}) {
+      const size = data?.fileSize ?? 0, isWhole = view[0] <= 0 && view[1] >= size;
       data = next;
       cache = {};
       hover = -1;
       card.hidden = true;
       card.dataset.batch = "";
-      selected = -1;
+      if (!isGrown) selected = -1;
       if (data) {
-        view = firstView?.length === 2
+        view = isSame && !isWhole
+          ? clampView(view[0], view[1], data.fileSize)
+          : isSame
+          ? [0, Math.max(1, data.fileSize)]
+          : firstView?.length === 2
           ? clampView(firstView[0], firstView[1], data.fileSize)
           : [0, Math.max(1, data.fileSize)];
         el.setAttribute(

@@ -3,6 +3,7 @@ import { byteTicks, countTicks } from "./axis.js";
 import { h } from "./dom.js";
 import { bytes, count, plural } from "./format.js";
 import { fitCanvas, painter } from "./host.js";
+import { dashes } from "./tracks.js";
 import { DAMAGE, hatch, inks } from "./theme.js";
 import { LAYOUT } from "./track_layout.js";
 
@@ -37,7 +38,7 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
     card,
   );
   const pen = canvas.getContext("2d");
-  let data = null, mode = "bytes", spans = null, selected = -1, hover = -1, ink = null, left = 0, span = 1;
+  let fresh = {}, data = null, mode = "bytes", spans = null, selected = -1, hover = -1, ink = null, left = 0, span = 1;
   const ask = painter(canvas, paint, signal);
   const x = (value) => left + (value / Math.max(1, spans.total)) * span;
 
@@ -94,6 +95,11 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
       pen.fillStyle = DAMAGE;
       pen.fillRect(a, TOP + TALL - 3, wide, 3);
     }
+    const newFrom = fresh[data.base_offset[i]];
+    if (newFrom !== undefined) {
+      const part = mode === "bytes" ? newFrom / Math.max(1, data.size[i]) : 0;
+      dashes(pen, a + Math.min(part * wide, Math.max(0, wide - 3)), a + wide, TOP - 5);
+    }
     if (wide < 46) return;
     pen.save();
     shape();
@@ -143,7 +149,12 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
       : spans.ends.findIndex((end, i) => value >= spans.starts[i] && (value < end || i === spans.ends.length - 1));
   }
   function sentence(i) {
-    const marks = [data.is_active[i] && "active", data.findings[i] && plural(data.findings[i], "finding")].filter(
+    const isNew = data.base_offset[i] in fresh;
+    const marks = [
+      isNew && "written since following began",
+      data.is_active[i] && "active",
+      data.findings[i] && plural(data.findings[i], "finding"),
+    ].filter(
       Boolean,
     );
     return `Segment ${i + 1} of ${data.size.length}: base offset ${count(data.base_offset[i])}, ${bytes(data.size[i])}${
@@ -208,6 +219,11 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
           `${data.name}: ${plural(data.size.length, "segment")}. Left and right arrow keys move between segments.`,
         );
       }
+      ask();
+    },
+    // Base offset → the first new byte of that segment.
+    setFresh(next) {
+      fresh = next;
       ask();
     },
     setMode(next) {

@@ -5,7 +5,7 @@ import { floorIndex } from "./columns.js";
 import { bytes, duration, plural } from "./format.js";
 import { paintIndex, paintLookup, paintTimeLabels, paintTimes, trackNote } from "./index_tracks.js";
 import { tailText } from "./segment_data.js";
-import { DAMAGE, hatch, rgb } from "./theme.js";
+import { DAMAGE, FRESH, hatch, rgb } from "./theme.js";
 import { LAYOUT } from "./track_layout.js";
 
 // Paint everything for the view [from, to) of the segment; `mark` says what is selected and hovered.
@@ -31,6 +31,7 @@ export function paintTracks(pen, data, { width, ink, view, mark, cache }) {
   clipped(scene, 0, () => {
     paintBatches(scene);
     paintTail(scene);
+    paintNew(scene);
   });
   clipped(scene, 4, () => { // the mark of an entry at the edge is whole
     paintIndex(scene);
@@ -229,6 +230,26 @@ function paintTail({ pen, data, ink, x }) {
   pen.fillStyle = ink.fg;
   pen.textAlign = "left";
   pen.fillText(text, a + 13, top + tall / 2);
+}
+
+// A dashed line under what is new.
+function paintNew({ pen, data, x, left, span }) {
+  if (data.newFrom >= data.validSize) return;
+  const [top, tall] = LAYOUT.batches, [high, low] = LAYOUT.overview;
+  const whole = left + (data.newFrom / data.fileSize) * span, until = left + (data.validSize / data.fileSize) * span;
+  dashes(pen, x(data.newFrom), Math.max(x(data.newFrom) + 3, x(data.validSize)), top + tall + 3);
+  dashes(pen, whole, Math.max(whole + 3, until), high + low + 4);
+}
+
+export function dashes(pen, from, to, y) {
+  pen.strokeStyle = FRESH;
+  pen.lineWidth = 3;
+  pen.setLineDash([5, 2]);
+  pen.beginPath();
+  pen.moveTo(from, y);
+  pen.lineTo(to, y);
+  pen.stroke();
+  pen.setLineDash([]);
 }
 
 function paintMarks(scene) {

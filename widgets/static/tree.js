@@ -24,14 +24,15 @@ export function visibleNodes(nodes, open, filter) {
 }
 
 // What each node says of findings: those about it and about all below it; whether every partition below was verified.
-export function sumUpward(nodes, counts, verified) {
-  const checked = new Set(verified);
+export function sumUpward(nodes, counts, verified, changed = []) {
+  const checked = new Set(verified), stale = new Set(changed);
   const sums = nodes.map((node) => ({
     error: 0,
     warning: 0,
     ...counts[node.key],
     partitions: node.kind === "partition" ? 1 : 0,
     verified: node.kind === "partition" && checked.has(node.key) ? 1 : 0,
+    changed: stale.has(node.key) ? 1 : 0,
   }));
   for (let i = nodes.length - 1; i >= 0; i--) { // parents come before their children
     if (nodes[i].parent < 0) continue;
@@ -41,14 +42,16 @@ export function sumUpward(nodes, counts, verified) {
   return sums;
 }
 
-function fillBadge(badge, { error, warning, partitions, verified }) {
+function fillBadge(badge, { error, warning, partitions, verified, changed }) {
   const isVerified = partitions > 0 && verified === partitions;
   badge.hidden = !error && !warning && !isVerified;
   badge.textContent = error || warning ? count(error + warning) : "✓";
   badge.dataset.kind = error ? "error" : warning ? "warning" : "";
   const parts = [error && plural(error, "error"), warning && plural(warning, "warning")].filter(Boolean);
   const what = parts.join(", ") || "no findings";
-  badge.title = isVerified || !partitions ? what : `${what}; ${count(verified)} of ${count(partitions)} verified`;
+  const some = !isVerified && partitions > 0 && `${count(verified)} of ${count(partitions)} verified`;
+  badge.title = [what, some, changed > 0 && "changed since it was verified"].filter(Boolean).join("; ");
+  badge.dataset.stale = String(changed > 0);
   badge.setAttribute("aria-label", badge.title);
 }
 
@@ -77,8 +80,9 @@ export function directoryTree({ onSelect, onFile, signal }) {
     nothing,
   );
   let nodes = [], shown = [], selected = null, active = 0;
-  let sums = [], found = { counts: {}, verified: [] };
+  let sums = [], found = { counts: {}, verified: [], changed: [] };
   const open = new Set();
+  let fresh = new Set();
   const rows = windowedRows({
     box,
     rowHeight: 26,
@@ -103,7 +107,8 @@ export function directoryTree({ onSelect, onFile, signal }) {
       else row.removeAttribute("aria-expanded");
       Object.assign(row.dataset, { kind: node.kind, quiet: String(node.quiet), active: String(i === active) });
       name.textContent = node.name;
-      row.title = node.title ?? node.name;
+      row.dataset.fresh = String(fresh.has(node.key));
+      row.title = `${node.title ?? node.name}${fresh.has(node.key) ? ": changed since following began" : ""}`;
       chip.hidden = !node.chip;
       chip.textContent = node.chip ?? "";
       fillBadge(badge, sums[node.at]);
@@ -183,7 +188,7 @@ export function directoryTree({ onSelect, onFile, signal }) {
           nodes[node.parent].children++;
         }
       }
-      sums = sumUpward(nodes, found.counts, found.verified);
+      sums = sumUpward(nodes, found.counts, found.verified, found.changed);
       if (openAll) { for (const node of nodes) if (node.children && !node.quiet) open.add(node.key); }
       update();
     },
@@ -198,10 +203,15 @@ export function directoryTree({ onSelect, onFile, signal }) {
         rows.reveal(i);
       }
     },
-    // Findings by node, as {key: {severity: count}}, and the verified partitions; both are summed upward.
-    setFindings(counts, verified) {
-      found = { counts, verified };
-      sums = sumUpward(nodes, counts, verified);
+    // Findings by node, as {key: {severity: count}}, the verified partitions, those changed since; all summed upward.
+    setFindings(counts, verified, changed) {
+      found = { counts, verified, changed };
+      sums = sumUpward(nodes, counts, verified, changed);
+      rows.refresh();
+    },
+    // Keys of the nodes with something new.
+    setFresh(keys) {
+      fresh = new Set(keys);
       rows.refresh();
     },
     repaint: rows.refresh,

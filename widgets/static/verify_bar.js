@@ -22,18 +22,24 @@ export function verifyBar({ onCancel }) {
   const el = h("div", { class: "klw-verify", role: "status", hidden: true }, track, text, cancel, dismiss);
   return {
     el,
-    show(check, findings) {
-      el.hidden = !check.state;
-      if (!check.state) return;
+    // `changed`: how many of the verified partitions have changed since.
+    show(check, findings, changed = 0) {
+      el.hidden = !check.state && !changed;
+      if (el.hidden) return;
       const isRunning = check.state === "running";
-      el.dataset.state = check.state;
+      el.dataset.state = check.state ?? "";
       track.hidden = cancel.hidden = !isRunning;
       dismiss.hidden = isRunning;
       if (!isRunning) cancel.disabled = false;
       track.value = check.size ? check.bytes / check.size : 0;
-      text.textContent = sentence(check, findings);
+      const sentences = [check.state && sentence(check, findings), changed && !isRunning && changedText(changed)];
+      text.textContent = sentences.filter(Boolean).join(" ");
     },
   };
+}
+
+export function changedText(changed) {
+  return `${plural(changed, "verified partition")} changed since: verify again to check what was written.`;
 }
 
 export function sentence({ state, checked, partitions, bytes: done, size }, findings) {

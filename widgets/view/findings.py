@@ -34,6 +34,7 @@ def finding_rows(
             _row(finding)
             | {
                 "partition": key,
+                "topic": partition.topic,
                 "segment": None if segment is None else str(segment.base_offset),
                 "batch_position": _batch_position(segment, name, finding.position),
             }
@@ -42,9 +43,10 @@ def finding_rows(
 
 
 def _row(finding: Finding) -> dict[str, Any]:
-    """Return what a row says; the partition, segment and batch are None."""
+    """Return what a row says; partition, topic, segment and batch are None."""
     return {
         "partition": None,
+        "topic": None,
         "segment": None,
         "batch_position": None,
         "severity": str(finding.severity),

@@ -80,8 +80,8 @@ def run_lab(
     """
     if importlib.util.find_spec("jupyterlab") is None:
         raise MissingDependencyError("jupyterlab", f"pip install {DISTRIBUTION}")
-    if directory is not None and not is_uri(directory) and not os.path.exists(directory):
-        raise LogDirectoryError(directory, "there is no such file or directory")
+    if directory is not None:
+        check_there(directory)
     tour = find_tour()
     work = prepare_folder(tour, folder)
     environment = lab_environment(os.environ, directory)
@@ -90,6 +90,16 @@ def run_lab(
         sys.stdout.flush()
         os.execve(sys.executable, command, environment)  # noqa: S606 - no shell is wanted
     return subprocess.run(command, env=environment, check=False).returncode
+
+
+def check_there(path: str) -> None:
+    """Refuse what cannot be opened before anything starts.
+
+    Raises:
+        LogDirectoryError: nothing is there.
+    """
+    if not is_uri(path) and not os.path.exists(path):
+        raise LogDirectoryError(path, "there is no such file or directory")
 
 
 def find_tour() -> Tour:

@@ -66,6 +66,7 @@ COMMANDS: Final = {
     "serve": "serve",
     "spark": "spark_jobs",
     "lab": "open_lab",
+    "app": "open_app",
     "doctor": "doctor",
 }
 """Names of the commands, in the order of the help, and the modules here that hold them."""

@@ -283,6 +283,11 @@ class Partition:
         return next((file for file in self.files if file.name == name), None)
 
     @property
+    def checkpoint_start(self) -> int | None:
+        """The log start offset in the directory's checkpoint; None if it does not name the log."""
+        return self._checkpoint_start
+
+    @property
     def log_start_offset(self) -> int:
         """First offset a client can read: the checkpoint's if it is above the first segment's.
 

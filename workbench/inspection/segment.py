@@ -21,7 +21,7 @@ from workbench.inspection.entries import FileEntry
 from workbench.inspection.html import table_html
 from workbench.layout import problems
 from workbench.record.buffers import BufferPool
-from workbench.record.reading.batch_table import BatchTable, scan_batches, walk_batches
+from workbench.record.reading.batch_table import BatchTable, scan_batches, scan_more, walk_batches
 from workbench.record.reading.reader import ALL_COLUMNS, Chunk, Problem, RecordReader, Select
 from workbench.record.reading.resync import batch_at
 
@@ -69,14 +69,28 @@ class Segment:
     def batches(self) -> BatchTable:
         """The batch table, walked once, and again when the file has changed since.
 
+        Of a file that grew, only what follows the known batches is read.
+
         Raises:
             OSError: the file cannot be read.
         """
         with FileSource(self.path) as source:
             version = source.version
-            if self._table is None or self._table[0] != version:
+            if self._table is None:
                 self._table = (version, scan_batches(source))
+            elif self._table[0] != version:
+                (size, _), known = self._table
+                has_grown = version[0] > size
+                self._table = (
+                    version,
+                    scan_more(source, known) if has_grown else scan_batches(source),
+                )
         return self._table[1]
+
+    def take_over(self, earlier: "Segment") -> None:
+        """Take over the batch table of the same segment, from when it was listed before."""
+        if self.path == earlier.path:
+            self._table = earlier._table  # noqa: SLF001 - of the same class
 
     def batch_parts(self) -> Iterator[BatchTable]:
         """Walk the batch headers in tables of some thousand rows, none of which is kept.

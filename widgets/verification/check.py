@@ -1,69 +1,22 @@
-"""Verify everything an explorer shows, in a thread: how far it is, what was found, a way to cancel.
+"""Verify all partitions in a thread: how far it is, what was found, a way to cancel.
 
 What was found before a cancellation stays.
 """
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
-from widgets.view.findings import count_by_node, rows_by_place
+from widgets.verification.book import FindingBook
 from workbench.coordinator.verify import verify_coordinators
-from workbench.inspection.findings import Finding, without_info
+from workbench.inspection.findings import without_info
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify.verify import verify_partitions
 
-MOST_FINDINGS: Final = 2000
-"""The list keeps so many findings; it counts the others."""
-
 TOLD_EVERY = 0.25  # seconds between two messages about progress
-
-Row = dict[str, Any]
-
-
-class FindingBook:
-    """What was verified so far, and what was found: rows for the list, counts for the tree.
-
-    Two threads may enter findings.
-
-    Attributes:
-        rows: the findings as rows, those of one partition together.
-        counts: key of a node of the tree → severity → number of findings, without exception.
-        verified: names of the partitions that were checked.
-        left_out: how many findings have no row.
-    """
-
-    def __init__(self) -> None:
-        self.rows: list[Row] = []
-        self.counts: dict[str, dict[str, int]] = {}
-        self.verified: list[str] = []
-        self.left_out = 0
-        self._lock = threading.RLock()
-
-    def enter(self, name: str, partition: Partition, found: Sequence[Finding]) -> None:
-        """Enter a checked partition's findings, instead of those that it had before."""
-        with self._lock:
-            self.rows = [row for row in self.rows if row["partition"] != name]
-            self.counts = {key: each for key, each in self.counts.items() if key != name}
-            self.verified = [each for each in self.verified if each != name] + [name]
-            self.add(found, {name: partition})
-
-    def add(self, found: Sequence[Finding], partitions: Mapping[str, Partition]) -> None:
-        """Add findings about any files; those in partitions are tied to their batches."""
-        rows = rows_by_place(found, partitions)
-        with self._lock:
-            counts = {key: dict(each) for key, each in self.counts.items()}
-            for key, severities in count_by_node(rows).items():
-                mine = counts.setdefault(key, {})
-                for severity, count in severities.items():
-                    mine[severity] = mine.get(severity, 0) + count
-            self.counts = counts
-            kept = rows[: MOST_FINDINGS - len(self.rows)]
-            self.rows = self.rows + kept
-            self.left_out += len(rows) - len(kept)
 
 
 class Verification:
@@ -77,12 +30,14 @@ class Verification:
     Args:
         listing: what is checked; every directory is listed again.
         tell: called in the thread when there is progress, and at the end.
+        book: where findings are entered; an empty one by default.
     """
 
     def __init__(
         self,
         listing: Listing,
         tell: Callable[["Verification"], None],
+        book: FindingBook | None = None,
     ) -> None:
         names = {partition.path: name for name, partition in listing.partitions.items()}
         roots = tuple(
@@ -98,7 +53,7 @@ class Verification:
         self._total = sum(each.kind != "delete" for each in self._listing.partitions.values())
         self._done = self._inside = self._size = 0  # bytes
         self._told = 0.0
-        self.book = FindingBook()
+        self.book = FindingBook() if book is None else book
         self.state = "running"
         self.error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="verify all", daemon=True)

@@ -5,41 +5,34 @@ The front end draws by itself, so panning and zooming work while the kernel is b
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import traitlets
 
 import workbench
-from widgets._file import PAGE_ROWS, Answer
 from widgets._link import STATIC, link
-from widgets._widget import MOST_BYTES, KafkaWidget, error_text
-from widgets.file_view import FileView, find_file, find_unread, list_files, nothing_read
+from widgets.explorer.follower import opened_paths
+from widgets.explorer.following import Following
+from widgets.file_view import FileView, find_file, find_unread, nothing_read
 from widgets.queries import view_queries
 from widgets.segment_view import SegmentView
 from widgets.selection import NOTHING, complete, from_front, segment_with_base, to_front
-from widgets.verification import FindingBook, Verification
-from widgets.view.bytes import byte_window
+from widgets.verification.verifier import Verifier
 from widgets.view.findings import rows_by_place
 from widgets.view.meanings import Meanings
-from widgets.view.packing import pack
-from widgets.view.records import OPEN, Lens, Mask
+from widgets.view.records import Lens, Mask
 from widgets.view.segments import strip_columns
-from widgets.view.text import offset_or_time, size_text
+from widgets.view.text import size_text
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
 from workbench.inspection.findings import Finding
-from workbench.inspection.listing import Listing, Root
 from workbench.runtime.words import plural
 
 if TYPE_CHECKING:
     from workbench.values.registry import AnyDecoding
 
-PAGE_BYTES = 4096
-"""Bytes that the front end asks for at once; `static/bytes_view.js` has the same number."""
 
-
-class LogExplorer(KafkaWidget):
+class LogExplorer(Following):
     """Look around in a log directory: topics, segments, batches, index entries, records, bytes.
 
     Attributes:
@@ -50,6 +43,7 @@ class LogExplorer(KafkaWidget):
         file: the path of a listed file that is shown instead of the partition; None without one.
         colour_by: "codec", "producer" or "epoch".
         query: name of a view → Python code that gives what it shows. Read-only.
+        follow: whether new batches, segments and partitions appear as a broker writes them.
         logs: the log directories shown.
         lens: how much of keys, values and headers is shown.
         shown: the selected segment as read; None without one.
@@ -61,6 +55,7 @@ class LogExplorer(KafkaWidget):
         mask: a function of "key", "value" or "header" and the bytes; it returns the bytes to show.
         decode: how key and value are shown, as in `LogDirectory.scan`. Kafka's own topics are
             decoded anyway. With a mask, nothing is.
+        verifier: what verifies the directories, if several widgets show its findings.
 
     Raises:
         LogDirectoryError: the path is not a log directory.
@@ -80,10 +75,6 @@ class LogExplorer(KafkaWidget):
     _strip: Any = traitlets.Dict(allow_none=True).tag(sync=True)
     _segment: Any = traitlets.Dict(allow_none=True).tag(sync=True)
     _file: Any = traitlets.Dict(allow_none=True).tag(sync=True)
-    _findings: Any = traitlets.List().tag(sync=True)
-    _counts: Any = traitlets.Dict().tag(sync=True)
-    _verified: Any = traitlets.List().tag(sync=True)
-    _verification: Any = traitlets.Dict().tag(sync=True)
 
     def __init__(
         self,
@@ -92,6 +83,7 @@ class LogExplorer(KafkaWidget):
         show_values: bool = False,
         mask: Mask | None = None,
         decode: "Mapping[str, AnyDecoding] | None" = None,
+        verifier: Verifier | None = None,
         **options: Any,
     ) -> None:
         """Open a path, or show an opened directory; see the class."""
@@ -100,16 +92,17 @@ class LogExplorer(KafkaWidget):
         self.logs = logs
         self.lens = Lens(show_values=show_values, mask=mask)
         self._meanings = Meanings(logs.listing, decode)
-        self._book = FindingBook()
-        self._running: Verification | None = None
         self._place: tuple[str | None, int | None] = (None, None)
         self.shown: SegmentView | None = None
         self._file_view: FileView | None = None
         wanted, file = options.pop("selected", None), options.pop("file", None)
+        follow = options.pop("follow", False)
         super().__init__(**options)
-        self._list()
+        self.follow_verifier(verifier or Verifier(self.logs.listing))
+        self.send_tree()
         self.selected = wanted if wanted is not None else self._first_choice()
         self._file, self.file = None, file
+        self.follow = follow
 
     # The selection.
 
@@ -132,6 +125,7 @@ class LogExplorer(KafkaWidget):
                 self._place = (name, base)
                 self.view = []
                 self._read_segment(name, base)
+                self._show_fresh()
             self.file = None
             self.set_trait("query", self._queries())
 
@@ -200,199 +194,56 @@ class LogExplorer(KafkaWidget):
             file=self.file,
         )
 
-    # Answers to the front end.
-
-    def answer_records(self, partition: str, segment: str, start: int, stop: int) -> Answer:
-        """Return rows [start, stop) of the record list, at most 1000."""
-        view = self._current(partition, segment)
-        if view is None or not 0 <= start < stop <= start + 1000:
-            return {"rows": []}, []
-        return {"rows": view.page(start, stop, self.lens)}, []
+    # Methods for Python.
 
     def inputs(self) -> list[str]:
         """Return the paths of the log directories."""
         return [root.path for root in self.logs.roots]
 
-    def foreseen_answers(self) -> Iterable[tuple[str, dict[str, Any], Answer]]:
-        """Yield those about the selected segment: its records, then the bytes of each batch."""
-        if self.shown is None:
-            return
-        partition, segment = self._place
-        place: dict[str, Any] = {"partition": partition, "segment": str(segment)}
-        yield "fates", place, self.answer_fates(**place)
-        for start in range(0, len(self.shown.records), PAGE_ROWS):
-            window = {**place, "start": start, "stop": start + PAGE_ROWS}
-            answer = self.answer_records(**window)
-            yield "records", window, answer
-            for at, row in enumerate(answer[0]["rows"], start):
-                if row[0]:
-                    found = {"row": at, "place": self.shown.place_of(at)}
-                    yield "row", {**place, "offset": str(row[0])}, (found, [])
-        for row in self.shown.rows:
-            position, explained = int(row["position"]), self.shown.explained(int(row["position"]))
-            sizes = {
-                False: len(explained.batch.data),
-                True: len(explained.batch.decompressed or b""),
-            }
-            for inside, size in sizes.items():
-                for start in range(0, size, PAGE_BYTES):
-                    stop = min(size, start + PAGE_BYTES)
-                    window = {**place, "position": position, "inside": inside}
-                    window |= {"start": start, "stop": stop}
-                    yield "bytes", window, self.answer_bytes(**window)
-
-    def answer_row(self, partition: str, segment: str, offset: str) -> Answer:
-        """Return an offset's row in the record list, and the position of its bytes in the batch."""
-        view = self._current(partition, segment)
-        if view is None:
-            return {"row": -1, "place": None}, []
-        row = view.records.row_of_offset(int(offset))
-        return {"row": row, "place": view.place_of(row)}, []
-
-    def answer_fates(self, partition: str, segment: str) -> Answer:
-        """Return the outcome of each batch's transaction, as a packed column and its buffer."""
-        view = self._current(partition, segment)
-        packed = pack(np.zeros(0, np.int8) if view is None else view.fates())
-        data = packed.pop("data")
-        return {"column": packed}, [] if data is None else [data]
-
-    def answer_bytes(
-        self, *, partition: str, segment: str, position: int, inside: bool, start: int, stop: int
-    ) -> Answer:
-        """Return bytes [start, stop) of a batch, on disk or decompressed, and their fields."""
-        view = self._current(partition, segment)
-        if view is None or not 0 <= start < stop <= start + MOST_BYTES:
-            return {"start": start, "fields": [], "masks": []}, [b""]
-        explained = view.explained(position)
-        inner = explained.batch.decompressed
-        data = (inner or b"") if inside else explained.batch.data
-        fields = explained.inside if inside else explained.on_disk
-        lens = OPEN if view.is_control(position) else self.lens
-        content, buffers = byte_window(data[start:stop], fields, start, lens)
-        return content | {"decompressed_size": None if inner is None else len(inner)}, buffers
-
-    def answer_files(self, partition: str) -> Answer:
-        """Return rows of a partition's files."""
-        return {"rows": list_files(self.logs.listing.partitions[partition].files)}, []
-
-    def answer_file_bytes(self, *, path: str, start: int, stop: int) -> Answer:
-        """Return bytes [start, stop) of the file that is shown, and their fields."""
-        view = self._file_view if self.file == path else None
-        if view is None or not 0 <= start < stop <= start + MOST_BYTES:
-            return {"start": start, "fields": [], "masks": [], "decompressed_size": None}, [b""]
-        return view.window(start, stop, self.lens)
-
-    def answer_go(self, text: str, partition: str | None) -> Answer:
-        """Select the offset, or the UTC time in any ISO form, that the text names."""
-        if partition is None:
-            raise ValueError("select a partition first")
-        offset = self._offset_of(text.strip(), partition)
-        self.selected = {"partition": partition, "offset": offset}
-        return {"text": f"Offset {offset:,}."}, []
-
-    def _offset_of(self, text: str, partition: str) -> int:
-        offset, moment = offset_or_time(text)
-        if offset is not None or moment is None:
-            return offset or 0
-        found = self.logs.listing.partitions[partition].offset_for_timestamp(moment)
-        if found is None:
-            raise ValueError(f"{partition} has no record at or after {text}")
-        return int(found)
-
-    def answer_refresh(self) -> Answer:
-        """List the directory again and reread the selection."""
-        self.refresh()
-        return {}, []
-
-    def answer_verify(self, partition: str | None) -> Answer:
-        """Check every byte of a partition; without one, of all of them, in the background."""
-        if partition is not None:
-            self.verify(partition)
-        else:
-            self.verify_all()
-        return {}, []
-
-    def answer_cancel(self) -> Answer:
-        """End the check of all partitions."""
-        if self._running is not None:
-            self._running.cancel()
-        return {}, []
-
-    def _current(self, partition: str, segment: str) -> SegmentView | None:
-        """Return the view a question is about; None if another segment is selected now."""
-        return self.shown if self._place == (partition, int(segment)) else None
-
-    # Methods for Python.
-
     def refresh(self) -> None:
-        """List the log directory again, because a broker may have written since."""
-        paths = [root.path for root in self.logs.listing.roots]
-        self.logs = workbench.open_log_directory(paths)
+        """List the log directories again, because a broker may have written since.
+
+        What was verified is kept; partitions that changed since are marked.
+        """
+        self.logs = workbench.open_log_directory(opened_paths(self.logs.listing))
         wanted, file = self.selected, self.file
         self._place = (None, None)
         with self.hold_sync():
-            self._stop_verifying()
-            self._list()
+            self.verifier.relist(self.logs.listing)
+            self.send_tree()
             self.set_trait("selected", dict(NOTHING))
-            self.selected = wanted if wanted["partition"] in self.logs.listing.partitions else {}
+            self.selected = self._as_far_as_there(wanted)
             self.file = None
             if file is not None and find_file(self.logs.listing, file):
                 self.file = file
+        if self.follow:
+            self.start_following()
+
+    def _as_far_as_there(self, wanted: dict[str, Any]) -> dict[str, Any]:
+        """Return what of a selection still exists."""
+        partitions = self.logs.listing.partitions
+        if wanted["partition"] not in partitions:
+            return {}
+        try:
+            return complete(wanted, partitions)
+        except ValueError:  # the segment, or the batch in it, is not there any more
+            return {"partition": wanted["partition"]}
 
     def verify(self, partition: str | None = None) -> list[Any]:
         """Verify a partition (default: the selected one), mark its findings, and return them."""
         name = partition or self.selected["partition"]
         if name is None:
             raise ValueError("no partition is selected")
-        found = self._one_partition(name).verify()
-        self._book.enter(name, self.logs.listing.partitions[name], found)
-        self._show_book(name)
-        return list(found)
+        return self.verifier.verify(name)
 
-    def verify_all(self) -> Verification:
-        """Verify every partition and the log directories, in a thread; findings appear as found.
-
-        Returns:
-            The check, to `wait` for or to `cancel`; the one that runs already, if one does.
-        """
-        if self._running is not None and self._running.state == "running":
-            return self._running
-        self._running = check = Verification(self.logs.listing, self._tell)
-        self._book = check.book
-        self._tell(check)
-        check.start()
-        return check
-
-    def _tell(self, check: Verification) -> None:
-        """Send how far a check is, and what was found since."""
-        if check is not self._running:
+    def show_marks(self) -> None:
+        """Send the strip of the shown partition again if its findings changed."""
+        name = self._place[0]
+        if name not in self.logs.listing.partitions:
             return
-        if check.error is not None:
-            self.last_error, self._error = check.error, error_text(check.error)
-        self._show_book(self._place[0])
-        self._verification = check.progress()
-
-    def _stop_verifying(self) -> None:
-        """Forget what was found, and what is still being looked for."""
-        if self._running is not None:
-            self._running.cancel()
-        self._running, self._book, self._verification = None, FindingBook(), {}
-        self._show_book(None)
-
-    def _show_book(self, name: str | None) -> None:
-        """Send what was verified and found, and the strip of a partition that it may change."""
-        book = self._book
-        self._counts, self._verified, self._findings = book.counts, book.verified, book.rows
-        if name is not None and name == self._place[0]:
-            strip = self._read_strip(name)
-            if strip != self._strip:
-                self._strip = strip
-
-    def _one_partition(self, name: str) -> workbench.LogDirectory:
-        """The log directory as if it held this partition alone."""
-        partition = self.logs.listing.partitions[name]
-        root = Root(partition.root or partition.path, (), (partition,))
-        return workbench.LogDirectory(Listing((root,), {name: partition}))
+        strip = self._read_strip(name)
+        if strip != self._strip:
+            self._strip = strip
 
     def show(self, finding: Finding) -> None:
         """Select the partition, segment and batch of a finding, as far as it names them.
@@ -421,8 +272,8 @@ class LogExplorer(KafkaWidget):
         records = window.read(window.first_row(row), window.first_row(row + 1))
         return [each for each in records if offset is None or each.offset == offset]
 
-    def _list(self) -> None:
-        """Send the tree."""
+    def send_tree(self) -> None:
+        """Send the tree of the directories."""
         listing = self.logs.listing
         partitions = listing.partitions.values()
         topics = {each.topic for each in partitions}

@@ -1,0 +1,94 @@
+"""A live directory in a real browser: what is written appears and is marked; nothing else moves."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.bridge import Bridge, Show
+from tests.browser.pages import until
+from tests.log_manager.managers import Managed
+from widgets import LogExplorer
+from widgets.view.packing import unpack
+from workbench.log.log import Log
+
+pytestmark = pytest.mark.browser
+
+SHOTS = Path(__file__).parents[2] / "build" / "screenshots"
+
+
+@pytest.fixture(name="managed")
+def managed_(tmp_path: Path) -> Iterator[Managed]:
+    config = {"orders": {"segment.bytes": 14_000}}
+    managed = Managed(tmp_path / "shop", topic_configs=config)
+    with managed.manager:
+        yield managed
+
+
+def append(log: Log, batches: int) -> None:
+    for _ in range(batches):
+        log.append([(b"k", bytes(100)) for _ in range(5)])
+
+
+def look(explorer: LogExplorer, bridge: Bridge) -> None:
+    assert explorer.follower is not None
+    explorer.follower.stop()  # no timer: the test looks by itself
+    explorer.look()
+    bridge.push()
+
+
+def test_what_is_written_appears_and_the_selection_stays(
+    managed: Managed, page: Page, show: Show
+) -> None:
+    log = managed.manager.get_or_create_log("orders-0")
+    managed.manager.get_or_create_log("quiet-0")
+    append(log, 12)
+    explorer = LogExplorer(managed.manager.directories[0], selected={"partition": "orders-0"})
+    bridge = show(explorer)
+    follow = page.get_by_role("button", name="Follow: show what is written")
+    page.locator(".klw-map").focus()
+    page.keyboard.press("f")
+    expect(follow).to_have_attribute("aria-pressed", "true")
+    until(page, lambda: explorer.follow)
+    look(explorer, bridge)
+    expect(page.locator(".klw-followed")).to_contain_text("UTC · nothing new")
+
+    page.get_by_role("tab", name="Batches").click()
+    batches = page.get_by_role("grid", name="Batches")
+    batches.locator("[data-row='2']").click()
+    chosen = int(unpack(explorer.get_state("_segment")["_segment"]["batches"]["position"])[2])
+    until(page, lambda: explorer.selected["position"] == chosen)
+    append(log, 4)
+    managed.manager.get_or_create_log("orders-1")
+    look(explorer, bridge)
+    expect(batches).to_have_attribute("aria-rowcount", "16")
+    expect(batches.locator("[data-row='2']")).to_have_attribute("aria-selected", "true")
+    expect(batches.locator("[data-kind='new']:visible")).to_have_count(0)  # they are further down
+    expect(page.locator(".klw-followed")).to_contain_text("2 partitions changed")
+    expect(page.locator(".klw-item[data-fresh=true] b")).to_have_text(["0", "1"])
+    expect(page.locator(".klw-legend")).to_contain_text("new")
+    assert explorer.selected["position"] == chosen
+
+    # A list that shows its end shows the new end.
+    batches.press("End")
+    expect(batches.locator("[data-row='15']")).to_be_visible()
+    append(log, 3)
+    look(explorer, bridge)
+    expect(batches.locator("[data-row='18']")).to_be_visible()
+    expect(batches.locator("[data-row='18']")).to_have_attribute("data-kind", "new")
+    expect(batches.locator("[data-row='18']")).to_contain_text("new")
+    page.get_by_role("tab", name="Records").click()
+    records = page.get_by_role("grid", name="Records")
+    records.press("End")
+    expect(records.locator("[data-row='94']")).to_contain_text("94")
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=str(SHOTS / "following.png"))
+
+    # A new segment is in the strip at once.
+    append(log, 20)
+    look(explorer, bridge)
+    expect(page.get_by_role("application", name="orders-0: 2 segments")).to_be_visible()
+    page.keyboard.press("f")
+    until(page, lambda: not explorer.follow)
+    expect(follow).to_have_attribute("aria-pressed", "false")

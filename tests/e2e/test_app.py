@@ -1,0 +1,176 @@
+"""`kafka-workbench app`: one screen in a browser, behind a token; its kernels end with it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.bridge import chromium
+from tests.cli.program import run
+from tests.ports import free_ports
+from workbench.cli.app import shown_paths
+
+pytestmark = pytest.mark.browser
+
+PROJECT = Path(__file__).parents[2]
+SAMPLE = PROJECT / "sample_data" / "era-2.8.2"
+SHOTS = PROJECT / "build" / "screenshots"
+READY_MS = 90_000
+
+
+class App(NamedTuple):
+    """A running `kafka-workbench app`."""
+
+    process: subprocess.Popen[str]
+    address: str
+
+    @property
+    def base(self) -> str:
+        return self.address.partition("?")[0]
+
+    def kernels(self) -> list[psutil.Process]:
+        """Return the running kernels."""
+        return psutil.Process(self.process.pid).children()
+
+
+def start(home: Path) -> App:
+    (port,) = free_ports(1)
+    environment = dict(os.environ)
+    for name in ("CONFIG", "DATA", "RUNTIME"):
+        environment[f"JUPYTER_{name}_DIR"] = str(home / name.lower())
+    # What a user has in the folder is not for this server: this one would let everybody in.
+    (home / "voila.json").write_text('{"Voila": {"token": ""}}')
+    command = [sys.executable, "-m", "workbench.cli.main", "app", str(SAMPLE), "--no-browser"]
+    process = subprocess.Popen(
+        [*command, "--", f"--port={port}"],
+        env=environment | {"IPYTHONDIR": str(home / "ipython")},
+        cwd=home,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    return App(process, process.stdout.readline().strip())
+
+
+@pytest.fixture(name="app", scope="module")
+def app_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    app = start(tmp_path_factory.mktemp("home"))
+    yield app
+    if app.process.poll() is None:
+        app.process.send_signal(signal.SIGINT)
+        app.process.wait(30)
+    assert app.process.stdout is not None
+    app.process.stdout.close()
+
+
+@pytest.fixture(name="page", scope="module")
+def page_(app: App, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    errors: list[str] = []
+    with chromium(tmp_path_factory.mktemp("profile"), width=1440, height=900) as context:
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+        page.on("request", lambda request: stay_local(request.url, app, errors))
+        page.on("websocket", lambda socket: stay_local(socket.url, app, errors))
+        page.goto(app.address)
+        page.wait_for_selector(".klw-map canvas", timeout=READY_MS)
+        yield page
+        if not page.is_closed():
+            page.close()
+    assert not errors
+
+
+def stay_local(url: str, app: App, errors: list[str]) -> None:
+    host = app.base.partition("://")[2]
+    if not url.startswith((app.base, f"ws://{host}", "data:", "blob:")):
+        errors.append(f"a request to {url}")
+
+
+def status_of(address: str, **headers: str) -> int:
+    request = urllib.request.Request(address, headers=headers)  # noqa: S310 - our own server
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code
+
+
+def test_nobody_gets_in_without_the_token(app: App) -> None:
+    assert re.fullmatch(r"http://localhost:\d+/\?token=[0-9a-f]{48}", app.address)
+    assert status_of(app.base) == 403
+    assert status_of(f"{app.base}?token=wrong") == 403
+    kernel = "00000000-0000-0000-0000-000000000000"
+    for place in (f"api/kernels/{kernel}", f"api/kernels/{kernel}/channels"):
+        assert status_of(app.base + place) == 403
+    assert status_of(f"{app.base}voila/files/screen.ipynb") in {403, 404}
+    assert status_of(app.address, Host="elsewhere.example") == 403
+    assert app.kernels() == []
+
+
+def test_the_screen_shows_the_directory_and_no_code(page: Page, app: App) -> None:
+    expect(page).to_have_title("era-2.8.2 · Kafka Log Workbench")
+    assert "token" not in page.url
+    assert page.locator(".jp-InputArea:visible, .jp-Toolbar:visible").count() == 0
+    box = page.locator(".klw").bounding_box()
+    assert box is not None
+    assert box["width"] > 1400
+    assert len(app.kernels()) == 1
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=str(SHOTS / "app.png"))
+
+
+def test_a_partition_is_selected_and_tabs_open_by_keys(page: Page) -> None:
+    row = page.locator(".klw-item[data-kind=partition]").last
+    row.click()
+    expect(row).to_have_attribute("aria-selected", "true")
+    page.get_by_role("tab", name="Explore").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("grid", name="Records")).to_be_visible()
+
+
+def test_it_is_as_light_or_dark_as_the_system(page: Page) -> None:
+    for scheme, dark in (("dark", True), ("light", False)):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        root = page.locator(".klw:visible").first
+        expect(root).to_have_attribute("data-theme", scheme)
+        page_colour, widget_colour = page.evaluate(
+            """() => [".klw-app", ".klw"].map((each) => parseInt(
+              getComputedStyle(document.querySelector(each)).backgroundColor.match(/\\d+/)[0]))"""
+        )
+        assert (page_colour < 60) is (widget_colour < 60) is dark
+
+
+def test_the_kernel_ends_with_its_page_and_all_end_with_the_command(page: Page, app: App) -> None:
+    (kernel,) = app.kernels()
+    page.close(run_before_unload=True)
+    assert psutil.wait_procs([kernel], timeout=20)[1] == []
+    assert status_of(app.address) == 200  # starts another, as a page that never closes does
+    (kernel,) = app.kernels()
+    app.process.send_signal(signal.SIGINT)
+    assert app.process.wait(30) == 0
+    assert psutil.wait_procs([kernel], timeout=10)[1] == []
+
+
+def test_what_cannot_be_shown_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    outcome = run("app", tmp_path / "nothing")
+    assert outcome.code == 3
+    assert "there is no such file or directory" in outcome.err
+    assert shown_paths([]) == [str(PROJECT / "sample_data" / "shop-4.3.1")]
+    outcome = run("app", SAMPLE, "--json", "--show-values", "--", "--port=1")
+    assert outcome.json == {
+        "data": [str(SAMPLE)],
+        "show_values": True,
+        "options": ["--port=1"],
+    }

@@ -1,0 +1,1 @@
+"""LogExplorer: from log directories down to bytes, also while a broker writes."""

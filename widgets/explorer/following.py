@@ -1,0 +1,237 @@
+"""The part of `LogExplorer` that follows live directories: what changed is read and marked."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import numpy as np
+import traitlets
+
+import workbench
+from widgets._widget import error_text
+from widgets.explorer.answers import ExplorerAnswers
+from widgets.explorer.follower import Changes, Follower
+from widgets.segment_view import SegmentView
+from widgets.selection import segment_with_base
+from widgets.verification.verifier import ShowsFindings
+from widgets.view.meanings import Meanings
+from widgets.view.tree import MOST_LOOKED_INTO
+from workbench.inspection.partition import Partition
+
+BYTES_PER_BATCH: Final = 17
+"""About what a batch costs on its way to the front end."""
+
+MOST_BYTES_PER_S: Final = 1 << 18
+"""A segment with very many batches is sent less often, so that no more than this is sent."""
+
+MOST_MARKED: Final = 1000
+"""New partitions and segments that are marked."""
+
+
+class Following(ExplorerAnswers, ShowsFindings):
+    """Follows what a broker writes, as long as `follow` is true.
+
+    Attributes:
+        follow: whether new batches, segments and partitions are shown as they appear on the disk.
+        follower: what looks at the directories; None if they were never followed.
+    """
+
+    follow = traitlets.Bool(default_value=False).tag(sync=True)
+    _fresh: Any = traitlets.Dict().tag(sync=True)
+
+    follower: Follower | None = None
+    _meanings: Meanings
+    _loop: asyncio.AbstractEventLoop | None = None
+    _since = ""
+    _sent_at = 0.0
+    _is_owed = False
+
+    def __init__(self, **options: Any) -> None:
+        """Begin with nothing that is new."""
+        self._new_from: dict[str, dict[int, int]] = {}
+        super().__init__(**options)
+
+    @traitlets.observe("follow")
+    def _begin_or_end(self, _change: Any) -> None:
+        if self.follower is not None:
+            self.follower.stop()
+            self.follower = None
+        if not self.follow:
+            return
+        try:
+            self._loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self._loop = None
+        try:
+            self.start_following()
+        except ValueError:
+            self.follow = False
+            raise
+        self._new_from, self._since = {}, datetime.now(UTC).strftime("%H:%M:%S")
+        self._show_fresh()
+
+    def start_following(self) -> None:
+        """Look at the directories as they are listed now, and no more as they were before."""
+        if self.follower is not None:
+            self.follower.stop()
+        self.follower = Follower(self.logs.listing, self._tell, lambda: self._place[0])
+        self.follower.start()
+
+    def look(self) -> bool:
+        """Look now, without waiting for the timer; return whether anything changed.
+
+        Raises:
+            ValueError: `follow` is not set.
+        """
+        if self.follower is None:
+            raise ValueError("set follow first")
+        changes = self.follower.look()
+        self._take(changes)
+        return bool(changes)
+
+    def _tell(self, changes: Changes) -> bool:
+        """Take changes in the thread of the kernel, where messages of the front end are taken."""
+        follower, loop = self.follower, self._loop
+        if loop is None or not loop.is_running():
+            return self._take(changes)
+        done: Future[bool] = Future()
+        loop.call_soon_threadsafe(lambda: done.set_result(self._take(changes)))
+        while True:
+            try:
+                return done.result(1.0)
+            except FutureTimeout:
+                if follower is not self.follower:
+                    return False
+
+    def _take(self, changes: Changes) -> bool:
+        """Show changes; return whether something is left to be sent later."""
+        self._guarded(lambda: self._show_changes(changes))
+        return self._is_owed
+
+    def _guarded(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except FileNotFoundError:
+            return  # deleted between the look and now: the next look sees it
+        except Exception as error:  # noqa: BLE001 - a timer has nobody to raise to
+            self.last_error, self._error = error, f"following: {error_text(error)}"
+
+    def _show_changes(self, changes: Changes) -> None:
+        listing = changes.listing
+        if changes:
+            self.logs = workbench.LogDirectory(listing)
+            self._meanings.relist(listing)
+            self._picture = None
+        self._mark(changes)
+        name, base = self._place
+        with self.hold_sync():
+            if changes:
+                self.verifier.relist(listing, changes.changed | changes.removed)
+            is_small = len(listing.partitions) <= MOST_LOOKED_INTO
+            if (
+                changes.added
+                or changes.removed
+                or changes.has_other_files
+                or (is_small and changes.changed)
+            ):
+                self.send_tree()
+            if name in changes.removed:
+                self.selected = {}
+            elif name in changes.changed:
+                self._read_on(name, base, changes.replaced.get(name, set()))
+            elif self._is_owed:
+                self._send_segment(name)
+            self._show_fresh()
+
+    def _mark(self, changes: Changes) -> None:
+        for name in changes.removed:
+            self._new_from.pop(name, None)
+        for name in changes.added:
+            self._new_from.setdefault(name, {})
+        for name, bases in changes.new_from.items():
+            mine = self._new_from.setdefault(name, {})
+            for base, position in bases.items():
+                mine[base] = min(position, mine.get(base, position))
+            for base in changes.replaced.get(name, ()):
+                mine[base] = 0
+
+    def _show_fresh(self) -> None:
+        """Send what is new since following began, and of the shown partition from which byte on."""
+        if not self._since:
+            return
+        mine = self._new_from.get(self._place[0] or "", {})
+        there = set(self._strip["base_offset"]) if self._strip else set()
+        self._fresh = {
+            "since": self._since,
+            "partitions": list(self._new_from)[:MOST_MARKED],
+            "segments": {
+                str(base): position
+                for base, position in sorted(mine.items())[-MOST_MARKED:]
+                if str(base) in there
+            },
+        }
+
+    def _read_on(self, name: str, base: int | None, replaced: set[int]) -> None:
+        """Read what is new in the shown partition; the selection stays where it was."""
+        partition = self.logs.listing.partitions[name]
+        segment = None if base is None else segment_with_base(partition, base)
+        self.show_marks()
+        if segment is None:
+            later = [
+                s.base_offset for s in partition.segments if base is None or s.base_offset > base
+            ]
+            self._place = (name, None)
+            self.selected = {"partition": name} | ({"segment": later[0]} if later else {})
+            return
+        earlier, chosen = self.shown, dict(self.selected)
+        self.shown = SegmentView(
+            partition, segment, self._meanings, earlier=None if base in replaced else earlier
+        )
+        if base in replaced:
+            self._find_again(earlier, chosen, partition)
+        self._send_segment(name, at_once=base in replaced)
+
+    def _find_again(
+        self, earlier: SegmentView | None, chosen: dict[str, Any], partition: Partition
+    ) -> None:
+        """Select the batch and record of before in a segment that took another's place."""
+        row = earlier.row_of(chosen["position"]) if earlier is not None else None
+        if row is None or earlier is None or self.shown is None:
+            return
+        wanted = chosen["offset"]
+        first = int(earlier.rows["base_offset"][row]) if wanted is None else wanted
+        rows = self.shown.rows
+        at = np.flatnonzero((rows["base_offset"] <= first) & (rows["last_offset"] >= first))
+        place = {"partition": partition.name, "segment": chosen["segment"]}
+        if not len(at):
+            self.selected = chosen | {"position": None, "offset": None}
+        else:
+            position = int(rows["position"][at[0]])
+            self.selected = chosen | place | {"position": position}
+
+    def _send_segment(self, name: str | None, *, at_once: bool = False) -> None:
+        """Send the shown segment's columns; those of a large one not at every look."""
+        if self.shown is None or name is None:
+            return
+        pause = len(self.shown.rows) * BYTES_PER_BATCH / MOST_BYTES_PER_S
+        self._is_owed = not at_once and time.monotonic() - self._sent_at < pause
+        if not self._is_owed:
+            self._sent_at = time.monotonic()
+            self._segment = self.shown.columns(name, self.lens)
+
+    def close(self) -> None:
+        """End the widget, and stop following."""
+        if self.follower is not None:
+            self.follower.stop()
+        super().close()
+
+    _strip: Any
+    _segment: Any
+
+    def send_tree(self) -> None:
+        """Send the tree of the directories."""
+        raise NotImplementedError

@@ -1,0 +1,1 @@
+"""What was verified of opened directories, and what was found; several widgets show it."""

@@ -1,0 +1,73 @@
+"""Open the screen of `widgets.Workbench` in a browser, for people who write no code."""
+
+import importlib.util
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import workbench
+from workbench.cli.lab import DISTRIBUTION, check_there, find_tour
+from workbench.errors import MissingDependencyError
+
+SAMPLE: Final = "shop-4.3.1"
+"""The sample log directory that is shown if none is given."""
+
+
+def run_app(
+    paths: Sequence[str],
+    *,
+    show_values: bool = False,
+    browser: bool = True,
+    options: Sequence[str] = (),
+) -> int:
+    """Serve the screen until the command is interrupted; its kernels end with it.
+
+    Args:
+        paths: the log directories of one broker; the sample by default.
+        show_values: show keys, values and headers.
+        browser: open a browser; the address is printed in any case.
+        options: passed on to Voila.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        LogDirectoryError: a path is not there, or is not a log directory.
+        MissingDependencyError: Voila is not installed, or there is no sample.
+    """
+    if importlib.util.find_spec("voila") is None:
+        raise MissingDependencyError("voila", f"pip install {DISTRIBUTION}")
+    shown = shown_paths(paths)
+    workbench.open_log_directory(shown)  # what is wrong with it is said here, not on a page
+    import nbformat
+
+    from workbench.cli.app_server import AppServer, make_config, make_notebook
+
+    with tempfile.TemporaryDirectory(prefix="kafka-workbench-") as folder:
+        notebook = Path(folder) / "screen.ipynb"
+        nbformat.write(make_notebook(shown, show_values=show_values), notebook)
+        server = AppServer(
+            config=make_config(), notebook_path=str(notebook), shown=", ".join(shown)
+        )
+        server.initialize([*([] if browser else ["--no-browser"]), *options])
+        server.start()
+    return 0
+
+
+def shown_paths(paths: Sequence[str]) -> list[str]:
+    """Return absolute paths of what is shown.
+
+    Raises:
+        LogDirectoryError: a path is not there.
+        MissingDependencyError: none was given, and this installation has no sample.
+    """
+    for path in paths:
+        check_there(path)
+    if paths:
+        return [os.path.abspath(path) for path in paths]
+    samples = find_tour().samples
+    if samples is None:
+        raise MissingDependencyError("the samples", f"pip install --force-reinstall {DISTRIBUTION}")
+    return [str(samples / SAMPLE)]
