@@ -213,6 +213,72 @@ connection.read_parquet(path).aggregate(
 ).order("clicks DESC").pl()
 
 # %% [markdown]
+# ## Try it
+#
+# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+#
+# **1.** Ask DuckDB: which channel sent the most orders?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **web-shop**, with **3057** orders.
+#
+# ```python
+# found = connection.sql(
+#     "SELECT value.channel AS channel, count(*) AS orders FROM orders GROUP BY ALL ORDER BY 2 DESC"
+# )
+# print(found.fetchall())
+# ```
+#
+# ```output
+# [('web-shop', 3057), ('mobile-app', 1529), ('till-berlin', 614)]
+# ```
+#
+# </details>
+#
+# **2.** How many customers left? In a compacted topic, their key has a null value: a tombstone.
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **35**.
+#
+# ```python
+# left = connection.sql("SELECT count(DISTINCT key) FROM customers WHERE value IS NULL")
+# print(left.fetchall())
+# ```
+#
+# ```output
+# [(35,)]
+# ```
+#
+# </details>
+#
+# **3.** What does the scan of `clicks` find if the type of `ms` is `int16` instead of `int8`?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **0** findings: no page took longer than 32,767 ms.
+#
+# ```python
+# wider = pa.schema([("page", pa.string()), ("ms", pa.int16())])
+# again = logs.scan(topics="clicks", columns=["value"], decode={"value": wider}, limit=1000)
+# again.to_arrow()
+# print(len(again.findings), "findings")
+# ```
+#
+# ```output
+# 0 findings
+# ```
+#
+# </details>
+
+# %%
+# Your code
+
+# %% [markdown]
 # ## Next
 #
 # - `06_spark_on_segments` reads more data than one machine can.

@@ -83,7 +83,7 @@ rows = {
            int(transactions.records[transactions.outcome == number].sum())]
     for number, name in enumerate(OUTCOMES)
 }  # fmt: skip
-print(counts)
+print(counts)  # records of the partition, by isolation level
 pd.DataFrame.from_dict(rows, orient="index", columns=["transactions", "records"])
 
 # %% [markdown]
@@ -129,9 +129,7 @@ manager = wb.LogManager(
 manager.startup(with_tasks=False)
 log = manager.get_or_create_log("sales-0")
 OLD = TransactionVersion.TV_0  # of producers and brokers before 4.0
-coordinator = wb.TransactionCoordinator(
-    manager, config=TransactionConfig(num_partitions=1)
-)
+coordinator = wb.TransactionCoordinator(manager, config=TransactionConfig(num_partitions=1))
 coordinator.startup(with_tasks=False)
 moments = []
 
@@ -258,3 +256,76 @@ except InvalidProducerEpochError as error:
     print(error)
 coordinator.shutdown()
 manager.shutdown()
+
+# %% [markdown]
+# ## Try it
+#
+# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+#
+# **1.** In the first lanes, `payments-0` has a stretch of hatched bars, when the card provider was
+# down. How many of its transactions were aborted, and how many records does a `read_committed`
+# consumer never get?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **42** transactions with **272** records. Three more records wait: those of the open transaction.
+#
+# ```python
+# print(rows["aborted"], rows["open"])
+# ```
+#
+# ```output
+# [42, 272] [1, 3]
+# ```
+#
+# </details>
+#
+# **2.** Choose `payments-1` at the top of the first lanes. Where is its last stable offset, and
+# does anything wait for it?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# At **1624**, the log end offset: nothing waits.
+#
+# ```python
+# found = lanes.partitions["payments-1"]
+# print(found.last_stable_offset, found.log_end_offset)
+# ```
+#
+# ```output
+# 1624 1624
+# ```
+#
+# </details>
+#
+# **3.** In the last lanes, click the hatched bar of *us* that begins at offset 7. Where is its
+# marker, and why so far away?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# At offset **13**: between them are the five records that were written while the transaction hung.
+#
+# ```python
+# bars = TransactionLanes(cured, partition="sales-0").partitions["sales-0"].bars
+# print(bars.marker[list(bars.first).index(7)])
+# ```
+#
+# ```output
+# 13
+# ```
+#
+# </details>
+
+# %%
+# Your code
+
+# %% [markdown]
+# ## Next
+#
+# - `kafka-workbench transactions DIR --open` and `transaction ID DIR` say the same on the command
+#   line; `repairs DIR` says what must be written.
+# - `08_where_do_my_consumers_stand` shows offsets that are committed in transactions.
+# - `04_step_through_a_compaction` shows what the cleaner does with aborted records and markers.

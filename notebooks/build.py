@@ -24,7 +24,9 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 PICTURES = frozenset({"image/png", "image/svg+xml"})
 LONGEST_CELL_S = 120
 _ANSWER: Final = re.compile(r"^<details>(.*?)^</details>$", re.MULTILINE | re.DOTALL)
-_PROOF: Final = re.compile(r"^```python\n(.*?)^```\n+```output\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PROOF: Final = re.compile(
+    r"^```python\n(.*?)^```\n+```output\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
 
 
 class Answer(NamedTuple):
@@ -54,7 +56,7 @@ def execute(source: Path, *, data: str | None = None) -> Any:
         data: the log directory to run it on; its own sample by default.
 
     Raises:
-        ValueError: an answer to an exercise, which is about the sample, is not what its code prints.
+        ValueError: an answer to an exercise is not what its code prints.
     """
     notebook = jupytext.read(source)
     found = answers(notebook) if data is None else []
