@@ -1,6 +1,8 @@
 # %% [markdown]
 # # How a log is written
 #
+# How does a record become bytes on a disk, and what is left of them after a crash?
+#
 # The workbench has its own engine, which writes logs as a broker does, byte for byte. It reports
 # each step to an observer, with the numbers that led to it. So you can see how batches, index
 # entries and segments are created, what a crash leaves behind, and what retention deletes.

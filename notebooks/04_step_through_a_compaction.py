@@ -1,6 +1,8 @@
 # %% [markdown]
 # # Step through a compaction
 #
+# Why is this record still there, and why is that one gone?
+#
 # A compacted topic keeps the newest record of each key. That is simple to say, but the details are
 # not simple: deletes that wait for a day, transactions, lags. Here the engine cleans a log as
 # Kafka's log cleaner does, and reports each step. At the end you can say for any record why it is

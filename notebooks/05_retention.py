@@ -1,6 +1,8 @@
 # %% [markdown]
 # # Retention
 #
+# Why are records kept longer than expected, or deleted earlier?
+#
 # In a topic whose `cleanup.policy` is `delete`, the broker deletes the oldest segments, each as a
 # whole, by three rules: they are too old, the log is too large, or clients can no longer read them.
 # If records are kept longer than you expect, or deleted earlier, the details of these rules explain

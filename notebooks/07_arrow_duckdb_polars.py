@@ -1,6 +1,8 @@
 # %% [markdown]
 # # Arrow, DuckDB, Polars, pandas
 #
+# How do the records of a log become columns in the tools of one machine?
+#
 # A scan turns segments into Arrow columns, many records at a time and without a broker. Every other
 # tool reads this one stream, so you get the same count wherever you count.
 #

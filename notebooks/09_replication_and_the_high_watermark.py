@@ -1,6 +1,8 @@
 # %% [markdown]
 # # Replication and the high watermark
 #
+# When is a record safe, and how did replicas lose it all the same?
+#
 # A partition has one leader; followers fetch from it like consumers do. A record is *committed*
 # when all in-sync replicas have it, and the *high watermark* (HW) is the offset up to which
 # everything is. Consumers read no further, and a producer with `acks=all` is answered when its

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # A request from socket to segment
 #
+# What happens between a consumer's `poll()` and the file on the broker's disk?
+#
 # A consumer calls `poll()`, and records come back. In between are two frames on a socket, a
 # handler, a search in an index, and a slice of a file. This notebook shows all of them: the
 # workbench serves a log directory to real clients, keeps each request, names every byte of it, and
