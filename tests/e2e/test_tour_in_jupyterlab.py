@@ -106,16 +106,6 @@ def test_the_explorer_follows_the_theme_of_jupyterlab(notebook: Notebook) -> Non
     page.screenshot(path=SHOTS / "tour-dark.png")
 
 
-def test_an_answer_is_folded_until_somebody_clicks_it(notebook: Notebook) -> None:
-    page = notebook.page
-    exercises = notebook.in_sight(".jp-RenderedMarkdown", "Try it")
-    answer = exercises.locator("details").first
-    expect(answer.get_by_text("23421", exact=True)).to_be_hidden()
-    answer.get_by_text("Answer", exact=True).click()
-    expect(answer.get_by_text("23421", exact=True)).to_be_visible()
-    page.screenshot(path=SHOTS / "tour-answer.png")
-
-
 # What follows ends the kernel that the tests above use.
 
 
