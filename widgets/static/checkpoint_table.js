@@ -54,7 +54,7 @@ function render({ model, el, signal: outer }) {
     only = value;
     list();
   });
-  const facts = h("div", { class: "klw-now" });
+  const facts = h("div", { class: "klw-now", tabindex: 0, role: "region", "aria-label": "The selected entry" });
   const hasDirectories = held().directories.length > 1;
   const grid = dataGrid({
     label: "Partitions",

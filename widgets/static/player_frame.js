@@ -34,7 +34,7 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
   keys.setAttribute("aria-haspopup", "dialog");
   const title = h("span", { class: "klw-title" }), about = h("span", { class: "klw-sum" });
   const controls = playerControls({ onGo: go, signal });
-  const now = h("div", { class: "klw-now" });
+  const now = h("div", { class: "klw-now", tabindex: 0, role: "region", "aria-label": "This step" });
   const kinds = h("div", { class: "klw-kinds", role: "group", "aria-label": "Next step of a kind" });
   const list = dataGrid({
     label: "Steps",
