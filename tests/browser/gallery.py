@@ -31,6 +31,7 @@ from widgets import (
     Workbench,
 )
 from widgets._widget import KafkaWidget
+from workbench.foresight.rehearse.log import Rehearsal, rehearse_recovery
 from workbench.server.watching.watch import RequestWatch, WatchedRequest
 
 SAMPLES: Final = Path(__file__).parents[2] / "sample_data"
@@ -87,11 +88,21 @@ def torn_partition() -> str:
     return os.path.join(folder, "orders-0")
 
 
-def recovery() -> RecoveryPlayer:
-    """Return the recovery of a torn partition; the partition is gone afterwards."""
+@cache
+def recovered() -> Rehearsal:
+    """Return the recovery of a partition whose last batch is incomplete."""
     path = torn_partition()
     try:
-        return RecoveryPlayer(path)
+        return rehearse_recovery(path)
+    finally:
+        shutil.rmtree(os.path.dirname(path))
+
+
+def recovery(player: type[RecoveryPlayer]) -> RecoveryPlayer:
+    """Return a player of such a recovery; the partition is gone then."""
+    path = torn_partition()
+    try:
+        return player(path)
     finally:
         shutil.rmtree(os.path.dirname(path))
 
@@ -124,9 +135,9 @@ MORE: Final[dict[str, Callable[[], KafkaWidget]]] = {
         SHOP, selected={"partition": "orders-0", "offset": 3}, show_values=True
     ),
     "offsets": lambda: OffsetsPlayer.of_load(SAMPLES / "era-0.11.0.3"),
-    "recovery": recovery,
+    "recovery": lambda: recovery(RecoveryPlayer),
     "requests": lambda: RequestView(requests(), selected=requests()[-3].number),
-    "steps": lambda: StepPlayer(list(recovery().steps), SHOP / "orders-0"),
+    "steps": lambda: StepPlayer(recovered().steps, recovered().segments),
 }
 """Other widgets, and other states of them."""
 
