@@ -68,12 +68,12 @@ function render({ model, el, signal: outer }) {
       { name: "Log in segments", width: "minmax(104px, .8fr)", number: true, title: "First offset to log end offset" },
       ...FILES.map(([, name, file]) => ({
         name: capital(name),
-        width: `minmax(${Math.max(80, 14 + 6 * name.length)}px, .6fr)`, // room for the heading
+        width: `minmax(${Math.max(80, 22 + 6 * name.length)}px, .6fr)`, // room for the heading
         number: true,
         title: file,
       })),
       { name: "Epoch", width: "48px", number: true, title: "Latest entry of leader-epoch-checkpoint" },
-      { name: "Contradiction", width: "minmax(100px, 2.6fr)" },
+      { name: "Contradiction", width: "minmax(90px, 2.6fr)" },
     ],
     cellsOf: (i) => cells(shown[i]),
     rowKind: (i) => (isMarked(shown[i]) ? "bad" : ""),
