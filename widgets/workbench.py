@@ -144,7 +144,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         if name is None:
             raise LookupError("Select a partition in Explore.")
         self._cleaned = name
-        return CleanerView(self.explorer.logs.listing.partitions[name])
+        return CleanerView(self.explorer.logs[name])
 
     def _clean_another(self, _change: Any) -> None:
         if self.tab == CLEANING:
