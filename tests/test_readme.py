@@ -52,7 +52,7 @@ def test_verify_finds_nothing_in_the_log_that_the_readme_makes(
 
 
 COMMANDS = sorted(set(re.findall(r"`(?:\.venv/bin/)?kafka-workbench ([^`]+)`", README)))
-LASTING = ("spark", "lab", "serve")  # these run for long, or until a signal ends them
+LASTING = ("spark", "lab", "app", "serve")  # these run for long, or until a signal ends them
 PLAIN = [command for command in COMMANDS if not command.startswith(LASTING)]
 
 
