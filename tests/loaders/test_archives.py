@@ -210,7 +210,7 @@ def test_headers_that_promise_much_are_refused(tmp_path: Path) -> None:
     sparse.size = 1 << 40
     (tmp_path / "size.tar").write_bytes(sparse.tobuf() + bytes(1024))
     for name in ("header.tar", "size.tar"):
-        with pytest.raises(LogDirectoryError, match="not read as an archive: .*end of"):
+        with pytest.raises(LogDirectoryError, match=r"not read as an archive: .*end of"):
             wb.open_log_directory(tmp_path / name)
 
 
