@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.archives import opened_archive
+from workbench.file_system.archives.opening import opened_archive
 from workbench.file_system.mounts import RemoteEntry, files_at, is_uri, mount
 from workbench.file_system.read_cache import CachedFiles
 
