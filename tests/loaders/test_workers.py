@@ -287,7 +287,7 @@ def test_a_tail_that_is_a_hole_costs_nothing(
     for count in (1, 3):
         logs, read = workbench.open_log_directory(tmp_path), 0
         scan = logs.scan(workers=count)
-        assert scan.count() > 0
+        records = scan.count()
         assert scan.findings == []
         assert read < size + (16 << 20)
         read = 0
@@ -295,7 +295,7 @@ def test_a_tail_that_is_a_hole_costs_nothing(
         assert "zero-tail" in [finding.kind for finding in found]
         assert read < size + (16 << 20)
         read = 0
-        assert logs["large-0"].log_end_offset == scan.count()
+        assert logs["large-0"].log_end_offset == records > 0
         assert logs.inspect.segments()["size"].to_pylist() == [size + (1 << 30)]
         assert read < 1 << 20
 
