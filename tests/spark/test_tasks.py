@@ -14,6 +14,7 @@ from tests.golden.cases import CASES, Case
 from tests.spark.tasks import Load, rows
 from workbench.errors import CorruptRecordError, LogDirectoryError, OffsetOutOfRangeError
 from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.spark_source import committed
 from workbench.spark_source.options import parse_options
 from workbench.spark_source.planning import DataLossWarning, Plan
 
@@ -169,6 +170,20 @@ def test_small_tasks_give_the_rows_of_a_scan(golden: Callable[[str], Case], name
             found = Load(data, maxPartitionBytes="2k", **options).table()
             expected = wb.open_log_directory(data).scan(isolation_level=level).to_arrow()
         assert rows(found, "key", "value") == rows(expected, "key", "value")
+
+
+@pytest.mark.parametrize("name", ["4.2.0-txn", "2.8.2-txn", "4.2.0-compact-txn"])
+@pytest.mark.parametrize("size", ["1", "1g"])
+def test_tasks_find_the_markers_that_decide_their_own_batches(
+    golden: Callable[[str], Case], name: str, size: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committed, "SMALL_LOG", 0)  # as in a log of gigabytes
+    case = golden(name)
+    for label in case.labels:
+        data = case.directory(label)
+        found = Load(data, kafka__isolation__level="read_committed", maxPartitionBytes=size)
+        expected = wb.open_log_directory(data).scan(isolation_level="read_committed").to_arrow()
+        assert rows(found.table(), "key", "value") == rows(expected, "key", "value")
 
 
 def test_an_empty_directory_has_one_task_that_reads_nothing(tmp_path: Path) -> None:
