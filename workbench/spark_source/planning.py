@@ -34,7 +34,7 @@ from workbench.loaders.scan.splits import by_offsets, byte_ranges, pack, size_of
 from workbench.spark_source.offsets import LogEnds, Offsets
 from workbench.spark_source.options import SourceOptions
 
-_SMALLEST_RANGE: Final = 4096  # bytes: Kafka's own index.interval.bytes
+_SMALLEST_RANGE: Final = 512  # bytes, whatever maxPartitionBytes says
 
 Task = tuple[SegmentRead, ...]
 
