@@ -49,26 +49,26 @@ class Bucket:
     def entries(self, path: str) -> list[RemoteEntry]:
         """Return the entries of a directory."""
         self.asked["list"] += 1
-        folders = self._folders if path == PREFIX else []
-        return [RemoteEntry(name, is_folder=True, size=0, modified_ms=0) for name in folders]
+        return self._entries(path)
 
     def tree(self, path: str) -> dict[str, list[RemoteEntry]]:
         """Return all entries, in pages."""
         self.asked["list"] += -(-self.file_count // PAGE)
-        found = {
-            path: [
+        paths = [path, *(f"{path}/{folder}" for folder in self._folders)]
+        return {each: self._entries(each) for each in paths}
+
+    def _entries(self, path: str) -> list[RemoteEntry]:
+        if path == PREFIX:
+            return [
                 RemoteEntry(name, is_folder=True, size=0, modified_ms=0) for name in self._folders
             ]
-        }
-        for folder in self._folders:
-            found[f"{path}/{folder}"] = [
-                RemoteEntry(
-                    sys.intern(f"{number * 1_000_000:020d}.{kind}"),
-                    False,  # noqa: FBT003
-                    self._size if kind == "log" else self._size // 512,
-                    1_700_000_000_000 + number,
-                )
-                for number in range(self._segments)
-                for kind in KINDS
-            ]
-        return found
+        return [
+            RemoteEntry(
+                sys.intern(f"{number * 1_000_000:020d}.{kind}"),
+                False,  # noqa: FBT003 - names would take a second for a million
+                self._size if kind == "log" else self._size // 512,
+                1_700_000_000_000 + number,
+            )
+            for number in range(self._segments)
+            for kind in KINDS
+        ]

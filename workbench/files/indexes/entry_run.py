@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, OffsetOverflowError
-from workbench.file_system.mounts import read_whole
-from workbench.file_system.source import next_data, open_regular
+from workbench.file_system.mounts import files_at, read_whole
+from workbench.file_system.source import FileSource, next_data, open_regular
 from workbench.files.reading import MIB, Problem, ProblemKind, ProblemList, raise_problem
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
@@ -201,12 +201,18 @@ def read_entries(path: str, entry_size: int, most: int = sys.maxsize) -> EntryRu
 def read_last_entry(path: str, entry_size: int) -> bytes:
     r"""Return the last entry in use, in two to twenty small reads; b"" when there is none.
 
+    Of a remote file only the last entry is read, unless that is zeros.
+
     Raises:
         OSError: the file cannot be read.
     """
-    remote = read_whole(path)
-    if remote is not None:
-        return decode_entries(remote, entry_size).data[-entry_size:]
+    if files_at(path) is not None:
+        with FileSource(path) as source:
+            at = source.size // entry_size * entry_size - entry_size
+            entry = source.read(at, entry_size).tobytes() if at >= 0 else b""
+        if len(entry) == entry_size and entry.strip(b"\0"):
+            return entry
+        return decode_entries(read_whole(path) or b"", entry_size).data[-entry_size:]
     descriptor = open_regular(path)
     try:
         head = os.pread(descriptor, _HEAD_SIZE, 0)
