@@ -15,6 +15,7 @@ from tests.spark.simulated_bucket import PAGE, PREFIX, Bucket
 from tests.spark.tasks import Load, rows
 from workbench.errors import CorruptRecordError, LogDirectoryError, OffsetOutOfRangeError
 from workbench.inspection.listing import list_log_directories
+from workbench.inspection.transactions import read_transactions
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.scan.splits import size_of
 from workbench.spark_source import committed
@@ -186,8 +187,12 @@ def test_tasks_find_the_markers_that_decide_their_own_batches(
     for label in case.labels:
         data = case.directory(label)
         found = Load(data, kafka__isolation__level="read_committed", maxPartitionBytes=size)
-        expected = wb.open_log_directory(data).scan(isolation_level="read_committed").to_arrow()
+        logs = wb.open_log_directory(data)
+        expected = logs.scan(isolation_level="read_committed").to_arrow()
         assert rows(found.table(), "key", "value") == rows(expected, "key", "value")
+        for partition in logs.listing.partitions.values():
+            stable = read_transactions(partition).last_stable_offset
+            assert committed.stable_end(partition) == stable
 
 
 @pytest.mark.parametrize("level", ["read_uncommitted", "read_committed"])

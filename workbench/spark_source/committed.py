@@ -44,19 +44,36 @@ def with_markers(read: SegmentRead) -> SegmentRead | None:
     """
     assert read.log_end is not None
     segments = _planned(read.partition, read.log_end)
-    snapshot = None
-    if sum(segment.size for segment in segments) > SMALL_LOG:
-        snapshot = _newest_snapshot(read.partition, read.log_end)
+    snapshot = _snapshot_for(read.partition, segments)
     if snapshot is None:
         whole = _walked(_Log(segments))
         stable, fates = whole.last_stable_offset, cast("Fates", whole)
     else:
-        stable = _last_stable_offset(read, segments, snapshot)
+        is_stable = min(read.high, read.next_base) <= snapshot.stable
+        stable = HIGHEST if is_stable else _stable_since(segments, snapshot)
         fates = _FatesAhead(_from_piece_on(read, segments))
     first = max(read.low, read.floor, read.segment.base_offset)
     return (
         replace(read, transactions=fates, high=min(read.high, stable)) if first < stable else None
     )
+
+
+def stable_end(partition: Partition) -> int:
+    """Return the last stable offset of a partition as it is now.
+
+    Raises:
+        OSError: the end of the log cannot be read.
+    """
+    if not partition.segments:
+        return 0
+    last = partition.segments[-1]
+    segments = _planned(partition, LogEnd(last.base_offset, last.size))
+    snapshot = _snapshot_for(partition, segments)
+    if snapshot is None:
+        stable = _walked(_Log(segments)).last_stable_offset
+    else:
+        stable = _stable_since(segments, snapshot)
+    return min(stable, partition.log_end_offset)
 
 
 class _Part(Segment):
@@ -135,11 +152,16 @@ class _Snapshot(NamedTuple):
         return min([self.offset, *self.open_since.values()])
 
 
-def _newest_snapshot(partition: Partition, end: LogEnd) -> _Snapshot | None:
-    """Return the newest sound producer snapshot that is not past the last segment's start."""
+def _snapshot_for(partition: Partition, segments: Sequence[Segment]) -> _Snapshot | None:
+    """Return the newest sound producer snapshot that is not past the last segment's start.
+
+    None also for a small log, which is walked whole.
+    """
+    if sum(segment.size for segment in segments) <= SMALL_LOG:
+        return None
     for entry in reversed(partition.snapshots):
         offset = int(entry.name.partition(".")[0])
-        if offset > end.base_offset:
+        if offset > segments[-1].base_offset:
             continue
         snapshot = partition.producer_snapshot(entry)
         if snapshot.problems:
@@ -155,10 +177,8 @@ def _newest_snapshot(partition: Partition, end: LogEnd) -> _Snapshot | None:
     return None
 
 
-def _last_stable_offset(read: SegmentRead, segments: Sequence[Segment], snapshot: _Snapshot) -> int:
-    """Return the last stable offset, or a large number if it is not below the end of the piece."""
-    if min(read.high, read.next_base) <= snapshot.stable:
-        return HIGHEST
+def _stable_since(segments: Sequence[Segment], snapshot: _Snapshot) -> int:
+    """Return the last stable offset, `HIGHEST` if no transaction is open."""
     since = [at for at, each in enumerate(segments) if each.base_offset <= snapshot.offset]
     tail = _walked(_Log(segments[since[-1] if since else 0 :]))
     producers = np.array(list(snapshot.open_since), np.int64)
