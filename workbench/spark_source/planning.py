@@ -244,9 +244,10 @@ class Plan:
 
 def _readable(path: str) -> str:
     """Return a path that can be read here; a URI is mounted, unless its prefix is."""
-    with suppress(FileNotFoundError):
-        if files_at(path) is not None:
-            return path
+    if "?" not in path:
+        with suppress(FileNotFoundError):
+            if files_at(path) is not None:
+                return path
     return mounted(path)
 
 
