@@ -240,7 +240,7 @@ class _Seen:
             return
         kept = _NO_ENTRIES
         if self.newest:
-            kept, others = _newest(np.concatenate(self.newest))
+            kept, others = newest_entries(np.concatenate(self.newest))
             self.add(SUPERSEDED, others)
         rows: list[tuple[int, str | None, int, int, bytes | None]] = [
             (0, fate, *sums, None) for fate, sums in self.sums.items()
@@ -268,7 +268,7 @@ class _Seen:
 _NO_ENTRIES: Final = np.zeros((0, _BYTES + 1), np.int64)
 
 
-def _newest(entries: Longs) -> tuple[Longs, Longs]:
+def newest_entries(entries: Longs) -> tuple[Longs, Longs]:
     """Return the newest entry of each key, by the first half of its sum, and the others' sizes."""
     order = np.argsort(entries[:, _FIRST])
     first, second = entries[order, _FIRST], entries[order, _SECOND]
@@ -292,7 +292,7 @@ def _combined(rows: pa.Table) -> pa.Table:
     sums = rows.filter(is_sum).select(names)
     cells = rows.column("newest").drop_null()
     entries = joined_cells(cells, np.int64).reshape(-1, _BYTES + 1)
-    kept, others = _newest(entries)
+    kept, others = newest_entries(entries)
     records = np.bincount(kept[:, _FATE], minlength=3)
     sizes = [int(kept[kept[:, _FATE] == fate, _BYTES].sum()) for fate in range(3)]
     added: dict[str, Any] = {
