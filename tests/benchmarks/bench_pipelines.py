@@ -128,5 +128,5 @@ if __name__ == "__main__":
     if given[:1] == ["--json"]:
         sys.stdout.write(json.dumps(measured(int(given[1]), int(given[2]))))
     else:
-        numbers = [int(word) for word in given[:2]]
-        main(*(numbers + [RECORDS, 2][len(numbers) :]), given[2] if len(given) > 2 else None)
+        records, cores, *folder = [*given, *[str(RECORDS), "2"][len(given) :]]
+        main(int(records), int(cores), folder[0] if folder else None)
