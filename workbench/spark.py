@@ -1,19 +1,23 @@
 """Spark reads log directories: ``spark.read.format("kafka-log").load(path)``, batch and stream.
 
 A session of `session` knows the format; another learns it by `register`, and needs neither where
-this package is installed on the driver and the executors. pyspark is imported only when one of
-these functions is called.
+this package is installed on the driver and the executors. `map_batches` calls a function in the
+tasks that read, so that only results become rows. pyspark is imported only when one of these
+functions is called.
 """
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from workbench.errors import MissingDependencyError
 from workbench.java_home import ensure_java, without_vector_module
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _INSTALL: Final = "pip install 'kafka-log-workbench[spark]'"
 _SETTINGS: Final = {
@@ -54,11 +58,12 @@ def register(spark: Any) -> None:
     try:
         from pyspark.errors import AnalysisException
 
+        from workbench.spark_source.mapping import MappedSource
         from workbench.spark_source.source import KafkaLogSource
         from workbench.spark_source.tables import TABLES
     except ImportError as error:
         raise MissingDependencyError("pyspark", _INSTALL) from error
-    for source in (KafkaLogSource, *TABLES):
+    for source in (KafkaLogSource, MappedSource, *TABLES):
         if _is_known(spark, source.name()):
             continue
         try:
@@ -67,6 +72,76 @@ def register(spark: Any) -> None:
             # Spark 4.0 refuses a format that it has found already; later ones replace it.
             if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
                 raise
+
+
+def map_batches(
+    spark: Any,
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    function: "Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]",
+    schema: Any,
+    **options: object,
+) -> Any:
+    r"""Return what a function makes of the records of each task, as a DataFrame.
+
+    The function runs in the task that reads, after pruning and decoding. Nothing goes to the JVM
+    but the batches that it yields. Tasks, options and errors are those of format "kafka-log"; a
+    task holds one or more pieces of segments, and a batch never crosses from one piece to another.
+    Columns are those of the format (`columns`, `includeMetadata`, …). Spark may run a task again,
+    or twice at a time: what the function does besides yielding must bear that.
+
+    Count records by hour; each task yields a few rows, and Spark adds them up:
+
+    ```python
+    def by_hour(batches):
+        for batch in batches:
+            hours = pc.floor_temporal(batch["timestamp"], unit="hour")
+            counts = pa.table({"hour": hours}).group_by("hour").aggregate([([], "count_all")])
+            yield from counts.rename_columns(["hour", "records"]).to_batches()
+
+    schema = "hour timestamp, records bigint"
+    frame = wb.spark.map_batches(spark, DIR, by_hour, schema, columns="timestamp")
+    hours = frame.groupBy("hour").sum("records")
+    ```
+
+    Find the three largest values; each task yields at most three rows:
+
+    ```python
+    def largest(batches):
+        best = None
+        for batch in batches:
+            sizes = pc.fill_null(pc.binary_length(batch["value"]), 0)
+            found = pa.table({"offset": batch["offset"], "size": sizes})
+            best = found if best is None else pa.concat_tables([best, found])
+            best = best.sort_by([("size", "descending")]).slice(0, 3)
+        if best is not None:
+            yield from best.combine_chunks().to_batches()
+
+    options = {"columns": "offset,value", "subscribe": "orders"}
+    frame = wb.spark.map_batches(spark, DIR, largest, "offset bigint, size bigint", **options)
+    top = frame.orderBy("size", ascending=False).limit(3)
+    ```
+
+    Args:
+        spark: a `pyspark.sql.SparkSession`, classic or Connect.
+        paths: log directories of one broker, or partition directories.
+        function: takes an iterator of `pyarrow.RecordBatch` and returns one. It is pickled by
+            value if it is of a notebook or program; a module that it imports must be installed
+            where tasks run.
+        schema: columns and types of the batches that it yields, as DDL, a StructType or an Arrow
+            schema. Columns are matched by name and cast.
+        options: options of the format; dots in names are written as double underscores:
+            ``kafka__isolation__level="read_committed"``. Booleans, lists and dicts are allowed:
+            ``decode={"value": "avro"}``.
+
+    Raises:
+        MissingDependencyError: pyspark is not installed.
+    """
+    register(spark)
+    from workbench.spark_source.mapping import mapped
+    from workbench.spark_source.option_values import joined
+
+    given = {name.replace("__", "."): value for name, value in options.items()}
+    return mapped(spark, function, schema, {**given, "path": joined(paths)})
 
 
 def _is_known(spark: Any, name: str) -> bool:

@@ -1,10 +1,16 @@
-"""The jobs of `workbench.pipelines` over generated records: `python -m … [records] [cores]`.
+"""The jobs of `workbench.pipelines` over generated records: `python -m … [records] [cores] [old]`.
 
 The records are made by Spark's `range` and written by our writer: 4 partitions, keys of which each
 comes about ten times, values of 100 bytes, one record in a hundred a tombstone, some late.
+
+If the folder of an older checkout is given, its jobs run in the same minutes on the same data, and
+the table shows both.
 """
 
+import json
+import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -14,12 +20,14 @@ from typing import Any, Final
 import workbench as wb
 from tests.benchmarks.bench_spark import cpu
 from tests.benchmarks.measure import FOLDER, table
+from workbench.kernels.warm_up import compile_kernels
 from workbench.pipelines.cluster_verify import cluster_verify
 from workbench.pipelines.compaction_savings import compaction_savings
 from workbench.pipelines.replica_diff import replica_diff
 from workbench.pipelines.rescue_to_parquet import rescue_to_parquet
 from workbench.pipelines.topic_profile import topic_profile
 
+DATA: Final = Path(os.environ.get("BENCH_PIPELINES_DATA", FOLDER))
 RECORDS: Final = 10_000_000
 PARTITIONS: Final = 4
 START: Final = 1_700_000_000_000  # ms
@@ -27,7 +35,7 @@ START: Final = 1_700_000_000_000  # ms
 
 def generated(spark: Any, records: int, codec: str) -> Path:
     """Return a log directory of that many records; kept between runs."""
-    folder = FOLDER / f"pipelines-{records}-{codec}"
+    folder = DATA / f"pipelines-{records}-{codec}"
     if not folder.exists():
         unfinished = folder.with_suffix(".unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -46,7 +54,7 @@ def generated(spark: Any, records: int, codec: str) -> Path:
 
 def rescued(spark: Any, data: Path) -> int:
     """Rescue to a folder that is thrown away; return how many records."""
-    out = FOLDER / "pipelines-rescued"
+    out = DATA / "pipelines-rescued"
     shutil.rmtree(out, ignore_errors=True)
     count = sum(each.records for each in rescue_to_parquet(spark, data, out))
     shutil.rmtree(out)
@@ -60,30 +68,65 @@ def verified(spark: Any, data: Path) -> int:
     return len(found.summary)
 
 
-def main(records: int, cores: int) -> None:
-    """Print how long each job takes."""
+def measured(records: int, cores: int) -> dict[str, tuple[float, float]]:
+    """Return the seconds of time and of CPU that each job takes."""
+    compile_kernels()
     spark = wb.spark.session(cores, spark__sql__shuffle__partitions=str(2 * cores))
     spark.sparkContext.setLogLevel("ERROR")
-    data, copy = (generated(spark, records, codec) for codec in ("none", "lz4"))
+    data, other = (generated(spark, records, codec) for codec in ("none", "lz4"))
+    copy = data.with_name(f"{data.name}-copy")
+    if not copy.exists():
+        shutil.copytree(data, copy)
     jobs: dict[str, Callable[[], object]] = {
         "topic_profile": lambda: topic_profile(spark, data).count(),
         "compaction_savings": lambda: compaction_savings(spark, data).count(),
         "cluster_verify": lambda: verified(spark, data),
         "rescue_to_parquet": lambda: rescued(spark, data),
-        "replica_diff": lambda: replica_diff(spark, data, copy).count(),
+        "replica_diff, equal": lambda: replica_diff(spark, data, copy).count(),
+        "replica_diff, other batches": lambda: replica_diff(spark, data, other).count(),
     }
     spark.range(1000).count()  # the first job of a session starts what the others use
-    rows = []
+    found = {}
     for name, run in jobs.items():
         start, start_cpu = time.perf_counter(), cpu()
         run()
-        wall, used = time.perf_counter() - start, cpu() - start_cpu
-        rows.append([name, f"{wall:.1f} s", f"{used:.1f} s", f"{used / records * 1e6:.2f} s"])
+        found[name] = time.perf_counter() - start, cpu() - start_cpu
     spark.stop()
+    return found
+
+
+def of_checkout(folder: str, records: int, cores: int) -> dict[str, tuple[float, float]]:
+    """Return what `measured` returns, of the jobs of another checkout."""
+    environment = {**os.environ, "PYTHONPATH": folder, "BENCH_PIPELINES_DATA": str(DATA)}
+    command = [sys.executable, __file__, "--json", str(records), str(cores)]
+    done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, check=True)
+    return {name: (wall, used) for name, (wall, used) in json.loads(done.stdout).items()}
+
+
+def main(records: int, cores: int, old: str | None) -> None:
+    """Print how long each job takes."""
+    before = {} if old is None else of_checkout(old, records, cores)
+    rows = []
+    for name, (wall, used) in measured(records, cores).items():
+        row = [name, f"{wall:.1f} s", f"{used:.1f} s"]
+        if name in before:
+            was, was_used = before[name]
+            row += [f"{was:.1f} s", f"{was_used:.1f} s", f"{was_used / used:.1f}x"]
+        rows.append(row)
     title = f"{records:,} records of 100 bytes, local[{cores}]"
-    table(title, ["job", "time", "CPU", "CPU of a million"], rows)
+    columns = [
+        "job",
+        "time",
+        "CPU",
+        *(["time before", "CPU before", "ratio of CPU"] if old else []),
+    ]
+    table(title, columns, rows)
 
 
 if __name__ == "__main__":
-    given = [int(word) for word in sys.argv[1:]]
-    main(*(given + [RECORDS, 2][len(given) :]))
+    given = sys.argv[1:]
+    if given[:1] == ["--json"]:
+        sys.stdout.write(json.dumps(measured(int(given[1]), int(given[2]))))
+    else:
+        records, cores, *folder = [*given, *[str(RECORDS), "2"][len(given) :]]
+        main(int(records), int(cores), folder[0] if folder else None)

@@ -243,6 +243,18 @@ keys_of_any_size = st.lists(
 )
 
 
+@given(st.lists(st.none() | st.binary(max_size=40), max_size=20))
+def test_keys_are_summed_alike(keys: list[bytes | None]) -> None:
+    data, places = places_of_keys([key or b"" for key in keys], np.arange(len(keys)))
+    places["key_size"][[key is None for key in keys]] = -1
+    both = [np.zeros((2, len(keys)), np.int64) for _ in range(2)]
+    for module, sums in zip((key_table, plain_key_table), both, strict=True):
+        module.sum_keys(data, places, *SECRET, sums)
+    assert both[0].tolist() == both[1].tolist()
+    halves = [siphash(key or b"", SECRET) for key in keys]
+    assert both[0].view(np.uint64).T.tolist() == [list(each) for each in halves]
+
+
 @given(keys=keys_of_any_size, slots=st.sampled_from([2, 3, 17, 200]), data=st.data())
 def test_keys_are_put_and_found_alike(keys: list[bytes], slots: int, data: st.DataObject) -> None:
     """With marks, what is superseded is the same; only by which offset is not known."""

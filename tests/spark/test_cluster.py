@@ -35,16 +35,29 @@ def test_an_executor_that_dies_takes_no_record_away_and_gives_none_twice(tmp_pat
     for name in ("orders-0", "orders-1"):
         shutil.copytree(SHOP / name, tmp_path / "logs" / name)
     died = tmp_path / "died"
-    found = run("dying_cluster", tmp_path, "logs", str(died))
-    assert int(died.read_text()) > 0
+    died.mkdir()
+    found = run("dying_cluster", tmp_path, "logs", str(died), str(tmp_path / "out"))
+    assert {path.name for path in died.iterdir()} == {"source", "mapped", "rescued"}
     table = wb.open_log_directory(tmp_path / "logs").scan().to_arrow()
     names = ("topic", "partition", "offset")
-    expected = zip(*(table[name].to_pylist() for name in names), strict=True)
-    assert found == sorted(map(list, expected))
+    columns = (table[name].to_pylist() for name in names)
+    expected = sorted(map(list, zip(*columns, strict=True)))
+    for name, rows in found.items():
+        assert rows == expected, name
 
 
-def test_a_session_of_spark_connect_learns_the_format(tmp_path: Path) -> None:
-    found = run("through_connect", tmp_path, str(SHOP))
+def test_a_session_of_spark_connect_learns_the_format_and_runs_jobs(tmp_path: Path) -> None:
+    found = run("through_connect", tmp_path, str(SHOP), str(tmp_path / "out"))
     logs = wb.open_log_directory(SHOP)
     counts = [[number, logs.scan(partitions=f"orders-{number}").count()] for number in range(3)]
-    assert found == {"records": counts, "segments": logs.inspect.segments().num_rows}
+    total = sum(count for _, count in counts)
+    assert found == {
+        "records": counts,
+        "mapped": counts,
+        "segments": logs.inspect.segments().num_rows,
+        "profiled": total,
+        "rescued": total,
+        "kept or dropped": sum(
+            logs[f"orders-{number}"].segments[-1].base_offset for number in range(3)
+        ),
+    }

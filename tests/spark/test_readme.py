@@ -4,8 +4,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
+import workbench as wb
 from tests.cli.program import run
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +24,12 @@ def test_the_spark_of_the_readme_runs(spark: Any, tmp_path: Path) -> None:
     assert eval(code, {"spark": spark}).count() > 0  # noqa: S307 - the README is ours
     (cell,) = re.findall(r"`(spark\.read[^`]+)`", README)
     assert eval(cell, {"spark": spark, "DIR": str(SHOP)}).count() > 0  # noqa: S307 - it is ours
+    (block,) = re.findall(r"```\n(def .*?)```", README, re.DOTALL)
+    names = {"wb": wb, "spark": spark, "pa": pa, "pc": pc, "DIR": str(SHOP)}
+    *definition, call = block.strip().split("\n\n")
+    exec("\n\n".join(definition), names)  # noqa: S102 - the README is ours
+    [row] = eval(call, names).collect()  # noqa: S307 - it is ours
+    assert row[0] > 500
     jobs = re.findall(r"^    kafka-workbench (spark .+?) *#", README, re.MULTILINE)
     assert len(jobs) == 5
     words = {**dict.fromkeys(("DIR", "LEFT", "RIGHT"), LOG), "OUT": str(tmp_path / "out"), "…": ""}

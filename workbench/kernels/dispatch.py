@@ -44,6 +44,7 @@ _MODULES: Final = {
     "scan_file": "reading.scan",
     "scan_window": "reading.scan",
     "seal_batch": "compaction.retain",
+    "sum_keys": "compaction.key_table",
     "superseded_batches": "compaction.locate",
     "survey_batches": "compaction.locate",
     "write_batches": "compaction.retain",

@@ -80,6 +80,8 @@ def _compile_compaction(
     dispatch.locate_records(data, spans, rows, 0, 0, places, 0, data, 0)
     dispatch.put_keys(data, places, 0, 0, numbers, 0, 0, 0, data, 0, 0)
     dispatch.find_keys(data, places, 0, 0, numbers, 0, 0, data, 0, numbers)
+    arrow_bytes = np.frombuffer(bytes(8), np.uint8)  # read-only, as Arrow's are
+    dispatch.sum_keys(arrow_bytes, places[:0], 0, 0, spans.reshape(2, 1))
     decided = (data, numbers)
     dispatch.decide_batches(rows, places, numbers, 0, reasons, 0, 0, outcomes, 0, 0, *decided)
     dispatch.write_batches(data, data, rows, places, 0, data, 0, outcomes, 0, 0, data, 0)

@@ -6,7 +6,8 @@ from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
 
-from workbench.pipelines.frames import Paths, load
+from workbench.pipelines.frames import load
+from workbench.spark_source.option_values import Paths
 
 
 @dataclass(frozen=True)

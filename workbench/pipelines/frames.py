@@ -1,23 +1,14 @@
-"""Share what the jobs need: DataFrames of the formats, and sizes of records in them."""
+"""Share what the jobs need: options and DataFrames of the formats."""
 
-import os
 from collections.abc import Sequence
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
+from pyspark.sql import DataFrame, SparkSession
 
-Path = str | os.PathLike[str]
-Paths = Path | Sequence[Path]
+from workbench.spark_source.option_values import Paths, joined
 
 LOG: Final = ("topic", "partition")
 """The columns that identify a log."""
-
-
-def joined(paths: Paths) -> str:
-    """Return paths as the option ``path`` takes them."""
-    several = [paths] if isinstance(paths, str | os.PathLike) else paths
-    return ",".join(os.fspath(each) for each in several)
 
 
 def source_options(paths: Paths, topics: Sequence[str], **options: str) -> dict[str, str]:
@@ -46,19 +37,3 @@ def load(
     """
     name = f"kafka-log-{table}" if table else "kafka-log"
     return spark.read.format(name).options(**source_options(paths, topics, **options)).load()
-
-
-def size_of(column: str | Column) -> Column:
-    """Return bytes of a binary or string; 0 of a null."""
-    return F.coalesce(F.octet_length(column), F.lit(0)).cast("long")
-
-
-def record_size() -> Column:
-    """Return bytes of a record's key, value and headers before compression."""
-    headers = F.aggregate(
-        F.col("headers"),
-        F.lit(0).cast("long"),
-        lambda total, each: total + size_of(each["key"]) + size_of(each["value"]),
-    )
-    no_headers = F.col("headers").isNull()  # most have none
-    return size_of("key") + size_of("value") + F.when(no_headers, 0).otherwise(headers)

@@ -19,7 +19,8 @@ from workbench.comparison.records import Effort, differences
 from workbench.inspection.partition import Partition
 from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import HIGHEST
-from workbench.pipelines.frames import LOG, Paths, source_options
+from workbench.pipelines.frames import LOG, source_options
+from workbench.spark_source.option_values import Paths
 from workbench.spark_source.options import SourceOptions, parse_options
 from workbench.spark_source.planning import Plan
 from workbench.spark_source.worker import spare_collections

@@ -2,13 +2,22 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 _UNITS: Final = {"": 0, "k": 10, "m": 20, "g": 30}
 
 Given = Mapping[str, str]
 """Options by their names in small letters."""
+
+Path = str | os.PathLike[str]
+Paths = Path | Sequence[Path]
+
+
+def joined(paths: Paths) -> str:
+    """Return paths as the option ``path`` takes them."""
+    several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    return ",".join(os.fspath(each) for each in several)
 
 
 def small_names(options: Mapping[str, str]) -> dict[str, str]:

@@ -201,3 +201,30 @@ def find_keys(
                 continue
             first_half, second_half = _sum_at(memory, index - first)
             found[index] = _find(where, first_half, second_half)[1] - 1
+
+
+@kernel
+def sum_keys(
+    data: npt.NDArray[np.uint8],
+    places: Any,
+    secret_low: int,
+    secret_high: int,
+    sums: npt.NDArray[np.int64],
+) -> None:
+    """Hash the keys of records; a null key as an empty one.
+
+    Args:
+        data: uint8[n], C-contiguous: the bytes with the keys.
+        places: RECORD_PLACE[m].
+        secret_low, secret_high: the halves of the secret.
+        sums: int64[2, m], filled: the first halves of the sums, then the second halves.
+    """
+    start = address_of(data)
+    secret = (secret_low, secret_high)
+    working = np.empty(16 * LANES + WORKING_MEMORY, np.uint8)
+    memory = address_of(working)
+    for first in range(0, len(places), LANES):
+        last = min(first + LANES, len(places))
+        hash_places(start, places, first, last, secret, memory + 16 * LANES, memory)
+        for index in range(first, last):
+            sums[0, index], sums[1, index] = _sum_at(memory, index - first)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from workbench.kernels import dispatch
 from workbench.layout.compaction import RECORD_PLACE
+from workbench.record.columns import BinaryColumn
 
 ENTRY_SIZE: Final = 24  # bytes: a sum of 16 and a number
 
@@ -26,6 +27,7 @@ _NOT_ASCENDING: Final = -2
 Bytes = npt.NDArray[np.uint8]
 Longs = npt.NDArray[np.int64]
 Places = npt.NDArray[Any]  # of RECORD_PLACE
+Secret = tuple[int, int]
 
 
 class Marks(NamedTuple):
@@ -56,7 +58,7 @@ class KeyTable:
     def __init__(self, slots: int) -> None:
         self.slots = slots
         self._memory: Longs | None = None
-        self._secret = tuple(secrets.randbits(_WORD) - (1 << _WORD - 1) for _ in range(2))
+        self._secret = new_secret()
         self.clear()
 
     def clear(self) -> None:
@@ -141,6 +143,27 @@ class KeyTable:
             *marks,
             found,
         )
+
+
+def new_secret() -> Secret:
+    """Return 128 random bits, in two signed halves."""
+    low, high = (secrets.randbits(_WORD) - (1 << _WORD - 1) for _ in range(2))
+    return low, high
+
+
+def key_sums(keys: BinaryColumn, secret: Secret) -> Longs:
+    """Return int64[2, n]: the two halves of each key's SipHash-2-4 of 128 bits.
+
+    Args:
+        keys: the keys; a null is summed as an empty key.
+        secret: the secret: sums under one secret can be compared.
+    """
+    places = np.zeros(len(keys), RECORD_PLACE)
+    places["key_start"] = keys.offsets[:-1]
+    places["key_size"] = np.diff(keys.offsets)
+    sums = np.empty((2, len(keys)), np.int64)
+    dispatch.sum_keys(keys.data, places, *secret, sums)
+    return sums
 
 
 def places_of_keys(keys: Sequence[bytes], offsets: Longs) -> tuple[Bytes, Places]:

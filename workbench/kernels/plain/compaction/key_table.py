@@ -94,3 +94,10 @@ def find_keys(
         elif is_asked:
             sums = siphash(_key(data, record), (secret_low, secret_high))
             found[index] = _find(table, sums)[1] - 1
+
+
+def sum_keys(data: Bytes, places: Any, secret_low: int, secret_high: int, sums: Longs) -> None:
+    """Hash keys: see `key_table.sum_keys`."""
+    for index, record in enumerate(places):
+        key = _key(data, record) if record["key_size"] >= 0 else b""
+        sums[:, index] = [wrap64(half) for half in siphash(key, (secret_low, secret_high))]
