@@ -333,4 +333,5 @@ print(f"open transactions: {len(waiting)}")
 #   line; with `--json` for programs.
 # - `logs.verify()` finds groups in the wrong partition, records that no broker can load, and
 #   transactions that hang.
+# - `13_transactions_in_lanes` makes a transaction that hangs, and ends it.
 # - `03_why_was_it_not_compacted` shows how an open transaction holds back the cleaner.

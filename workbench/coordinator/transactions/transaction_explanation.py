@@ -279,9 +279,10 @@ class TransactionExplainer:
                 _STABLE,
             )  # fmt: skip
         end = stable + opened.blocked
+        blocked = plural(opened.blocked, "offset")
         reason = (
             f"since {since}, the last stable offset is {stable}: read_committed consumers and the "
-            f"cleaner do not get past it, {opened.blocked:,} offsets below the log end offset {end}"
+            f"cleaner do not get past it, {blocked} below the log end offset {end}"
         )
         return CoordinatorVerdict(
             "last stable offset", opened.where, "blocks", stable, end, reason, _STABLE
