@@ -19,6 +19,7 @@ EXAMPLES = [
     errors.NotRegularFileError("/data/a.log", "a FIFO"),
     errors.LinkError("/data/a.log", "a link to /etc/hosts, outside of the directory"),
     errors.StorageError("/data", "the directory is offline"),
+    errors.RemoteStorageError("/tier/a.rsm-manifest", "not JSON"),
     errors.OutputError("/data/new.csv", "must not be inside the input /data"),
     errors.ServerError("192.0.2.1", "other machines can reach it"),
     errors.AppendError("refused"),

@@ -14,7 +14,7 @@ from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer.explorer import LogExplorer
 from widgets.finding_view import FindingView
 from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
-from widgets.record_browser import RecordBrowser
+from widgets.records.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
 from widgets.replication.replication_player import ReplicationPlayer
 from widgets.requests.request_player import RequestPlayer

@@ -1,5 +1,6 @@
 """One segment, read for the explorer: its columns, pages of records, windows of bytes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -8,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from widgets.view.bytes import Place, places
+from widgets.view.meanings import Meaning, Meanings
 from widgets.view.packing import pack
 from widgets.view.records import Lens, record_row
 from widgets.view.segments import batch_columns, first_rows, index_columns, time_index_columns
@@ -79,18 +81,25 @@ class SegmentView:
         records: its records by row.
         damaged: position of a batch → code of damage that a header scan cannot see.
         words: code → text, for the codes in use.
+        meanings: decodes keys and values; None: their bytes are shown.
 
     Args:
         partition: the segment's partition.
         segment: the segment.
+        meanings: decodes keys and values.
         earlier: the view of the same segment before it grew; only what follows it is checked.
     """
 
     def __init__(
-        self, partition: Partition, segment: Segment, earlier: "SegmentView | None" = None
+        self,
+        partition: Partition,
+        segment: Segment,
+        meanings: Meanings | None = None,
+        earlier: "SegmentView | None" = None,
     ) -> None:
         self.partition = partition
         self.segment = segment
+        self.meanings = meanings
         if earlier is not None:
             segment.take_over(earlier.segment)
         table = segment.batches
@@ -205,12 +214,21 @@ class SegmentView:
         stop = min(stop, len(self.records))
         rows: list[list[Any] | None] = [None] * max(0, stop - start)
         number, batch = start, -1
-        for record in self.records.read(start, stop):
+        records = list(self.records.read(start, stop))
+        for record, meaning in zip(records, self._meanings(records, lens), strict=True):
             number = number + 1 if record.batch == batch else self._first(record, start)
             batch = record.batch
             if start <= number < stop:
-                rows[number - start] = record_row(record, batch, lens)
+                rows[number - start] = record_row(record, batch, lens, meaning)
         return [row or self._lost(start + at) for at, row in enumerate(rows)]
+
+    def _meanings(self, records: Sequence[Record], lens: Lens) -> Sequence[Meaning]:
+        """Return what keys and values mean, if the lens shows that."""
+        if self.meanings is None or not lens.decodes:
+            return [{}] * len(records)
+        keys, values = [each.key for each in records], [each.value for each in records]
+        headers = [each.headers for each in records]
+        return self.meanings.of(self.partition.topic, keys, values, headers)
 
     def _first(self, record: Record, start: int) -> int:
         """Return the row of the first record read from a batch."""

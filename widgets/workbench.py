@@ -18,7 +18,7 @@ from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer.explorer import LogExplorer
 from widgets.file_view import find_file
 from widgets.finding_view import FindingView
-from widgets.record_browser import RecordBrowser
+from widgets.records.record_browser import RecordBrowser
 from workbench.errors import WorkbenchError
 
 EXPLORE: Final = "Explore"
@@ -43,6 +43,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         show_values: whether to show keys, values and headers, and the metadata of commits.
         mask: a function of "key", "value", "header" or "metadata" and the bytes; it returns the
             bytes to show.
+        decode: how keys and values are shown, as in `LogDirectory.scan`.
         static: whether a saved notebook gets a picture.
         options: of `ipywidgets.Tab`.
 
@@ -56,6 +57,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         *,
         show_values: bool = False,
         mask: Any = None,
+        decode: Any = None,
         static: bool = True,
         **options: Any,
     ) -> None:
@@ -65,13 +67,14 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         self.logs = logs
         self._static = static
         shown = {"show_values": show_values, "mask": mask}
-        self.explorer = LogExplorer(logs, **shown)
+        records = shown | {"decode": decode}
+        self.explorer = LogExplorer(logs, **records)
         self.views: dict[str, Any] = {}
         self._links: dict[str, Any] = {}
         self._cleaned: str | None = None
         self._make: dict[str, Callable[[], Any]] = {
             EXPLORE: lambda: self.explorer,
-            "Records": lambda: RecordBrowser(self.explorer.logs, **shown),
+            "Records": lambda: RecordBrowser(self.explorer.logs, **records),
             "Disk": lambda: DiskUsage(self.explorer.logs),
             CLEANING: self._cleaner,
             "Groups": lambda: GroupView(self.explorer.logs, **shown),

@@ -36,7 +36,8 @@
     ├── NotRegularFileError (OSError)         a folder, FIFO, socket or device; .path .found
     ├── LinkError (OSError)                   a link out of the directory, or to nothing; .path
     ├── LogDirectoryError (OSError)           not a log directory, locked, or offline
-    │   └── StorageError                        a write failed: its log directory is offline
+    │   ├── StorageError                        a write failed: its log directory is offline
+    │   └── RemoteStorageError                  a remote segment is damaged, or its key is missing
     ├── ServerError (OSError)                 a server must not, or cannot, listen there
     ├── OutputError (OSError)                 a file or folder must not be created there
     └── MissingDependencyError (ImportError)  a loader needs a package; names the command
@@ -197,6 +198,13 @@ class StorageError(LogDirectoryError):
     """A log directory failed and is offline: all reads and writes there are rejected.
 
     Kafka: KafkaStorageException (4.2)
+    """
+
+
+class RemoteStorageError(LogDirectoryError):
+    """A file of a remote tier is damaged, or cannot be decrypted with the keys that were given.
+
+    Kafka: RemoteStorageException (4.2)
     """
 
 

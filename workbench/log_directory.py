@@ -12,10 +12,13 @@ from uuid import UUID
 
 from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.errors import LogDirectoryError, WorkbenchError
+from workbench.file_system.mounts import absolute, files_at, is_uri, real
 from workbench.inspection.findings import Finding
 from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories, require_logs
+from workbench.inspection.remote_tier.tier import attach_remote_tier
 from workbench.loaders.partition import Partition
+from workbench.loaders.remote import all_mounted, mounted
 from workbench.loaders.scan.arrow import utf8
 from workbench.loaders.scan.column_engines import new_connection
 from workbench.loaders.scan.plan import choose_partitions
@@ -40,27 +43,47 @@ if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
     from workbench.server.server import Server
 
 
-def open_log_directory(paths: StrPath | Iterable[StrPath]) -> "LogDirectory":
+def open_log_directory(
+    paths: StrPath | Iterable[StrPath],
+    *,
+    remote: StrPath | None = None,
+    remote_keys: Mapping[str, StrPath] | None = None,
+) -> "LogDirectory":
     """Open a log directory for reading; nothing is written to it.
 
     Args:
         paths: a log directory (an entry of `log.dirs`), several of one broker, a single partition
-            directory, or a single file.
+            directory, or a single file; on this machine, or a URI such as ``s3://bucket/broker-1``
+            (also ``gs://``, ``abfs://``, ``hdfs://``).
+        remote: the folder or URL of the remote tier (KIP-405), so that remote and local segments
+            read as one log.
+        remote_keys: key id → file of the RSA private key (PEM), for a tier that Aiven's plugin
+            encrypted.
 
     Raises:
-        LogDirectoryError: a path does not exist.
+        ConfigError: a file holds no RSA private key.
+        LogDirectoryError: a path does not exist, or its server cannot be reached.
+        MissingDependencyError: keys are given, and cryptography is not installed.
         OSError: a directory cannot be listed.
     """
-    listing = list_log_directories(paths, Partition)
-    together = tuple(os.path.abspath(root.path) for root in listing.roots if root.is_log_directory)
+    given = [paths] if isinstance(paths, str | os.PathLike) else paths
+    listing = list_log_directories(all_mounted(os.fspath(each) for each in given), Partition)
+    together = tuple(absolute(root.path) for root in listing.roots if root.is_log_directory)
     for partition in listing.partitions.values():
         if partition.root is not None:
             cast(Partition, partition).log_directories = together
+    if remote is not None:
+        keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
+        attach_remote_tier(listing, mounted(os.fspath(remote)), keys)
     return LogDirectory(listing)
 
 
 def verify(
-    paths: StrPath | Iterable[StrPath], *, deep: bool = True, info: bool = False
+    paths: StrPath | Iterable[StrPath],
+    *,
+    deep: bool = True,
+    info: bool = False,
+    workers: int | None = None,
 ) -> list[Finding]:
     """Check what `open_log_directory` opens; see `LogDirectory.verify` for the arguments.
 
@@ -73,7 +96,7 @@ def verify(
     """
     logs = open_log_directory(paths)
     require_logs(logs.listing)
-    return logs.verify(deep=deep, info=info)
+    return logs.verify(deep=deep, info=info, workers=workers)
 
 
 def what_if(
@@ -152,12 +175,12 @@ def compare_replicas(
         require_logs(logs.listing)
         name = str(broker)
         for root in logs.roots:
-            other = name if name in listings else seen.get(os.path.realpath(root.path))
+            other = name if name in listings else seen.get(real(root.path))
             if other is not None:
                 raise LogDirectoryError(
                     root.path, f"given for broker {name} and for {other} (expected one broker)"
                 )
-        seen.update((os.path.realpath(root.path), name) for root in logs.roots)
+        seen.update((real(root.path), name) for root in logs.roots)
         listings[name] = logs.listing
     if not listings:
         raise LogDirectoryError("compare_replicas", "no broker was given")
@@ -225,8 +248,12 @@ def serve(
     from workbench.server.server import Server
 
     opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
-    if not all(os.path.isabs(root.path) for root in opened.roots):  # a server outlives a chdir
-        opened = open_log_directory([os.path.abspath(root.path) for root in opened.roots])
+    if not all(is_uri(root.path) or os.path.isabs(root.path) for root in opened.roots):
+        # A server outlives a chdir.
+        opened = open_log_directory([absolute(root.path) for root in opened.roots])
+    far = [root.path for root in opened.roots if writable and files_at(root.path) is not None]
+    if far:
+        raise LogDirectoryError(far[0], "nothing is written there; serve it without writable")
     if not writable:  # which may begin with an empty directory
         require_logs(opened.listing)
     if topics is not None:
@@ -323,6 +350,7 @@ class LogDirectory(Mapping[str, Partition]):
         partitions: Iterable[int | str] | int | str | None = None,
         deep: bool = True,
         info: bool = False,
+        workers: int | None = None,
     ) -> list[Finding]:
         """Check everything and return what is not as a healthy broker would leave it.
 
@@ -336,11 +364,16 @@ class LogDirectory(Mapping[str, Partition]):
                 only.
             info: also return what is only worth knowing: a file that is marked for deletion, an
                 open transaction, an incomplete last batch of a running broker.
+            workers: threads that check CRCs and decode side by side; None: one per core, at most 8.
+                The findings, and their order, do not depend on it.
 
         Raises:
             LookupError: a topic or partition does not exist.
+            ValueError: ``workers`` is below 1.
         """
-        return chosen_findings(self.listing, topics, partitions, deep=deep, info=info)
+        return chosen_findings(
+            self.listing, topics, partitions, deep=deep, info=info, workers=workers
+        )
 
     def explain_cleaning(
         self,
@@ -479,7 +512,7 @@ class LogDirectory(Mapping[str, Partition]):
         from workbench.foresight.startup.predict import predict_startup
 
         alone = [root for root in self.roots if not root.is_log_directory]
-        names = {os.path.basename(os.path.abspath(root.path)) for root in alone}
+        names = {os.path.basename(absolute(root.path)) for root in alone}
         return predict_startup(
             self.listing.log_directories,
             config,

@@ -15,6 +15,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))  # tests/kafka_broker.
 
 import damage
 import eras
+import registry
 import shop
 
 NOT_DATA = {".lock"}  # the running broker's own
@@ -32,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=2024)
-    parser.add_argument("--only", default="shop,eras,damaged", help="also versions")
+    parser.add_argument("--only", default="shop,eras,registry,damaged", help="also versions")
     options = parser.parse_args()
     wanted = set(options.only.split(","))
     with tempfile.TemporaryDirectory(prefix="sample-data-") as working:
@@ -43,6 +44,9 @@ def main() -> None:
             if "eras" in wanted or version in wanted:
                 made = eras.make_era(version, Path(working) / version, options.seed)
                 keep(made, options.out / f"era-{version}")
+        if "registry" in wanted:
+            made = registry.make_registry(Path(working) / "registry")
+            keep(made, options.out / f"registry-{registry.VERSION}")
         if "damaged" in wanted:
             made, edits = damage.make_damaged(Path(working) / "damaged", options.seed)
             keep(made, options.out / "damaged")

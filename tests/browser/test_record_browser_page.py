@@ -110,6 +110,13 @@ def test_sorting_turns_round_and_partitions_can_be_chosen(
     assert {row[1] for row in rows} == {"2"}
     offsets = [int(row[2].replace(",", "")) for row in rows]
     assert offsets == sorted(offsets, reverse=True)
+    page.get_by_role("button", name="Bytes").click()
+    until(page, lambda: browser.order == "size" and browser.result["status"] == "done")
+    page.wait_for_function("model.get('_result').status === 'done'")
+    sizes = [int(row[6].replace(",", "")) for row in shown(page)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) > 1
+    assert page.get_by_role("columnheader", name="Bytes").get_attribute("aria-sort") == "descending"
     page.get_by_label("Topic", exact=True).select_option("customers")
     until(page, lambda: (browser.topic, browser.partition) == ("customers", ""))
 

@@ -8,6 +8,8 @@ from workbench.log_directory import open_log_directory
 Golden = Callable[[str], Case]
 KEYS = {
     "name",
+    "remote_segments",
+    "remote_size",
     "topic",
     "partition",
     "kind",
@@ -83,3 +85,24 @@ def test_unknown_files_are_told(tmp_path: Path) -> None:
     told = run("ls", tmp_path)
     assert told.out == "no partitions\n"
     assert "notes.txt" in told.err
+
+
+def test_segments_in_a_remote_tier_are_counted_beside_the_local_ones(golden: Golden) -> None:
+    case = golden("4.2.0-tiered")
+    directory, tier = case.directory("data"), case.path / "tier"
+    listed = run("ls", directory, "--remote", tier, "-p", "tier-expire-0", "--json").json
+    (row,) = listed["partitions"]
+    assert (row["segments"], row["remote_segments"], row["remote_size"]) == (3, 3, 7182)
+    assert (row["log_start_offset"], row["log_end_offset"]) == (48, 200)
+    assert listed["totals"]["remote_segments"] == 3
+    text = run("ls", directory, "--remote", tier).out
+    assert "remote size" in text
+    assert "remote" not in run("ls", directory, "-t", "tier-txn").out
+
+
+def test_a_wrong_tier_or_key_is_a_mistake_of_the_caller(golden: Golden, tmp_path: Path) -> None:
+    directory = golden("4.2.0-tiered").directory("data")
+    done = run("ls", directory, "--remote", tmp_path / "none")
+    assert (done.code, "no such folder of a remote tier" in done.err) == (3, True)
+    done = run("ls", directory, "--remote", tmp_path, "--remote-key", "k")
+    assert (done.code, "is not an id, '=' and a file" in done.err) == (3, True)

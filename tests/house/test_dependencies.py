@@ -49,7 +49,7 @@ def pins() -> Mapping[str, list[Requirement]]:
 def conda_packages() -> dict[str, str]:
     """Return the versions that environment.yml asks for, by name."""
     text = (ROOT / "environment.yml").read_text().partition("dependencies:\n")[2]
-    return dict(re.findall(r"^  - ([a-z0-9-]+)(.*)$", text, re.MULTILINE))
+    return dict(re.findall(r"^ +- ([a-z0-9-]+)(.*)$", text, re.MULTILINE))
 
 
 def test_no_package_is_declared_twice() -> None:

@@ -2,6 +2,7 @@
 
 import os
 import struct
+import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -279,4 +280,13 @@ def test_a_hostile_quorum_state_takes_no_time(tmp_path: Path, meter: Meter, cont
     cost = meter.cost("verify", tmp_path)
     assert "quorum-state-damaged" in cost.result
     assert cost.seconds < 1
+    assert cost.grown < MOST
+
+
+def test_an_archive_of_more_members_than_fit_is_refused(tmp_path: Path, meter: Meter) -> None:
+    folders = "/".join("abcdefghijklm")
+    headers = b"".join(tarfile.TarInfo(f"{at}/{folders}").tobuf() for at in range(20_000))
+    (tmp_path / "many.tar").write_bytes(headers + bytes(1024))
+    cost = meter.cost("verify", tmp_path / "many.tar")
+    assert "more than 250,000 members; unpack it yourself: tar -xf" in cost.result
     assert cost.grown < MOST

@@ -10,6 +10,7 @@ import pytest
 import workbench
 from tests.golden.cases import Case
 from tests.naive import Record, batch
+from workbench.loaders.search.matches import MOST_OF_KEY
 from workbench.loaders.search.pieces import pieces_by_time
 from workbench.loaders.search.search import Search
 from workbench.loaders.search.time_histogram import MOST_BINS, TimeHistogram
@@ -72,6 +73,26 @@ def test_matches_are_merged_by_time(where: str, events: LogDirectory) -> None:
     assert found(search, times=between) == [
         row for row in found(search) if between[0] <= by_time(row) < between[1]
     ]
+
+
+@pytest.mark.parametrize("order", ["key", "size"])
+def test_matches_are_sorted_by_key_and_size(order: str, golden: Golden) -> None:
+    logs = workbench.open_log_directory(golden("4.2.0-compact-nullkeys").directory("before1"))
+    search = Search(logs.scan(), order=order)  # type: ignore[arg-type]
+    search.run()
+    columns = ["key", "value"]
+    rows = search.matches.read(search.matches.arranged(order), columns).table.to_pylist()  # type: ignore[arg-type]
+    kept = [
+        (row["key"] is not None, (row["key"] or b"")[:MOST_OF_KEY])
+        if order == "key"
+        else len(row["key"] or b"") + len(row["value"] or b"")
+        for row in rows
+    ]
+    assert kept == sorted(kept)
+    assert len(set(kept)) > 3
+    assert len(rows) == logs.scan().count()
+    with pytest.raises(ValueError, match="did not keep"):
+        search.matches.arranged("size" if order == "key" else "key")
 
 
 def test_any_rows_can_be_read_again_with_their_contents(events: LogDirectory) -> None:

@@ -11,7 +11,7 @@ from workbench.inspection.transactions import ABORTED, read_transactions
 from workbench.loaders.scan.plan import SegmentRead
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.scan.segment_batches import ReadOptions, read_segment
-from workbench.loaders.scan.splits import MOST_PIECES, pack, size_of, split, split_by_offsets
+from workbench.loaders.scan.splits import MOST_PIECES, by_offsets, pack, size_of, split
 from workbench.record.buffers import BufferPool
 
 
@@ -35,7 +35,7 @@ def test_pieces_of_any_size_hold_each_record_once(logs: Path) -> None:
     for partition in listing.partitions.values():
         reads = Scan(listing, partitions=partition.name).plan()
         expected = offsets_of(reads)
-        for size in (1, 300, 5000, 1 << 20):
+        for size in (150, 5000, 1 << 20):
             pieces = [piece for read in reads for piece in split(read, size)]
             assert offsets_of(pieces) == expected
             pieces_made = max(pieces_made, len(pieces) - len(reads))
@@ -49,7 +49,9 @@ def test_pieces_by_offset_hold_no_more_than_was_asked_for(logs: Path) -> None:
     for partition in listing.partitions.values():
         reads = Scan(listing, partitions=partition.name).plan()
         pieces = [
-            piece for read in reads for piece in split_by_offsets(read, 7, partition.log_end_offset)
+            piece
+            for read in reads
+            for piece in by_offsets(read, 7, 1 << 30, partition.log_end_offset)
         ]
         assert offsets_of(pieces) == offsets_of(reads)
         assert all(len(offsets_of([piece])) <= 7 for piece in pieces)
@@ -112,6 +114,6 @@ def test_a_batch_that_claims_far_offsets_gives_few_pieces(tmp_path: Path, offset
     listing = list_log_directories(tmp_path / "data")
     partition = listing.partitions[mutations.DAMAGED]
     reads = Scan(listing, partitions=partition.name).plan()
-    pieces = split_by_offsets(reads[-1], 3, partition.log_end_offset)
+    pieces = by_offsets(reads[-1], 3, 1 << 30, partition.log_end_offset)
     assert len(pieces) <= MOST_PIECES + 1
     assert set(offsets_of(pieces)) == set(offsets_of(reads[-1:]))

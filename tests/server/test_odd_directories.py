@@ -14,9 +14,11 @@ from tests.server.conftest import SHOP
 from tests.server.consumers import consuming, poll_until
 from tests.trees import snapshot
 from workbench.errors import ServerError
+from workbench.inspection.findings import Finding
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.events import Event
+from workbench.server.logs.served_log import ServedLog
 from workbench.server.protocol.log_messages import FETCH
 
 DAMAGED = SHOP.parent / "damaged"
@@ -131,6 +133,42 @@ def test_a_strict_server_stops_at_damage() -> None:
             healthy,
             ErrorCode.NONE,
         )
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_batch_cut_at_the_end_of_a_segment_is_reported(strict: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    shutil.copytree(DAMAGED / "healthy-0", tmp_path / "healthy-0")
+    cut = tmp_path / "healthy-0" / f"{18:020}.log"
+    os.truncate(cut, cut.stat().st_size - 10)
+    with (
+        workbench.serve(tmp_path, strict=strict) as server,
+        Asker(server.bootstrap_servers) as asker,
+    ):
+        log = server.catalog.topics["healthy"][0]
+        (row,) = workbench.open_log_directory(DAMAGED)["healthy-0"].segments[1].batches.rows[-1:]
+        lost = int(row["base_offset"])
+        wanted = (lost, ErrorCode.CORRUPT_MESSAGE) if strict else (72, ErrorCode.NONE)
+        assert read_on(asker, "healthy", 0, log.high_watermark) == wanted
+        assert [(each.kind, each.position) for each in server.findings] == [
+            ("torn-tail", int(row["position"]))
+        ]
+
+
+def test_a_log_that_could_not_be_read_for_a_moment_is_read_when_it_can(tmp_path: Path) -> None:
+    shutil.copytree(DAMAGED / "healthy-0", tmp_path / "healthy-0")
+    last = max((tmp_path / "healthy-0").glob("*.log"))
+    (log,) = workbench.open_log_directory(tmp_path).values()
+    assert len(log.segments) == 4
+    told: list[Finding | str] = []
+    served = ServedLog(log, told.append)
+    last.rename(last.with_suffix(".away"))
+    os.mkfifo(last)
+    assert served.high_watermark == int(last.stem)
+    assert served.last_stable_offset <= int(last.stem)
+    assert len(told) > 0
+    last.unlink()
+    last.with_suffix(".away").rename(last)
+    assert served.high_watermark == served.last_stable_offset == 72
 
 
 def test_a_writable_server_is_not_strict() -> None:

@@ -4,14 +4,12 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
-from moto.server import ThreadedMotoServer
-from pyarrow.fs import FileType, LocalFileSystem, S3FileSystem, copy_files
 
 import workbench as wb
 from tests.golden.cases import open_case
+from tests.s3_server import s3_server
 from tests.spark.tasks import Load, rows
 from workbench.errors import LogDirectoryError
 from workbench.loaders.remote import mounted
@@ -31,22 +29,9 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def bucket(logs: Path) -> Iterator[str]:
     """Yield the URI of the same directory in a bucket."""
-    given = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_REGION": "us-east-1"}
-    patch = pytest.MonkeyPatch()
-    for name, value in given.items():
-        patch.setenv(name, value)
-    server = ThreadedMotoServer("127.0.0.1", 0)
-    server.start()
-    host, port = server.get_host_and_port()
-    s3 = S3FileSystem(endpoint_override=f"{host}:{port}", scheme="http", allow_bucket_creation=True)
-    s3.create_dir("logs")
-    copy_files(
-        str(logs), "logs/broker-1", source_filesystem=LocalFileSystem(), destination_filesystem=s3
-    )
-    assert s3.get_file_info("logs/broker-1/txn-a-0").type == FileType.Directory
-    yield f"s3://logs/broker-1?scheme=http&endpoint_override={quote(f'{host}:{port}', safe='')}"
-    server.stop()
-    patch.undo()
+    with s3_server() as server:
+        server.put_folder("logs", "broker-1", logs)
+        yield server.uri("logs/broker-1")
 
 
 @pytest.mark.parametrize("level", ["read_uncommitted", "read_committed"])

@@ -10,9 +10,12 @@ import pytest
 import workbench as wb
 from tests.naive import Record, batch
 from tests.values.avro_values import written
+from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.spark_source.kinds import as_spark, spark_kind
 
 pytestmark = pytest.mark.spark
+
+REGISTRY = Path(__file__).parents[2] / "sample_data" / "registry-4.3.1"
 
 ORDER = {
     "type": "record",
@@ -113,3 +116,21 @@ def test_every_type_has_one_in_spark() -> None:
         "time": 5, "span": 6, "big": 2**64 - 1, "wide": "10.00", "local": None, "none": None,
         "map": [("a", {"x": b"123"})], "list": [[1.5]], "void": "{}",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("topic", "how"), [("orders", "avro"), ("payments", "protobuf")])
+def test_values_that_serializers_wrote_to_a_broker_are_columns(
+    spark: Any, topic: str, how: str
+) -> None:
+    options = {"subscribe": topic, "decode": json.dumps({"value": how}), "onCorrupt": "skip"}
+    frame = spark.read.format("kafka-log").options(**options).load(str(REGISTRY))
+    names = frame.schema["value"].dataType.fieldNames()
+    rows = [row["value"] for row in frame.orderBy("offset").collect()]
+    with pytest.warns(CorruptDataWarning):
+        wanted = (
+            wb.open_log_directory(REGISTRY).scan(topics=topic, decode={"value": how}).to_arrow()
+        )
+    values = wanted["value"].to_pylist()
+    assert names == wanted.schema.field("value").type.names
+    assert [row is None for row in rows] == [value is None for value in values]
+    assert [row["id"] for row in rows if row] == [value["id"] for value in values if value]

@@ -19,8 +19,10 @@ from widgets import LogExplorer
 from widgets._widget import error_text
 from widgets.segment_view import SegmentView
 from widgets.view.packing import unpack
+from workbench.errors import SchemaError
 from workbench.log_manager.manager import LogManager
 
+SAMPLES = Path(__file__).parents[2] / "sample_data"
 Golden = Callable[[str], Case]
 NOTHING = {"partition": None, "segment": None, "position": None, "offset": None}
 
@@ -442,3 +444,40 @@ def test_matplotlib_is_not_imported_before_a_picture_is_asked_for() -> None:
 )
 def test_an_error_is_shown_without_pythons_name_of_it(error: Exception, text: str) -> None:
     assert error_text(error) == text
+
+
+def test_records_are_shown_decoded() -> None:
+    logs = wb.open_log_directory(SAMPLES / "registry-4.3.1")
+    explorer = LogExplorer(logs, show_values=True, decode={"value": "registry", "key": "avro"})
+    shown = {}
+    for topic in ("orders", "payments", "clicks", "late"):
+        explorer.selected = {"partition": f"{topic}-0"}
+        shown[topic] = [row[2:4] for row in explorer.get_state("_segment")["_segment"]["head"]]
+    assert shown["orders"][1] == [["2", "text"], ['{"id": 2, "text": "grün", "at": null}', "text"]]
+    assert shown["orders"][4][1] == ["not framed", "text"]
+    assert '"state": "PAID"' in shown["payments"][0][1][0]
+    assert '"page": "/"' in shown["clicks"][0][1][0]
+    assert '"in a header"' in shown["late"][0][1][0]
+    hidden = LogExplorer(logs, selected={"partition": "orders-0"}, decode={"value": "registry"})
+    assert "tea" not in str(hidden.get_state("_segment"))
+    masked = LogExplorer(
+        logs, selected={"partition": "orders-0"}, show_values=True, mask=lambda *_: b"x",
+        decode={"value": "registry"},
+    )  # fmt: skip
+    assert "tea" not in str(masked.get_state("_segment"))
+
+
+def test_a_format_that_a_topic_does_not_have_leaves_its_bytes() -> None:
+    logs = wb.open_log_directory(SAMPLES / "shop-4.3.1")
+    explorer = LogExplorer(
+        logs, show_values=True, decode={"value": "avro"}, selected={"partition": "orders-0"}
+    )
+    assert explorer.get_state("_segment")["_segment"]["head"][0][3][0].startswith("{")
+    with pytest.raises(SchemaError, match="no column 'headers' to decode"):
+        LogExplorer(logs, decode={"headers": "utf8"})
+
+
+def test_kafkas_own_topics_are_decoded() -> None:
+    logs = wb.open_log_directory(SAMPLES / "shop-4.3.1")
+    explorer = LogExplorer(logs, show_values=True, selected={"partition": "__consumer_offsets-1"})
+    assert any("group" in row[2][0] for row in explorer.get_state("_segment")["_segment"]["head"])

@@ -179,6 +179,46 @@ def test_values_are_decoded_as_in_a_scan(logs: wb.LogDirectory) -> None:
     assert (part["form"], json.loads(part["text"])) == ("decoded", {"id": 5})
 
 
+def test_the_list_shows_decoded_values_and_the_bytes_of_others(
+    logs: wb.LogDirectory,
+) -> None:
+    kind = pa.schema([("id", pa.int64())])
+    browser = RecordBrowser(
+        logs, show_values=True, query="key:key-5 partition:0", decode={"value": kind, "key": kind}
+    )
+    (row, *_others) = ended(browser)["rows"]
+    assert (row[3][0], row[4][0]) == ("key-5", '{"id": 5}')
+    browser.show_values = False
+    assert '{\\"id' not in json.dumps(browser.result["rows"])
+
+
+def test_sorting_by_key_and_size_runs_the_search_again(logs: wb.LogDirectory) -> None:
+    browser = RecordBrowser(logs, query="partition:0", show_values=True)
+    run = ended(browser)["run"]
+    browser.order = "key"
+    assert ended(browser)["run"] == run + 1
+    keys = [row[3][0] for row in browser.result["rows"][:4]]
+    assert keys == ["key-0", "key-1", "key-10", "key-11"]
+    browser.order = "offset"
+    assert ended(browser)["run"] == run + 1
+    browser.order, browser.newest_first = "size", True
+    ended(browser)
+    sizes = [row[6] for row in browser.result["rows"]]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) == 1  # of the first rows: 90 records have two digits
+    lines = outcome(browser.code["sql"]).fetchall()
+    assert [len(row[4]) + len(row[5]) for row in lines] == sorted(
+        (len(row[4]) + len(row[5]) for row in lines), reverse=True
+    )
+    browser.query = "key:/(/"
+    browser.order = "key"
+    assert browser.result["problem"]
+    browser.query = "key:key-7 partition:0"
+    assert [row[3][0] for row in ended(browser)["rows"]] == [
+        f"key-{at}" for at in (79, 78, 77, 76, 75, 74, 73, 72, 71, 70, 7)
+    ]
+
+
 def test_the_code_gives_what_is_listed(logs: wb.LogDirectory) -> None:
     browser = RecordBrowser(logs, query='key:"key-9" -$.id=9 \'x\\', newest_first=True)
     browser.query = 'key:"key-9" -$.id=9'

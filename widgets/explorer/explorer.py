@@ -5,7 +5,8 @@ The front end draws by itself, so panning and zooming work while the kernel is b
 """
 
 import os
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import traitlets
 
@@ -19,12 +20,16 @@ from widgets.segment_view import SegmentView
 from widgets.selection import NOTHING, complete, from_front, segment_with_base, to_front
 from widgets.verification.verifier import Verifier
 from widgets.view.findings import rows_by_place
+from widgets.view.meanings import Meanings
 from widgets.view.records import Lens, Mask
 from widgets.view.segments import strip_columns
 from widgets.view.text import size_text
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
 from workbench.inspection.findings import Finding
 from workbench.runtime.words import plural
+
+if TYPE_CHECKING:
+    from workbench.values.registry import AnyDecoding
 
 
 class LogExplorer(Following):
@@ -48,10 +53,13 @@ class LogExplorer(Following):
         show_values: whether to show keys, values and headers. Otherwise their bytes do not leave
             the kernel.
         mask: a function of "key", "value" or "header" and the bytes; it returns the bytes to show.
+        decode: how key and value are shown, as in `LogDirectory.scan`. Kafka's own topics are
+            decoded anyway. With a mask, nothing is.
         verifier: what verifies the directories, if several widgets show its findings.
 
     Raises:
         LogDirectoryError: the path is not a log directory.
+        SchemaError: a column other than key and value is to be decoded.
         TypeError: an unknown option.
     """
 
@@ -74,6 +82,7 @@ class LogExplorer(Following):
         *,
         show_values: bool = False,
         mask: Mask | None = None,
+        decode: "Mapping[str, AnyDecoding] | None" = None,
         verifier: Verifier | None = None,
         **options: Any,
     ) -> None:
@@ -82,6 +91,7 @@ class LogExplorer(Following):
             logs = workbench.open_log_directory(logs)
         self.logs = logs
         self.lens = Lens(show_values=show_values, mask=mask)
+        self._meanings = Meanings(logs.listing, decode)
         self._place: tuple[str | None, int | None] = (None, None)
         self.shown: SegmentView | None = None
         self._file_view: FileView | None = None
@@ -163,7 +173,7 @@ class LogExplorer(Following):
         if name is not None and base is not None:
             partition = self.logs.listing.partitions[name]
             segment = segment_with_base(partition, base)
-            self.shown = SegmentView(partition, segment) if segment else None
+            self.shown = SegmentView(partition, segment, self._meanings) if segment else None
         sent = self.shown.columns(name, self.lens) if self.shown and name else None
         self._segment = sent
 

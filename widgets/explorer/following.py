@@ -18,6 +18,7 @@ from widgets.explorer.follower import Changes, Follower
 from widgets.segment_view import SegmentView
 from widgets.selection import segment_with_base
 from widgets.verification.verifier import ShowsFindings
+from widgets.view.meanings import Meanings
 from widgets.view.tree import MOST_LOOKED_INTO
 from workbench.inspection.partition import Partition
 
@@ -43,6 +44,7 @@ class Following(ExplorerAnswers, ShowsFindings):
     _fresh: Any = traitlets.Dict().tag(sync=True)
 
     follower: Follower | None = None
+    _meanings: Meanings
     _loop: asyncio.AbstractEventLoop | None = None
     _since = ""
     _sent_at = 0.0
@@ -185,7 +187,9 @@ class Following(ExplorerAnswers, ShowsFindings):
             self.selected = {"partition": name} | ({"segment": later[0]} if later else {})
             return
         earlier, chosen = self.shown, dict(self.selected)
-        self.shown = SegmentView(partition, segment, None if base in replaced else earlier)
+        self.shown = SegmentView(
+            partition, segment, self._meanings, None if base in replaced else earlier
+        )
         if base in replaced:
             self._find_again(earlier, chosen, partition)
         self._send_segment(name, at_once=base in replaced)

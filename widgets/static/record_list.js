@@ -5,6 +5,15 @@ import { pageStore } from "./pages.js";
 import { dataGrid } from "./rows.js";
 
 const MOST_KEPT = 2000;
+const LARGEST_FIRST = { newest_first: true };
+
+// Orders of the list: the column that shows each, and what it sorts by.
+const SORTS = {
+  time: { at: 0, text: "time" },
+  offset: { at: 2, text: "partition and offset" },
+  key: { at: 3, text: "key" },
+  size: { at: 6, text: "size, the largest first" },
+};
 
 export function matchList({ fetch, isLive, onPick, onSort, signal }) {
   const store = pageStore({ fetch, changed: arrived });
@@ -67,12 +76,15 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
   });
   const heads = grid.el.querySelectorAll("[role=columnheader]");
   let order = "time", newestFirst = false;
-  for (const [at, name, text] of [[0, "time", "time"], [2, "offset", "partition and offset"]]) {
+  for (const [name, { at, text }] of Object.entries(SORTS)) {
     const sort = h("button", {
       type: "button",
       class: "klw-sort",
       title: `Sort by ${text}`,
-      onclick: () => onSort(order === name ? { newest_first: !newestFirst } : { order: name }),
+      onclick: () =>
+        onSort(
+          order === name ? { newest_first: !newestFirst } : { order: name, ...(name === "size" && LARGEST_FIRST) },
+        ),
     }, heads[at].textContent);
     heads[at].replaceChildren(sort);
   }
@@ -90,7 +102,7 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
       order = by;
       newestFirst = isDown;
       heads.forEach((head, at) => {
-        const mine = at === (by === "time" ? 0 : 2);
+        const mine = at === SORTS[by].at;
         head.setAttribute("aria-sort", mine ? (isDown ? "descending" : "ascending") : "none");
       });
       words = plainWords(query);

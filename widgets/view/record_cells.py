@@ -5,13 +5,14 @@ The bytes of keys, values and headers are given only if the lens shows them.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any, Final
 
-from widgets.view.records import Cell, Lens
+from widgets.view.meanings import Meanings
+from widgets.view.records import NOTHING_MEANT, Lens
 from widgets.view.text import time_text
-from workbench.decoders.decoder import Decoder, printable
-from workbench.decoders.registry import decoder_for
+from workbench.decoders.decoder import printable
 
 ROW_COLUMNS: Final = ("topic", "partition", "offset", "timestamp", "key", "value", "headers")
 MOST_IN_CELL: Final = 600
@@ -27,7 +28,7 @@ MOST_PRETTY: Final = 64 << 10
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s{}\[\],:"]+')
 
 
-def record_cells(table: Any, lens: Lens) -> list[list[Any]]:
+def record_cells(table: Any, lens: Lens, meanings: Meanings) -> list[list[Any]]:
     """Return the rows of a table with `ROW_COLUMNS` for the record list.
 
     Returns:
@@ -36,44 +37,41 @@ def record_cells(table: Any, lens: Lens) -> list[list[Any]]:
     """
     columns = {name: table[name] for name in ROW_COLUMNS}
     times = columns["timestamp"].cast("int64").to_pylist()
-    rows = []
-    for at in range(len(table)):
-        topic = columns["topic"][at].as_py()
-        key, value = (_bytes(columns[name][at]) for name in ("key", "value"))
-        key_cell, value_cell = _cells(decoder_for(topic), key, value, lens)
-        headers = [(each["key"].encode(), each["value"]) for each in columns["headers"][at].as_py()]
-        rows.append(
-            [
-                f"{topic}-{columns['partition'][at].as_py()}",
-                str(columns["offset"][at].as_py()),
-                times[at],
-                key_cell,
-                value_cell,
-                lens.headers(headers),
-                len(key or b"") + len(value or b""),
-            ]
-        )
-    return rows
+    topics = columns["topic"].to_pylist()
+    partitions, offsets = columns["partition"].to_pylist(), columns["offset"].to_pylist()
+    keys, values = columns["key"].to_pylist(), columns["value"].to_pylist()
+    headers = [
+        [(each["key"].encode(), each["value"]) for each in some]
+        for some in columns["headers"].to_pylist()
+    ]
+    meant: list[Mapping[str, Any]] = [NOTHING_MEANT] * len(table)
+    if lens.decodes:
+        for start, stop in _runs(topics):
+            within = slice(start, stop)
+            meant[within] = meanings.of(
+                topics[start], keys[within], values[within], headers[within]
+            )
+    return [
+        [
+            f"{topics[at]}-{partitions[at]}",
+            str(offsets[at]),
+            times[at],
+            lens.cell("key", keys[at], meant[at]),
+            lens.cell("value", values[at], meant[at]),
+            lens.headers(headers[at]),
+            len(keys[at] or b"") + len(values[at] or b""),
+        ]
+        for at in range(len(table))
+    ]
 
 
-def _cells(decoder: Decoder | None, key: Any, value: Any, lens: Lens) -> tuple[Cell, Cell]:
-    """Return the cells of key and value: of Kafka's own topics, what they mean."""
-    if decoder is None or not lens.show_values or lens.mask is not None:
-        return lens.cell("key", _copied(key)), lens.cell("value", _copied(value))
-    meanings = (decoder.key(key), decoder.value(key, value))
-    return tuple(  # type: ignore[return-value]
-        lens.cell("", None) if each is None else [_compact(each)[:MOST_IN_CELL], "text"]
-        for each in meanings
-    )
-
-
-def _copied(data: memoryview | None) -> bytes | None:
-    return None if data is None else bytes(data)
-
-
-def _bytes(scalar: Any) -> memoryview | None:
-    buffer = scalar.as_buffer()
-    return None if buffer is None else memoryview(buffer)
+def _runs(topics: list[str]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each run of equal topics."""
+    start = 0
+    for _topic, run in groupby(topics):
+        stop = start + sum(1 for _ in run)
+        yield start, stop
+        start = stop
 
 
 def record_in_full(row: dict[str, Any], decoded: dict[str, Any], lens: Lens) -> dict[str, Any]:
@@ -81,7 +79,7 @@ def record_in_full(row: dict[str, Any], decoded: dict[str, Any], lens: Lens) -> 
 
     Args:
         row: the record's columns, by `schemas.SCAN_FIELDS`.
-        decoded: its columns as ``scan(decode=…)`` gives them, or as the topic's own decoder does.
+        decoded: what its key and value mean, see `Meanings`.
         lens: how much is shown.
 
     Returns:
@@ -167,10 +165,6 @@ def _lines(tokens: list[str]) -> Iterator[str]:
             yield f",\n{'  ' * level}"
         else:
             yield ": " if now == ":" else now
-
-
-def _compact(value: Any) -> str:
-    return json.dumps(printable(value), ensure_ascii=False, default=str)
 
 
 def _facts(row: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -4,8 +4,11 @@ Values are private. By default a cell shows whether there is a value and its len
 themselves never leave the kernel, so they are not in saved notebooks either.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from workbench.decoders.decoder import printable
 
 MOST_SHOWN = 160
 """Characters of a value in a cell; the rest is omitted and the cell says so."""
@@ -14,6 +17,8 @@ Mask = Callable[[str, bytes], bytes]
 """Takes "key", "value" or "header" and the bytes; returns the bytes to show instead."""
 
 Cell = list[str]
+
+NOTHING_MEANT: Final[Mapping[str, Any]] = {}
 
 
 class Lens:
@@ -39,8 +44,23 @@ class Lens:
         self.most = most
         self.hint = hint
 
-    def cell(self, column: str, value: bytes | None) -> Cell:
-        """Return text and kind of a cell: "null", "quiet" (empty), "hidden", "text" or "bytes"."""
+    @property
+    def decodes(self) -> bool:
+        """Whether the meaning of keys and values may be shown: a mask knows only their bytes."""
+        return self.show_values and self.mask is None
+
+    def cell(
+        self, column: str, value: bytes | None, meaning: Mapping[str, Any] = NOTHING_MEANT
+    ) -> Cell:
+        """Return text and kind of a cell: "null", "quiet" (empty), "hidden", "text" or "bytes".
+
+        Args:
+            column: "key", "value" or "header".
+            value: the bytes.
+            meaning: by column, what is shown instead of the bytes if the lens `decodes`.
+        """
+        if column in meaning and self.decodes:
+            return meant(meaning[column], self.most)
         if value is None:
             return ["null", "null"]
         if not value:
@@ -82,6 +102,18 @@ def readable(value: bytes, most: int = MOST_SHOWN) -> Cell:
     return [_cut(text, most), "text"]
 
 
+def meant(meaning: Any, most: int = MOST_SHOWN) -> Cell:
+    """Return the cell of a decoded key or value: text as it is, otherwise JSON in one line."""
+    if meaning is None:
+        return ["null", "null"]
+    text = (
+        meaning
+        if isinstance(meaning, str)
+        else json.dumps(printable(meaning), default=str, ensure_ascii=False)
+    )
+    return [_cut(text, most), "text"]
+
+
 def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
@@ -90,8 +122,16 @@ def _length(size: int) -> str:
     return f"{size:,} byte{'s' if size != 1 else ''}"
 
 
-def record_row(record: Any, batch: int, lens: Lens) -> list[Any]:
+def record_row(
+    record: Any, batch: int, lens: Lens, meaning: Mapping[str, Any] = NOTHING_MEANT
+) -> list[Any]:
     """Return one row of the record list.
+
+    Args:
+        record: the record.
+        batch: the number of its batch in the segment.
+        lens: how much is shown.
+        meaning: what its key and value mean, see `meanings.Meanings`.
 
     Returns:
         Offset as text, timestamp in ms or None, cells of key, value and headers, number of the
@@ -101,7 +141,8 @@ def record_row(record: Any, batch: int, lens: Lens) -> list[Any]:
     if record.control is not None:
         key, value = ["control", "quiet"], [record.control, "control", record.control]
     else:
-        key, value = lens.cell("key", record.key), lens.cell("value", record.value)
+        key = lens.cell("key", record.key, meaning)
+        value = lens.cell("value", record.value, meaning)
     return [
         str(record.offset),
         record.timestamp,

@@ -9,6 +9,8 @@ import click
 
 from workbench.cli.output import note
 from workbench.cli.progress import progress
+from workbench.errors import OutputError
+from workbench.file_system.mounts import files_at
 from workbench.file_system.outputs import refuse_inputs, remove_folder
 from workbench.foresight.copies.copying import LeftOut, copy_log_directory
 from workbench.inspection.listing import Listing, list_log_directories, require_logs
@@ -36,10 +38,12 @@ def chosen_target(path: str, target: str | None, *, in_place: bool) -> str:
 
     Raises:
         UsageError: neither --to nor --in-place is given, or both are.
-        OutputError: the copy would be inside the directory.
+        OutputError: the copy would be inside the directory, or ``path`` is not on this machine.
     """
     if (target is None) != in_place:
         raise click.UsageError("give either --to OUT or --in-place, to say what to change")
+    if in_place and files_at(path) is not None:
+        raise OutputError(path, "nothing is written there; give --to OUT to change a copy")
     if target is not None:
         refuse_inputs(target, [path])
     return path if target is None else target
@@ -87,6 +91,9 @@ def folder_count(path: str) -> int:
     Raises:
         OSError: it cannot be listed.
     """
+    files = files_at(path)
+    if files is not None:
+        return sum(entry.is_folder for entry in files.entries(path))
     with os.scandir(path) as entries:
         return sum(entry.is_dir() for entry in entries)
 

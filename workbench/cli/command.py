@@ -13,6 +13,7 @@ from workbench.cli.output import safe
 from workbench.errors import WorkbenchError
 from workbench.inspection.listing import Listing, require_logs
 from workbench.inspection.partition import Partition
+from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import (
     HIGHEST,
     LOWEST,
@@ -79,8 +80,20 @@ def read_time(_ctx: click.Context, _param: click.Parameter, value: str | None) -
         ) from None
 
 
+def mount_paths(
+    ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Make what lies outside this machine readable; return the paths to read it by."""
+    return value if ctx.resilient_parsing else all_mounted(value)
+
+
+def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Keep an option's value in the context, under the option's name."""
+    context.meta[f"{__name__}.{parameter.name}"] = value
+
+
 _PATHS: Final = click.argument(
-    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path()
+    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(), callback=mount_paths
 )
 
 
@@ -151,6 +164,46 @@ _READING: Final = (
 )  # fmt: skip
 
 
+def takes_workers(function: Function) -> Function:
+    """Add --workers."""
+    return click.option(
+        "--workers", type=click.IntRange(min=1), metavar="N",
+        help="Decode with N threads. Default: one per core, at most 8.",
+    )(function)  # fmt: skip
+
+
+_REMOTE_TIER: Final = (
+    click.option(
+        "--remote", metavar="PATH|URL", expose_value=False, callback=_keep, is_eager=True,
+        help="The remote tier (KIP-405): read its segments and the local ones as one log.",
+    ),
+    click.option(
+        "--remote-key", metavar="ID=FILE", multiple=True, expose_value=False, callback=_keep,
+        is_eager=True,
+        help="The RSA private key (PEM) of an encrypted tier, by its key id; repeatable.",
+    ),
+)  # fmt: skip
+
+
+def reads_remote_tier(function: Function) -> Function:
+    """Add --remote and --remote-key, which `open_logs` takes from the context."""
+    for option in reversed(_REMOTE_TIER):
+        function = option(function)
+    return function
+
+
+def _tier_of(context: click.Context | None) -> dict[str, Any]:
+    """Return what --remote and --remote-key mean for `open_log_directory`."""
+    meta = {} if context is None else context.meta
+    keys = {}
+    for text in meta.get(f"{__name__}.remote_key") or ():
+        key_id, equals, path = text.partition("=")
+        if not key_id or not equals or not path:
+            raise click.UsageError(f"--remote-key {text!r} is not an id, '=' and a file")
+        keys[key_id] = path
+    return {"remote": meta.get(f"{__name__}.remote"), "remote_keys": keys}
+
+
 def chooses_partitions(function: Function) -> Function:
     """Add PATH, --topic and --partition."""
     return _PATHS(_TOPICS(_PARTITIONS(function)))
@@ -160,7 +213,7 @@ def chooses_records(function: Function) -> Function:
     """Add what `chooses_partitions` adds, and ranges, isolation and limit."""
     for option in reversed(_READING):
         function = option(function)
-    return chooses_partitions(function)
+    return chooses_partitions(reads_remote_tier(function))
 
 
 as_json: Final = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -201,13 +254,14 @@ class Selection:
 
 
 def open_logs(paths: tuple[str, ...]) -> LogDirectory:
-    """Open what the arguments name.
+    """Open what the arguments name, with the remote tier that the command's options name.
 
     Raises:
+        ConfigError: a file holds no RSA private key.
         LogDirectoryError: a path does not exist, or nothing there looks like Kafka's.
         OSError: a folder cannot be listed.
     """
-    logs = open_log_directory(paths)
+    logs = open_log_directory(paths, **_tier_of(click.get_current_context(silent=True)))
     require_logs(logs.listing)
     return logs
 

@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 from jupyter_core.paths import jupyter_runtime_dir
 
 from workbench.errors import LogDirectoryError, MissingDependencyError
+from workbench.file_system.mounts import absolute, is_uri
 from workbench.file_system.outputs import new_file
 
 TOUR: Final = "01_open_a_log_directory.ipynb"
@@ -97,7 +98,7 @@ def check_there(path: str) -> None:
     Raises:
         LogDirectoryError: nothing is there.
     """
-    if not os.path.exists(path):
+    if not is_uri(path) and not os.path.exists(path):
         raise LogDirectoryError(path, "there is no such file or directory")
 
 
@@ -189,7 +190,7 @@ def lab_environment(inherited: Mapping[str, str], directory: str | None) -> dict
     """
     environment = dict(inherited)
     if directory is not None:
-        environment[DATA_VARIABLE] = os.path.abspath(directory)
+        environment[DATA_VARIABLE] = absolute(directory)
     paths = [str(write_settings(Path(jupyter_runtime_dir()) / DISTRIBUTION))]
     paths += [path for path in [environment.get("JUPYTER_CONFIG_PATH")] if path]
     environment["JUPYTER_CONFIG_PATH"] = os.pathsep.join(paths)

@@ -1,6 +1,7 @@
 """The records that the options choose, chunk by chunk, with what could not be read."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -14,13 +15,15 @@ from workbench.errors import LogDirectoryError
 from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
-from workbench.inspection.unreadable import findings_about_records, removed
+from workbench.inspection.unreadable import findings_about_records
 from workbench.loaders.scan.plan import LOWEST, SegmentRead
-from workbench.loaders.scan.segment_chunks import WantedRecords, read_wanted
+from workbench.loaders.scan.segment_chunks import RecordChoice, as_it_is, read_prepared
+from workbench.loaders.scan.splits import size_of
 from workbench.record.buffers import BufferPool
 from workbench.record.columns import RecordColumns
 from workbench.record.reading.reader import ALL_COLUMNS
 from workbench.runtime.words import plural
+from workbench.runtime.workers import useful
 
 _LOOK: Final = 1 << 20  # bytes to check for a preallocated segment
 
@@ -55,6 +58,7 @@ class Reading:
         include_control: whether control records are wanted.
         all_batches: whether batches below the log start offset are included, without their records.
         quiet: whether to show no progress.
+        workers: threads that decode side by side.
         findings: what could not be read, complete at the end of the pass.
         batch_count: batches read so far, wanted or not.
     """
@@ -64,6 +68,7 @@ class Reading:
     include_control: bool = False
     all_batches: bool = False
     quiet: bool = False
+    workers: int = 1
     findings: list[Finding] = field(default_factory=list)
     batch_count: int = 0
 
@@ -77,39 +82,32 @@ class Reading:
         with progress("reading", total, quiet=self.quiet) as meter:
             for partition in self.selection.partitions:
                 self.findings += findings_about_records(partition)
-                for read in self.selection.plan(partition, below_start=self.all_batches):
-                    done = 0
-                    for part in self._parts(read, pool):
+                done, of = 0, None
+                with closing(self._parts(partition, pool)) as parts:
+                    for part in parts:
                         yield part
                         if len(part.batch_rows):
                             last = part.batch_rows[-1]
                             end = int(last["position"] + last["size"])
-                            meter.advance(end - done)
-                            done = end
+                            meter.advance(end - done if part.read is of else end)
+                            done, of = end, part.read
 
-    def _parts(self, read: SegmentRead, pool: BufferPool) -> Iterator[Part]:
-        start = read.partition.log_start_offset if self.all_batches else LOWEST
-        for chunk, keep, findings in self._wanted(read, pool):
-            self.findings.extend(findings)
-            rows = chunk.rows
-            self.batch_count += len(rows)
-            inside = (rows["last_offset"] >= read.low) & (rows["base_offset"] < read.high)
-            wanted = keep & (chunk.columns.offsets >= start)
-            yield Part(read.partition, read, rows[inside], chunk.columns, rows, wanted)
-
-    def _wanted(self, read: SegmentRead, pool: BufferPool) -> Iterator[WantedRecords]:
-        """Read one segment; a segment that has disappeared becomes a finding."""
-        try:
-            yield from read_wanted(
-                read,
-                pool,
-                options=self.options,
-                times=self.selection.times,
-                include_control=self.include_control,
-                check_crc=self.selection.check_crc,
-            )
-        except FileNotFoundError:
-            self.findings.append(removed(read.segment.path))
+    def _parts(self, partition: Partition, pool: BufferPool) -> Generator[Part, None, None]:
+        """Read one partition; a segment that has disappeared becomes a finding."""
+        start = partition.log_start_offset if self.all_batches else LOWEST
+        reads = self.selection.plan(partition, below_start=self.all_batches)
+        times, check_crc = self.selection.times, self.selection.check_crc
+        choice = RecordChoice(self.options, times, self.include_control, check_crc)
+        workers = useful(self.workers, sum(map(size_of, reads)))
+        found = read_prepared(reads, choice, as_it_is, pool, workers=workers, skips_removed=True)
+        with closing(found):
+            for read, chunk, keep, findings in found:
+                self.findings.extend(findings)
+                rows = chunk.rows
+                self.batch_count += len(rows)
+                inside = (rows["last_offset"] >= read.low) & (rows["base_offset"] < read.high)
+                wanted = keep & (chunk.columns.offsets >= start)
+                yield Part(read.partition, read, rows[inside], chunk.columns, rows, wanted)
 
     def require_batches(self) -> None:
         """Check, after a complete pass, that the files are a log: a file without a batch is not.

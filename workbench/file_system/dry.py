@@ -4,6 +4,7 @@ Reads see the disk with the changes on top, so code that writes can show what it
 changes are kept in memory and in temporary files without names, as long as the file system is.
 """
 
+import builtins
 import errno
 import os
 import stat
@@ -24,6 +25,7 @@ from workbench.file_system.local import (
     FileSystem,
     Stat,
 )
+from workbench.file_system.mounts import RemoteEntry, RemoteFiles, absolute, files_at, is_uri
 from workbench.file_system.overlay import Overlay
 from workbench.file_system.source import follow_link
 
@@ -62,6 +64,7 @@ class _Folder:
         self.base = base
         self.within = within
         self.names: dict[str, _Folder | Overlay | None] = {}
+        self._listed: dict[str, RemoteEntry] | None = None  # of a mounted folder, once listed
 
     def find(self, name: str) -> "_Folder | Overlay | None":
         """Return what has a name in here; None if nothing does."""
@@ -69,10 +72,25 @@ class _Folder:
             self.names[name] = self._on_disk(name)
         return self.names[name]
 
+    def mounted_entries(self, files: RemoteFiles) -> list[Entry]:
+        """Return what is in a mounted folder; further names are looked up there."""
+        if self._listed is None:
+            self._listed = {each.name: each for each in files.entries(str(self.base))}
+        return [Entry(each.name, each.is_folder) for each in self._listed.values()]
+
+    def _mounted(self, path: str, name: str, files: RemoteFiles) -> "_Folder | Overlay | None":
+        entry = files.entry(path) if self._listed is None else self._listed.get(name)
+        if entry is None:
+            return None
+        return _Folder(path) if entry.is_folder else Overlay(path, mounted=entry)
+
     def _on_disk(self, name: str) -> "_Folder | Overlay | None":
         if self.base is None:
             return None
-        path = os.path.join(self.base, name)
+        path = name if is_uri(name) else os.path.join(self.base, name)
+        files = files_at(path)
+        if files is not None:
+            return self._mounted(path, name, files)
         is_bound = self.within is not None and os.path.islink(path)
         try:
             found = os.stat(path)
@@ -165,7 +183,7 @@ class DryFileSystem(FileSystem):
 
     def __init__(self, base: FileSystem = LOCAL, within: Iterable[str] = ()) -> None:
         self._base = base
-        self._within = frozenset(map(os.path.abspath, within))
+        self._within = frozenset(map(absolute, within))
         self._root = _Folder(os.path.abspath(os.sep))
         self._changes: list[Change] = []
         self._last: dict[str, int] = {}  # path → index of its newest change
@@ -203,7 +221,7 @@ class DryFileSystem(FileSystem):
         """Return what is in a folder, sorted by name."""
         with self._lock:
             folder = self._folder(path)
-            on_disk = [] if folder.base is None else self._base.list(folder.base)
+            on_disk = [] if folder.base is None else self._listed(folder, folder.base)
             found = {entry.name: entry for entry in on_disk}
             for name, node in folder.names.items():
                 if node is None:
@@ -231,7 +249,8 @@ class DryFileSystem(FileSystem):
                 if node.refusal is not None:
                     raise node.refusal
                 return Stat(node.size, node.modified_ms)
-            return Stat(0, 0) if node.base is None else self._base.stat(node.base)
+            is_here = node.base is not None and files_at(node.base) is None
+            return self._base.stat(str(node.base)) if is_here else Stat(0, 0)
 
     def rename(self, old: str, new: str) -> None:
         """Rename a file or folder; a file of the new name is replaced."""
@@ -349,8 +368,7 @@ class DryFileSystem(FileSystem):
             OSError: nothing does.
         """
         node: _Folder | Overlay | None = self._root
-        _, tail = os.path.splitdrive(os.path.abspath(path))
-        for name in filter(None, tail.split(os.sep)):
+        for name in _names(path):
             if isinstance(node, Overlay):
                 raise node.refusal or _error(errno.ENOTDIR, path)
             node = None if node is None else node.find(name)
@@ -360,6 +378,11 @@ class DryFileSystem(FileSystem):
             raise _error(errno.ENOENT, path)
         return node
 
+    def _listed(self, folder: _Folder, path: str) -> "builtins.list[Entry]":
+        """Return what is in a folder without the changes."""
+        files = files_at(path)
+        return self._base.list(path) if files is None else folder.mounted_entries(files)
+
     def _folder(self, path: str) -> _Folder:
         node = self._find(path)
         if isinstance(node, Overlay):
@@ -368,13 +391,24 @@ class DryFileSystem(FileSystem):
 
     def _parent(self, path: str) -> tuple[_Folder, str]:
         """Return the folder that a path is in, and its name there."""
-        head, name = os.path.split(os.path.abspath(path))
+        head, name = os.path.split(absolute(path))
         return self._folder(head), name
 
 
 def _is_below(path: str, folder: str) -> bool:
     """Return whether a path is in a folder, at any depth."""
-    return os.path.abspath(path).startswith(os.path.abspath(folder) + os.sep)
+    return absolute(path).startswith(absolute(folder) + os.sep)
+
+
+def _names(path: str) -> list[str]:
+    """Return the names on the way to a path; the first of a URI's is its scheme and server."""
+    path = absolute(path)
+    if is_uri(path):
+        scheme, _, rest = path.partition("://")
+        server, _, tail = rest.partition("/")
+        return [f"{scheme}://{server}", *filter(None, tail.split("/"))]
+    _, tail = os.path.splitdrive(path)
+    return [*filter(None, tail.split(os.sep))]
 
 
 def _error(number: int, path: str) -> OSError:

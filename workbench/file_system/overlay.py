@@ -17,7 +17,31 @@ import numpy.typing as npt
 
 from workbench.errors import NotRegularFileError
 from workbench.file_system.local import File
-from workbench.file_system.source import kind_of_mode
+from workbench.file_system.mounts import RemoteEntry
+from workbench.file_system.source import FileSource, kind_of_mode
+
+
+class MountedFile(FileSource):
+    """A file of a mounted file system, opened when it is first read, and again after `close`."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.descriptor = -1
+        self._open: FileSource | None = None
+
+    def read_into(self, buffer: npt.NDArray[np.uint8], position: int) -> int:
+        """Fill ``buffer``, uint8[n], from ``position``; return how many bytes there were."""
+        source = self._open
+        if source is None:
+            source = self._open = FileSource(self.path)
+        return source.read_into(buffer, position)
+
+    def close(self) -> None:
+        """Close the file until it is read again."""
+        source, self._open = self._open, None
+        if source is not None:
+            source.close()
+
 
 _MOST_IN_MEMORY: Final = 16 << 20  # bytes written to one file; beyond, they go to a temporary file
 _COPY_SIZE: Final = 1 << 20
@@ -30,8 +54,9 @@ class Overlay:
     Threads may share one.
 
     Args:
-        path: the file on the disk; None for a new one, in memory only.
+        path: the file on the disk, or a mounted one; None for a new one, in memory only.
         found: the status of the file on the disk.
+        mounted: what a mounted file system says about the file.
 
     Attributes:
         size: bytes.
@@ -48,10 +73,13 @@ class Overlay:
         path: str | None = None,
         found: os.stat_result | None = None,
         refusal: OSError | None = None,
+        mounted: RemoteEntry | None = None,
     ) -> None:
         self.size = 0
         self.modified_ms = 0
-        self._base = None if path is None else File(path, read_only=True)
+        self._base: FileSource | None = None
+        if path is not None:
+            self._base = File(path, read_only=True) if found is not None else MountedFile(path)
         self._limit = 0  # bytes of the file on the disk that count
         self._written_at = 0
         self._written = bytearray()
@@ -59,7 +87,12 @@ class Overlay:
         self._lock = threading.RLock()
         self.refusal = refusal
         self.is_directory = False
-        if found is None:
+        if mounted is not None:
+            self.size = self._limit = mounted.size
+            self.modified_ms = mounted.modified_ms
+            if mounted.refusal is not None:
+                self.refusal = NotRegularFileError(str(path), mounted.refusal)
+        elif found is None:
             self.touch()
         elif refusal is not None or not stat.S_ISREG(found.st_mode):
             kind = kind_of_mode(found.st_mode)
@@ -71,7 +104,10 @@ class Overlay:
 
     @property
     def descriptor(self) -> int:
-        """A descriptor to read from; some changes require that all bytes are copied first."""
+        """A descriptor to read from; some changes require that all bytes are copied first.
+
+        -1 for a mounted file, of which `read_into` alone reads.
+        """
         with self._lock:
             is_cut_only = not self._written and self.size <= self._limit
             if self._copy is None and self._base is not None and is_cut_only:

@@ -148,7 +148,7 @@ class FileSource:
     def version(self) -> tuple[int, int]:
         """Size and time of the last change, in ns: they differ between versions of the file."""
         if self._remote is not None:
-            return self._remote.size(), 0
+            return self._remote.size(), self._remote.version()
         status = os.fstat(self.descriptor)
         return status.st_size, status.st_mtime_ns
 

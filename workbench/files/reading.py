@@ -136,7 +136,7 @@ class SmallFile:
         """
         remote = read_whole(path, cls.size_limit + 1)
         if remote is not None:
-            return cls.decode(remote, path, strict=strict)
+            return cls.decode(remote[0], path, strict=strict)
         with open(open_regular(path), "rb") as file:
             try:
                 data = file.read(cls.size_limit)

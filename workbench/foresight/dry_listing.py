@@ -4,13 +4,13 @@ The configuration of topics comes from `__cluster_metadata` if that was opened; 
 given take precedence.
 """
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from workbench.config.broker_config import BROKER_NAMES
 from workbench.config.settings import Settings
+from workbench.file_system.mounts import absolute
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.names import META_PROPERTIES
 from workbench.foresight.dry_logs import DryLogs
@@ -57,7 +57,7 @@ def open_dry(paths: Iterable[str], config: Config, now: int) -> DryLogs:
         ConfigError: a configuration's name or value is wrong.
         LogDirectoryError: a directory does not exist.
     """
-    directories = [os.path.abspath(path) for path in paths]
+    directories = [absolute(path) for path in paths]
     return DryLogs(directories, settings_of(list_log_directories(directories), config), now)
 
 

@@ -3,12 +3,12 @@
 import errno
 import os
 import stat
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import total_ordering
 from typing import Any, Final, Literal, NamedTuple
 
 from workbench.errors import LinkError, NotRegularFileError
-from workbench.file_system.mounts import files_at
+from workbench.file_system.mounts import RemoteEntry, files_at
 from workbench.file_system.source import follow_link, kind_of_mode
 
 _EFFECTIVE: Final = os.access in os.supports_effective_ids
@@ -158,13 +158,7 @@ def list_folder(path: str, within: str | None = None) -> FolderContents:
     """
     remote = files_at(path)
     if remote is not None:
-        there = sorted(remote.entries(path))
-        listed = [
-            FileEntry(each.name, f"{path}/{each.name}", each.size, each.modified_ms)
-            for each in there
-            if not each.is_folder
-        ]
-        return FolderContents(listed, [each.name for each in there if each.is_folder], [])
+        return remote_contents(path, remote.entries(path))
     if within is None:
         within = path
     elif within != path and os.path.islink(path):
@@ -186,6 +180,25 @@ def list_folder(path: str, within: str | None = None) -> FolderContents:
     folders.sort()
     listed = [FileEntry(name, start + name) for name in files]
     return FolderContents(listed, folders, sorted(each for each in unread if each is not None))
+
+
+def remote_contents(path: str, entries: Iterable[RemoteEntry]) -> FolderContents:
+    """Return what is in a folder of a mounted file system, from what that says is there."""
+    there = sorted(entries, key=lambda each: each.name)
+    read = [each for each in there if each.refusal is None]
+    return FolderContents(
+        [
+            FileEntry(each.name, f"{path}/{each.name}", each.size, each.modified_ms)
+            for each in read
+            if not each.is_folder
+        ],
+        [each.name for each in read if each.is_folder],
+        [
+            Unread(each.name, f"{path}/{each.name}", "not-a-file", each.refusal)
+            for each in there
+            if each.refusal is not None
+        ],
+    )
 
 
 def _sort_other(

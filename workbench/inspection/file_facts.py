@@ -7,6 +7,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from workbench.errors import UnsupportedFormatError
+from workbench.file_system.mounts import is_file, size_of
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
 from workbench.files.clean_shutdown import CleanShutdown
@@ -38,7 +39,7 @@ _LOGS: Final = ("log", "checkpoint")
 
 def is_small_file(path: str) -> bool:
     """Return whether a path is, by its name, a file for `small_file_facts`."""
-    if not os.path.isfile(path):
+    if not is_file(path):
         return False
     return is_small_file_name(os.path.basename(path))
 
@@ -68,7 +69,7 @@ def small_file_facts(path: str, most_entries: int | None) -> dict[str, Any]:
     """
     name = os.path.basename(path)
     parsed = names.parse_file_name(name)
-    facts: dict[str, Any] = {"path": path, "size": os.path.getsize(path)}
+    facts: dict[str, Any] = {"path": path, "size": size_of(path)}
     if in_use(name) in _BY_NAME:
         content = _BY_NAME[in_use(name)](path, strict=False)
         facts.update(_plain(content))

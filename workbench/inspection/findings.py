@@ -91,6 +91,17 @@ KINDS: Final[dict[str, str]] = {
     "meta-properties-mismatch": "log directories of different brokers or clusters, or one twice",
     "clean-shutdown-damaged": "a .kafka_cleanshutdown that cannot be read",
     "open-transaction": "a transaction that is open for longer than its coordinator allows",
+    # the remote tier
+    "remote-metadata-missing": "remote segments, but no record of __remote_log_metadata about them",
+    "remote-metadata-damaged": "a record of __remote_log_metadata that cannot be read",
+    "remote-unreadable": "a remote segment that its manifest, or the keys at hand, do not open",
+    "remote-missing": "a remote segment without its files",
+    "remote-orphan": "files in the remote tier that no metadata names",
+    "remote-unfinished": "a remote segment whose copy or deletion is not complete",
+    "remote-gap": "offsets that neither remote nor local segments have",
+    "remote-size": "a remote segment whose size contradicts its metadata",
+    "remote-offsets": "a remote segment whose offsets contradict its metadata",
+    "remote-epochs": "leader epochs of a remote segment that its batches or its partition deny",
     # the coordinators' topics
     "group-record": "a record of __consumer_offsets that a broker cannot load",
     "group-partition": "a group in another partition than its name's hash selects",
@@ -193,6 +204,11 @@ _OF_PROBLEM: Final = {
     problems.CUT_WRAPPER: ("record", _CUT),
 }
 _OF_OTHERS: Final = ("record", _UNSEEN)
+_TORN: Final = (
+    "After a clean shutdown, a broker does not detect it: consumers continue in the next segment. "
+    "After an unclean one, recovery truncates these bytes if they are past the recovery point, and "
+    "deletes later segments."
+)
 
 
 def kind_of(problem: Problem) -> str:
@@ -219,6 +235,20 @@ def finding_of(problem: Problem, path: str, broker: str | None = None) -> Findin
         found=f"{words}: {problem.found}" if problem.found else words,
         expected=problem.expected,
         broker=in_general if broker is None else broker,
+    )
+
+
+def torn_tail(path: str, position: int, size: int) -> Finding:
+    """Return the finding for bytes after the last batch of a segment that others follow.
+
+    Args:
+        path: the `.log` file.
+        position: where the bytes begin.
+        size: of the file, in bytes.
+    """
+    found = f"{size - position} bytes of an incomplete batch"
+    return Finding(
+        "torn-tail", "error", path, position, None, found, "the file to end with a batch", _TORN
     )
 
 

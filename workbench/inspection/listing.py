@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import files_at
+from workbench.file_system.mounts import absolute, files_at
 from workbench.file_system.source import kind_of_mode
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
@@ -28,6 +28,7 @@ IGNORED_FOLDERS: Final = frozenset({"remote-log-index-cache"})
 """Folders in a log directory that are not partitions and that a broker skips."""
 
 _READ_FILES: Final = names.ROOT_FILES - {names.LOCK}
+_FEW: Final = 2  # partitions that are listed one by one, each when it is asked for
 _NAMED: Final = 5  # unknown files and folders that a message names
 
 StrPath = str | os.PathLike[str]
@@ -118,7 +119,7 @@ class Listing:
         """
         paths = []
         for root in self.roots:
-            path = os.path.abspath(root.path)
+            path = absolute(root.path)
             if not root.is_log_directory and root.partitions[0].only is not None:
                 raise LogDirectoryError(path, "not a directory (found a file)")
             paths.append(path if root.is_log_directory else os.path.dirname(path))
@@ -129,8 +130,8 @@ def _order(partition: Partition) -> tuple[str, int, str]:
     return partition.topic, partition.partition, partition.name
 
 
-def _list_root(path: str, make: MakePartition) -> Root:
-    """List a log directory."""
+def _list_root(path: str, make: MakePartition, *, whole: bool) -> Root:
+    """List a log directory; ``whole``: outside this machine, its partitions' files with it."""
     files, folders, unread = without_unreadable(list_folder(path), _READ_FILES)
     # A link with the name of a partition directory is a partition that cannot be read.
     links = [
@@ -143,6 +144,9 @@ def _list_root(path: str, make: MakePartition) -> Root:
     if start_entry is not None:
         with suppress(OSError):  # `verify` says so where it cannot be read
             starts = OffsetCheckpoint.read(start_entry.path, strict=False).offsets
+    found = [name for name in (*folders, *links) if names.parse_directory_name(name) is not None]
+    remote = files_at(path) if whole and len(found) > _FEW else None
+    tree = {} if remote is None else remote.tree(path)
     partitions: list[Partition] = []
     unknown_folders: list[str] = []
     for name in (*folders, *links):
@@ -160,6 +164,7 @@ def _list_root(path: str, make: MakePartition) -> Root:
                 partition=parsed.partition,
                 kind=parsed.kind,
                 checkpoint_start=starts.get(TopicPartition(parsed.topic, parsed.partition)),
+                entries=tree.get(f"{path}/{name}"),
             )
         )
     unknown = tuple(file for file in files if not _is_root_file(file.name))
@@ -180,7 +185,7 @@ def _is_root_file(name: str) -> bool:
 
 def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
     """List a partition directory, or one file in it, that was opened alone."""
-    name = os.path.basename(os.path.abspath(folder))
+    name = os.path.basename(absolute(folder))
     parsed = names.parse_directory_name(name)
     partition = make(
         name,
@@ -225,13 +230,15 @@ def _kind_of(path: str) -> Literal["file", "folder", "nothing"]:
     return "nothing" if entry is None else "folder" if entry.is_folder else "file"
 
 
-def _list_path(path: str, make: MakePartition) -> Root:
+def _list_path(path: str, make: MakePartition, *, whole: bool) -> Root:
     kind = _kind_of(path)
     if kind == "file":
         return _alone(os.path.dirname(path) or ".", os.path.basename(path), make)
     if kind == "nothing":
         raise LogDirectoryError(path, "there is no such file or directory")
-    return _alone(path, None, make) if _holds_segments(path) else _list_root(path, make)
+    if _holds_segments(path):
+        return _alone(path, None, make)
+    return _list_root(path, make, whole=whole)
 
 
 def require_logs(listing: Listing) -> None:
@@ -250,13 +257,15 @@ def require_logs(listing: Listing) -> None:
 
 
 def list_log_directories(
-    paths: StrPath | Iterable[StrPath], make: MakePartition = Partition
+    paths: StrPath | Iterable[StrPath], make: MakePartition = Partition, *, whole: bool = True
 ) -> Listing:
     """List one path, or several that belong together (the `log.dirs` of one broker).
 
     Args:
         paths: at least one.
         make: creates the partitions, with the arguments of `Partition`.
+        whole: outside this machine, list the files of all partitions now, in few requests;
+            otherwise each partition is a request, when it is first asked for.
 
     Raises:
         LogDirectoryError: a path does not exist, or none was given.
@@ -265,7 +274,7 @@ def list_log_directories(
     given: Sequence[StrPath] = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:
         raise LogDirectoryError("open_log_directory", "no path was given")
-    roots = tuple(_list_path(os.fspath(path), make) for path in given)
+    roots = tuple(_list_path(os.fspath(path), make, whole=whole) for path in given)
     partitions: dict[str, Partition] = {}
     for partition in sorted((p for root in roots for p in root.partitions), key=_order):
         key = partition.name if partition.name not in partitions else partition.path

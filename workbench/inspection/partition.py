@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from workbench.file_system.mounts import files_at
+from workbench.file_system.mounts import RemoteEntry, files_at
 from workbench.files import names
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.names import DirectoryKind, FileKind
@@ -26,9 +26,11 @@ from workbench.inspection.entries import (
     FolderContents,
     Unread,
     list_folder,
+    remote_contents,
     without_unreadable,
 )
 from workbench.inspection.html import table_html
+from workbench.inspection.remote_tier.remote_log import Gap, RemoteLog, RemoteRead, joined
 from workbench.inspection.segment import Segment
 
 
@@ -130,7 +132,10 @@ class Partition:
         root: the log directory that holds it; None when the partition was opened alone.
         kind: "log" in use, or "delete", "stray", "future".
         only: name of the single file that was opened; None for a whole partition.
+        remote: its segments in a remote tier; None if no tier was opened.
     """
+
+    remote: RemoteLog | None = None
 
     def __init__(
         self,
@@ -143,6 +148,7 @@ class Partition:
         kind: DirectoryKind = "log",
         only: str | None = None,
         checkpoint_start: int | None = None,
+        entries: Iterable[RemoteEntry] | None = None,
     ) -> None:
         self.name = name
         self.path = path
@@ -152,11 +158,12 @@ class Partition:
         self.kind: DirectoryKind = kind
         self.only = only
         self._checkpoint_start = checkpoint_start
+        self._entries = entries  # as listed with the whole log directory; None: not listed yet
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was read: another process reads it again."""
-        state = dict(self.__dict__)
-        for cached in ("_contents", "log_end_offset"):
+        state = {**self.__dict__, "_entries": None}
+        for cached in ("_contents", "log_end_offset", "remote_parts"):
             state.pop(cached, None)
         return state
 
@@ -178,7 +185,11 @@ class Partition:
         if self.only is not None:
             return self._single_file(self.only)
         try:
-            contents = list_folder(self.path, self.root)
+            entries, self._entries = self._entries, None
+            if entries is not None:
+                contents = remote_contents(self.path, entries)
+            else:
+                contents = list_folder(self.path, self.root)
         except FileNotFoundError:  # a broker deleted it since the log directory was opened
             return _sort_files(FolderContents([], [], []))
         except OSError as error:
@@ -283,12 +294,47 @@ class Partition:
         Kafka: LogLoader.load
         """
         first = self.segments[0].base_offset if self.segments else 0
+        for read in self.remote_reads:
+            first = min(first, read.low) if self.segments else read.low
+            break
         return max(first, self._checkpoint_start or 0)
 
     @cached_property
     def log_end_offset(self) -> int:
         """The offset the next record would get, from the batches; 0 without segments."""
-        return self.segments[-1].next_offset if self.segments else 0
+        if self.segments:
+            return self.segments[-1].next_offset
+        return max((read.high for read in self.remote_reads), default=0)
+
+    @cached_property
+    def remote_parts(self) -> tuple[RemoteRead | Gap, ...]:
+        """What a broker reads from the remote tier: the offsets below the first local segment.
+
+        From the checkpointed log start offset on, ascending, with the offsets that no remote
+        segment has. Empty without a tier.
+        """
+        if self.remote is None:
+            return ()
+        epochs = None
+        with suppress(OSError):  # `verify` says so where it cannot be read
+            epochs = self.leader_epochs
+        is_sound = epochs is not None and epochs.entries and not epochs.problems
+        lineage = epochs.entries if epochs is not None and is_sound else self.remote.own_epochs
+        local = self.segments[0].base_offset if self.segments else names.MAX_OFFSET
+        parts = tuple(joined(self.remote.parts(lineage, self._checkpoint_start or 0, local)))
+        begins_later = self._checkpoint_start is None and parts and isinstance(parts[0], Gap)
+        return parts[1:] if begins_later else parts
+
+    @property
+    def remote_reads(self) -> tuple[RemoteRead, ...]:
+        """The parts of remote segments that a broker reads before the local ones, ascending."""
+        return tuple(part for part in self.remote_parts if isinstance(part, RemoteRead))
+
+    @property
+    def segments_of_log(self) -> tuple[Segment, ...]:
+        """All segments that a reader needs, remote ones first; ascending by base offset."""
+        remote = {read.metadata.segment_id: read.segment for read in self.remote_reads}
+        return (*(segment for segment in remote.values() if segment is not None), *self.segments)
 
     @property
     def leader_epochs(self) -> LeaderEpochs | None:

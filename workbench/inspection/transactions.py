@@ -146,7 +146,7 @@ def read_transactions(partition: Partition) -> Transactions:
     Walks the batch headers of every segment and decodes the control batches. What cannot be read is
     left out.
     """
-    segments = partition.segments
+    segments = partition.segments_of_log
     try:
         end = partition.log_end_offset
     except OSError:

@@ -6,11 +6,14 @@ Nothing is known of such a file's contents, and nothing with its name is reporte
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeVar
 
+from workbench.errors import RemoteStorageError
+from workbench.file_system.mounts import files_at
 from workbench.files import names
 from workbench.files.names import FileKind
 from workbench.inspection.entries import Unread, UnreadKind
 from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.partition import Partition
+from workbench.inspection.remote_tier.remote_log import Gap
 
 T = TypeVar("T")
 
@@ -39,9 +42,16 @@ def findings_of_unread(unread: Iterable[Unread]) -> Iterator[Finding]:
 
 
 def unreadable(path: str, error: OSError) -> list[Finding]:
-    """Return the finding for a file that could not be read; none if it no longer exists."""
-    if isinstance(error, FileNotFoundError):  # a broker deleted it meanwhile
+    """Return the finding for a file that could not be read; none if a broker has deleted it.
+
+    No broker deletes a file outside this machine: one that is missing there is a finding.
+    """
+    if isinstance(error, FileNotFoundError) and files_at(path) is None:
         return []
+    if isinstance(error, RemoteStorageError):
+        broker, wanted = _REMOTE, "a segment that its manifest describes, and its key"
+        kind = "remote-unreadable"
+        return [Finding(kind, "error", error.path, None, None, error.problem, wanted, broker)]
     return list(findings_of_unread([Unread.of_error("", path, error)]))
 
 
@@ -61,7 +71,34 @@ def findings_about_records(partition: Partition) -> list[Finding]:
         if not each.name
         or ((name := names.parse_file_name(each.name)) and name.kind == "log" and not name.suffix)
     )
-    return list(findings_of_unread(unread_logs))
+    return [*findings_of_unread(unread_logs), *missing_remote(partition)]
+
+
+def missing_remote(partition: Partition) -> Iterator[Finding]:
+    """Yield a finding for each part of the log that should be in the remote tier and is not."""
+    parts = partition.remote_parts
+    path = partition.path
+    for part in parts:
+        low, last = part.low, part.high - 1
+        if isinstance(part, Gap):
+            found = f"no remote segment for the offsets {low} to {last}"
+            yield Finding("remote-gap", "error", path, None, low, found, _SEGMENTS, _REMOTE_GAP)
+        elif part.segment is None:
+            found = f"no .log file, or no manifest, of remote segment {part.metadata.segment_id}"
+            wanted = f"the offsets {low} to {last}"
+            yield Finding("remote-missing", "error", path, None, low, found, wanted, _REMOTE)
+    end = max((part.high for part in parts), default=None)
+    if end is not None and partition.segments and end < partition.segments[0].base_offset:
+        found = f"no segment for the offsets {end} to {partition.segments[0].base_offset - 1}"
+        yield Finding("remote-gap", "error", path, None, end, found, _SEGMENTS, _REMOTE_GAP)
+
+
+_SEGMENTS: Final = "segments from the log start offset up to the first local one"
+_REMOTE: Final = "Consumers that read these offsets through a broker get an error and do not go on."
+_REMOTE_GAP: Final = (
+    "A broker answers OFFSET_OUT_OF_RANGE there: consumers start over where `auto.offset.reset` "
+    "says, or stop."
+)
 
 
 def removed(path: str) -> Finding:

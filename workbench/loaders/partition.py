@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.file_system.mounts import absolute
 from workbench.inspection import partition as inspection
 
 if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
@@ -102,4 +103,4 @@ class Partition(inspection.Partition):
 
     @property
     def _directories(self) -> tuple[str, ...]:
-        return self.log_directories or (os.path.dirname(os.path.abspath(self.path)),)
+        return self.log_directories or (os.path.dirname(absolute(self.path)),)

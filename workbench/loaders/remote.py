@@ -1,19 +1,121 @@
-"""Log directories in S3, HDFS and whatever else `pyarrow.fs` can read by a URI.
+"""Log directories in S3, HDFS and whatever else `pyarrow.fs` can read by a URI, and in archives.
 
 Credentials and endpoints come from pyarrow's own sources: the environment, or the URI's query
 (``s3://bucket/logs?endpoint_override=host:9000&scheme=http``).
 """
 
-from collections.abc import Iterable
-from functools import cache
-from typing import Any
-from urllib.parse import urlsplit
+import errno
+import os
+import re
+import sys
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-from workbench.file_system.mounts import RemoteEntry, mount
+from workbench.errors import LogDirectoryError
+from workbench.file_system.archives import opened_archive
+from workbench.file_system.mounts import RemoteEntry, files_at, is_uri, mount
+from workbench.file_system.read_cache import CachedFiles
+
+SCHEMES: Final = ("s3", "gs", "abfs", "abfss", "hdfs", "viewfs", "file")
+"""Schemes of the URIs that can be opened."""
+
+_TRUSTED: Final = 60.0  # seconds in which a server that answered is not asked again
+_ATTEMPTS: Final = 3  # of a request to S3
+_SECONDS: Final = 10  # until a connection is given up
+_TIMES: Final = ("connect_timeout", "request_timeout")
+_FLAGS: Final = ("anonymous", "force_virtual_addressing")
+_TEXTS: Final = ("region", "scheme", "endpoint_override", "tls_ca_file_path")
+_SECRETS: Final = ("access_key", "secret_key", "session_token")
+_REASONS: Final = (
+    ("NO_SUCH_BUCKET", "there is no such bucket"),
+    ("INVALID_ACCESS_KEY_ID", "the access key is not known there"),
+    ("SIGNATURE_DOES_NOT_MATCH", "the secret key does not belong to the access key"),
+    ("EXPIRED_TOKEN", "the credentials have expired"),
+    ("ACCESS_DENIED", "access denied; the credentials come from the environment or ~/.aws"),
+    ("FORBIDDEN", "access denied; the credentials come from the environment or ~/.aws"),
+    ("HTTP status 403", "access denied; the credentials come from the environment or ~/.aws"),
+    ("NETWORK_CONNECTION", "the server cannot be reached"),
+    ("UNAVAILABLE", "the server cannot be reached"),
+    ("DefaultAzureCredential", "there are no credentials for Azure"),
+    ("timed out", "the server does not answer"),
+    ("libjvm", "HDFS needs Java and Hadoop's libhdfs (JAVA_HOME, HADOOP_HOME)"),
+    ("libhdfs", "HDFS needs Java and Hadoop's libhdfs (JAVA_HOME, HADOOP_HOME)"),
+)
+_GONE: Final = ("NO_SUCH_KEY", "RESOURCE_NOT_FOUND", "HTTP status 404")
+_LONGEST: Final = 300  # characters of a server's own words
+_SHORTER: Final = ("HTTP status 416", "InvalidRange", "INVALID_RANGE")
+
+
+def _reason(error: BaseException) -> str:
+    """Return why a file system far away refuses, in a few words, without secrets."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    known = next((words for mark, words in _REASONS if mark in text), None)
+    detail = re.sub(r"\(Request ID: [^)]*\)|//\S*@", "", text.partition("\n")[0]).strip()
+    return known or detail[:_LONGEST] or type(error).__name__
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Raise errors of pyarrow with the path, as the operating system's are.
+
+    Raises:
+        FileNotFoundError: there is no such file or folder.
+        OSError: as pyarrow says.
+    """
+    from pyarrow.lib import ArrowException
+
+    try:
+        yield
+    except FileNotFoundError:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from None
+    except (OSError, ArrowException) as error:
+        if any(mark in str(error) for mark in _GONE):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path) from None
+        raise OSError(errno.EIO, _reason(error), path) from None
+
+
+class _ArrowFile:
+    """An open file of a pyarrow file system."""
+
+    def __init__(self, file: Any, path: str) -> None:
+        self._file = file
+        self._path = path
+        self._size = int(file.size())
+
+    def size(self) -> int:
+        """Return how many bytes it had when it was opened."""
+        return self._size
+
+    def version(self) -> int:
+        """Return a number that differs between versions of the file, where that is known."""
+        known = self._file.metadata() or {}
+        return zlib.crc32(repr(sorted(known.items())).encode())
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        """Return bytes from a position, fewer at the end and where the file was shortened.
+
+        Raises:
+            OSError: they cannot be read.
+        """
+        with _named(self._path):
+            try:
+                return bytes(self._file.read_at(nbytes, offset))
+            except OSError as error:
+                if any(mark in str(error) for mark in _SHORTER):
+                    return b""
+                raise
+
+    def close(self) -> None:
+        """Close it."""
+        self._file.close()
 
 
 class ArrowFiles:
-    """A directory of a pyarrow file system, read below a prefix.
+    """A pyarrow file system, read below a prefix.
 
     Args:
         files: a `pyarrow.fs.FileSystem`.
@@ -29,19 +131,25 @@ class ArrowFiles:
     def _inside(self, path: str) -> str:
         return (self._folder + path.removeprefix(self._prefix)).rstrip("/")
 
-    def open(self, path: str) -> Any:
+    def open(self, path: str) -> _ArrowFile:
         """Open a file.
 
         Raises:
             OSError: it cannot be opened.
         """
-        return self._files.open_input_file(self._inside(path))
+        with _named(path):
+            return _ArrowFile(self._files.open_input_file(self._inside(path)), path)
 
     def entry(self, path: str) -> RemoteEntry | None:
-        """Return the entry at a path; None if there is none."""
+        """Return the entry at a path; None if there is none.
+
+        Raises:
+            OSError: the file system does not answer.
+        """
         from pyarrow.fs import FileType
 
-        info = self._files.get_file_info(self._inside(path))
+        with _named(path):
+            info = self._files.get_file_info(self._inside(path))
         return None if info.type == FileType.NotFound else _entry(info)
 
     def entries(self, path: str) -> list[RemoteEntry]:
@@ -52,35 +160,196 @@ class ArrowFiles:
         """
         from pyarrow.fs import FileSelector
 
-        return [
-            _entry(info) for info in self._files.get_file_info(FileSelector(self._inside(path)))
-        ]
+        with _named(path):
+            found = self._files.get_file_info(FileSelector(self._inside(path)))
+        return [_entry(info) for info in found]
+
+    def tree(self, path: str) -> dict[str, list[RemoteEntry]]:
+        """Return the entries of a directory and of all directories below it, by their paths.
+
+        Raises:
+            OSError: it cannot be listed.
+        """
+        from pyarrow.fs import FileSelector
+
+        inside = self._inside(path)
+        found: dict[str, list[RemoteEntry]] = {path: []}
+        with _named(path):
+            infos = self._files.get_file_info(FileSelector(inside, recursive=True))
+        for info in infos:
+            entry = _entry(info)
+            folder = path + info.path.rpartition("/")[0].removeprefix(inside)
+            found.setdefault(folder, []).append(entry)
+            if entry.is_folder:
+                found.setdefault(f"{folder}/{entry.name}", [])
+        return found
 
 
 def _entry(info: Any) -> RemoteEntry:
-    is_folder = not info.is_file
-    return RemoteEntry(info.base_name, is_folder, info.size or 0, (info.mtime_ns or 0) // 1_000_000)
+    name = sys.intern(info.base_name)  # a million files have few names
+    return RemoteEntry(name, not info.is_file, info.size or 0, (info.mtime_ns or 0) // 1_000_000)
 
 
-@cache
+class _Place(NamedTuple):
+    """What a URI names.
+
+    Attributes:
+        prefix: scheme and bucket or server, without credentials: where it is mounted.
+        path: the directory, below the prefix.
+        server: what tells servers apart that have buckets of one name: the endpoint.
+    """
+
+    prefix: str
+    path: str
+    server: str
+
+
+def _place(uri: str) -> _Place:
+    parts = urlsplit(uri, allow_fragments=False)
+    user, at, host = parts.netloc.rpartition("@")
+    if parts.scheme.startswith("abfs") and at:  # the container, perhaps with a password
+        host = f"{user.partition(':')[0]}@{host}"
+    prefix = f"{parts.scheme}://{host}"
+    endpoint = dict(parse_qsl(parts.query)).get("endpoint_override", "")
+    return _Place(prefix, prefix + unquote(parts.path).rstrip("/"), endpoint)
+
+
+def _s3_files(uri: str) -> tuple[Any, str]:
+    """Return the file system of a URI of S3, and the bucket: with few retries."""
+    from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem, resolve_s3_region
+
+    parts = urlsplit(uri, allow_fragments=False)
+    user, _, bucket = parts.netloc.rpartition("@")
+    options: dict[str, Any] = dict.fromkeys(_TIMES, _SECONDS)
+    if user:
+        key, _, secret = user.partition(":")
+        options |= {"access_key": unquote(key), "secret_key": unquote(secret)}
+    for name, value in parse_qsl(parts.query, keep_blank_values=True):
+        if name in _TEXTS or name in _SECRETS:
+            options[name] = value
+        elif name in _FLAGS:
+            options[name] = value.lower() in {"true", "1", ""}
+        elif name in _TIMES:
+            options[name] = float(value)
+        else:
+            known = ", ".join((*_TEXTS, *_SECRETS, *_FLAGS, *_TIMES))
+            raise ValueError(f"unknown option {name} (expected one of {known})")
+    has_region = options.get("region") or os.environ.get("AWS_REGION")
+    has_region = has_region or os.environ.get("AWS_DEFAULT_REGION")
+    if not has_region and not options.get("endpoint_override"):
+        options["region"] = resolve_s3_region(bucket)
+    strategy = AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS)
+    return S3FileSystem(retry_strategy=strategy, **options), bucket
+
+
+def _arrow_files(uri: str, place: _Place) -> ArrowFiles:
+    """Return the file system of a URI."""
+    from pyarrow.fs import FileSystem
+
+    if uri.startswith("s3://"):
+        files, folder = _s3_files(uri)
+        return ArrowFiles(files, place.prefix, folder)
+    if uri.startswith("gs://") and "retry_limit_seconds" not in uri:
+        uri += ("&" if "?" in uri else "?") + urlencode({"retry_limit_seconds": _SECONDS})
+    files, folder = FileSystem.from_uri(uri)
+    inside = place.path.removeprefix(place.prefix)
+    return ArrowFiles(files, place.prefix, folder.rstrip("/").removesuffix(inside))
+
+
+class _Mounted(NamedTuple):
+    """How a prefix was mounted.
+
+    Attributes:
+        uri: as it was given.
+        server: see `_Place`.
+        checked: when the server last answered, in seconds of the monotonic clock.
+    """
+
+    uri: str
+    server: str
+    checked: float
+
+
+_MOUNTED: Final[dict[str, _Mounted]] = {}  # by prefix
+
+
 def mounted(path: str) -> str:
     """Make a path readable in this process, and return it without its query and credentials.
 
-    A path without a scheme is returned as it is.
+    A path of this machine is returned as it is, unless it leads into an archive. A URI without a
+    query is read as the URI with one that was opened before in the same bucket.
 
     Raises:
-        OSError: the location cannot be reached, or pyarrow does not know the scheme.
+        LogDirectoryError: the location cannot be reached, there is no such bucket, access is
+            denied, or the scheme is not known. Secrets of the URI are not in the message.
     """
-    if "://" not in path:
-        return path
-    from pyarrow.fs import FileSystem
+    if path.startswith("file://"):
+        path = unquote(urlsplit(path, allow_fragments=False).path)
+    if not is_uri(path):
+        return opened_archive(path)
+    place = _checked_place(path)
+    before = _MOUNTED.get(place.prefix)
+    uri = path
+    if before is not None:
+        if path == place.path:
+            uri = before.uri
+        elif before.server != place.server and _answers(before):
+            problem = f"{place.prefix} was opened at another endpoint; use another process"
+            raise LogDirectoryError(place.path, problem)
+        if uri == before.uri and time.monotonic() - before.checked < _TRUSTED:
+            return place.path
+    mount(place.prefix, CachedFiles(_answering(uri, place)))
+    _MOUNTED[place.prefix] = _Mounted(uri, _place(uri).server, time.monotonic())
+    return place.path
 
-    files, folder = FileSystem.from_uri(path)
-    parts = urlsplit(path)
-    host = parts.netloc.rpartition("@")[2]
-    prefix = f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
-    mount(prefix, ArrowFiles(files, prefix, folder.rstrip("/")))
-    return prefix
+
+def _answers(before: _Mounted) -> bool:
+    """Return whether the server of something mounted still answers."""
+    place = _place(before.uri)
+    files = files_at(place.path)
+    try:
+        return files is not None and files.entry(place.path) is not None
+    except OSError:
+        return False
+
+
+def _checked_place(uri: str) -> _Place:
+    """Return what a URI names.
+
+    Raises:
+        LogDirectoryError: it cannot be opened, whatever a server says.
+    """
+    scheme, _, rest = uri.partition("://")
+    host, _, tail = rest.partition("?")[0].partition("/")
+    if "@" not in host and ":" in host and "@" in tail:
+        where = f"{scheme}://…@{tail.rpartition('@')[2]}"
+        raise LogDirectoryError(where, "a slash in a secret key must be written as %2F")
+    place = _place(uri)
+    if scheme not in SCHEMES:
+        named = ", ".join(f"{each}://" for each in SCHEMES)
+        raise LogDirectoryError(place.path, f"unknown scheme {scheme}:// (expected {named})")
+    if scheme != "hdfs" and place.prefix == f"{scheme}://":
+        raise LogDirectoryError(place.path, "no bucket is named")
+    return place
+
+
+def _answering(uri: str, place: _Place) -> ArrowFiles:
+    """Return the file system of a URI, once its server has answered.
+
+    Raises:
+        LogDirectoryError: it does not, or there is nothing at the path.
+    """
+    from pyarrow.lib import ArrowException
+
+    try:
+        files = _arrow_files(uri, place)
+        if files.entry(place.path) is None:
+            files.entries(place.path)  # raises: no such bucket, or nothing at the path
+    except FileNotFoundError:
+        raise LogDirectoryError(place.path, "there is no such file or directory") from None
+    except (OSError, ValueError, ImportError, ArrowException) as error:
+        raise LogDirectoryError(place.path, _reason(error)) from None
+    return files
 
 
 def all_mounted(paths: Iterable[str]) -> tuple[str, ...]:

@@ -4,6 +4,8 @@ Integers stay integers: what may be missing is a nullable int, never a float. Of
 are int64, times `timestamp[ms, UTC]`. Null is not empty.
 """
 
+import json
+from collections.abc import Iterable
 from typing import Final
 
 import pyarrow as pa
@@ -18,6 +20,36 @@ HEADERS: Final = pa.list_(
         nullable=False,
     )
 )
+
+
+_OF_PANDAS: Final = {
+    pa.int8(): ("int8", "Int8"),
+    pa.int16(): ("int16", "Int16"),
+    pa.int32(): ("int32", "Int32"),
+    pa.int64(): ("int64", "Int64"),
+    pa.bool_(): ("bool", "boolean"),
+}
+
+
+def table_schema(fields: Iterable[pa.Field]) -> pa.Schema:
+    """Return a schema of which pandas keeps what may be missing: as `Int64`, never as floats.
+
+    `pyarrow.Table.to_pandas`, and pandas when it reads a Parquet file, look into its metadata.
+    """
+    schema = pa.schema(fields)
+    nullable = [field for field in schema if field.nullable and field.type in _OF_PANDAS]
+    columns = [
+        {
+            "name": field.name,
+            "field_name": field.name,
+            "pandas_type": _OF_PANDAS[field.type][0],
+            "numpy_type": _OF_PANDAS[field.type][1],
+            "metadata": None,
+        }
+        for field in nullable
+    ]
+    told = {"index_columns": [], "column_indexes": [], "columns": columns}
+    return schema.with_metadata({"pandas": json.dumps(told)}) if columns else schema
 
 
 def _fields(*fields: tuple[str, pa.DataType, bool]) -> dict[str, pa.Field]:
@@ -57,7 +89,7 @@ SCAN_FIELDS: Final = {**RECORD_FIELDS, **BATCH_FIELDS}
 _WHERE: Final = _fields(("topic", pa.string(), False), ("partition", pa.int32(), False))
 _SEGMENT: Final = _fields(("segment", pa.int64(), False))
 
-SEGMENTS: Final = pa.schema(
+SEGMENTS: Final = table_schema(
     [
         *_WHERE.values(),
         pa.field("name", pa.string(), nullable=False),  # the partition directory's name
@@ -72,7 +104,37 @@ SEGMENTS: Final = pa.schema(
     ]
 )
 
-BATCHES: Final = pa.schema(
+REMOTE_SEGMENTS: Final = table_schema(
+    [
+        *_WHERE.values(),
+        pa.field("segment_id", pa.string(), nullable=False),
+        pa.field("start_offset", pa.int64(), nullable=False),
+        pa.field("end_offset", pa.int64()),  # included; null: no metadata
+        pa.field("state", pa.string()),  # COPY_SEGMENT_STARTED, …; null: no metadata
+        pa.field("size", pa.int64()),  # bytes of the .log file as it was in the log
+        pa.field(
+            "leader_epochs",
+            pa.list_(
+                pa.struct(
+                    [
+                        pa.field("epoch", pa.int32(), nullable=False),
+                        pa.field("start_offset", pa.int64(), nullable=False),
+                    ]
+                )
+            ),
+            nullable=False,
+        ),
+        pa.field("broker_id", pa.int32()),
+        pa.field("max_timestamp", TIMESTAMP),
+        pa.field("event_time", TIMESTAMP),  # when it got its state
+        pa.field("source", pa.string(), nullable=False),  # of the metadata: topic, files
+        pa.field("files", pa.int32(), nullable=False),  # in the tier
+        pa.field("is_read", pa.bool_(), nullable=False),  # a scan gets records from it
+        pa.field("path", pa.string()),  # of the .log file; null: the tier has none
+    ]
+)
+
+BATCHES: Final = table_schema(
     [
         *_WHERE.values(),
         *_SEGMENT.values(),
@@ -100,7 +162,7 @@ BATCHES: Final = pa.schema(
     ]
 )
 
-OFFSET_INDEX: Final = pa.schema(
+OFFSET_INDEX: Final = table_schema(
     [
         *_WHERE.values(),
         *_SEGMENT.values(),
@@ -111,7 +173,7 @@ OFFSET_INDEX: Final = pa.schema(
     ]
 )
 
-TIME_INDEX: Final = pa.schema(
+TIME_INDEX: Final = table_schema(
     [
         *_WHERE.values(),
         *_SEGMENT.values(),
@@ -122,7 +184,7 @@ TIME_INDEX: Final = pa.schema(
     ]
 )
 
-ABORTED_TRANSACTIONS: Final = pa.schema(
+ABORTED_TRANSACTIONS: Final = table_schema(
     [
         *_WHERE.values(),
         *_SEGMENT.values(),
@@ -133,7 +195,7 @@ ABORTED_TRANSACTIONS: Final = pa.schema(
     ]
 )
 
-PRODUCERS: Final = pa.schema(
+PRODUCERS: Final = table_schema(
     [
         *_WHERE.values(),
         pa.field("snapshot_offset", pa.int64(), nullable=False),  # state up to here, excluded
@@ -148,7 +210,7 @@ PRODUCERS: Final = pa.schema(
     ]
 )
 
-CHECKPOINTS: Final = pa.schema(
+CHECKPOINTS: Final = table_schema(
     [
         pa.field("root", pa.string(), nullable=False),
         pa.field("checkpoint", pa.string(), nullable=False),  # name of the file
@@ -157,7 +219,7 @@ CHECKPOINTS: Final = pa.schema(
     ]
 )
 
-LEADER_EPOCHS: Final = pa.schema(
+LEADER_EPOCHS: Final = table_schema(
     [
         *_WHERE.values(),
         pa.field("epoch", pa.int32(), nullable=False),
@@ -165,7 +227,7 @@ LEADER_EPOCHS: Final = pa.schema(
     ]
 )
 
-FILES: Final = pa.schema(
+FILES: Final = table_schema(
     [
         pa.field("root", pa.string(), nullable=False),
         pa.field("folder", pa.string()),  # null: the file is in the log directory itself
@@ -177,7 +239,7 @@ FILES: Final = pa.schema(
     ]
 )
 
-FINDINGS: Final = pa.schema(
+FINDINGS: Final = table_schema(
     [
         pa.field("severity", pa.string(), nullable=False),  # error, warning, info
         pa.field("kind", pa.string(), nullable=False),
@@ -190,7 +252,7 @@ FINDINGS: Final = pa.schema(
     ]
 )
 
-EXPLANATION: Final = pa.schema(
+EXPLANATION: Final = table_schema(
     [
         pa.field("rule", pa.string(), nullable=False),
         pa.field("segment", pa.int64()),  # base offset; null: the rule is about the whole log
@@ -205,7 +267,7 @@ EXPLANATION: Final = pa.schema(
 
 _PASS: Final = pa.field("round", pa.int32(), nullable=False)  # starts at 1
 
-RECORD_DECISIONS: Final = pa.schema(
+RECORD_DECISIONS: Final = table_schema(
     [
         _PASS,
         *_SEGMENT.values(),
@@ -217,7 +279,7 @@ RECORD_DECISIONS: Final = pa.schema(
     ]
 )
 
-BATCH_DECISIONS: Final = pa.schema(
+BATCH_DECISIONS: Final = table_schema(
     [
         _PASS,
         *_SEGMENT.values(),
@@ -233,7 +295,7 @@ BATCH_DECISIONS: Final = pa.schema(
     ]
 )
 
-REASONS: Final = pa.schema(
+REASONS: Final = table_schema(
     [
         _PASS,
         pa.field("is_kept", pa.bool_(), nullable=False),
@@ -243,7 +305,7 @@ REASONS: Final = pa.schema(
     ]
 )
 
-PLANNED_KEYS: Final = pa.schema(
+PLANNED_KEYS: Final = table_schema(
     [
         pa.field("key", pa.large_binary()),
         pa.field("records", pa.int64(), nullable=False),
@@ -253,7 +315,7 @@ PLANNED_KEYS: Final = pa.schema(
     ]
 )
 
-CLEANING: Final = pa.schema(
+CLEANING: Final = table_schema(
     [
         *_WHERE.values(),
         pa.field("is_compacted", pa.bool_(), nullable=False),
@@ -275,7 +337,7 @@ CLEANING: Final = pa.schema(
     ]
 )
 
-KEYS: Final = pa.schema(
+KEYS: Final = table_schema(
     [
         *_WHERE.values(),
         pa.field("key", pa.large_binary()),
@@ -289,7 +351,7 @@ KEYS: Final = pa.schema(
     ]
 )
 
-DISK_USAGE: Final = pa.schema(
+DISK_USAGE: Final = table_schema(
     [
         pa.field("topic", pa.string()),  # null: outside partition directories
         pa.field("partition", pa.int32()),
@@ -302,7 +364,7 @@ DISK_USAGE: Final = pa.schema(
     ]
 )
 
-WHAT_IF: Final = pa.schema(
+WHAT_IF: Final = table_schema(
     [
         *_WHERE.values(),
         pa.field("policy", pa.string(), nullable=False),
@@ -320,7 +382,7 @@ WHAT_IF: Final = pa.schema(
     ]
 )
 
-REPLICAS: Final = pa.schema(
+REPLICAS: Final = table_schema(
     [
         *_WHERE.values(),
         pa.field("verdict", pa.string(), nullable=False),  # of the partition
@@ -341,7 +403,7 @@ REPLICAS: Final = pa.schema(
     ]
 )
 
-GROUPS: Final = pa.schema(
+GROUPS: Final = table_schema(
     [
         pa.field("group", pa.string(), nullable=False),
         pa.field("kind", pa.string(), nullable=False),  # classic, simple, consumer, share, streams
@@ -364,7 +426,7 @@ GROUPS: Final = pa.schema(
     ]
 )
 
-GROUP_MEMBERS: Final = pa.schema(
+GROUP_MEMBERS: Final = table_schema(
     [
         pa.field("group", pa.string(), nullable=False),
         pa.field("kind", pa.string(), nullable=False),
@@ -385,7 +447,7 @@ GROUP_MEMBERS: Final = pa.schema(
     ]
 )
 
-GROUP_OFFSETS: Final = pa.schema(
+GROUP_OFFSETS: Final = table_schema(
     [
         pa.field("group", pa.string(), nullable=False),
         *_WHERE.values(),
@@ -409,7 +471,7 @@ GROUP_OFFSETS: Final = pa.schema(
     ]
 )
 
-OFFSET_FATES: Final = pa.schema(
+OFFSET_FATES: Final = table_schema(
     [
         pa.field("group", pa.string(), nullable=False),
         *_WHERE.values(),
@@ -423,7 +485,7 @@ OFFSET_FATES: Final = pa.schema(
     ]
 )
 
-COMMITS: Final = pa.schema(
+COMMITS: Final = table_schema(
     [
         pa.field("log", pa.string(), nullable=False),  # __consumer_offsets-12
         pa.field("log_offset", pa.int64(), nullable=False),
@@ -446,7 +508,7 @@ COMMITS: Final = pa.schema(
     ]
 )
 
-REBALANCES: Final = pa.schema(
+REBALANCES: Final = table_schema(
     [
         pa.field("log", pa.string(), nullable=False),  # __consumer_offsets-12
         pa.field("log_offset", pa.int64(), nullable=False),  # of the first record
@@ -484,7 +546,7 @@ REBALANCES: Final = pa.schema(
     ]
 )
 
-TRANSACTIONS: Final = pa.schema(
+TRANSACTIONS: Final = table_schema(
     [
         pa.field("transactional_id", pa.string()),  # null: an open transaction without one
         pa.field("producer_id", pa.int64(), nullable=False),
@@ -508,7 +570,7 @@ TRANSACTIONS: Final = pa.schema(
     ]
 )
 
-OPEN_PRODUCERS: Final = pa.schema(
+OPEN_PRODUCERS: Final = table_schema(
     [
         *_WHERE.values(),
         pa.field("producer_id", pa.int64(), nullable=False),
@@ -526,7 +588,7 @@ OPEN_PRODUCERS: Final = pa.schema(
     ]
 )
 
-TRANSACTION_MARKERS: Final = pa.schema(
+TRANSACTION_MARKERS: Final = table_schema(
     [
         *_WHERE.values(),
         pa.field("offset", pa.int64(), nullable=False),
@@ -545,7 +607,7 @@ TRANSACTION_MARKERS: Final = pa.schema(
     ]
 )
 
-COORDINATOR_REPAIRS: Final = pa.schema(
+COORDINATOR_REPAIRS: Final = table_schema(
     [
         pa.field("step", pa.int32(), nullable=False),  # from 1: their order counts
         pa.field("topic", pa.string(), nullable=False),
@@ -568,7 +630,7 @@ COORDINATOR_REPAIRS: Final = pa.schema(
     ]
 )
 
-COORDINATOR_EXPLANATION: Final = pa.schema(
+COORDINATOR_EXPLANATION: Final = table_schema(
     [
         pa.field("rule", pa.string(), nullable=False),
         pa.field("topic", pa.string()),  # null: the whole group

@@ -15,6 +15,7 @@ from workbench.config.broker_config import BrokerConfig
 from workbench.config.log_config import LogConfig
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.local import FileSystem
+from workbench.file_system.mounts import absolute, real
 from workbench.files.names import LOG_START_OFFSETS, RECOVERY_POINTS, TopicPartition
 from workbench.log.log import Log
 from workbench.log_manager.deletion import DeletionQueue
@@ -93,8 +94,8 @@ class ManagerContext:
         broker = config if isinstance(config, BrokerConfig) else BrokerConfig.of(config or {})
         failures = LogDirFailures()
         directories: dict[str, ManagedDirectory] = {}
-        for path in map(os.path.abspath, paths):
-            if os.path.realpath(path) in map(os.path.realpath, directories):
+        for path in (absolute(os.fspath(each)) for each in paths):
+            if real(path) in map(real, directories):
                 raise LogDirectoryError(path, "named more than once")
             directories[path] = ManagedDirectory(path, fs, failures, observer)
         context = cls(

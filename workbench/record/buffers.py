@@ -9,6 +9,8 @@ import mmap
 import os
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +21,8 @@ _PAGE: Final = 4096  # bytes
 _LARGE: Final = 1 << 16  # bytes from which a slab starts with a page of memory
 LARGEST_SLAB: Final = 16 << 20  # bytes; what is larger is not watched: one huge batch needs it
 _MOST_SLABS: Final = 24  # of one size that are watched: two chunks of a stream take fewer
+_MOST_LENT: Final = 16  # pools that wait to be lent
+_LENT_MEMORY: Final = 32 << 20  # bytes that each of them keeps
 _FREE: Final = 3  # references to a slab that only the pool holds: list, loop variable, getrefcount
 
 
@@ -111,3 +115,26 @@ _POOLS: Final = _Pools()
 def thread_pool() -> BufferPool:
     """Return this thread's pool: one scan after the other runs in the same memory."""
     return _POOLS.pool
+
+
+def use_pool(pool: BufferPool) -> None:
+    """Make a pool this thread's: for a thread that works for a short time, with a `lent_pool`."""
+    _POOLS.pool = pool
+
+
+_TO_LEND: Final[list[BufferPool]] = []
+
+
+@contextmanager
+def lent_pool() -> Iterator[BufferPool]:
+    """Lend a pool that was lent before, so that its memory is warm; nobody else has it then."""
+    try:
+        pool = _TO_LEND.pop()
+    except IndexError:
+        pool = BufferPool()
+    try:
+        yield pool
+    finally:
+        pool.trim(_LENT_MEMORY)
+        if len(_TO_LEND) < _MOST_LENT:
+            _TO_LEND.append(pool)

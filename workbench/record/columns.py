@@ -126,6 +126,15 @@ class RecordColumns:
     def __len__(self) -> int:
         return len(self.offsets)
 
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes they take."""
+        parts = [self.keys, self.values]
+        if self.headers is not None:
+            parts += [self.headers.keys, self.headers.values]
+        binary = sum(part.data.nbytes + part.offsets.nbytes for part in parts if part is not None)
+        return self.offsets.nbytes + self.timestamps.nbytes + self.batch.nbytes + binary
+
     def timestamp_types(
         self, rows: npt.NDArray[Any], first: int = 0, end: int | None = None
     ) -> npt.NDArray[np.int8]:

@@ -1,11 +1,13 @@
 """Plan what a job reads, on the driver: partitions, offsets, pieces of segments, tasks.
 
+Names and sizes are enough: no file of a log is opened, unless options name offsets or times.
+
 Spark: KafkaOffsetRangeCalculator, FilePartition.getFilePartitions (4.2)
 """
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Final, NamedTuple
@@ -15,14 +17,16 @@ from workbench.errors import CorruptRecordError, OffsetOutOfRangeError
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import Partition
-from workbench.inspection.transactions import Transactions, read_transactions
+from workbench.inspection.transactions import read_transactions
 from workbench.inspection.unreadable import findings_about_records, unreadable
 from workbench.loaders.remote import all_mounted
-from workbench.loaders.scan.plan import HIGHEST, SegmentRead, choose_partitions, plan_partition
+from workbench.loaders.scan.plan import HIGHEST, SegmentRead, choose_partitions, segments_within
 from workbench.loaders.scan.scan import CorruptDataWarning
-from workbench.loaders.scan.splits import pack, size_of, split, split_by_offsets
+from workbench.loaders.scan.splits import by_offsets, byte_ranges, pack, size_of
 from workbench.spark_source.offsets import LogEnds, Offsets
 from workbench.spark_source.options import SourceOptions
+
+_SMALLEST_RANGE: Final = 4096  # bytes: Kafka's own index.interval.bytes
 
 Task = tuple[SegmentRead, ...]
 
@@ -45,7 +49,12 @@ class DataLossWarning(UserWarning):
 
 
 class Plan:
-    """A view of the directories as they are at this moment.
+    """A view of the directories as they are at this moment: names and sizes, unless more is needed.
+
+    Args:
+        options: the options of the ``load``.
+        is_stream: what is past the last stable offset is read later, not left out: with
+            read_committed, ends are last stable offsets, for which headers are read here.
 
     Raises:
         LogDirectoryError: a path does not exist.
@@ -53,8 +62,9 @@ class Plan:
         OSError: a directory cannot be listed.
     """
 
-    def __init__(self, options: SourceOptions) -> None:
+    def __init__(self, options: SourceOptions, *, is_stream: bool = False) -> None:
         self._options = options
+        self._is_stream = is_stream
         self._transactions = cache(read_transactions)
         self.listing = list_log_directories(all_mounted(options.paths))
         chosen = choose_partitions(self.listing, options.topics, options.partitions)
@@ -100,8 +110,11 @@ class Plan:
         return f"{partition.topic}-{partition.partition}"
 
     def _end_of(self, partition: Partition) -> int:
-        if self._options.read_committed:
+        if self._is_stream and self._options.read_committed:
             return self._transactions(partition).last_stable_offset
+        return self._log_end(partition)
+
+    def _log_end(self, partition: Partition) -> int:
         try:
             return partition.log_end_offset
         except OSError as error:
@@ -133,12 +146,8 @@ class Plan:
         Raises:
             OffsetOutOfRangeError: some of them do not exist, with failOnDataLoss.
         """
-        reads: list[SegmentRead] = []
-        for name, end in ends.items():
-            low, high = self.available(name, starts[name], end)
-            if low < high:
-                reads += self._reads(self._partitions[name], low, high)
-        return self._in_tasks(reads)
+        bounds = {name: self.available(name, starts[name], end) for name, end in ends.items()}
+        return self._in_tasks({name: each for name, each in bounds.items() if each[0] < each[1]})
 
     def has(self, name: str, starts: Offsets, end: int) -> bool:
         """Return whether a partition exists; with failOnDataLoss it must, if it is wanted.
@@ -184,51 +193,39 @@ class Plan:
             raise error
         warnings.warn(str(error), DataLossWarning, stacklevel=2)
 
-    def _reads(self, partition: Partition, low: int, high: int) -> list[SegmentRead]:
-        """Return the segments of a partition that hold offsets [low, high)."""
-        transactions: Transactions | None = None
-        if self._options.read_committed:
-            transactions = self._transactions(partition)
-            high = min(high, transactions.last_stable_offset)
-        found = plan_partition(partition, low, high, "read_uncommitted")
-        # The last segment may grow before it is read: a retried task must read the same.
-        return [
-            replace(
-                read,
-                transactions=transactions,
-                stop=read.segment.size if read.segment.is_active else None,
-            )
-            for read in found
-            if read.segment.size
-        ]
+    def _reads(self, name: str, low: int, high: int, size: int) -> list[SegmentRead]:
+        """Return the pieces of a partition that hold offsets [low, high), by names and sizes."""
+        partition, most = self._partitions[name], self._options.max_records
+        pieces: list[SegmentRead] = []
+        for read in segments_within(partition, low, high):
+            segment = read.segment
+            if not segment.size:
+                continue
+            # The last segment may grow before it is read: a retried task must read the same.
+            read = replace(read, stop=segment.size) if segment.is_active else read  # noqa: PLW2901
+            if most is None:
+                pieces += byte_ranges(read, max(size, _SMALLEST_RANGE))
+            else:
+                pieces += by_offsets(read, most, size, self._log_end(partition))
+        return pieces
 
-    def _in_tasks(self, reads: Sequence[SegmentRead]) -> list[Task]:
-        """Return reads split to size and packed."""
+    def _in_tasks(self, bounds: Mapping[str, tuple[int, int]]) -> list[Task]:
+        """Return the offsets of each partition as tasks: split to size and packed."""
         options = self._options
         size = options.max_partition_bytes
         if options.min_partitions is not None:
-            total = sum(size_of(read) for read in reads)
+            total = sum(
+                size_of(read)
+                for name, (low, high) in bounds.items()
+                for read in segments_within(self._partitions[name], low, high)
+            )
             size = max(1, min(size, -(-total // options.min_partitions)))
-        pieces = [piece for read in reads for piece in split(read, size)]
-        if options.max_records is not None:
-            pieces = [
-                part
-                for piece in pieces
-                for part in split_by_offsets(
-                    piece, options.max_records, self.ends.end(self._name(piece.partition))
-                )
-            ]
-        if options.read_committed:
-            pieces = [_with_own_markers(piece) for piece in pieces]
+        pieces = [
+            piece
+            for name, (low, high) in bounds.items()
+            for piece in self._reads(name, low, high, size)
+        ]
         return pack(pieces, size, options.max_records)
-
-
-def _with_own_markers(read: SegmentRead) -> SegmentRead:
-    """Return a read with only the transaction markers that decide its batches."""
-    if read.transactions is None:
-        return read
-    low = max(read.low, 0)
-    return replace(read, transactions=read.transactions.within(low, min(read.high, read.next_base)))
 
 
 SKIP_HINT: Final = "; onCorrupt=skip leaves it out"

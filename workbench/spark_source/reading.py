@@ -14,6 +14,7 @@ from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import SegmentRead
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.scan.segment_batches import ReadOptions, SegmentBatch, read_segment
+from workbench.loaders.scan.splits import located
 from workbench.record.buffers import thread_pool
 from workbench.spark_source.columns import (
     ALL_COLUMNS,
@@ -24,6 +25,7 @@ from workbench.spark_source.columns import (
     damage_rows,
     to_spark,
 )
+from workbench.spark_source.committed import with_markers
 from workbench.spark_source.options import OnCorrupt, SourceOptions
 from workbench.spark_source.planning import DataLossWarning, LeftOut, Task, unreadable_error
 from workbench.spark_source.values import SparkValues
@@ -51,6 +53,7 @@ class TaskReader:
         paths: the log directories.
         columns: names of the columns to give, in order.
         include_control: whether to return control records too.
+        read_committed: leave out aborted records and stop at the last stable offset.
         fail_on_data_loss: a segment that was deleted or replaced since ends the job.
         on_corrupt: the treatment of an unreadable batch.
         batch_rows: rows of a batch at the most; None: any.
@@ -60,6 +63,7 @@ class TaskReader:
     paths: tuple[str, ...]
     columns: tuple[str, ...]
     include_control: bool
+    read_committed: bool
     fail_on_data_loss: bool
     on_corrupt: OnCorrupt
     batch_rows: int | None
@@ -72,6 +76,7 @@ class TaskReader:
             options.paths,
             columns,
             options.include_control,
+            options.read_committed,
             options.fail_on_data_loss,
             options.on_corrupt,
             options.batch_rows,
@@ -109,7 +114,7 @@ class TaskReader:
         schema, kinds = self.schema, self._kinds
         left_out = undecoded = 0
         for planned in task:
-            read = self._as_it_is(planned)
+            read = self._located(planned)
             if read is None:
                 continue
             where = (read.partition.topic, read.partition.partition)
@@ -145,8 +150,18 @@ class TaskReader:
         except FileNotFoundError:
             self._note_loss(read, "was deleted")
 
+    def _located(self, planned: SegmentRead) -> SegmentRead | None:
+        """Return the batches of a piece, as the segment is now; None if there are none."""
+        read = self._as_it_is(planned)
+        try:
+            read = None if read is None else located(read)
+        except FileNotFoundError:
+            self._note_loss(planned, "or its offset index, was deleted")
+            return None
+        return read if read is None or not self.read_committed else with_markers(read)
+
     def _as_it_is(self, planned: SegmentRead) -> SegmentRead | None:
-        """Return what to read from a segment now: all of it if it was replaced since the planning.
+        """Return what to read from a segment now: to its end if it was replaced since the planning.
 
         Compaction writes another file of the same name; the offsets wanted of it are the same.
         """
@@ -162,7 +177,7 @@ class TaskReader:
         if size == segment.size or (segment.is_active and size > segment.size):
             return planned
         self._note_loss(planned, f"has {size} bytes, not {segment.size}: it was replaced")
-        return replace(planned, start=0, stop=None)
+        return replace(planned, stop=None)
 
     def _note_loss(self, read: SegmentRead, what: str) -> None:
         """Raise, or warn, that a segment is not what was planned."""

@@ -40,7 +40,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return where a new query starts."""
-        return nested(Plan(self._options).ends.resolve(self._options.starting))
+        return nested(Plan(self._options, is_stream=True).ends.resolve(self._options.starting))
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802 - Spark's name
         """Return the size of a micro-batch."""
@@ -49,11 +49,11 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
         """Read no further than the current end."""
-        self._last = Plan(self._options).ends.ends()
+        self._last = Plan(self._options, is_stream=True).ends.ends()
 
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the current end, for the query's progress."""
-        return nested(Plan(self._options).ends.ends())
+        return nested(Plan(self._options, is_stream=True).ends.ends())
 
     def latestOffset(  # noqa: N802 - Spark's name
         self, start: dict[str, Any] | None = None, limit: Any = None
@@ -64,7 +64,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             start: its first offset; Spark before 4.2 does not give it.
             limit: the most to read.
         """
-        plan = Plan(self._options)
+        plan = Plan(self._options, is_stream=True)
         ends = plan.ends
         if start is None:
             return nested(ends.ends())
@@ -89,7 +89,7 @@ class KafkaLogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             OffsetOutOfRangeError: offsets no longer exist, with failOnDataLoss.
             CorruptRecordError: a `.log` is not a readable file, with onCorrupt=fail.
         """
-        plan = Plan(self._options)
+        plan = Plan(self._options, is_stream=True)
         plan.left_out()  # not as rows: each micro-batch would repeat them
         before = flat(start)
         ends = {

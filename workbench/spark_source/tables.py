@@ -150,7 +150,7 @@ class FindingsReader(DataSourceReader):
         """Yield a task's findings."""
         assert isinstance(partition, FindingsTask)
         folders = partition.folders
-        listing = list_log_directories(all_mounted(self._options.paths))
+        listing = list_log_directories(all_mounted(self._options.paths), whole=False)
         deep = self._deep and folders is not None
         found = [
             finding

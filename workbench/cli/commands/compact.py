@@ -17,6 +17,7 @@ from workbench.cli.explain_options import chosen_times, takes_rounds
 from workbench.cli.output import Size, print_json, print_table, say
 from workbench.cli.settings import settings_for, takes_settings
 from workbench.foresight.copies.compacting import Compaction, compact_directory
+from workbench.loaders.remote import mounted
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.runtime.words import plural
 
@@ -61,6 +62,7 @@ def command(
 
     With --json: an object with path, logs and left_out (links and others that were not copied).
     """
+    path = mounted(path)
     where = chosen_target(path, target, in_place=in_place)
     moments = chosen_times(times, passes)
     listing = listed(path)

@@ -5,7 +5,14 @@ from typing import Any, Final
 
 import click
 
-from workbench.cli.command import Command, as_json, open_logs, pick_partitions
+from workbench.cli.command import (
+    Command,
+    as_json,
+    mount_paths,
+    open_logs,
+    pick_partitions,
+    reads_remote_tier,
+)
 from workbench.cli.output import (
     Size,
     cell,
@@ -39,11 +46,13 @@ _COUNTS: Final = {
 }
 """Facts that count all rows of a table, of which fewer may be shown."""
 
-_TIMES_IN_TABLES: Final = _TIMES | {"timestamp"}
+_TIMES_IN_TABLES: Final = _TIMES | {"timestamp", "event_timestamp"}
 
 
 @click.command("describe", cls=Command, short_help="Show one thing in detail.")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
+@click.argument(
+    "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(), callback=mount_paths
+)
 @click.option(
     "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
 )
@@ -51,6 +60,7 @@ _TIMES_IN_TABLES: Final = _TIMES | {"timestamp"}
     "--partition", "-p", "partitions", multiple=True, metavar="NUMBER|NAME",
     help="Only this partition, as 0 or orders-0; repeatable.",
 )  # fmt: skip
+@reads_remote_tier
 @click.option("--segment", type=int, metavar="BASE", help="Only the segment with this base offset.")
 @click.option(
     "--batch", type=click.IntRange(min=0), metavar="POSITION",

@@ -13,7 +13,13 @@ from typing import IO, Any, Final
 
 import click
 
-from workbench.cli.command import Command, Selection, chooses_records, select_records
+from workbench.cli.command import (
+    Command,
+    Selection,
+    chooses_records,
+    select_records,
+    takes_workers,
+)
 from workbench.cli.output import is_terminal, note, print_json, safe, size_text
 from workbench.cli.progress import progress
 from workbench.cli.reading import Reading
@@ -24,11 +30,12 @@ from workbench.layout.rows import runs_of
 from workbench.loaders.exports import json_lines
 from workbench.loaders.exports.csv_file import TextForm, write_csv
 from workbench.loaders.exports.export import FORMATS, SUFFIXES
-from workbench.loaders.scan.column_engines import write_parquet
+from workbench.loaders.exports.parquet_file import write_parquet
 from workbench.loaders.scan.plan import input_paths
 from workbench.loaders.scan.scan import CorruptDataWarning, Scan
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.runtime.words import plural, unknown_column
+from workbench.runtime.workers import worker_count
 from workbench.values.masking import Masks
 
 _STDOUT: Final = "-"
@@ -74,6 +81,7 @@ _DAMAGED: Final = 2
 )
 @click.option("--compression", default="zstd", help="parquet: zstd, snappy, gzip, lz4, none.")
 @click.option("--overwrite", is_flag=True, help="Replace a file that already exists.")
+@takes_workers
 @click.option("--strict", is_flag=True, help="Exit with 2 if damaged data was left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print a summary as JSON.")
 def command(
@@ -89,6 +97,7 @@ def command(
     escape_formulas: bool,
     compression: str,
     overwrite: bool,
+    workers: int | None,
     strict: bool,
     as_json: bool,
     **choice: Any,
@@ -116,18 +125,21 @@ def command(
     selection = select_records(**choice)
     if form == "jsonl":
         with _whole_file(target, selection, overwrite=overwrite) as file:
-            count, findings = _to_json_lines(selection, file, include_control=control)
+            count, findings = _to_json_lines(
+                selection, file, include_control=control, workers=workers
+            )
     else:
         names = [name.strip() for name in columns.split(",")] if columns else list(RECORD_FIELDS)
         if form == "parquet":
-            write = _to_parquet(compression)
+            write = _to_parquet(compression, worker_count(workers))
+            workers = 1  # that read: encoding takes several times as long
         else:
             write = _to_csv(text, escapes=escape_formulas, shown=target == _STDOUT)
         for name in names:
             if name not in SCAN_FIELDS:
                 raise click.UsageError(unknown_column(name, SCAN_FIELDS))
         with _whole_file(target, selection, overwrite=overwrite) as file:
-            scan = _scan(selection, names, values, include_control=control)
+            scan = _scan(selection, names, values, include_control=control, workers=workers)
             count, findings = _to_table(scan, selection, file, write)
     if as_json:
         size = os.path.getsize(target)
@@ -197,10 +209,10 @@ def _whole_file(target: str, selection: Selection, *, overwrite: bool) -> Iterat
 
 
 def _to_json_lines(
-    selection: Selection, file: IO[bytes], *, include_control: bool
+    selection: Selection, file: IO[bytes], *, include_control: bool, workers: int | None
 ) -> tuple[int, list[Any]]:
     """Write JSON lines; return how many records and what was left out."""
-    reading = Reading(selection, include_control=include_control)
+    reading = Reading(selection, include_control=include_control, workers=worker_count(workers))
     count = 0
     left = selection.limit
     for part in reading if left != 0 else ():
@@ -228,6 +240,7 @@ def _scan(
     values: tuple[dict[str, str], Masks],
     *,
     include_control: bool,
+    workers: int | None,
 ) -> Scan:
     """Return the scan of a selection, decoded and masked."""
     scan = Scan(
@@ -241,6 +254,7 @@ def _scan(
         limit=selection.limit,
         include_control=include_control,
         check_crc=selection.check_crc,
+        workers=workers,
     )
     scan.partitions = selection.partitions  # even of folders that a scan of a directory skips
     return scan
@@ -272,9 +286,9 @@ def _to_table(
     return count, scan.findings
 
 
-def _to_parquet(compression: str) -> Writer:
+def _to_parquet(compression: str, workers: int) -> Writer:
     def write(schema: Any, batches: Iterator[Any], file: IO[bytes]) -> None:
-        write_parquet(batches, schema, file, compression)
+        write_parquet(batches, schema, file, compression, workers=workers)
 
     return write
 

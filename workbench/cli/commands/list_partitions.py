@@ -5,7 +5,14 @@ from typing import Any, Final
 
 import click
 
-from workbench.cli.command import Command, as_json, chooses_partitions, open_logs, pick_partitions
+from workbench.cli.command import (
+    Command,
+    as_json,
+    chooses_partitions,
+    open_logs,
+    pick_partitions,
+    reads_remote_tier,
+)
 from workbench.cli.output import (
     Size,
     is_terminal,
@@ -19,6 +26,7 @@ from workbench.cli.progress import progress
 from workbench.inspection.listing import Root
 from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
+from workbench.inspection.remote_tier.segment_rows import remote_totals
 from workbench.inspection.unreadable import findings_of_unread, unreadable
 from workbench.runtime.words import plural
 
@@ -45,6 +53,8 @@ class Row:
         modified: when a segment was last written, in ms; None without segments.
         path: the path of the partition directory; None for a topic.
         not_read: what could not be read, and why.
+        remote_segments: how many segments are complete in the remote tier; 0 without a tier.
+        remote_size: bytes of their `.log` files as they were in the log.
     """
 
     name: str
@@ -62,10 +72,13 @@ class Row:
     modified: int | None
     path: str | None
     not_read: tuple[str, ...] = ()
+    remote_segments: int = 0
+    remote_size: int = 0
 
 
 @click.command("ls", cls=Command, short_help="List topics and partitions.")
 @chooses_partitions
+@reads_remote_tier
 @click.option("--topics", "by_topic", is_flag=True, help="Show one row per topic.")
 @click.option("--sort", type=click.Choice(SORTS), default="name", help="Sort by this column.")
 @click.option("--reverse", "-r", is_flag=True, help="Reverse the order.")
@@ -136,6 +149,7 @@ def _row(partition: Partition) -> Row:
     if not_read and not partition.segments:
         end = None  # not known
     size = partition.size
+    remote_segments, remote_size = remote_totals(partition)
     return Row(
         name=partition.name,
         topic=partition.topic,
@@ -152,6 +166,8 @@ def _row(partition: Partition) -> Row:
         modified=max((segment.modified_ms for segment in partition.segments), default=None),
         path=partition.path,
         not_read=tuple(not_read),
+        remote_segments=remote_segments,
+        remote_size=remote_size,
     )
 
 
@@ -173,6 +189,8 @@ def _sum(name: str, rows: list[Row]) -> Row:
         modified=max((row.modified for row in rows if row.modified is not None), default=None),
         path=None,
         not_read=tuple(line for row in rows for line in row.not_read),
+        remote_segments=sum(row.remote_segments for row in rows),
+        remote_size=sum(row.remote_size for row in rows),
     )
 
 
@@ -193,7 +211,10 @@ def _sorted(rows: list[Row], sort: str, *, reverse: bool) -> list[Row]:
 
 
 def _totals(totals: Row, rows: list[Row], *, by_topic: bool) -> dict[str, Any]:
-    names = ("segments", "size", "other_size", "offset_count", "leftovers", "unknown")
+    names = (
+        *("segments", "size", "other_size", "offset_count", "leftovers", "unknown"),
+        *("remote_segments", "remote_size"),
+    )
     counts = {name: getattr(totals, name) for name in names}
     topics = len(rows) if by_topic else len({row.topic for row in rows if row.kind == "log"})
     return {"topics": topics, "partitions": totals.partition, **counts}
@@ -210,6 +231,14 @@ def _print(rows: list[Row], totals: Row, *, by_topic: bool, several_roots: bool)
         *([("kind", lambda row: row.kind, None)] if has_kinds else []),
         ("segments", lambda row: row.segments, totals.segments),
         ("size", lambda row: Size(row.size), Size(totals.size)),
+        *(
+            [
+                ("remote", lambda row: row.remote_segments or None, totals.remote_segments),
+                ("remote size", lambda row: Size(row.remote_size), Size(totals.remote_size)),
+            ]
+            if totals.remote_segments
+            else []
+        ),
         ("other files", lambda row: Size(row.other_size), Size(totals.other_size)),
         *([] if by_topic else [("log start", lambda row: row.log_start_offset, None)]),
         *([] if by_topic else [("log end", lambda row: row.log_end_offset, None)]),

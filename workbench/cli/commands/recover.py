@@ -17,6 +17,7 @@ from workbench.cli.output import cell, console, note, print_json, rich_text
 from workbench.cli.settings import settings_for, takes_settings
 from workbench.foresight.copies.copying import LeftOut
 from workbench.foresight.copies.repair import Recovery, recover_directory
+from workbench.loaders.remote import mounted
 from workbench.runtime.words import plural
 
 
@@ -60,6 +61,7 @@ def command(
     With --json: an object with path, had_clean_shutdown, partitions and left_out (links and others
     that were not copied).
     """
+    path = mounted(path)
     where = chosen_target(path, target, in_place=in_place)
     found = settings_for(listed(path), settings)
     with copied(path, where) as left_out, loading("recovering", folder_count(path)) as advance:

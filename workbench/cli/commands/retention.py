@@ -20,6 +20,7 @@ from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL
 from workbench.foresight.copies.copying import LeftOut
 from workbench.foresight.copies.retaining import Retention, retain
+from workbench.loaders.remote import mounted
 from workbench.runtime.words import plural
 
 
@@ -60,6 +61,7 @@ def command(
     With --json: an object with path, now, dry_run, segments, log_start_offsets, high_watermarks and
     left_out (links and others that were not copied).
     """
+    path = mounted(path)
     found = settings_for(listed(path), settings)
     where = path if dry_run else chosen_target(path, target, in_place=in_place)
     with copied(path, where) as left_out, loading("loading", folder_count(path)) as advance:

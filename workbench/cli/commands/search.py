@@ -16,7 +16,7 @@ import click
 import numpy as np
 import numpy.typing as npt
 
-from workbench.cli.command import Command, Selection, chooses_records, select_records
+from workbench.cli.command import Command, Selection, chooses_records, select_records, takes_workers
 from workbench.cli.output import is_terminal, note, safe
 from workbench.cli.reading import Part, Reading
 from workbench.cli.show import text_lines
@@ -31,6 +31,7 @@ from workbench.loaders.queries.ranges import EVERYTHING, HIGHEST, LOWEST, common
 from workbench.loaders.scan import arrow
 from workbench.record.columns import BinaryColumn, HeaderColumn
 from workbench.runtime.words import plural
+from workbench.runtime.workers import worker_count
 
 Mask = npt.NDArray[np.bool_]
 
@@ -174,6 +175,7 @@ def _compiler(*, literal: bool, as_hex: bool, ignore_case: bool) -> Callable[[st
 )
 @key_format("The format of keys, as utf8, avro or avro:FILE; the default is auto.")
 @value_format("The format of values.")
+@takes_workers
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines, as dump does.")
 def command(
     *,
@@ -189,6 +191,7 @@ def command(
     show_values: bool,
     key_format: str,
     value_format: str,
+    workers: int | None,
     as_json: bool,
     **choice: Any,
 ) -> int:
@@ -229,7 +232,11 @@ def command(
         is_terminal(),
         decoders=decoders(selection),
     )
-    reading = Reading(replace(selection, limit=None), quiet=is_terminal() and not count)
+    reading = Reading(
+        replace(selection, limit=None),
+        quiet=is_terminal() and not count,
+        workers=worker_count(workers),
+    )
     printer = None if count else _print_json if as_json else _TextPrinter(look)
     found = _search(reading, query, selection.limit, printer)
     if count:

@@ -5,7 +5,14 @@ from typing import Any, Final
 
 import click
 
-from workbench.cli.command import Command, as_json, open_logs, pick_partitions
+from workbench.cli.command import (
+    Command,
+    as_json,
+    open_logs,
+    pick_partitions,
+    reads_remote_tier,
+    takes_workers,
+)
 from workbench.cli.output import cell, console, print_json, rich_text, safe
 from workbench.cli.progress import progress
 from workbench.coordinator.verify import verify_coordinators
@@ -13,6 +20,7 @@ from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify.verify import verify_partitions
 from workbench.runtime.words import plural
+from workbench.runtime.workers import worker_count
 
 CODES: Final = {"info": 0, "warning": 1, "error": 2}
 """Exit code by the worst severity."""
@@ -27,10 +35,12 @@ _COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
     "--partition", "-p", "partitions", multiple=True, metavar="NUMBER|NAME",
     help="Only this partition, as 0 or orders-0; repeatable.",
 )  # fmt: skip
+@reads_remote_tier
 @click.option(
     "--quick", is_flag=True, help="Look at headers, indexes and checkpoints; decode no records."
 )
 @click.option("--info", is_flag=True, help="Also show findings that are only information.")
+@takes_workers
 @as_json
 def command(
     *,
@@ -39,6 +49,7 @@ def command(
     partitions: tuple[str, ...],
     quick: bool,
     info: bool,
+    workers: int | None,
     as_json: bool,
 ) -> int:
     """Check segments, indexes, snapshots and checkpoints, alone and against each other.
@@ -50,7 +61,7 @@ def command(
     With --json: a list of objects with kind, severity (info, warning, error), path, position
     (byte), offset, found, expected and broker.
     """
-    findings, checked = find(paths, topics, partitions, deep=not quick)
+    findings, checked = find(paths, topics, partitions, deep=not quick, workers=workers)
     shown = findings if info else without_info(findings)
     if as_json:
         print_json([finding.as_dict() for finding in shown])
@@ -60,7 +71,12 @@ def command(
 
 
 def find(
-    paths: tuple[str, ...], topics: tuple[str, ...], partitions: tuple[str, ...], *, deep: bool
+    paths: tuple[str, ...],
+    topics: tuple[str, ...],
+    partitions: tuple[str, ...],
+    *,
+    deep: bool,
+    workers: int | None = None,
 ) -> tuple[list[Finding], str]:
     """Return the findings about what the arguments name, and a text that says what was checked.
 
@@ -78,17 +94,21 @@ def find(
     wanted = None if everything else {partition.topic for partition in chosen}
     folders = {partition.path for partition in chosen}
     found: list[Finding] = []
+    of_others: list[Finding] = []
     looked_at: list[Partition] = []
     with progress("verifying", sum(partition.size for partition in chosen)) as meter:
-        for checked, findings in verify_partitions(logs.listing, topics=wanted, deep=deep):
-            found += findings
-            if isinstance(checked, Partition) and checked.path in folders:
+        for checked, findings in verify_partitions(
+            logs.listing, topics=wanted, deep=deep, workers=worker_count(workers)
+        ):
+            is_chosen = isinstance(checked, Partition) and checked.path in folders
+            (found if is_chosen else of_others).extend(findings)
+            if isinstance(checked, Partition) and is_chosen:
                 looked_at.append(checked)
                 meter.advance(checked.size)
-    found += verify_coordinators(logs.listing, topics=wanted, deep=deep)
+    of_others += verify_coordinators(logs.listing, topics=wanted, deep=deep)
     if not everything:
-        found = [finding for finding in found if _is_in(finding.path, folders)]
-    return found, _in_words(looked_at)
+        of_others = [finding for finding in of_others if _is_in(finding.path, folders)]
+    return [*found, *of_others], _in_words(looked_at)
 
 
 def _in_words(checked: Sequence[Partition]) -> str:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from workbench.file_system.mounts import size_of
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.names import TopicPartition
@@ -21,6 +22,7 @@ from workbench.inspection.file_facts import entry_facts
 from workbench.inspection.listing import Root
 from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
+from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import aborted_transactions, read_transactions
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
@@ -185,6 +187,7 @@ def partition_facts(logs: LogDirectory, partition: Partition) -> Facts:
         "leader_epochs": [entry._asdict() for entry in epochs.entries] if epochs else [],
         "producers_in_newest_snapshot": _producers(partition),
         "segments": [line for segment in segments if (line := _segment_line(segment))],
+        **_remote_facts(partition),
         "leftovers": [file.name for file in partition.leftovers],
         "indexes_without_log": [file.name for file in partition.orphans],
         "unknown_files": [file.name for file in partition.unknown],
@@ -210,6 +213,16 @@ def _producers(partition: Partition) -> list[Facts]:
         snapshot = partition.producer_snapshot(partition.snapshots[-1])
         return [entry._asdict() for entry in snapshot.entries]
     return []
+
+
+def _remote_facts(partition: Partition) -> Facts:
+    """Return rows about the segments in the remote tier; nothing if no tier was opened."""
+    if partition.remote is None:
+        return {}
+    rows = [row._asdict() for row in remote_segment_rows(partition)]
+    for row in rows:
+        row["leader_epochs"] = {str(each.epoch): each.start_offset for each in row["leader_epochs"]}
+    return {"remote_segments": rows}
 
 
 def _segment_line(segment: Segment) -> Facts | None:
@@ -245,7 +258,7 @@ def segment_facts(segment: Segment, most_batches: int | None) -> Facts:
         segment.time_index,
         segment.transaction_index,
     )
-    unread = max(os.path.getsize(segment.path) - table.valid_size, 0)
+    unread = max(size_of(segment.path) - table.valid_size, 0)
     facts: Facts = {
         "path": segment.path,
         "base_offset": segment.base_offset,

@@ -26,6 +26,7 @@ MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 _CHUNK_SIZE: Final = 256 * 1024
 _HEAD_SIZE: Final = 4096  # bytes that are read first to find the last entry: mostly enough
 _SHORT_SIZE: Final = 64
+_MOST_REMOTE: Final = 24 * MIB  # bytes read of a file outside this machine
 
 
 class EntryRun(NamedTuple):
@@ -179,9 +180,9 @@ def read_entries(path: str, entry_size: int, most: int = sys.maxsize) -> EntryRu
     Raises:
         OSError: the file cannot be read.
     """
-    remote = read_whole(path)
+    remote = read_whole(path, min(most, _MOST_REMOTE))
     if remote is not None:
-        return decode_entries(remote, entry_size, most)
+        return _entries_of_remote(*remote, entry_size)
     descriptor = open_regular(path)
     try:
         size = os.fstat(descriptor).st_size
@@ -198,15 +199,29 @@ def read_entries(path: str, entry_size: int, most: int = sys.maxsize) -> EntryRu
     return EntryRun(data, size, whole - len(data) - unread, size - whole, unread)
 
 
+def _entries_of_remote(data: bytes, size: int, entry_size: int) -> EntryRun:
+    """Return the entries in the first bytes of a file of ``size`` bytes.
+
+    If they do not end in zeros, all that follows counts as entries.
+    """
+    run = decode_entries(data, entry_size)
+    if len(data) == size:
+        return run
+    whole = size - size % entry_size
+    unread = 0 if run.slack else whole - len(run.data)
+    return EntryRun(run.data, size, whole - len(run.data) - unread, size - whole, unread)
+
+
 def read_last_entry(path: str, entry_size: int) -> bytes:
     r"""Return the last entry in use, in two to twenty small reads; b"" when there is none.
 
     Raises:
         OSError: the file cannot be read.
     """
-    remote = read_whole(path)
+    remote = read_whole(path, _MOST_REMOTE)
     if remote is not None:
-        return decode_entries(remote, entry_size).data[-entry_size:]
+        run = _entries_of_remote(*remote, entry_size)
+        return b"" if run.unread else run.data[-entry_size:]
     descriptor = open_regular(path)
     try:
         head = os.pread(descriptor, _HEAD_SIZE, 0)

@@ -9,7 +9,6 @@ The offset is the last of the batch with that timestamp; up to 3.7 a leader wrot
 Kafka: TimeIndex (4.0); since 0.10.1
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Self
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, InvalidOffsetError
+from workbench.file_system.mounts import size_of
 from workbench.files.indexes.entry_columns import EntryColumns
 from workbench.files.indexes.entry_file import MOST_BEHIND, EntryFile
 from workbench.files.indexes.entry_run import (
@@ -156,7 +156,7 @@ def read_last(path: str, base_offset: int) -> TimestampOffset | None:
     data = read_last_entry(path, TIME_ENTRY.itemsize)
     if not data:
         # See TimeIndex: a single entry may be all zeros.
-        alone = os.path.getsize(path) == TIME_ENTRY.itemsize
+        alone = size_of(path) == TIME_ENTRY.itemsize
         return TimestampOffset(0, base_offset) if alone else None
     timestamp, relative = _ENTRY.unpack(data)
     return TimestampOffset(timestamp, base_offset + relative)

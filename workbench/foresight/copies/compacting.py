@@ -6,7 +6,6 @@ the other checkpoints and the clean shutdown file.
 Kafka: LogCleaner.CleanerThread.cleanLog, LogManager.shutdown (4.2)
 """
 
-import os
 from collections.abc import Collection, Container, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -15,6 +14,7 @@ from workbench.cleaner.config import CleanerConfig
 from workbench.config.settings import Settings
 from workbench.errors import ConfigError
 from workbench.file_system.local import LOCAL, FileSystem
+from workbench.file_system.mounts import absolute
 from workbench.files.names import TopicPartition
 from workbench.foresight.copies.repair import finish
 from workbench.foresight.rehearse.rounds import Rounds, clean_rounds
@@ -90,7 +90,7 @@ def compact_directory(
     """
     clock = ManualClock(times[0])
     manager = LogManager(
-        [os.path.abspath(path)],
+        [absolute(path)],
         settings.broker,
         fs=fs,
         clock=clock,

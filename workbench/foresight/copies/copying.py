@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from typing import BinaryIO, Final, NamedTuple
 
 from workbench.errors import LogDirectoryError
+from workbench.file_system.mounts import RemoteFiles, absolute, files_at
 from workbench.file_system.outputs import create_new, new_folder
-from workbench.file_system.source import READ_ONLY, open_regular
+from workbench.file_system.source import READ_ONLY, FileSource, open_regular
 from workbench.files.names import LOCK, parse_directory_name
 
 _CHUNK: Final = 1 << 20
+_NANOSECONDS: Final = 1_000_000  # in a ms
 _NO_LINK: Final = getattr(os, "O_NOFOLLOW", 0)
 _KINDS: Final = {
     stat.S_IFIFO: "a FIFO",
@@ -59,14 +61,18 @@ def copy_log_directory(source: str, target: str) -> list[LeftOut]:
         OutputError: ``target`` holds something, or one path contains the other.
         OSError: reading or writing failed.
     """
-    source = os.path.abspath(source)
-    if not os.path.isdir(source):
+    source = absolute(source)
+    files = files_at(source)
+    entry = None if files is None else files.entry(source)
+    if not os.path.isdir(source) if files is None else entry is None or not entry.is_folder:
         raise LogDirectoryError(source, "no such directory")
     with new_folder(target, [source]) as unfinished:
         into = unfinished
         if is_partition(source):
             into = os.path.join(unfinished, os.path.basename(source))
             os.mkdir(into)
+        if files is not None:
+            return sorted(_copy_mounted(files, source, into))
         return sorted(_copy_folder(source, into))
 
 
@@ -74,7 +80,35 @@ def is_partition(path: str) -> bool:
     """Return whether a directory is a partition's, by its name and by the segments in it."""
     if parse_directory_name(os.path.basename(path)) is None:
         return False
-    return any(name.endswith((".log", ".log.swap")) for name in os.listdir(path))
+    files = files_at(path)
+    found = os.listdir(path) if files is None else [each.name for each in files.entries(path)]
+    return any(name.endswith((".log", ".log.swap")) for name in found)
+
+
+def _copy_mounted(files: RemoteFiles, source: str, target: str) -> Iterator[LeftOut]:
+    """Copy what is in a mounted directory into an existing one; yield what is left out."""
+    tree = files.tree(source)
+    for folder in sorted(tree):
+        to = target + folder.removeprefix(source)
+        os.makedirs(to, exist_ok=True)
+        for entry in sorted(tree[folder], key=lambda each: each.name):
+            path, copy = f"{folder}/{entry.name}", os.path.join(to, entry.name)
+            if entry.refusal is not None:
+                yield LeftOut(path, entry.refusal)
+            elif not entry.is_folder and entry.name != LOCK:
+                _copy_mounted_file(path, copy)
+                os.utime(copy, ns=(entry.modified_ms * _NANOSECONDS,) * 2)
+
+
+def _copy_mounted_file(source: str, target: str) -> None:
+    with FileSource(source) as reading, create_new(target) as writing:
+        size = reading.size
+        for start in range(0, size, _CHUNK):
+            data = reading.read(start, _CHUNK)
+            if data.any():  # zeros stay a hole
+                writing.seek(start)
+                writing.write(data.data)
+        writing.truncate(size)
 
 
 def _copy_folder(source: str, target: str) -> Iterator[LeftOut]:

@@ -6,7 +6,6 @@ shutdown file.
 Kafka: LogManager.startup, cleanupLogs, shutdown (4.2)
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
@@ -15,6 +14,7 @@ from typing import Any
 from workbench.config.broker_config import BrokerConfig
 from workbench.config.internal_topics import with_internal_topics
 from workbench.file_system.local import LOCAL, FileSystem
+from workbench.file_system.mounts import absolute
 from workbench.foresight.copies.repair import finish
 from workbench.log_manager.high_watermarks import StartingHighWatermark
 from workbench.log_manager.loading import Progress
@@ -90,7 +90,7 @@ def retain(
 
     Kafka: LogManager.cleanupLogs (4.2)
     """
-    path = os.path.abspath(path)
+    path = absolute(path)
     result = Retention(path, now)
     clock = ManualClock(now)
     manager = LogManager(

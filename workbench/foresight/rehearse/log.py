@@ -15,6 +15,7 @@ import numpy.typing as npt
 from workbench.config.log_config import LogConfig
 from workbench.errors import LogDirectoryError, WorkbenchError
 from workbench.file_system.dry import DryFileSystem
+from workbench.file_system.mounts import absolute
 from workbench.file_system.source import FileSource
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.files.names import file_name, parse_file_name
@@ -166,7 +167,7 @@ def _rehearse(
     recovery_point: int = 0,
 ) -> Rehearsal:
     """Open a log on a dry copy and act on it; steps of loading are kept only without ``act``."""
-    directory = os.path.abspath(directory)
+    directory = absolute(directory)
     if not os.path.isdir(directory):
         raise LogDirectoryError(directory, "no such directory")
     steps: list[Step] = []

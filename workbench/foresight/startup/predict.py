@@ -104,7 +104,7 @@ def predict_startup(
         rng=Random(0),  # noqa: S311 - ids of directories that are never created
     )
     for path in context.directories:
-        if not fs.exists(path):
+        if not context.fs.exists(path):
             raise LogDirectoryError(path, "no such directory")
     is_kraft = _looks_like_kraft(context) if kraft is None else kraft
     prediction = _Prediction(context, told, consumers=consumers)

@@ -48,6 +48,7 @@ def verify_log(
     checks: Sequence[Check] = (),
     trusted: Callable[[Rows], None] | None = None,
     order_place: Place | None = None,
+    workers: int = 1,
 ) -> tuple[list[Finding], LogReading, "OffsetCheck"]:
     """Read a `.log` file and check its batches.
 
@@ -57,6 +58,7 @@ def verify_log(
         checks: others that are given each part of the file.
         trusted: see `OffsetCheck`.
         order_place: for the range of offsets, if not ``place``.
+        workers: see `read_log`.
 
     Returns:
         What is wrong, what the pass found, and what the offsets say.
@@ -65,7 +67,9 @@ def verify_log(
         OSError: the file cannot be read.
     """
     order = OffsetCheck(order_place or place, trusted)
-    reading = read_log(place.path, place.base_offset, deep=deep, checks=(*checks, order))
+    reading = read_log(
+        place.path, place.base_offset, deep=deep, checks=(*checks, order), workers=workers
+    )
     return [*verify_batches(reading, place), *order.findings()], reading, order
 
 

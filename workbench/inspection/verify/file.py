@@ -46,7 +46,7 @@ _SUFFIXES: Final = {
 
 
 def verify_single_file(
-    partition: Partition, name: str, situation: Situation, *, deep: bool
+    partition: Partition, name: str, situation: Situation, *, deep: bool, workers: int = 1
 ) -> Iterator[Finding]:
     """Yield what is wrong with one file of a folder.
 
@@ -55,6 +55,7 @@ def verify_single_file(
         name: the file's name.
         situation: "running" while a process holds the lock of the log directory around the folder.
         deep: check CRCs and decode every record.
+        workers: threads that do that side by side.
     """
     for segment in partition.segments:
         here = situation.of(names.TopicPartition(partition.topic, partition.partition))
@@ -62,7 +63,7 @@ def verify_single_file(
         later = _later_bases(partition.path, segment.base_offset) if is_running else []
         next_base = min(later, default=None)
         place = Place(segment.path, segment.base_offset, next_base, len(later), here)
-        yield from verify_log(place, deep=deep)[0]
+        yield from verify_log(place, deep=deep, workers=workers)[0]
     entry = partition.file(name)
     parsed = names.parse_file_name(name)
     if entry is None or partition.segments:

@@ -4,6 +4,7 @@ Kafka: FileLogInputStream, LogSegment.recover (4.2)
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -17,11 +18,12 @@ from workbench.layout.batch_header import LENGTH_END, MAGIC_AT
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.message_header import SMALLEST_ENTRY
 from workbench.layout.rows import joined_rows
-from workbench.record.buffers import BufferPool
+from workbench.record.buffers import BufferPool, lent_pool
 from workbench.record.reading.batch_table import ROWS_AT_ONCE, BatchTable, walk_batches
 from workbench.record.reading.batch_validity import entry_crc
 from workbench.record.reading.reader import Chunk, Problem, RecordReader
 from workbench.record.reading.windows import BatchWindows
+from workbench.runtime.workers import in_order, useful
 
 Rows = npt.NDArray[Any]
 
@@ -137,7 +139,12 @@ class LogReading:
 
 
 def read_log(
-    path: str, base_offset: int, *, deep: bool = True, checks: Sequence[Check] = ()
+    path: str,
+    base_offset: int,
+    *,
+    deep: bool = True,
+    checks: Sequence[Check] = (),
+    workers: int = 1,
 ) -> LogReading:
     """Read a whole `.log` file.
 
@@ -146,6 +153,7 @@ def read_log(
         base_offset: the segment's base offset.
         deep: check CRCs and decode every record; otherwise walk over the headers alone.
         checks: what is given each part of the file.
+        workers: threads that check CRCs and decode side by side.
 
     Raises:
         OSError: the file cannot be read.
@@ -158,7 +166,10 @@ def read_log(
         if not reading.size:
             return reading
         parts = _Parts(source, reading, checks)
-        end, code = (_decode if deep else _walk)(source, reading, parts)
+        if deep:
+            end, code = _decode(source, reading, parts, useful(workers, reading.size))
+        else:
+            end, code = _walk(source, reading, parts)
         end = parts.finish(end, code)
         if end < reading.size:
             reading.tail = _tail(source, end, code, reading)
@@ -309,14 +320,21 @@ class _Parts:
         self._is_last_sound = bool(sound[-1])
 
 
-def _decode(source: FileSource, reading: LogReading, parts: _Parts) -> tuple[int, int]:
+def _decode(
+    source: FileSource, reading: LogReading, parts: _Parts, workers: int
+) -> tuple[int, int]:
     """Read every record; return where and why no further batch was found."""
-    reader = RecordReader(source, 0, reading.size, options=0)
-    for chunk in reader:
-        if len(chunk.rows):
-            _fill_base_offsets(chunk)
-            _check_record_offsets(chunk, reading)
-        parts.add(chunk.rows, chunk.problems)
+    with lent_pool() as pool:
+        reader = RecordReader(source, 0, reading.size, options=0, pool=pool, apart=workers > 1)
+        chunks = in_order(
+            reader.pieces(), reader.decode, workers, lambda chunk: chunk.columns.nbytes
+        )
+        with closing(chunks):
+            for chunk in chunks:
+                if len(chunk.rows):
+                    _fill_base_offsets(chunk)
+                    _check_record_offsets(chunk, reading)
+                parts.add(chunk.rows, chunk.problems)
     return reader.stop_position, reader.stop_code
 
 

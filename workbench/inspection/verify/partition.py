@@ -72,6 +72,7 @@ def verify_partition(
     deep: bool,
     is_cleaned: bool,
     advance: Advance | None = None,
+    workers: int = 1,
 ) -> PartitionResult:
     """Check everything in a partition directory.
 
@@ -82,6 +83,7 @@ def verify_partition(
         deep: check CRCs and decode every record.
         is_cleaned: whether the cleaner's checkpoint names the partition.
         advance: called with the bytes of each `.log` after it was checked; it may raise to stop.
+        workers: threads that check CRCs and decode side by side.
     """
     findings: list[Finding] = []
     here = situation.of(TopicPartition(partition.topic, partition.partition))
@@ -109,7 +111,7 @@ def verify_partition(
         summary = verify_segment(
             segment, place, findings,
             epoch_starts=epoch_starts,
-            has_time_indexes=era.time_indexes, deep=deep,
+            has_time_indexes=era.time_indexes, deep=deep, workers=workers,
         )  # fmt: skip
         if summary is not None:
             logs.append(summary)

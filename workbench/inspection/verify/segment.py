@@ -77,6 +77,7 @@ def verify_segment(
     epoch_starts: Starts,
     has_time_indexes: bool,
     deep: bool,
+    workers: int = 1,
 ) -> SegmentSummary | None:
     """Check a segment.
 
@@ -87,6 +88,7 @@ def verify_segment(
         epoch_starts: int64[n], ascending: first offsets of the leader epochs that the file names.
         has_time_indexes: whether brokers of this directory's time write `.timeindex`.
         deep: check CRCs and decode every record.
+        workers: threads that do that side by side.
 
     Returns:
         None when the segment was removed meanwhile, or cannot be read.
@@ -100,7 +102,9 @@ def verify_segment(
     trusted = TrustedBatches(segment.base_offset, epoch_starts)
     checks = [check for check in (of_offsets, of_times) if check is not None]
     try:
-        found, reading, order = verify_log(place, deep=deep, checks=checks, trusted=trusted.add)
+        found, reading, order = verify_log(
+            place, deep=deep, checks=checks, trusted=trusted.add, workers=workers
+        )
     except OSError as error:
         findings += unreadable(segment.path, error)
         return None

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from workbench.file_system.mounts import absolute
 from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.listing import Root
@@ -154,7 +155,7 @@ def has_own_files(root: Root) -> bool:
 def situation_of(root: Root) -> Situation:
     """Return how a broker would find a log directory."""
     if not root.is_log_directory or not has_own_files(root):
-        lock_beside = os.path.join(os.path.dirname(os.path.abspath(root.path)), names.LOCK)
+        lock_beside = os.path.join(os.path.dirname(absolute(root.path)), names.LOCK)
         is_part = not root.is_log_directory
         return Situation("running" if is_part and _is_locked(lock_beside) else "unknown")
     points = if_readable(lambda: root.checkpoint(names.RECOVERY_POINTS))

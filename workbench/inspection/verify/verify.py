@@ -27,6 +27,7 @@ from workbench.inspection.verify.checkpoints import (
 from workbench.inspection.verify.directory import era_of, verify_root, verify_roots
 from workbench.inspection.verify.file import verify_single_file
 from workbench.inspection.verify.partition import Advance, PartitionResult, verify_partition
+from workbench.inspection.verify.remote import verify_remote
 from workbench.inspection.verify.segment import collect
 from workbench.inspection.verify.situation import situation_of
 
@@ -73,6 +74,7 @@ def verify_partitions(
     folders: Collection[str] | None = None,
     deep: bool = True,
     advance: Advance | None = None,
+    workers: int = 1,
 ) -> Iterator[tuple[Partition | Root, list[Finding]]]:
     """Do what `verify_listing` does step by step: yield what was checked, and its findings.
 
@@ -83,8 +85,10 @@ def verify_partitions(
         folders: paths of partitions; like ``topics``.
         advance: called with the bytes of each segment after it was checked, for progress inside a
             large partition; what it raises ends the check. A second look counts again.
+        workers: threads that check CRCs and decode side by side; the findings are the same.
     """
     is_filtered = not (topics is None and partitions is None and folders is None)
+    seen: set[Finding] = set()
     for root in listing.roots:
         situation, era = situation_of(root), era_of(root)
         checkpoints, found = checkpoints_of(root)
@@ -98,7 +102,9 @@ def verify_partitions(
                 continue
             if partition.only is not None:
                 alone: list[Finding] = []
-                steps = verify_single_file(partition, partition.only, situation, deep=deep)
+                steps = verify_single_file(
+                    partition, partition.only, situation, deep=deep, workers=workers
+                )
                 collect(steps, alone)
                 yield partition, alone
                 continue
@@ -107,10 +113,16 @@ def verify_partitions(
             check = partial(
                 verify_partition,
                 situation=situation, era=era, is_cleaned=is_cleaned, advance=advance,
+                workers=workers,
             )  # fmt: skip
             is_running = situation.stop == "running"
             result = check_twice(partition, check, deep=deep, is_running=is_running)
-            yield partition, result.findings
+            remote: list[Finding] = []
+            if partition.remote is not None:
+                collect(verify_remote(partition, partition.remote, deep=deep), remote)
+                remote = [each for each in dict.fromkeys(remote) if each not in seen]
+                seen.update(remote)  # the metadata topic is about many partitions
+            yield partition, [*result.findings, *remote]
             if partition.kind == "log":
                 results[name] = result
         if not is_filtered:

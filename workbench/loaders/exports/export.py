@@ -16,7 +16,7 @@ from workbench.file_system.outputs import new_file
 from workbench.layout.rows import runs_of
 from workbench.loaders.exports import json_lines
 from workbench.loaders.exports.csv_file import write_csv
-from workbench.loaders.scan.column_engines import write_parquet
+from workbench.loaders.exports.parquet_file import write_parquet
 from workbench.loaders.scan.plan import input_paths
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.scan.segment_batches import matching_chunks
@@ -117,9 +117,11 @@ class Export:
 
     def _write(self, file: IO[bytes]) -> None:
         if self.form == "parquet":
-            write_parquet(self._batches(), self._scan.schema, file, "zstd")
+            scan = self._scan.of_one_worker()
+            workers = self._scan.workers
+            write_parquet(self._batches(scan), scan.schema, file, "zstd", workers=workers)
         elif self.form == "csv":
-            write_csv(self._batches(), self._scan.schema, file)
+            write_csv(self._batches(self._scan), self._scan.schema, file)
         else:
             for text in self._lines():
                 file.write(text.encode())
@@ -129,8 +131,8 @@ class Export:
             raise _CanceledError
         self.records += records
 
-    def _batches(self) -> Iterator[Any]:
-        for batch in self._scan.batches():
+    def _batches(self, scan: Scan) -> Iterator[Any]:
+        for batch in scan.batches():
             self._count(batch.num_rows)
             yield batch
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from workbench.layout import problems
 from workbench.layout.attributes import CODEC_NAMES, TIMESTAMP_TYPE_NAMES, codec_name
 from workbench.loaders.schemas import HEADERS, SCAN_FIELDS, TIMESTAMP
 from workbench.record.columns import BinaryColumn, HeaderColumn, RecordColumns
@@ -18,6 +19,7 @@ from workbench.record.columns import BinaryColumn, HeaderColumn, RecordColumns
 Rows = npt.NDArray[Any]
 
 NO_ABSENT: Final = object()
+_PROBLEMS: Final = dict(sorted(problems.WORDS.items()))
 _WHERE: Final = ("topic", "partition", "segment")
 
 
@@ -122,6 +124,11 @@ def timestamp_types(codes: npt.NDArray[Any]) -> pa.Array:
 def codecs(codes: npt.NDArray[Any]) -> pa.Array:
     """Return the codec's name for each id."""
     return _names(codes, {code: codec_name(code) for code in range(len(CODEC_NAMES) + 3)})
+
+
+def problem_words(codes: npt.NDArray[Any]) -> pa.Array:
+    """Return what each of `layout.problems` is in words; null for `OK`."""
+    return _names(codes, _PROBLEMS)
 
 
 def sequences(columns: RecordColumns, rows: Rows) -> npt.NDArray[np.int32]:

@@ -1,7 +1,6 @@
-"""Records as pandas, DuckDB and Parquet take them: every one from the same Arrow batches."""
+"""Records as pandas and DuckDB take them: both from the same Arrow batches."""
 
-from collections.abc import Iterable, Iterator
-from typing import IO, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import pyarrow as pa
 
@@ -9,7 +8,6 @@ from workbench.errors import MissingDependencyError
 
 DtypeBackend = Literal["numpy_nullable", "pyarrow"]
 
-ROW_GROUP: Final = 16 << 20  # bytes in memory of a row group that is written to Parquet
 _INTEGERS: Final = {pa.int16(): "Int16", pa.int32(): "Int32", pa.int64(): "Int64"}
 _NULLABLE: Final = {pa.int8(): "Int8", pa.bool_(): "boolean", **_INTEGERS}
 _TEXTS: Final = (pa.string(), pa.large_string())
@@ -74,36 +72,3 @@ def new_connection() -> Any:
     except ImportError as error:
         raise MissingDependencyError("duckdb", "pip install duckdb") from error
     return duckdb.connect()
-
-
-def write_parquet(
-    batches: Iterable[pa.RecordBatch],
-    schema: pa.Schema,
-    file: IO[bytes],
-    compression: str,
-    row_group_bytes: int = ROW_GROUP,
-) -> int:
-    """Write batches to an open file as Parquet and return how many rows they had."""
-    import pyarrow.parquet as pq
-
-    count = 0
-    with pq.ParquetWriter(file, schema, compression=compression) as writer:
-        for group in _row_groups(batches, row_group_bytes):
-            writer.write_table(pa.Table.from_batches(group), sum(map(len, group)))
-            count += sum(map(len, group))
-            group.clear()  # before the next one is read
-    return count
-
-
-def _row_groups(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[list[pa.RecordBatch]]:
-    """Yield as many batches together as have ``size`` bytes, the last fewer."""
-    group: list[pa.RecordBatch] = []
-    held = 0
-    for batch in batches:
-        group.append(batch)
-        held += batch.nbytes
-        if held >= size:
-            yield group
-            group, held = [], 0
-    if group:
-        yield group

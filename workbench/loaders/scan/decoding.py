@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from workbench.inspection.findings import Finding
-from workbench.loaders.schemas import SCAN_FIELDS
+from workbench.loaders.schemas import SCAN_FIELDS, table_schema
 from workbench.values.column import Column, ColumnDecoder, Problem
 from workbench.values.masking import Masks
 from workbench.values.registry import AnyDecoding, decoder
@@ -61,7 +61,7 @@ class ValueColumns:
             elif self.masks.touches(name) and name != "headers":
                 given = pa.field(name, given.type)
             found.append(given.with_type(self._masked_kind(name, given.type, topics)))
-        return pa.schema(found)
+        return table_schema(found)
 
     def _masked_kind(self, name: str, kind: Any, topics: Collection[str]) -> Any:
         if self.masks.touches(name):

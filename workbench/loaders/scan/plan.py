@@ -8,8 +8,8 @@ this order. An index entry is trusted only if it points to a batch with a valid 
 import datetime as dt
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,21 @@ LOWEST: Final = -(2**63)
 HIGHEST: Final = 2**63 - 1
 
 
+class ByteRange(NamedTuple):
+    """A range of a segment's bytes, as a job is planned; `splits.located` finds its batches.
+
+    Attributes:
+        begin: its first byte, a multiple of ``step``.
+        step: bytes of every range of the segment; the last one is open.
+    """
+
+    begin: int
+    step: int
+
+
 @dataclass(frozen=True)
 class SegmentRead:
-    """One segment of a scan.
+    """One segment of a scan, or a piece of it.
 
     Attributes:
         partition, segment: the partition and segment to read.
@@ -42,6 +54,8 @@ class SegmentRead:
             holds beyond that belongs to the next.
         transactions: the transactions for read_committed, otherwise None.
         stop: byte position after the last batch to read; None: the end of the file.
+        floor: the piece's own offsets begin here: no batch before ``start`` has offsets from it on.
+        span: the bytes of a planned piece; its other attributes are still those of the segment.
     """
 
     partition: Partition
@@ -52,6 +66,8 @@ class SegmentRead:
     next_base: int
     transactions: Transactions | None
     stop: int | None = None
+    floor: int = LOWEST
+    span: ByteRange | None = None
 
 
 def input_paths(partitions: Iterable[Partition]) -> Iterator[str]:
@@ -62,7 +78,7 @@ def input_paths(partitions: Iterable[Partition]) -> Iterator[str]:
             continue
         yield partition.root or partition.path
         yield partition.path  # perhaps a link elsewhere, as its files may be
-        yield from (segment.path for segment in partition.segments)
+        yield from (segment.path for segment in partition.segments_of_log)
 
 
 def choose_partitions(
@@ -125,14 +141,31 @@ def plan_partition(
     if isolation_level == "read_committed":
         transactions = read_transactions(partition)
         high = min(high, transactions.last_stable_offset)
+    return [
+        replace(
+            read,
+            start=(
+                read.segment.position_of(read.low) if read.low > read.segment.base_offset else 0
+            ),
+            transactions=transactions,
+        )
+        for read in segments_within(partition, low, high)
+    ]
+
+
+def segments_within(partition: Partition, low: int, high: int) -> list[SegmentRead]:
+    """Return the segments that can hold offsets [low, high), ascending, by their names alone."""
     reads: list[SegmentRead] = []
+    for part in partition.remote_reads:
+        first, end = max(low, part.low), min(high, part.high)
+        if part.segment is not None and first < end:
+            # A remote segment may reach into the next one, which is no damage.
+            reads.append(SegmentRead(partition, part.segment, 0, first, end, HIGHEST, None))
     segments: Sequence[Segment] = partition.segments
     for at, segment in enumerate(segments):
         following = segments[at + 1].base_offset if at + 1 < len(segments) else HIGHEST
-        if segment.base_offset >= high or following <= low or low >= high:
-            continue
-        start = segment.position_of(low) if low > segment.base_offset else 0
-        reads.append(SegmentRead(partition, segment, start, low, high, following, transactions))
+        if low < high and segment.base_offset < high and following > low:
+            reads.append(SegmentRead(partition, segment, 0, low, high, following, None))
     return reads
 
 

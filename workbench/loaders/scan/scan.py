@@ -9,7 +9,8 @@ import copy
 import dataclasses
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack
 
@@ -20,15 +21,14 @@ from workbench.file_system.outputs import new_file
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
-from workbench.inspection.unreadable import findings_about_records, removed
+from workbench.inspection.unreadable import findings_about_records
+from workbench.loaders.exports.parquet_file import ROW_GROUP, write_parquet
 from workbench.loaders.queries.query import Query, parse
 from workbench.loaders.queries.ranges import common
 from workbench.loaders.scan.column_engines import (
-    ROW_GROUP,
     DtypeBackend,
     data_frame,
     register_view,
-    write_parquet,
 )
 from workbench.loaders.scan.plan import (
     HIGHEST,
@@ -42,11 +42,13 @@ from workbench.loaders.scan.plan import (
     offset_range,
     plan_partition,
 )
-from workbench.loaders.scan.segment_batches import ReadOptions, SegmentBatch, read_segment
+from workbench.loaders.scan.segment_batches import ReadOptions, read_segments
+from workbench.loaders.scan.splits import size_of
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
-from workbench.record.buffers import BufferPool, thread_pool
+from workbench.record.buffers import thread_pool
 from workbench.runtime.times import milliseconds
 from workbench.runtime.words import unknown_column
+from workbench.runtime.workers import useful, worker_count
 from workbench.values.masking import AnyMasks, Masks
 
 if TYPE_CHECKING:  # imported when something is to be decoded
@@ -57,6 +59,7 @@ if TYPE_CHECKING:  # imported when something is to be decoded
 OnCorrupt = Literal["report", "raise"]
 
 _SHOWN: Final = 20  # records that `head` gives
+_MANY: Final = 100_000  # records; a limit below is reached before workers would help
 KEPT_MEMORY: Final = 64 << 20  # bytes that a thread keeps for its next scan
 
 
@@ -80,6 +83,7 @@ class ScanOptions(TypedDict, total=False):
     include_control: bool
     check_crc: bool
     on_corrupt: OnCorrupt
+    workers: int | None
 
 
 class Scan:
@@ -112,6 +116,8 @@ class Scan:
         check_crc: whether to leave out batches whose CRC is invalid.
         on_corrupt: ``report`` continues and warns; ``raise`` stops at the first damaged batch, or
             value that cannot be decoded.
+        workers: threads that decompress, decode and filter side by side; None: one per core, at
+            most 8. What they give, and its order, do not depend on it. Each takes up to 64 MiB.
 
     Raises:
         LookupError: a topic, partition or column does not exist.
@@ -146,6 +152,7 @@ class Scan:
         self.on_corrupt: OnCorrupt = options.get("on_corrupt", "report")
         if self.on_corrupt not in {"report", "raise"}:
             raise ValueError(f"on_corrupt is {self.on_corrupt!r}, not report or raise")
+        self.workers = worker_count(options.get("workers"))
         self.limit = options.get("limit")
         if self.limit is not None and self.limit < 0:
             raise ValueError(f"limit is {self.limit}, below 0")
@@ -252,7 +259,7 @@ class Scan:
             reads.extend(plan_partition(partition, low, high, self.isolation_level))
         return reads
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
+    def batches(self) -> Generator[pa.RecordBatch, None, None]:
         """Yield the records as Arrow batches of some MiB, by partition and offset.
 
         Memory is used again for the next batch once a batch is dropped, and never before.
@@ -270,8 +277,9 @@ class Scan:
         pool = thread_pool()
         for partition in self.partitions if left else ():
             self._note(findings_about_records(partition))
-        for read in self.plan() if left else ():
-            for batch, findings in self._segment(read, options, pool):
+        reads = self.plan() if left else []
+        with closing(read_segments(reads, options, pool, self._threads(reads))) as found:
+            for read, (batch, findings) in found:
                 self._note(findings)
                 taken = batch if batch.num_rows <= left else batch.slice(0, left)
                 left -= taken.num_rows
@@ -279,8 +287,6 @@ class Scan:
                     yield taken if is_plain else self._applied(taken, schema, read)
                 if not left:
                     break
-            if not left:
-                break
         pool.trim(KEPT_MEMORY)
         if self.findings:
             warnings.warn(
@@ -290,14 +296,11 @@ class Scan:
                 stacklevel=2,
             )
 
-    def _segment(
-        self, read: SegmentRead, options: ReadOptions, pool: BufferPool
-    ) -> Iterator[SegmentBatch]:
-        """Read one segment; a finding reports one that was removed."""
-        try:
-            yield from read_segment(read, options, pool)
-        except FileNotFoundError:
-            self._note([removed(read.segment.path)])
+    def _threads(self, reads: Sequence[SegmentRead]) -> int:
+        """Return how many workers have something to do."""
+        if self.limit is not None and self.limit < _MANY and not self.where.conditions:
+            return 1
+        return useful(self.workers, sum(map(size_of, reads)))
 
     def _applied(
         self, batch: pa.RecordBatch, schema: pa.Schema, read: SegmentRead
@@ -396,7 +399,18 @@ class Scan:
             OutputError: the file would be in a directory that is read, or is one that is read.
         """
         with new_file(path, input_paths(self.partitions), overwrite=True) as file:
-            return write_parquet(self.batches(), self.schema, file, compression, row_group_bytes)
+            scan = self.of_one_worker()
+            count = write_parquet(
+                scan.batches(), scan.schema, file, compression, row_group_bytes, self.workers
+            )
+            self.findings = scan.findings
+            return count
+
+    def of_one_worker(self) -> "Scan":
+        """Return the same scan for what has workers of its own and takes the batches in turn."""
+        scan = copy.copy(self)
+        scan.workers = 1
+        return scan
 
     def count(self) -> int:
         """Return how many records there are; keys, values and headers are not decoded."""

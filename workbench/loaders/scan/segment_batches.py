@@ -3,9 +3,10 @@
 `ReadOptions` and `plan.SegmentRead` are all it needs, and both can be sent to another process.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, partial
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -15,8 +16,14 @@ from workbench.inspection.findings import Finding
 from workbench.loaders.queries.query import Query
 from workbench.loaders.scan import arrow
 from workbench.loaders.scan.plan import SegmentRead
-from workbench.loaders.scan.segment_chunks import ALL_TIMES, WantedRecords, read_wanted
-from workbench.loaders.schemas import SCAN_FIELDS
+from workbench.loaders.scan.segment_chunks import (
+    ALL_TIMES,
+    Mask,
+    RecordChoice,
+    WantedRecords,
+    read_prepared,
+)
+from workbench.loaders.schemas import SCAN_FIELDS, table_schema
 from workbench.record.buffers import BufferPool
 from workbench.record.reading.reader import HEADERS, KEYS, VALUES, Chunk
 
@@ -44,10 +51,17 @@ class ReadOptions:
     check_crc: bool = True
     where: Query = EVERY_RECORD
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """Names, types and nullability of the columns."""
-        return pa.schema([SCAN_FIELDS[name] for name in self.columns])
+        return table_schema([SCAN_FIELDS[name] for name in self.columns])
+
+    @property
+    def choice(self) -> RecordChoice:
+        """What is to be decoded for these columns and conditions."""
+        named = self.where.columns.union(self.columns)
+        decoded = sum(DECODED[name] for name in named if name in DECODED)
+        return RecordChoice(decoded, self.times, self.include_control, self.check_crc)
 
 
 class SegmentBatch(NamedTuple):
@@ -68,13 +82,27 @@ def read_segment(
     Raises:
         FileNotFoundError: the segment was removed since it was listed.
     """
-    schema = options.schema
-    for chunk, keep, findings in matching_chunks(read, options, pool):
-        column = _columns_of(chunk, read)
-        arrays = [column(name) for name in options.columns]
-        batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
-        kept = batch if keep.all() else batch.filter(arrow.booleans(np.asarray(keep)))
-        yield SegmentBatch(kept, findings)
+    prepare = partial(_batch_of, options)
+    for each in read_prepared([read], options.choice, prepare, pool):
+        yield SegmentBatch(each.value, each.findings)
+
+
+def read_segments(
+    reads: Iterable[SegmentRead], options: ReadOptions, pool: BufferPool, workers: int
+) -> Generator[tuple[SegmentRead, SegmentBatch], None, None]:
+    """Do what `read_segment` does for several; one that was removed is a finding.
+
+    Args:
+        reads: the segments, in order.
+        options: the records and columns to read.
+        pool: the pool of output memory of one worker; more have their own.
+        workers: threads that decode, filter and look for matches side by side.
+    """
+    prepare = partial(_batch_of, options)
+    found = read_prepared(reads, options.choice, prepare, pool, workers=workers, skips_removed=True)
+    with closing(found):
+        for each in found:
+            yield each.read, SegmentBatch(each.value, each.findings)
 
 
 def matching_chunks(
@@ -85,17 +113,23 @@ def matching_chunks(
     Raises:
         FileNotFoundError: the segment was removed since it was listed.
     """
-    named = options.where.columns.union(options.columns)
-    for chunk, keep, findings in read_wanted(
-        read,
-        pool,
-        options=sum(DECODED[name] for name in named if name in DECODED),
-        times=options.times,
-        include_control=options.include_control,
-        check_crc=options.check_crc,
-    ):
-        matching = options.where.mask(_columns_of(chunk, read), keep)
-        yield WantedRecords(chunk, matching, findings)
+    prepare = partial(_matching, options)
+    for each in read_prepared([read], options.choice, prepare, pool):
+        yield WantedRecords(each.chunk, each.value, each.findings)
+
+
+def _matching(options: ReadOptions, read: SegmentRead, chunk: Chunk, keep: Mask) -> Mask:
+    """Return bool[n]: which of the records in ``keep`` meet ``where``."""
+    return options.where.mask(_columns_of(chunk, read), keep)
+
+
+def _batch_of(options: ReadOptions, read: SegmentRead, chunk: Chunk, keep: Mask) -> pa.RecordBatch:
+    """Return those of the records in ``keep`` that meet ``where``."""
+    column = _columns_of(chunk, read)
+    matching = options.where.mask(column, keep)
+    arrays = [column(name) for name in options.columns]
+    batch = pa.RecordBatch.from_arrays(arrays, schema=options.schema)
+    return batch if matching.all() else batch.filter(arrow.booleans(np.asarray(matching)))
 
 
 def _columns_of(chunk: Chunk, read: SegmentRead) -> Callable[[str], pa.Array]:

@@ -3,27 +3,50 @@
 Scans and the command line both read through here, so they leave out the same records.
 """
 
-from collections.abc import Iterator
-from contextlib import suppress
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack, closing, suppress
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.file_system.source import FileSource
-from workbench.inspection.findings import Finding, finding_of
+from workbench.inspection.findings import Finding, finding_of, torn_tail
 from workbench.inspection.segment import is_preallocated
-from workbench.inspection.unreadable import unreadable
+from workbench.inspection.unreadable import removed, unreadable
 from workbench.inspection.verify.batches import out_of_place
 from workbench.layout import problems
 from workbench.loaders.scan.plan import HIGHEST, LOWEST, SegmentRead, batch_selector
-from workbench.record.buffers import BufferPool
-from workbench.record.reading.reader import ALL_COLUMNS, Chunk, RecordReader, empty_chunk
+from workbench.record.buffers import BufferPool, lent_pool
+from workbench.record.reading.reader import ALL_COLUMNS, Chunk, Piece, RecordReader, empty_chunk
+from workbench.runtime.workers import in_order
+
+T = TypeVar("T")
+Mask = npt.NDArray[np.bool_]
 
 ALL_TIMES: Final = (LOWEST, HIGHEST)
 
 _MOST_IN_DOUBT: Final = 1000  # records of a chunk that are compared one by one
+
+
+@dataclass(frozen=True)
+class RecordChoice:
+    """Which records of a segment are wanted, and what of them.
+
+    Attributes:
+        options: the choice of KEYS, VALUES, HEADERS to decode.
+        times: timestamps [first, end) in ms; `ALL_TIMES` also takes records without one.
+        include_control: whether to keep control records too.
+        check_crc: whether to leave out batches whose CRC is invalid.
+    """
+
+    options: int = ALL_COLUMNS
+    times: tuple[int, int] = ALL_TIMES
+    include_control: bool = False
+    check_crc: bool = True
 
 
 class WantedRecords(NamedTuple):
@@ -36,8 +59,28 @@ class WantedRecords(NamedTuple):
     """
 
     chunk: Chunk
-    keep: npt.NDArray[np.bool_]
+    keep: Mask
     findings: list[Finding]
+
+
+class Prepared(NamedTuple, Generic[T]):
+    """What was made of some batches of a segment.
+
+    Attributes:
+        read: the segment.
+        chunk: the batches.
+        value: what `Prepare` returned.
+        findings: the findings about what was left out since the chunk before.
+    """
+
+    read: SegmentRead
+    chunk: Chunk
+    value: T
+    findings: list[Finding]
+
+
+Prepare = Callable[[SegmentRead, Chunk, Mask], T]
+"""Is called with a chunk and which of its records are wanted, bool[n], in any thread."""
 
 
 def read_wanted(
@@ -57,108 +100,214 @@ def read_wanted(
     Args:
         read: the segment, and the offsets wanted of it.
         pool: the pool of output memory.
-        options: the choice of KEYS, VALUES, HEADERS to decode.
-        times: timestamps [first, end) in ms; `ALL_TIMES` also takes records without one.
-        include_control: whether to keep control records too.
-        check_crc: whether to leave out batches whose CRC is invalid.
+        options, times, include_control, check_crc: see `RecordChoice`.
 
     Raises:
         FileNotFoundError: the segment was removed since it was listed.
     """
-    try:
-        yield from _read_wanted(read, pool, options, times, include_control, check_crc)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        left_out = unreadable(read.segment.path, error)
-        yield WantedRecords(empty_chunk(options, pool), np.zeros(0, np.bool_), left_out)
+    choice = RecordChoice(options, times, include_control, check_crc)
+    for each in read_prepared([read], choice, as_it_is, pool):
+        yield WantedRecords(each.chunk, each.value, each.findings)
 
 
-def _read_wanted(
-    read: SegmentRead,
+def as_it_is(_read: SegmentRead, _chunk: Chunk, keep: Mask) -> Mask:
+    """Make nothing of a chunk: return which records are wanted."""
+    return keep
+
+
+def read_prepared(
+    reads: Iterable[SegmentRead],
+    choice: RecordChoice,
+    prepare: Prepare[T],
     pool: BufferPool,
-    options: int,
-    times: tuple[int, int],
-    include_control: bool,  # noqa: FBT001 - as in `read_wanted`
-    check_crc: bool,  # noqa: FBT001
-) -> Iterator[WantedRecords]:
-    select = batch_selector(read, times, include_control=include_control)
-    path = read.segment.path
-    order = _OffsetOrder(read)
-    behind = 0  # batches at the end of a chunk that are past the wanted offsets
-    with FileSource(path) as source:
-        reader = RecordReader(
-            source,
-            read.start,
-            read.stop,
-            options=options,
-            check_crc=check_crc,
-            select=select,
-            pool=pool,
-            base_offset=read.segment.base_offset,
-        )
-        for chunk in reader:
-            found = [
-                each
-                for each in chunk.problems
-                if not is_preallocated(each, source, read.segment, read.stop)
-            ]
-            findings = [finding_of(problem, path) for problem in found]
-            keep = order.check(chunk)
-            if not _all_wanted(chunk, read, times, keep):
-                keep &= _wanted(chunk, read, times)
-            yield WantedRecords(chunk, keep, findings + order.take_findings())
-            tail = chunk.rows["base_offset"][-2:] >= read.high
-            behind = behind + len(tail) if tail.all() else int(tail[-1])
-            if behind > 1:  # not for one alone, whose base offset may be damaged
-                return
-        # The last batch of the segment that is written to may just be incomplete.
-        is_tail = read.stop is None or read.stop >= read.segment.size
-        is_growing = read.segment.is_active and is_tail
-        if reader.stop_code == problems.UNFINISHED and not is_growing:
+    *,
+    workers: int = 1,
+    skips_removed: bool = False,
+) -> Generator[Prepared[T], None, None]:
+    """Yield what is made of the chunks of several segments, in order; see `read_wanted`.
+
+    Args:
+        reads: the segments.
+        choice: the records that are wanted.
+        prepare: what to make of a chunk.
+        pool: the pool of output memory of one worker; more have their own.
+        workers: threads that decode and prepare side by side; what they give is the same.
+        skips_removed: whether a segment that was removed is a finding.
+
+    Raises:
+        FileNotFoundError: a segment was removed since it was listed, and ``skips_removed`` is not.
+    """
+    opened: deque[_SegmentReading[T]] = deque()
+
+    def pieces() -> Iterator[_Part[T]]:
+        for read in reads:
+            opened.append(_SegmentReading(read, choice, prepare))
+            yield from opened[-1].parts(windows, apart=workers > 1)
+
+    def close() -> None:
+        for each in opened:
+            each.close()
+
+    with ExitStack() as closed:
+        windows = pool if workers == 1 else closed.enter_context(lent_pool())
+        closed.callback(close)  # once the threads have ended
+        results = closed.enter_context(closing(in_order(pieces(), _work, workers, _size_of)))
+        for reading, result in results:
+            if not isinstance(result, _End):
+                yield from reading.judge(result)
+                continue
+            yield from reading.judge_end(result, skips_removed=skips_removed)
+            opened.popleft().close()
+
+
+class _End(NamedTuple):
+    """The end of a segment's pieces.
+
+    Attributes:
+        stop_code, stop_position: as `RecordReader` has them.
+        stop: where reading was to end.
+        error: why the file could not be read on.
+    """
+
+    stop_code: int = problems.END
+    stop_position: int = 0
+    stop: int = 0
+    error: OSError | None = None
+
+
+class _Decoded(NamedTuple, Generic[T]):
+    """A chunk, and what was made of its records in range, bool[n]."""
+
+    chunk: Chunk
+    in_range: Mask
+    value: T
+
+
+class _SegmentReading(Generic[T]):
+    """One segment that is being read: its parts, what is made of each, and what that is worth."""
+
+    def __init__(self, read: SegmentRead, choice: RecordChoice, prepare: Prepare[T]) -> None:
+        self._read = read
+        self._choice = choice
+        self._prepare = prepare
+        self._order = _OffsetOrder(read)
+        self._behind = 0  # batches at the end of a chunk that are past the wanted offsets
+        self._is_over = False  # nothing more is wanted
+        self._source: FileSource | None = None
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._source is not None:
+            self._source.close()
+
+    def parts(self, pool: BufferPool, *, apart: bool) -> Iterator["_Part[T]"]:
+        """Read the segment; the last part is its end. See `RecordReader` for ``apart``."""
+        read, choice = self._read, self._choice
+        try:
+            self._source = source = FileSource(read.segment.path)
+            reader = RecordReader(
+                source,
+                read.start,
+                read.stop,
+                options=choice.options,
+                check_crc=choice.check_crc,
+                select=batch_selector(read, choice.times, include_control=choice.include_control),
+                pool=pool,
+                base_offset=max(read.segment.base_offset, read.floor),
+                apart=apart,
+            )
+            for piece in reader.pieces():
+                yield self, (reader, piece)
+                if self._is_over:
+                    break
             stop = source.size if read.stop is None else read.stop
-            finding = _torn_tail(path, reader.stop_position, stop)
-            yield WantedRecords(empty_chunk(options, pool), np.zeros(0, np.bool_), [finding])
+            yield self, _End(reader.stop_code, reader.stop_position, stop)
+        except OSError as error:
+            yield self, _End(error=error)
+
+    def decoded(self, reader: RecordReader, piece: Piece) -> Iterator[_Decoded[T]]:
+        """Decode a piece, and prepare what is in range. For any thread."""
+        for chunk in reader.decode(piece):
+            in_range = _in_range(chunk, self._read, self._choice.times)
+            yield _Decoded(chunk, in_range, self._prepare(self._read, chunk, in_range))
+            if self._is_over:
+                return
+
+    def judge(self, decoded: _Decoded[T]) -> Iterator[Prepared[T]]:
+        """Yield what is right of a chunk, given those before it."""
+        if self._is_over:
+            return
+        chunk, in_range, value = decoded
+        read, source = self._read, self._source
+        assert source is not None
+        found = [
+            each
+            for each in chunk.problems
+            if not is_preallocated(each, source, read.segment, read.stop)
+        ]
+        findings = [finding_of(problem, read.segment.path) for problem in found]
+        ascending = self._order.check(chunk)
+        if np.count_nonzero(ascending) < len(ascending):
+            value = self._prepare(read, chunk, in_range & ascending)
+        tail = chunk.rows["base_offset"][-2:] >= read.high
+        self._behind = self._behind + len(tail) if tail.all() else int(tail[-1])
+        self._is_over = self._behind > 1  # not for one alone, whose base offset may be damaged
+        yield Prepared(read, chunk, value, findings + self._order.take_findings())
+
+    def judge_end(self, end: _End, *, skips_removed: bool) -> Iterator[Prepared[T]]:
+        """Yield what the end of the segment tells: nothing, or an empty chunk with a finding.
+
+        Raises:
+            FileNotFoundError: the segment was removed; with ``skips_removed`` that is a finding.
+        """
+        read, path, findings = self._read, self._read.segment.path, []
+        if isinstance(end.error, FileNotFoundError):
+            if not skips_removed:
+                raise end.error
+            findings = [removed(path)]
+        elif end.error is not None:
+            findings = unreadable(path, end.error)
+        elif end.stop_code == problems.UNFINISHED and not self._is_over:
+            # The last batch of the segment that is written to may just be incomplete.
+            is_tail = read.stop is None or read.stop >= read.segment.size
+            if not (read.segment.is_active and is_tail):
+                findings = [torn_tail(path, end.stop_position, end.stop)]
+        if findings:
+            chunk = empty_chunk(self._choice.options, BufferPool())
+            value = self._prepare(read, chunk, np.zeros(0, np.bool_))
+            yield Prepared(read, chunk, value, findings)
 
 
-def _all_wanted(
-    chunk: Chunk, read: SegmentRead, times: tuple[int, int], ascending: npt.NDArray[np.bool_]
-) -> bool:
-    """Return whether the ends of a chunk show that all of it is wanted, as nearly always."""
-    offsets = chunk.columns.offsets
-    return bool(
-        len(offsets)
-        and times == ALL_TIMES
-        and read.low <= offsets[0]
-        and offsets[-1] < read.high
-        and np.count_nonzero(ascending) == len(ascending)
-    )
+_Part = tuple[_SegmentReading[T], _End | tuple[RecordReader, Piece]]
 
 
-def _wanted(chunk: Chunk, read: SegmentRead, times: tuple[int, int]) -> npt.NDArray[np.bool_]:
-    """Return bool[n]: which records are in the wanted ranges."""
+def _work(part: _Part[T]) -> Iterator[tuple[_SegmentReading[T], _End | _Decoded[T]]]:
+    reading, what = part
+    if isinstance(what, _End):
+        yield reading, what
+    else:
+        for decoded in reading.decoded(*what):
+            yield reading, decoded
+
+
+def _size_of(result: tuple[_SegmentReading[T], _End | _Decoded[T]]) -> int:
+    """Return about how many bytes a result takes."""
+    _, what = result
+    return 0 if isinstance(what, _End) else what.chunk.columns.nbytes
+
+
+def _in_range(chunk: Chunk, read: SegmentRead, times: tuple[int, int]) -> Mask:
+    """Return bool[n]: which records are in the wanted ranges; nearly always all are."""
     offsets, stamps = chunk.columns.offsets, chunk.columns.timestamps
-    keep: npt.NDArray[np.bool_] = (offsets >= read.low) & (offsets < read.high)
+    is_bounded = times != ALL_TIMES or not len(offsets)
+    if not is_bounded and read.low <= offsets.min() and offsets.max() < read.high:
+        return np.ones(len(offsets), np.bool_)
+    keep: Mask = (offsets >= read.low) & (offsets < read.high)
     if times != ALL_TIMES:
         keep &= stamps >= max(times[0], 0)
         if times[1] != HIGHEST:  # open: the largest timestamp is included
             keep &= stamps < times[1]
     return keep
-
-
-def _torn_tail(path: str, position: int, size: int) -> Finding:
-    """Return the finding for bytes after the last batch of a segment that others follow."""
-    found = f"{size - position} bytes of an incomplete batch"
-    return Finding(
-        "torn-tail", "error", path, position, None, found, "the file to end with a batch", _TORN
-    )
-
-
-_TORN: Final = (
-    "After a clean shutdown, a broker does not detect it: consumers continue in the next segment. "
-    "After an unclean one, recovery truncates these bytes if they are past the recovery point, and "
-    "deletes later segments."
-)
 
 
 class _GivenBatch(NamedTuple):
@@ -196,12 +345,13 @@ class _OffsetOrder:
         self._given_too_early: list[_GivenBatch] = []
         self._findings: list[Finding] = []
 
-    def check(self, chunk: Chunk) -> npt.NDArray[np.bool_]:
+    def check(self, chunk: Chunk) -> Mask:
         """Return bool[n]: which records may be returned."""
         offsets, given = chunk.columns.offsets, self._given
         if not len(offsets):
             return np.ones(0, np.bool_)
-        lowest = self._read.segment.base_offset if given is None else given.last + 1
+        base = max(self._read.segment.base_offset, self._read.floor)
+        lowest = base if given is None else given.last + 1
         ascends = np.count_nonzero(offsets[1:] > offsets[:-1]) == len(offsets) - 1
         is_sound = ascends and lowest <= offsets[0] and offsets[-1] < self._end
         if is_sound and not self._given_too_early:
@@ -213,7 +363,7 @@ class _OffsetOrder:
             self._given = _given_batch(chunk, kept, lowest)
         return kept
 
-    def _kept(self, chunk: Chunk, lowest: int) -> tuple[npt.NDArray[np.bool_], int]:
+    def _kept(self, chunk: Chunk, lowest: int) -> tuple[Mask, int]:
         """Return `check` of a chunk that does not ascend, and the lowest offset it might have."""
         offsets, start = chunk.columns.offsets, self._start
         inside = (offsets < self._end) & (offsets >= start)
@@ -230,9 +380,7 @@ class _OffsetOrder:
         self._tell(chunk, inside & ~ascending, "offset-order", "an offset above those before it")
         return inside & ascending, lowest
 
-    def _too_high(
-        self, chunk: Chunk, inside: npt.NDArray[np.bool_], lowest: int
-    ) -> tuple[npt.NDArray[np.bool_], int]:
+    def _too_high(self, chunk: Chunk, inside: Mask, lowest: int) -> tuple[Mask, int]:
         """Return bool[n]: the records of batches without which later records would ascend.
 
         And the lowest offset that the chunk might have: an earlier batch may be too high. A batch
@@ -260,7 +408,7 @@ class _OffsetOrder:
         wrong[at] = too_high[np.cumsum(is_head) - 1]
         return wrong, lowest
 
-    def _given_before(self, chunk: Chunk) -> npt.NDArray[np.bool_]:
+    def _given_before(self, chunk: Chunk) -> Mask:
         """Return bool[n]: the records of batches that were returned, although out of order."""
         rows = chunk.rows
         again = np.zeros(len(rows), np.bool_)
@@ -274,6 +422,8 @@ class _OffsetOrder:
 
         That may be below the base offset in its name, when somebody renamed the file.
         """
+        if self._read.floor > LOWEST:
+            return self._read.floor
         segments = self._read.partition.segments
         base = self._read.segment.base_offset
         before = [segment for segment in segments if segment.base_offset < base]
@@ -281,7 +431,7 @@ class _OffsetOrder:
             return min(before[-1].next_offset, base) if before else 0
         return base
 
-    def _tell(self, chunk: Chunk, wrong: npt.NDArray[np.bool_], kind: str, expected: str) -> None:
+    def _tell(self, chunk: Chunk, wrong: Mask, kind: str, expected: str) -> None:
         """Note a finding about the ``wrong`` records, at the batch of the first of them."""
         at = np.flatnonzero(wrong)
         if not len(at):
@@ -302,7 +452,7 @@ class _OffsetOrder:
         return taken
 
 
-def _in_doubt(chunk: Chunk, at: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def _in_doubt(chunk: Chunk, at: npt.NDArray[np.int64]) -> Mask:
     """Return bool[m]: which of the records ``at`` are in a batch that contradicts itself.
 
     Its records do not ascend, or leave the range in its header. Of too many such batches, none is:
@@ -316,7 +466,7 @@ def _in_doubt(chunk: Chunk, at: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
     return np.isin(batch, batch[is_wrong])
 
 
-def _given_batch(chunk: Chunk, kept: npt.NDArray[np.bool_], lowest: int) -> _GivenBatch:
+def _given_batch(chunk: Chunk, kept: Mask, lowest: int) -> _GivenBatch:
     """Return the last batch of a chunk that records are kept from."""
     offsets, batch = chunk.columns.offsets, chunk.columns.batch
     last = _last_of(kept)
@@ -335,7 +485,7 @@ def _given_batch(chunk: Chunk, kept: npt.NDArray[np.bool_], lowest: int) -> _Giv
     )
 
 
-def _last_of(kept: npt.NDArray[np.bool_]) -> int:
+def _last_of(kept: Mask) -> int:
     """Return the last index that is kept, nearly always the last of all; -1: none is."""
     if not len(kept) or kept[-1]:
         return len(kept) - 1

@@ -1,75 +1,238 @@
 """Split segments into pieces that are read in parallel, and pack them into tasks of similar size.
 
-A piece begins where the offset index points to a batch with a valid CRC. Each piece has its own
-range of offsets, so whatever a damaged segment holds, no offset comes from two of them.
+A job is planned by sizes alone: `byte_ranges` reads nothing. `located` finds the batches of a range
+where the range is read: from the first one that begins in it to the first one that begins after it.
+The offset index shows where to start looking; the MiB before the range must then chain up to it
+without a gap, in ascending offsets. Where it does not, the range belongs to the one before it. So a
+wrong index or a damaged header costs pieces, never records. Each piece has its own offsets, so no
+offset comes from two of them.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from workbench.errors import LinkError, NotRegularFileError
 from workbench.file_system.source import FileSource
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.inspection.segment import Segment
-from workbench.loaders.scan.plan import SegmentRead
+from workbench.inspection.verify.log_pass import first_offsets
+from workbench.layout import problems
+from workbench.loaders.scan.plan import ByteRange, Rows, SegmentRead
+from workbench.record.reading.batch_table import scan_batches
 from workbench.record.reading.resync import batch_at
 
-MOST_PIECES: Final = 10_000  # of one read, however many offsets a batch claims
+MOST_PIECES: Final = 10_000  # of one segment, however small they should be
 OPEN_COST: Final = 4 << 20  # bytes that opening one more file is charged, as in Spark's own packing
+CONTEXT: Final = 1 << 20
+"""Bytes before a cut whose headers must chain up to it: as many as max.message.bytes allows.
+
+So the cut is not inside the value of a record, where another log's batches may be.
+"""
+
+
+_AFTERWARDS: Final = 1 << 16
+"""Bytes after the first batch of a piece that must be in order too.
+
+If they are not, it may be the batch before the cut that is out of order.
+"""
 
 
 class _Cut(NamedTuple):
-    """A possible start of a piece: byte position, and the first offset at or after it."""
+    """A start of a piece: byte position, and an offset above all those before it."""
 
     position: int
     offset: int
 
 
 def size_of(read: SegmentRead) -> int:
-    """Return how many bytes are read."""
-    return max(0, (read.segment.size if read.stop is None else read.stop) - read.start)
+    """Return how many bytes are read, about as many where that is not located yet."""
+    size = read.segment.size if read.stop is None else read.stop
+    if read.span is not None:
+        return max(0, min(read.span.step, size - read.span.begin))
+    return max(0, size - read.start)
+
+
+def byte_ranges(read: SegmentRead, size: int) -> list[SegmentRead]:
+    """Return a read in ranges of about ``size`` bytes; nothing is read for it.
+
+    Without an offset index, a segment remains whole.
+    """
+    total = _end_of(read)
+    count = min(-(-total // size), MOST_PIECES)
+    index = read.segment.files.get("index")
+    if count < 2 or index is None or not index.size:
+        return [read]
+    step = -(-total // count)
+    return [replace(read, span=ByteRange(begin, step)) for begin in range(0, total, step)]
+
+
+def _end_of(read: SegmentRead) -> int:
+    return read.segment.size if read.stop is None else read.stop
+
+
+def located(read: SegmentRead) -> SegmentRead | None:
+    """Return the batches of a range as a read; None if they all belong to an earlier range.
+
+    A read without a span is only shortened to the offsets wanted. A segment that cannot be opened
+    belongs to its first range: reading it reports that.
+
+    Raises:
+        FileNotFoundError: the segment, or its index, was removed since it was listed.
+        OSError: reading failed; another range might not see that, so nothing is read instead.
+    """
+    if read.span is None:
+        return _narrowed(read)
+    try:
+        piece = _Cuts(read).piece(read.span.begin)
+    except OSError as error:
+        if not _is_lasting(error):
+            raise
+        piece = None if read.span.begin else replace(read, span=None)
+    return None if piece is None else _narrowed(piece)
 
 
 def split(read: SegmentRead, size: int) -> list[SegmentRead]:
-    """Return a read in pieces of about ``size`` bytes, as far as its index is sound.
+    """Return a read in located pieces of about ``size`` bytes, as far as its index is sound.
 
     A segment that cannot be read remains whole: reading it reports that.
     """
+    ranges = byte_ranges(read, size)
+    if len(ranges) < 2:
+        return [read]
     try:
-        return _split(read, size)
+        cuts = _Cuts(ranges[0])
+        begins = [each.span.begin for each in ranges if each.span is not None]
+        pieces = [piece for begin in begins if (piece := cuts.piece(begin)) is not None]
     except OSError:
         return [read]
+    return [narrow for piece in pieces if (narrow := _narrowed(piece)) is not None] or [read]
 
 
-def _split(read: SegmentRead, size: int) -> list[SegmentRead]:
-    whole = _bounded(read)
-    count = -(-size_of(whole) // size)
-    index = _index_of(whole.segment) if count > 1 else None
-    if index is None:
-        return [whole]
-    step = size_of(whole) / count
-    wanted = [whole.start + round(step * piece) for piece in range(1, count)]
-    slots = dict.fromkeys(np.searchsorted(index.positions, wanted).tolist())
-    cuts = [_Cut(whole.start, whole.low)]
-    stop = whole.segment.size if whole.stop is None else whole.stop
-    with FileSource(whole.segment.path) as source:
-        for slot in slots:
-            if slot < len(index) and cuts[-1].position < index.positions[slot] < stop:
-                cut = _cut_at(source, whole.segment, int(index.positions[slot]))
-                if cut is not None and cuts[-1].offset < cut.offset < whole.high:
-                    cuts.append(cut)
-    pieces = [
-        replace(whole, start=here.position, low=here.offset, stop=there.position, high=there.offset)
-        for here, there in pairwise(cuts)
-    ]
-    return [*pieces, replace(whole, start=cuts[-1].position, low=cuts[-1].offset)]
+class _Cuts:
+    """The cuts of one segment, each found when it is first asked for.
+
+    Args:
+        read: any range of the segment.
+
+    Raises:
+        OSError: the index cannot be read.
+    """
+
+    def __init__(self, read: SegmentRead) -> None:
+        assert read.span is not None
+        self._read = read
+        self._step = read.span.step
+        self._end = _end_of(read)
+        self._index = _index_of(read.segment)
+        self.at = cache(self._at)
+
+    def piece(self, begin: int) -> SegmentRead | None:
+        """Return what belongs to the range that begins at a byte.
+
+        Raises:
+            OSError: the segment cannot be read.
+        """
+        whole = replace(self._read, span=None)
+        if begin:
+            cut = self.at(begin)
+            if cut is None or cut.position <= self._read.start:
+                return None
+            whole = replace(whole, start=cut.position, floor=cut.offset)
+        for boundary in range(begin + self._step, self._end, self._step):
+            cut = self.at(boundary)
+            if cut is not None and cut.position > self._read.start:
+                whole = replace(whole, stop=cut.position, next_base=cut.offset)
+                break
+        return whole if whole.stop is None or whole.start < whole.stop else None
+
+    def _at(self, boundary: int) -> _Cut | None:
+        """Return the cut at the first byte of a range; None: no batch there can be trusted.
+
+        It depends on the batches and the byte alone, not on the index, which grows while a broker
+        appends. So two neighboring ranges find the same one.
+        """
+        with FileSource(self._read.segment.path) as source:
+            table = scan_batches(source, self._start_for(source, boundary), boundary)
+            if table.stop.code == problems.BAD_SIZE:
+                return None
+            before, position = _last_in_order(table.rows), table.stop.position
+            if before is not None and not table.stop.is_end:  # a batch reaches into the range
+                row = batch_at(source, position)
+                before = None if row is None else _last_after(row, before)
+                position += 0 if row is None else int(row["size"])
+            if before is None or position >= self._end:
+                return None
+            row = batch_at(source, position)
+            if row is None:
+                return None
+            stop = min(position + int(row["size"]) + _AFTERWARDS, self._end)
+            rows = scan_batches(source, position, stop).rows
+        if _last_in_order(rows) is None or first_offsets(rows)[0] <= before:
+            return None
+        return _Cut(position, before + 1) if self._fits(position, before) else None
+
+    def _fits(self, position: int, before: int) -> bool:
+        """Return whether the index agrees, so that later cuts have larger offsets.
+
+        That holds if two entries are between two cuts; if fewer are, both are in one chain. Of the
+        entry before a cut, the offset may be above it: the last one of a whole append.
+        """
+        index = self._index
+        if index is None:
+            return True
+        slot = int(np.searchsorted(index.positions, position))
+        is_below = slot < 2 or index.offsets[slot - 2] <= before
+        return bool(is_below and (slot == len(index) or index.offsets[slot] > before))
+
+    def _start_for(self, source: FileSource, boundary: int) -> int:
+        """Return where the chain up to a range begins: an index entry, otherwise byte 0."""
+        if self._index is None:
+            return 0
+        # The second entry before: so a cut between the two is in the chain, see `_fits`.
+        slot = int(np.searchsorted(self._index.positions, boundary - CONTEXT, side="right")) - 2
+        start = int(self._index.positions[slot]) if slot >= 0 else 0
+        return start if start and batch_at(source, start) is not None else 0
 
 
-def split_by_offsets(read: SegmentRead, count: int, log_end: int) -> list[SegmentRead]:
-    """Return a read in pieces of at most ``count`` offsets each.
+def _last_in_order(rows: Rows) -> int | None:
+    """Return the last offset of batches, BATCH_ROW[n], in ascending order; None if they are not.
+
+    Without any, -1.
+    """
+    first, last = first_offsets(rows), rows["last_offset"]
+    is_sound = (rows["problem"] == problems.OK).all() and (first <= last).all()
+    if not is_sound or (first[1:] <= last[:-1]).any():
+        return None
+    return int(last[-1]) if len(rows) else -1
+
+
+def _last_after(row: Any, before: int) -> int | None:
+    """Return the last offset of a batch, if all of them are above ``before``."""
+    lower = row["last_offset"] if row["magic"] < 2 else row["base_offset"]
+    return int(row["last_offset"]) if before < lower <= row["last_offset"] else None
+
+
+def _narrowed(read: SegmentRead) -> SegmentRead | None:
+    """Return a piece without the bytes that cannot hold wanted offsets; None if none can."""
+    low, high = max(read.low, read.floor), min(read.high, read.next_base)
+    if low >= high:
+        return None
+    first = max(read.segment.base_offset, read.floor)
+    if read.low > first:
+        start = read.segment.position_of(read.low)
+        if start > read.start and (read.stop is None or start < read.stop):
+            read = replace(read, start=start)
+    return _bounded(read)
+
+
+def by_offsets(read: SegmentRead, count: int, size: int, log_end: int) -> list[SegmentRead]:
+    """Return a read in pieces of at most ``count`` offsets each; nothing is read for it.
 
     A damaged batch may claim offsets up to 2^63. So a read gives at most `MOST_PIECES` pieces;
     where ``count`` would give more, they hold more.
@@ -77,19 +240,17 @@ def split_by_offsets(read: SegmentRead, count: int, log_end: int) -> list[Segmen
     Args:
         read: the read, whose ends may be open.
         count: the most offsets of a piece; a compacted log with gaps has fewer records.
+        size: about how many bytes a piece may have.
         log_end: the partition's log end offset.
     """
     low = max(read.low, read.segment.base_offset)
     high = min(read.high, read.next_base, max(log_end, low + 1))
+    count = min(count, -(-(high - low) // max(1, -(-size_of(read) // size))))
     count = max(count, -(-(high - low) // MOST_PIECES))
     if high - low <= count:
         return [read]
     bounds = [read.low, *range(low + count, high, count), read.high]
-    pieces = []
-    for first, end in pairwise(bounds):
-        start = max(read.start, read.segment.position_of(first)) if first > low else read.start
-        pieces.append(_bounded(replace(read, start=start, low=first, high=end)))
-    return pieces
+    return [replace(read, low=first, high=end) for first, end in pairwise(bounds)]
 
 
 def pack(
@@ -104,8 +265,9 @@ def pack(
     """
     tasks: list[list[int]] = []
     filled = counted = 0
-    for at in sorted(range(len(reads)), key=lambda at: size_of(reads[at]), reverse=True):
-        takes, counts = size_of(reads[at]), _offsets_of(reads[at])
+    sizes = [size_of(read) for read in reads]
+    for at in sorted(range(len(reads)), key=sizes.__getitem__, reverse=True):
+        takes, counts = sizes[at], _offsets_of(reads[at])
         is_full = filled + takes > size or (records is not None and counted + counts > records)
         if not tasks or is_full:
             tasks.append([])
@@ -125,41 +287,48 @@ def _bounded(read: SegmentRead) -> SegmentRead:
     """Return a read that stops after the last batch it can want, if the index shows where."""
     if read.high >= read.next_base:
         return read
-    index = _index_of(read.segment)
+    index = None
+    with suppress(OSError):
+        index = _index_of(read.segment)
     if index is None:
         return read
     # An entry's offset may be the last of its batch: the next ones begin past ``high``.
     slot = int(np.searchsorted(index.offsets, read.high)) + 1
     if slot >= len(index):
         return read
+    position = int(index.positions[slot])
     try:
         with FileSource(read.segment.path) as source:
-            cut = _cut_at(source, read.segment, int(index.positions[slot]))
+            row = batch_at(source, position)
     except OSError:  # reading the segment reports it
         return read
-    if cut is None or cut.offset < read.high or not 0 < cut.position - read.start < size_of(read):
+    if row is None or row["magic"] < 2 or row["base_offset"] < read.high:
         return read
-    return replace(read, stop=cut.position)
+    if not 0 < position - read.start < size_of(read):
+        return read
+    return replace(read, stop=position)
 
 
 def _index_of(segment: Segment) -> OffsetIndex | None:
-    """Return a segment's index; None if it is missing or not sound."""
+    """Return a segment's index; None if it is not sound, or cannot be opened.
+
+    Raises:
+        FileNotFoundError: it was removed since it was listed.
+        OSError: reading failed.
+    """
     try:
         index = segment.offset_index
-    except OSError:
+    except OSError as error:
+        if not _is_lasting(error):
+            raise
         return None
+    if index is None and "index" in segment.files:
+        raise FileNotFoundError(segment.files["index"].path)
     return None if index is None or index.problems or not len(index) else index
 
 
-def _cut_at(source: FileSource, segment: Segment, position: int) -> _Cut | None:
-    """Return the start of the batch at ``position``; None unless its CRC is valid."""
-    row = batch_at(source, position)
-    if row is None:
-        return None
-    if row["magic"] == 2:
-        return _Cut(position, int(row["base_offset"]))
-    # A wrapper of magic 0 or 1 does not give its base offset: its first record does.
-    for chunk in segment.read(position, position + int(row["size"]), options=0):
-        if len(chunk.columns):
-            return _Cut(position, int(chunk.columns.offsets[0]))
-    return None
+def _is_lasting(error: OSError) -> bool:
+    """Return whether every task meets the same error: a network's has no number."""
+    if isinstance(error, FileNotFoundError):
+        return False
+    return isinstance(error, NotRegularFileError | LinkError) or error.errno is not None

@@ -1,28 +1,34 @@
 """What a search has found: where each record is, and what it takes to read it again.
 
-A match takes some 20 bytes whatever its record has, so millions can be listed; the records that
-are on the screen are read again from their batches.
+A match takes some 20 bytes whatever its record has, and its size or the beginning of its key if
+that is what it is sorted by. So millions can be listed; the records that are on the screen are read
+again from their batches.
 """
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from workbench.loaders.scan import arrow
 from workbench.loaders.scan.plan import SegmentRead
 from workbench.loaders.scan.segment_batches import DECODED
 from workbench.loaders.schemas import SCAN_FIELDS
+from workbench.record.columns import RecordColumns
 from workbench.record.reading.reader import Chunk
 
 MOST_LISTED: Final = 2_000_000
 """Matches that are listed unless another number is given: about 60 MB."""
 
-Order = Literal["time", "offset"]
-ORDERS: Final = ("time", "offset")
+Order = Literal["time", "offset", "key", "size"]
+ORDERS: Final = ("time", "offset", "key", "size")
+
+MOST_OF_KEY: Final = 64
+"""Bytes of a key that decide its place among others."""
 
 Mask = npt.NDArray[np.bool_]
 Longs = npt.NDArray[np.int64]
@@ -55,12 +61,15 @@ class Matches:
 
     Attributes:
         most: how many are listed; what is found afterwards is only counted.
+        kept: "key" or "size": what is kept of each match, so that it can be sorted by it.
         count: how many were found.
     """
 
-    def __init__(self, most: int = MOST_LISTED) -> None:
+    def __init__(self, most: int = MOST_LISTED, kept: Order = "time") -> None:
         self.most = most
+        self.kept = kept
         self.count = 0
+        self._sort_values: list[pa.Array] = []
         self._lock = threading.Lock()
         self._reads: list[SegmentRead] = []
         self._partitions: dict[str, int] = {}
@@ -106,6 +115,8 @@ class Matches:
             )
         )
         self._batches.append(batches)
+        if self.kept in SORT_VALUES:
+            self._sort_values.append(SORT_VALUES[self.kept](chunk.columns, places))
         self._batch_count += len(used)
         self._listed += len(places)
 
@@ -120,16 +131,25 @@ class Matches:
 
         Args:
             order: "time": records of several partitions are merged; those without a time come
-                first. "offset": by partition, then offset.
+                first. "offset": by partition, then offset. "size": by the bytes of key and value.
+                "key": by the first `MOST_OF_KEY` bytes of the key; those without one come first.
+                Equal ones remain in the order in which they were found.
             descending: the order is turned round.
             times: only matches with timestamps [first, end), in ms.
+
+        Raises:
+            ValueError: neither "key" nor "size" can be sorted by if it was not `kept`.
         """
+        if order in SORT_VALUES and order != self.kept:
+            raise ValueError(f"the search did not keep what to sort by {order} needs")
         found = self._together()
         wanted = (len(found.offsets), order, descending, times)
         if self._arranged[0] == wanted:
             return self._arranged[1]
         if order == "time":
             places = np.argsort(found.times, kind="stable")
+        elif order in SORT_VALUES:
+            places = self._sorted(len(found.offsets))
         else:
             names = sorted(self._partitions)
             rank = np.array([names.index(name) for name in self._partitions], np.int32)
@@ -141,6 +161,14 @@ class Matches:
             places = places[(at >= max(times[0], 0)) & (at < times[1])]
         self._arranged = (wanted, places)
         return places
+
+    def _sorted(self, count: int) -> Longs:
+        """Return the numbers of the first ``count`` matches by what was kept of them."""
+        with self._lock:
+            values = pa.chunked_array(self._sort_values, SORT_KINDS[self.kept]).combine_chunks()
+            self._sort_values = [values] if isinstance(values, pa.Array) else values.chunks
+        order = pc.array_sort_indices(values[:count], null_placement="at_start")
+        return np.asarray(order.to_numpy(), np.int64)
 
     def _together(self) -> _Found:
         """Return all matches as one piece."""
@@ -222,6 +250,28 @@ class Records(NamedTuple):
 
     table: pa.Table
     places: Longs
+
+
+def _keys(columns: RecordColumns, places: npt.NDArray[np.intp]) -> pa.Array:
+    """Return large_binary[n]: the beginnings of the keys at some places."""
+    assert columns.keys is not None
+    return pc.binary_slice(arrow.binary(columns.keys).take(_indices(places)), 0, MOST_OF_KEY)
+
+
+def _sizes(columns: RecordColumns, places: npt.NDArray[np.intp]) -> pa.Array:
+    """Return int64[n]: bytes of key and value of the records at some places."""
+    assert columns.keys is not None
+    assert columns.values is not None
+    return _indices((columns.keys.sizes() + columns.values.sizes())[places])
+
+
+SORT_VALUES: Final[dict[str, Callable[[RecordColumns, npt.NDArray[np.intp]], pa.Array]]] = {
+    "key": _keys,
+    "size": _sizes,
+}
+SORT_KINDS: Final = {"key": pa.large_binary(), "size": pa.int64()}
+SORT_COLUMNS: Final[dict[str, tuple[str, ...]]] = {"key": ("key",), "size": ("key", "value")}
+"""The columns that are read to sort by key or size."""
 
 
 def _lookup(offsets: Longs, wanted: Longs) -> tuple[Longs, Mask]:

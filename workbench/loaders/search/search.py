@@ -18,7 +18,7 @@ from workbench.inspection.findings import Finding
 from workbench.inspection.unreadable import findings_about_records, removed
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.scan.segment_batches import matching_chunks
-from workbench.loaders.search.matches import MOST_LISTED, Matches
+from workbench.loaders.search.matches import MOST_LISTED, SORT_COLUMNS, Matches, Order
 from workbench.loaders.search.pieces import Piece, pieces_by_time
 from workbench.loaders.search.time_histogram import TimeHistogram
 from workbench.record.buffers import BufferPool
@@ -48,14 +48,22 @@ class Search:
         scan: the scan; its columns, decodings and limit do not matter.
         newest_first: begin with the latest records.
         most: how many matches are listed; further ones are counted.
+        order: "key" or "size" if the matches will be sorted by it: then it is kept of each.
     """
 
-    def __init__(self, scan: Scan, *, newest_first: bool = False, most: int = MOST_LISTED) -> None:
+    def __init__(
+        self,
+        scan: Scan,
+        *,
+        newest_first: bool = False,
+        most: int = MOST_LISTED,
+        order: Order = "time",
+    ) -> None:
         self.scan = copy.copy(scan)
         self.scan.decode = {}
-        self.scan.options = dataclasses.replace(scan.options, columns=())
+        self.scan.options = dataclasses.replace(scan.options, columns=SORT_COLUMNS.get(order, ()))
         self.newest_first = newest_first
-        self.matches = Matches(most)
+        self.matches = Matches(most, order)
         self.histogram = TimeHistogram()
         self.status: Status = "ready"
         self.error: BaseException | None = None

@@ -1,10 +1,10 @@
 """How clean the logs of a broker are, and which its cleaner would clean: a row per partition."""
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from workbench.cleaner.schedule.log_to_clean import LogToClean, cleaning_order, dirty_since
+from workbench.file_system.mounts import absolute
 from workbench.files.names import TopicPartition
 from workbench.foresight.dry_listing import Config, open_dry, time_or_now
 from workbench.foresight.dry_logs import DryLogs
@@ -31,7 +31,7 @@ def cleaning_rows(
     moment = time_or_now(now)
     with open_dry(listing.log_directories, config, moment) as dry:
         served = [one for one in partitions if one.kind == "log" and one.only is None]
-        names = {os.path.abspath(one.path) for one in served if one.root is None}
+        names = {absolute(one.path) for one in served if one.root is None}
         is_whole = all(root.is_log_directory for root in listing.roots)
         dry.load(
             lambda folder: (

@@ -3,7 +3,6 @@
 Kafka: LogCleanerManager.grabFilthiestCompactedLog, UnifiedLog.deleteOldSegments (4.2)
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
@@ -11,6 +10,7 @@ from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.schedule.log_to_clean import LogToClean, log_to_clean
 from workbench.errors import LogDirectoryError, WorkbenchError
+from workbench.file_system.mounts import absolute
 from workbench.files.names import CLEANER_OFFSETS, TopicPartition
 from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import Policy, explain_cleaning, explain_uncleanable
@@ -113,7 +113,7 @@ def load_one(dry: DryLogs, partition: Partition) -> Log:
         LogDirectoryError: a broker does not serve it.
         WorkbenchError, OSError: it cannot be loaded; a broker would not start, or not with it.
     """
-    path = os.path.abspath(partition.path)
+    path = absolute(partition.path)
     if partition.only is not None:
         raise LogDirectoryError(
             path, "a single file was opened; open its partition directory instead"

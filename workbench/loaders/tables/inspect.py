@@ -16,6 +16,7 @@ from workbench.files import names
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
+from workbench.inspection.remote_tier.segment_rows import remote_segment_rows
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify.verify import verify_partitions
 from workbench.loaders import schemas
@@ -25,6 +26,7 @@ from workbench.loaders.tables.disk_usage import file_kind, usage_of_partition, u
 from workbench.loaders.tables.keys import key_table
 from workbench.loaders.tables.rows import finding_table, table_of
 from workbench.loaders.tables.segment_tables import warn_left_out
+from workbench.runtime.workers import worker_count
 
 if TYPE_CHECKING:  # what coordinators keep is imported when it is asked for
     from workbench.coordinator.groups.stored_groups import StoredGroups
@@ -34,7 +36,13 @@ Partitions = Iterable[int | str] | int | str | None
 
 
 def chosen_findings(
-    listing: Listing, topics: Topics, partitions: Partitions, *, deep: bool, info: bool
+    listing: Listing,
+    topics: Topics,
+    partitions: Partitions,
+    *,
+    deep: bool,
+    info: bool,
+    workers: int | None = None,
 ) -> list[Finding]:
     """Return the findings of `LogDirectory.verify`, which describes the arguments.
 
@@ -47,7 +55,8 @@ def chosen_findings(
         # A chosen partition includes its stray and future directories.
         every = (p for root in listing.roots for p in root.partitions)
         folders = {p.path for p in every if (p.topic, p.partition) in chosen}
-    steps = verify_partitions(listing, folders=folders, deep=deep)
+    threads = worker_count(workers)
+    steps = verify_partitions(listing, folders=folders, deep=deep, workers=threads)
     found = [finding for _, findings in steps for finding in findings]
     if partitions is None:
         from workbench.coordinator.verify import verify_coordinators
@@ -82,9 +91,40 @@ class Inspect:
         """Return one row per segment in use (`schemas.SEGMENTS`), from names and sizes alone."""
         return segment_tables.segments(self._segments(topics, partitions))
 
-    def batches(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
-        """Return one row per batch (`schemas.BATCHES`), from the headers alone."""
-        return segment_tables.batches(self._segments(topics, partitions))
+    def remote_segments(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
+        """Return one row per segment in the remote tier (`schemas.REMOTE_SEGMENTS`).
+
+        Of every state, deleted ones too; none if no tier was opened with the directories.
+        """
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            for p in self._chosen(topics, partitions):
+                for row in remote_segment_rows(p):
+                    epochs = [each._asdict() for each in row.leader_epochs]
+                    yield p.topic, p.partition, *row._replace(leader_epochs=epochs)  # type: ignore[arg-type]
+
+        return table_of(schemas.REMOTE_SEGMENTS, rows())
+
+    def batches(
+        self,
+        topics: Topics = None,
+        partitions: Partitions = None,
+        *,
+        workers: int | None = None,
+    ) -> pa.Table:
+        """Return one row per batch (`schemas.BATCHES`), from the headers alone.
+
+        Args:
+            topics: names.
+            partitions: numbers or names.
+            workers: threads that read segments side by side; None: one per core, at most 8.
+
+        Raises:
+            LookupError: a topic or partition does not exist.
+            ValueError: ``workers`` is below 1.
+        """
+        found = self._segments(topics, partitions)
+        return segment_tables.batches(found, worker_count(workers))
 
     def offset_index(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return one row per entry of the `.index` files (`schemas.OFFSET_INDEX`)."""
@@ -381,6 +421,7 @@ class Inspect:
         *,
         deep: bool = True,
         info: bool = False,
+        workers: int | None = None,
     ) -> pa.Table:
         """Return one row per finding (`schemas.FINDINGS`) of `LogDirectory.verify`.
 
@@ -389,8 +430,11 @@ class Inspect:
             partitions: numbers or names; as ``topics``.
             deep: see `LogDirectory.verify`.
             info: see `LogDirectory.verify`.
+            workers: see `LogDirectory.verify`.
         """
-        found = chosen_findings(self._listing, topics, partitions, deep=deep, info=info)
+        found = chosen_findings(
+            self._listing, topics, partitions, deep=deep, info=info, workers=workers
+        )
         return finding_table(found)
 
     def files(self) -> pa.Table:

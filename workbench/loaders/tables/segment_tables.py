@@ -5,6 +5,7 @@ Each is made of pairs of a partition and one of its segments, in their order.
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,11 +13,11 @@ import pyarrow as pa
 
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.layout import problems
 from workbench.loaders import schemas
 from workbench.loaders.scan import arrow
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.tables.rows import table_of
+from workbench.runtime.workers import in_order, useful
 
 Found = Iterable[tuple[Partition, Segment]]
 
@@ -30,17 +31,30 @@ def warn_left_out(path: str, why: object) -> None:
 
 
 def _read(
-    found: Found, read: Callable[[Partition, Segment], T | None]
+    found: Found, read: Callable[[Partition, Segment], T | None], workers: int = 1
 ) -> Iterator[tuple[Partition, Segment, T]]:
-    """Yield segments with what is read of each; unreadable ones are left out with a warning."""
-    for partition, segment in found:
+    """Yield segments with what is read of each; unreadable ones are left out with a warning.
+
+    Args:
+        found: the segments.
+        read: what to read of each.
+        workers: threads that do it side by side.
+    """
+
+    def attempt(
+        each: tuple[Partition, Segment],
+    ) -> Iterator[tuple[Partition, Segment, T | OSError | None]]:
         try:
-            value = read(partition, segment)
+            yield *each, read(*each)
         except OSError as error:
-            warn_left_out(segment.path, error)
-            continue
-        if value is not None:
-            yield partition, segment, value
+            yield *each, error
+
+    with closing(in_order(list(found), attempt, workers)) as results:
+        for partition, segment, value in results:
+            if isinstance(value, OSError):
+                warn_left_out(segment.path, value)
+            elif value is not None:
+                yield partition, segment, value
 
 
 def _join(schema: pa.Schema, parts: Iterable[list[pa.Array]]) -> pa.Table:
@@ -54,7 +68,6 @@ def batch_columns(rows: Any, topic: str, partition: int, segment: int) -> list[p
     count = len(rows)
     arrays: list[pa.Array] = []
     constants: dict[str, str | int] = {"topic": topic, "partition": partition, "segment": segment}
-    words = [problems.WORDS.get(code) for code in rows["problem"].tolist()]
     for field in schemas.BATCHES:
         name, kind = field.name, field.type
         if name in constants:
@@ -64,7 +77,7 @@ def batch_columns(rows: Any, topic: str, partition: int, segment: int) -> list[p
         elif name == "timestamp_type":
             arrays.append(arrow.timestamp_types(rows["timestamp_type"]))
         elif name == "problem":
-            arrays.append(arrow.strings(words))
+            arrays.append(arrow.problem_words(rows["problem"]))
         elif kind == pa.bool_():
             arrays.append(arrow.booleans(rows[name]))
         elif name == "base_timestamp":
@@ -103,8 +116,15 @@ def segments(found: Found) -> pa.Table:
     )
 
 
-def batches(found: Found) -> pa.Table:
-    """Return one row per batch (`schemas.BATCHES`), from the headers alone."""
+def batches(found: Found, workers: int = 1) -> pa.Table:
+    """Return one row per batch (`schemas.BATCHES`), from the headers alone.
+
+    Args:
+        found: the segments.
+        workers: threads that read segments side by side.
+    """
+    segments = list(found)
+    threads = useful(workers, sum(segment.size for _, segment in segments))
 
     def parts(p: Partition, s: Segment) -> list[list[pa.Array]]:
         return [
@@ -115,7 +135,7 @@ def batches(found: Found) -> pa.Table:
 
     return _join(
         schemas.BATCHES,
-        (part for _, _, found_parts in _read(found, parts) for part in found_parts),
+        (part for _, _, found_parts in _read(segments, parts, threads) for part in found_parts),
     )
 
 

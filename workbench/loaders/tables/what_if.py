@@ -4,7 +4,6 @@ Retention and one cleaning of each log that is due run on a dry copy; nothing is
 offsets expire by `offsets.retention.minutes`.
 """
 
-import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.schedule.log_to_clean import cleaning_order
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.errors import WorkbenchError
+from workbench.file_system.mounts import absolute
 from workbench.files.names import TopicPartition
 from workbench.foresight.dry_listing import Config, open_dry, time_or_now
 from workbench.foresight.dry_logs import DryLogs
@@ -209,7 +209,7 @@ def what_would_be(
     given = config if isinstance(config, Mapping) else {}
     retention_ms = retention_ms_of(given)
     folders = {
-        os.path.abspath(partition.path)
+        absolute(partition.path)
         for partition in listing.partitions.values()
         if partition.kind == "log" and (topics is None or partition.topic in topics)
     }

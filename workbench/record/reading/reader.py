@@ -7,6 +7,7 @@ it. If even the batch's size is invalid, it searches for the next batch with a v
 Kafka: FileRecords.batches, RecordBatch.streamingIterator (4.2)
 """
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,7 +26,7 @@ from workbench.layout.batch_header import BATCH_HEADER_SIZE, SMALLEST_RECORD
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.lz4_frame import WRITTEN_CHECKSUM
 from workbench.layout.message_header import SMALLEST_ENTRY
-from workbench.record.buffers import BufferPool, read_only
+from workbench.record.buffers import BufferPool, read_only, thread_pool
 from workbench.record.codecs.compression import Arena, TooLargeError, decompress_run
 from workbench.record.codecs.libraries import compiled_decoder
 from workbench.record.columns import ColumnBuilder, RecordColumns
@@ -40,6 +41,7 @@ __all__ = [
     "KEYS",
     "VALUES",
     "Chunk",
+    "Piece",
     "Problem",
     "RecordReader",
     "Select",
@@ -53,6 +55,8 @@ _MOST_THAT_FIT: Final = LARGEST_CONTENT // SMALLEST_RECORD  # records of a compr
 _UNREADABLE: Final = (-1, -1)  # span of a batch that was left out
 _LARGE_RECORD: Final = 256  # bytes; from this size it pays to move values within the window
 _CHUNK_BYTES: Final = 6 << 20  # decompressed bytes after which a chunk is handed on
+_APART_BYTES: Final = 4 << 20  # decoded bytes of a piece: several wait at a time
+_LEAST_PART: Final = 1 << 16  # bytes of a compressed piece
 
 Rows = npt.NDArray[Any]
 Select = Callable[[Rows], npt.NDArray[np.bool_]]
@@ -78,8 +82,22 @@ def empty_chunk(options: int, pool: BufferPool, problems: Sequence[Problem] = ()
     return Chunk(np.zeros(0, BATCH_ROW), ColumnBuilder(options, pool).finish(), list(problems))
 
 
+class Piece(NamedTuple):
+    """A part of a file that is decoded on its own.
+
+    Attributes:
+        window: complete batches; None after the last one.
+        problems: what could not be read before them.
+    """
+
+    window: Window | None
+    problems: list[Problem]
+
+
 class RecordReader:
     """Reads the records of one file; iterate over it for `Chunk`s.
+
+    Or let one thread read `pieces`, and others `decode` them side by side.
 
     Args:
         source: the file; it is not closed.
@@ -91,8 +109,10 @@ class RecordReader:
             nothing.
         pool: where output memory comes from; share one to use memory again across files.
         base_offset: the segment's base offset; after damage only offsets from it are trusted.
+        apart: whether each piece has memory of its own, and is decoded into that of the thread
+            which decodes it.
 
-    Not thread-safe.
+    Not thread-safe, except for `decode` with ``apart``.
     """
 
     def __init__(
@@ -106,6 +126,7 @@ class RecordReader:
         select: Select | None = None,
         pool: BufferPool | None = None,
         base_offset: int = 0,
+        apart: bool = False,
     ) -> None:
         self._pool = pool or BufferPool()
         self._windows = BatchWindows(
@@ -115,10 +136,10 @@ class RecordReader:
             self._pool,
             base_offset,
         )
-        self._options = options
-        self._check_crc = check_crc
-        self._select = select
-        self._arena = Arena()
+        self._how = _How(options, check_crc, select, self._windows.give_away)
+        self._apart = apart
+        self._expansion = float(_USUAL_RATIO)  # of decoded bytes to those of the file
+        self._decoder = _Decoder(self._how, self._pool, Arena())
 
     @property
     def stop_code(self) -> int:
@@ -132,13 +153,98 @@ class RecordReader:
 
     def __iter__(self) -> Iterator[Chunk]:
         """Yield chunks in file order; the last one may only carry problems."""
+        for piece in self.pieces():
+            yield from self.decode(piece)
+
+    def pieces(self) -> Iterator[Piece]:
+        """Yield what `decode` takes, in file order."""
         for window in self._windows:
-            yield from self._decode(window)
+            if not self._apart:
+                yield Piece(window, self._take_problems())
+                continue
+            self._windows.give_away()
+            for part in _parts(window, int(_APART_BYTES / self._expansion)):
+                yield Piece(part, self._take_problems())
         if self._windows.problems:
-            yield empty_chunk(self._options, self._pool, self._take_problems())
+            yield Piece(None, self._take_problems())
+
+    def decode(self, piece: Piece) -> Iterator[Chunk]:
+        """Yield the chunks of a piece."""
+        if self._apart:
+            yield from self._decode_apart(piece)
+        else:
+            yield from self._decoder.decode(piece)
+
+    def _decode_apart(self, piece: Piece) -> Iterator[Chunk]:
+        """Decode into the memory of this thread, and see how much larger the pieces become."""
+        size = 0
+        decoder = _Decoder(self._how, thread_pool(), _THREAD.arena, self._expansion)
+        for chunk in decoder.decode(piece):
+            size += chunk.columns.nbytes
+            yield chunk
+        if piece.window is not None:
+            self._expansion = max(1.0, size / len(piece.window.data))
 
     def _take_problems(self) -> list[Problem]:
         taken, self._windows.problems = self._windows.problems, []
+        return taken
+
+
+def _parts(window: Window, size: int) -> Iterator[Window]:
+    """Yield a window in parts of about ``size`` bytes if it is compressed: they become larger."""
+    rows = window.rows
+    if not rows["codec"].any():
+        yield window
+        return
+    places = window.places(rows)
+    shares = places[:, 0] // max(size, _LEAST_PART)
+    edges = np.flatnonzero(shares[1:] != shares[:-1]) + 1
+    for first, last in pairwise([0, *edges.tolist(), len(rows)]):
+        start, end = int(places[first, 0]), int(places[last - 1, 1])
+        yield Window(window.data[start:end], window.position + start, rows[first:last])
+
+
+class _ThreadMemory(threading.local):
+    """What each thread decompresses into."""
+
+    def __init__(self) -> None:
+        self.arena = Arena()
+
+
+_THREAD: Final = _ThreadMemory()
+
+
+class _How(NamedTuple):
+    """What is decoded; see `RecordReader`. ``give_away``: leaves a window's bytes to its chunk."""
+
+    options: int
+    check_crc: bool
+    select: Select | None
+    give_away: Callable[[], None]
+
+
+class _Decoder:
+    """Decodes windows, one after the other."""
+
+    def __init__(
+        self, how: _How, pool: BufferPool, arena: Arena, expansion: float = _USUAL_RATIO
+    ) -> None:
+        self._options, self._check_crc, self._select, self._give_away = how
+        self._expansion = expansion
+        self._pool = pool
+        self._arena = arena
+        self._problems: list[Problem] = []
+
+    def decode(self, piece: Piece) -> Iterator[Chunk]:
+        """Yield the chunks of a piece."""
+        self._problems = piece.problems
+        if piece.window is None:
+            yield empty_chunk(self._options, self._pool, self._take_problems())
+        else:
+            yield from self._decode(piece.window)
+
+    def _take_problems(self) -> list[Problem]:
+        taken, self._problems = self._problems, []
         return taken
 
     def _decode(self, window: Window) -> Iterator[Chunk]:
@@ -149,7 +255,7 @@ class RecordReader:
         edges = np.flatnonzero(kinds[1:] != kinds[:-1]) + 1
         value_data = None
         if not len(edges) and kinds[0] == 2 * 8 + NONE and self._has_large_values(window):
-            self._windows.give_away()
+            self._give_away()
             value_data = window.data
         chunk = _ChunkStart(ColumnBuilder(self._options, self._pool, value_data), 0)
         for first, last in pairwise([0, *edges.tolist(), len(rows)]):
@@ -249,7 +355,7 @@ class RecordReader:
         done = 0
         while done < len(rows):
             if not chunk.builder.record_count:
-                chunk.builder.expect(*_guess(rows[done:]))
+                chunk.builder.expect(*_guess(rows[done:], self._expansion))
             if library is not None:
                 task = _Task(window.data, spans, rows, self._options, first - chunk.first_row)
                 behind = self._decode_usual(task, places, done, library, chunk.builder)
@@ -390,7 +496,7 @@ class RecordReader:
             found = f"{int(row['record_count'])} records"
             expected = f"at most {MOST_RECORDS}, unless {VARIABLE} raises the limit"
         problem = Problem(code, position, size, int(row["base_offset"]), found, expected)
-        self._windows.problems.append(problem)
+        self._problems.append(problem)
 
 
 @dataclass
@@ -411,8 +517,8 @@ class _Task(NamedTuple):
     shift: int  # added to a number of ``rows`` gives one of the chunk's rows
 
 
-def _guess(rows: Rows) -> tuple[int, int]:
+def _guess(rows: Rows, expansion: float) -> tuple[int, int]:
     """Return how many records and bytes compressed batches may bring to a chunk: a guess."""
     size = int(rows["size"].sum())
     counts = int(np.maximum(rows["record_count"], 0).sum())
-    return min(counts, size), min(_USUAL_RATIO * size, _CHUNK_BYTES + 2 * _ARENA_RUN)
+    return min(counts, size), min(int(expansion * size), _CHUNK_BYTES + 2 * _ARENA_RUN)

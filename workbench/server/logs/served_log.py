@@ -114,12 +114,16 @@ class ServedLog:
         self._producers_lock = threading.Lock()
         self._hints: OrderedDict[int, tuple[int, int]] = OrderedDict()
 
-    @cached_property
+    @property
     def leader_epochs(self) -> LeaderEpochs:
-        """The leader epoch checkpoint; without entries where there is none."""
+        """The leader epoch checkpoint; without entries where there is none, or it is unreadable."""
         with suppress(OSError):
-            return self.partition.leader_epochs or LeaderEpochs()
+            return self._leader_epochs
         return LeaderEpochs()
+
+    @cached_property
+    def _leader_epochs(self) -> LeaderEpochs:
+        return self.partition.leader_epochs or LeaderEpochs()
 
     @cached_property
     def partition(self) -> Partition:
@@ -168,9 +172,15 @@ class ServedLog:
         """The offset after the last sound batch.
 
         Nobody replicates a dead log, so all of it is served: as if this replica were the only one.
+        Of a last segment that cannot be read nothing is served, until it can be.
         """
         with self._end_lock:
-            return self._log_end_offset
+            try:
+                return self._log_end_offset
+            except OSError as error:
+                last = self.partition.segments[-1]
+                self._note(unreadable(last.path, error))
+                return max(last.base_offset, self.log_start_offset)
 
     @cached_property
     def _log_end_offset(self) -> int:
@@ -179,32 +189,34 @@ class ServedLog:
             return self.log_start_offset
         last = segments[-1]
         end = last.base_offset
-        try:
-            position = last.position_of(max(last.next_offset - 1, last.base_offset))
-            pool = thread_pool()
-            for found in sound_batches(last, position, (0, last.base_offset + _FAR), pool):
-                self._note(found.findings)
-                if len(found.rows):
-                    end = int(found.rows["last_offset"][-1]) + 1
-        except OSError as error:
-            self._note(unreadable(last.path, error))
+        position = last.position_of(max(last.next_offset - 1, last.base_offset))
+        pool = thread_pool()
+        for found in sound_batches(last, position, (0, last.base_offset + _FAR), pool):
+            self._note(found.findings)
+            if len(found.rows):
+                end = int(found.rows["last_offset"][-1]) + 1
         return max(end, self.log_start_offset)
 
     @property
     def last_stable_offset(self) -> int:
         """First offset of the oldest open transaction; without one the log end offset."""
         with self._transactions_lock:
-            return min(self._ends.last_stable_offset, self.high_watermark)
+            return min(self._known_ends().last_stable_offset, self.high_watermark)
 
-    @cached_property
-    def _ends(self) -> _Ends:
+    def _known_ends(self) -> _Ends:
+        """Return the outcome of the transactions; of those that cannot be read, none."""
         try:
-            found = read_transactions(self.partition)
-            aborted = aborted_transactions(self.partition.segments, found)
+            return self._ends
         except OSError as error:
             self._note(unreadable(self.partition.path, error))
             return _Ends(self.high_watermark, [])
-        return _Ends(found.last_stable_offset, aborted)
+
+    @cached_property
+    def _ends(self) -> _Ends:
+        with self._end_lock:
+            _ = self._log_end_offset  # if it cannot be read, this is not the time to remember
+        found = read_transactions(self.partition)
+        return _Ends(found.last_stable_offset, aborted_transactions(self.partition.segments, found))
 
     def aborted_in(self, first: int, end: int) -> list[AbortedTransaction]:
         """Return the aborted transactions that have records or their end in [first, end).
@@ -214,7 +226,7 @@ class ServedLog:
         with self._transactions_lock:
             return [
                 each
-                for each in self._ends.aborted
+                for each in self._known_ends().aborted
                 if each.first_offset < end and each.last_offset >= first
             ]
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.file_system.source import FileSource
-from workbench.inspection.findings import Finding, finding_of
+from workbench.inspection.findings import Finding, finding_of, torn_tail
 from workbench.inspection.segment import Segment, is_preallocated
 from workbench.inspection.verify.batches import out_of_place
 from workbench.layout import problems
@@ -76,9 +76,11 @@ def sound_batches(
                 low = int(rows["last_offset"][-1]) + 1
             yield SoundBatches(window, rows, findings)
         found = [each for each in windows.problems if not is_preallocated(each, source, segment)]
-        if found:
+        findings = [finding_of(problem, segment.path) for problem in found]
+        if windows.stop_code == problems.UNFINISHED and not segment.is_active:
+            findings.append(torn_tail(segment.path, windows.stop_position, source.size))
+        if findings:
             empty = Window(np.zeros(0, np.uint8), 0, np.zeros(0, BATCH_ROW))
-            findings = [finding_of(problem, segment.path) for problem in found]
             yield SoundBatches(empty, empty.rows, findings)
 
 

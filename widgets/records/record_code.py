@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-HEAD = "import workbench as wb"
+HEAD: Final = "import workbench as wb"
+
+_SIZE: Final = "coalesce(octet_length(key), 0) + coalesce(octet_length(value), 0)"
+_FIRST_BY: Final = {"time": ["timestamp"], "offset": [], "key": ["key"], "size": [_SIZE]}
 
 
 def record_code(paths: list[str], options: Mapping[str, Any], order: str) -> dict[str, str]:
@@ -13,14 +16,13 @@ def record_code(paths: list[str], options: Mapping[str, Any], order: str) -> dic
     Args:
         paths: the opened paths.
         options: the options of the scan, without those that have their default.
-        order: "time" or "offset", perhaps with " desc".
+        order: "time", "offset", "key" or "size", perhaps with " desc".
     """
     opened = json.dumps(paths[0] if len(paths) == 1 else paths, ensure_ascii=False)
     given = "".join(f"\n    {name}={_literal(value)}," for name, value in options.items())
     start = f"{HEAD}\n\nlogs = wb.open_log_directory({opened})\nscan = logs.scan({given}\n)\n"
     name, _, direction = order.partition(" ")
-    by_time = ["timestamp", "topic", "partition", '"offset"']
-    columns = by_time if name == "time" else ["topic", "partition", '"offset"']
+    columns = [*_FIRST_BY[name], "topic", "partition", '"offset"']
     ordered = ", ".join(f"{each} {direction}".strip() for each in columns)
     lines = (
         'connection = scan.to_duckdb("records")',

@@ -4,7 +4,7 @@ A thread searches and the page asks how far it is. What is shown is read again, 
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import traitlets
@@ -13,24 +13,17 @@ import workbench
 from widgets._file import PAGE_ROWS
 from widgets._link import STATIC, link
 from widgets._widget import KafkaWidget
-from widgets.record_browser_code import record_code
+from widgets.records.record_code import record_code
+from widgets.records.shown_search import PATIENCE, ShownSearch, read_record
 from widgets.selection import NOTHING, from_front, to_front
-from widgets.view.packing import pack
-from widgets.view.record_cells import (
-    MOST_IN_CELL,
-    ROW_COLUMNS,
-    pane_bytes,
-    record_cells,
-    record_in_full,
-)
+from widgets.view.meanings import Meanings
+from widgets.view.record_cells import MOST_IN_CELL, pane_bytes, record_in_full
 from widgets.view.records import Lens, Mask
-from workbench.decoders.registry import decoder_for
 from workbench.errors import QueryError
 from workbench.loaders.exports.export import Export, Format
 from workbench.loaders.queries.query import Query, parse
 from workbench.loaders.scan.scan import Scan
-from workbench.loaders.schemas import SCAN_FIELDS
-from workbench.loaders.search.matches import Order
+from workbench.loaders.search.matches import ORDERS, Order
 from workbench.loaders.search.search import Search
 from workbench.runtime.words import plural
 from workbench.values.masking import Masks
@@ -40,12 +33,6 @@ if TYPE_CHECKING:
 
 Answer = tuple[dict[str, Any], list[bytes]]
 
-HEAD_ROWS: Final = 60
-"""Rows that travel with the result, so that a saved notebook shows them without a kernel."""
-
-PATIENCE: Final = 0.25
-"""Seconds that a new query waits for a first page before it shows what there is."""
-
 MOST_ROWS: Final = 1000
 MOST_NAMES: Final = 2000
 """Topics, and partitions of a topic, that can be chosen from."""
@@ -53,8 +40,6 @@ MOST_NAMES: Final = 2000
 MOST_IN_FILE: Final = 5000
 MOST_OPENED_IN_FILE: Final = 500
 """Rows, and records in full, that a page of `to_html` can show."""
-
-_ROWS_AT_ONCE: Final = 50  # records may be large: no more of them are in memory together
 
 
 class RecordBrowser(KafkaWidget):
@@ -65,26 +50,28 @@ class RecordBrowser(KafkaWidget):
         topic: the topic whose partitions are searched, merged by time.
         partition: the name of the only partition that is searched, as "orders-0"; empty: all.
         brush: [from, to) in ms: only matches of that time are listed; empty: all.
-        order: "time", or "offset": by partition, then offset.
-        newest_first: whether the order is turned round.
+        order: "time"; "offset": by partition, then offset; "key": by the first 64 bytes of the key;
+            "size": by the bytes of key and value. For "key" and "size" the search is run again.
+        newest_first: whether the order is turned round: the latest, highest or largest first.
         show_values: whether keys, values and headers are shown; the eye button switches it.
             Otherwise their bytes do not leave the kernel.
         selected: the record shown in full: ``partition`` and ``offset``, as `LogExplorer.selected`,
             to which it can be linked.
         code: "python" and "sql" → code that gives the listed records. Read-only.
         logs: the log directories searched.
-        search: the search that is shown, see `Search`.
+        shown: the search as it is listed; None without a topic.
         export: the last export, see `Export`.
 
     Args:
         logs: the result of `workbench.open_log_directory`, or a path to open.
         mask: a function of "key", "value" or "header" and the bytes; it returns the bytes to show.
             A query searches what is stored, not what is shown.
-        decode: how the pane shows key and value, as in `LogDirectory.scan`.
+        decode: how key and value are shown, as in `LogDirectory.scan`.
 
     Raises:
         LogDirectoryError: the path is not a log directory.
         LookupError: there is no such topic or partition.
+        SchemaError: a column other than key and value is to be decoded.
         TypeError: an unknown option.
     """
 
@@ -97,7 +84,7 @@ class RecordBrowser(KafkaWidget):
     topic = traitlets.Unicode().tag(sync=True)
     partition = traitlets.Unicode().tag(sync=True)
     brush = traitlets.List(traitlets.Float()).tag(sync=True)
-    order = traitlets.Enum(("time", "offset"), "time").tag(sync=True)
+    order = traitlets.Enum(ORDERS, "time").tag(sync=True)
     newest_first = traitlets.Bool(default_value=False).tag(sync=True)
     show_values = traitlets.Bool(default_value=False).tag(sync=True)
     selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
@@ -117,9 +104,9 @@ class RecordBrowser(KafkaWidget):
         if isinstance(logs, str | os.PathLike):
             logs = workbench.open_log_directory(logs)
         self.logs = logs
-        self.decode = dict(decode or {})
+        self._meanings = Meanings(logs.listing, decode)
         self._mask = mask
-        self.search: Search | None = None
+        self.shown: ShownSearch | None = None
         self.export: Export | None = None
         self._run = 0
         self._problem = ""
@@ -132,6 +119,11 @@ class RecordBrowser(KafkaWidget):
         self._is_ready = True
         self._list()
         self._restart()
+
+    @property
+    def search(self) -> Search | None:
+        """The search that is shown; None without a topic."""
+        return None if self.shown is None else self.shown.search
 
     @property
     def lens(self) -> Lens:
@@ -182,7 +174,7 @@ class RecordBrowser(KafkaWidget):
 
     def _scan(self, where: Query, **options: Any) -> Scan:
         chosen = {"partitions": self.partition} if self.partition else {"topics": self.topic}
-        return Scan(self.logs.listing, where=where, **chosen, **options)  # type: ignore[arg-type]
+        return Scan(self.logs.listing, where=where, workers=1, **chosen, **options)  # type: ignore[arg-type]
 
     def _time_option(self) -> dict[str, tuple[int, int]]:
         times = self._times()
@@ -216,9 +208,14 @@ class RecordBrowser(KafkaWidget):
         self._list()
 
     @traitlets.observe("brush", "order", "show_values")
-    def _show_again(self, _change: Any) -> None:
-        if self._is_ready:
-            with self.hold_sync():
+    def _show_again(self, change: Any) -> None:
+        if not self._is_ready:
+            return
+        with self.hold_sync():
+            is_known = self.shown is None or self.shown.can_sort_by(cast(Order, self.order))
+            if change["name"] == "order" and not is_known:
+                self._restart()
+            else:
                 self._show()
 
     def _restart(self) -> None:
@@ -233,11 +230,12 @@ class RecordBrowser(KafkaWidget):
         if self.search is not None:
             self.search.cancel()
         self._run += 1
-        self.search = None
+        self.shown = None
         if self.topic:
-            self.search = Search(self._scan(where), newest_first=self.newest_first)
-            self.search.start()
-            self.search.wait(matches=HEAD_ROWS, seconds=PATIENCE)
+            order = cast(Order, self.order)
+            self.shown = ShownSearch(
+                self._scan(where), self._meanings, order, descending=self.newest_first
+            )
         self._show()
 
     def wait(self, seconds: float | None = None) -> None:
@@ -259,57 +257,21 @@ class RecordBrowser(KafkaWidget):
             self.search.cancel()
         super().close()
 
-    def _arranged(self) -> Any:
-        assert self.search is not None
-        return self.search.matches.arranged(
-            cast(Order, self.order), descending=self.newest_first, times=self._times()
-        )
-
     def _show(self) -> None:
         """Send the state of the search and its first rows."""
         self._picture = None
-        search = self.search
         order = f"{self.order} desc" if self.newest_first else self.order
         self.set_trait("code", record_code(self._paths(), self._options(), order))
-        if search is None:
+        shown = self.shown
+        if shown is None:
             self._result = {"run": self._run, "status": "none", "problem": self._problem}
             return
-        is_over = search.is_over  # before the matches, so that the last state is complete
-        arranged = self._arranged()
-        bins = search.histogram.bins()
-        counts = pack(bins.counts)
-        error = search.error
-        self._result = {
-            "run": self._run,
-            "status": search.status if is_over else "running",
-            "problem": self._problem or ("" if error is None else str(error)),
-            "query": search.scan.where.text,
-            "count": len(arranged),
-            "found": search.matches.count,
-            "listed": search.matches.listed,
-            "records_read": search.records_read,
-            "bytes_read": search.bytes_read,
-            "bytes_total": search.bytes_total,
-            "seconds": round(search.seconds, 2),
-            "finding_count": search.finding_count,
-            "finding": str(search.findings[0]) if search.findings else "",
-            "start": str(bins.start),
-            "width": str(bins.width),
-            "counts": counts,
-            "without_time": search.histogram.without_time,
-            "rows": self._rows(arranged[:HEAD_ROWS]),
-        }
-
-    def _rows(self, numbers: Any) -> list[Any]:
-        """Return matches as rows of the list; null where one cannot be read any more."""
-        assert self.search is not None
-        rows: list[Any] = [None] * len(numbers)
-        lens = self.lens
-        for start in range(0, len(numbers), _ROWS_AT_ONCE):
-            some = self.search.matches.read(numbers[start : start + _ROWS_AT_ONCE], ROW_COLUMNS)
-            for place, row in zip(some.places, record_cells(some.table, lens), strict=True):
-                rows[start + int(place)] = row
-        return rows
+        wanted = cast(Order, self.order)
+        if shown.can_sort_by(wanted):  # not if the query of a new order cannot be read
+            shown.order = wanted
+        shown.descending, shown.times = self.newest_first, self._times()
+        state = shown.state(self.lens)
+        self._result = state | {"run": self._run, "problem": self._problem or state["problem"]}
 
     def _list(self) -> None:
         """Send the topics and partitions that can be chosen."""
@@ -348,25 +310,27 @@ class RecordBrowser(KafkaWidget):
 
     def answer_rows(self, run: int, start: int, stop: int) -> Answer:
         """Return rows [start, stop) of the list, at most 1000."""
-        if run != self._run or self.search is None or not 0 <= start < stop <= start + MOST_ROWS:
+        if run != self._run or self.shown is None or not 0 <= start < stop <= start + MOST_ROWS:
             return {"rows": []}, []
-        return {"rows": self._rows(self._arranged()[start:stop])}, []
+        return {"rows": self.shown.rows(self.shown.listed()[start:stop], self.lens)}, []
 
     def answer_place(self, partition: str, offset: str) -> Answer:
         """Return the row of a record in the list; -1 if it is not listed."""
-        if self.search is None:
-            return {"row": -1}, []
-        return {"row": self.search.matches.place_of(partition, int(offset), self._arranged())}, []
+        return {
+            "row": -1 if self.shown is None else self.shown.place_of(partition, int(offset))
+        }, []
 
     def answer_record(self, partition: str, offset: str) -> Answer:
         """Return a record in full, and the first bytes of its key and value."""
-        row = self._record(partition, int(offset))
+        row = read_record(self.logs.listing, partition, int(offset))
         return ({"record": None}, [b"", b""]) if row is None else self._in_full(row)
 
     def _in_full(self, row: dict[str, Any]) -> Answer:
-        lens = self.lens
-        full = record_in_full(row, self._decoded(row), lens)
-        return {"record": full}, pane_bytes(row, lens)
+        lens, meaning = self.lens, {}
+        if lens.decodes and not row["is_control"]:
+            headers = [(each["key"].encode(), each["value"]) for each in row["headers"]]
+            (meaning,) = self._meanings.of(row["topic"], [row["key"]], [row["value"]], [headers])
+        return {"record": record_in_full(row, meaning, lens)}, pane_bytes(row, lens)
 
     def answer_export(self, path: str, format: Format) -> Answer:  # noqa: A002 - the message's name
         """Begin to write the listed records to a file."""
@@ -399,39 +363,6 @@ class RecordBrowser(KafkaWidget):
             self.export.cancel()
         return {}, []
 
-    def _record(self, partition: str, offset: int) -> dict[str, Any] | None:
-        """Read one record with all its columns; times in ms."""
-        if partition not in self.logs:
-            return None
-        scan = Scan(
-            self.logs.listing,
-            partitions=partition,
-            offsets=(offset, offset + 1),
-            columns=SCAN_FIELDS,
-            include_control=True,
-        )
-        return next(_dicts(scan.head(1)), None)
-
-    def _decoded(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return what the key and the value mean, by the option or by the topic's own decoder."""
-        own = decoder_for(row["topic"])
-        if own is not None and not row["is_control"]:
-            return {"key": own.key(row["key"]), "value": own.value(row["key"], row["value"])}
-        if not self.decode:
-            return {}
-        offset = row["offset"]
-        scan = Scan(
-            self.logs.listing,
-            partitions=f"{row['topic']}-{row['partition']}",
-            offsets=(offset, offset + 1),
-            columns=["offset", *self.decode],
-            decode=self.decode,
-        )
-        found = scan.head(1).to_pylist()
-        return {
-            name: found[0][name] for name in self.decode if found and found[0][name] is not None
-        }
-
     def to_html(
         self,
         path: str | os.PathLike[str] | None = None,
@@ -453,20 +384,17 @@ class RecordBrowser(KafkaWidget):
 
     def foreseen_answers(self) -> Iterable[tuple[str, dict[str, Any], Answer]]:
         """Yield the first pages of the list, and the records of the first rows."""
-        if self.search is None:
+        if self.shown is None:
             return
-        listed = len(self._arranged())
+        listed = len(self.shown.listed())
         for start in range(0, min(listed, MOST_IN_FILE), PAGE_ROWS):
             window = {"run": self._run, "start": start, "stop": start + PAGE_ROWS}
             yield "rows", window, self.answer_rows(**window)
-        for start in range(0, min(listed, MOST_OPENED_IN_FILE), _ROWS_AT_ONCE):
-            numbers = self._arranged()[start : start + _ROWS_AT_ONCE]
-            some = self.search.matches.read(numbers, SCAN_FIELDS)
-            for at, row in zip(some.places, _dicts(some.table), strict=True):
-                name = f"{row['topic']}-{row['partition']}"
-                place = {"partition": name, "offset": str(row["offset"])}
-                yield "place", place, ({"row": start + int(at)}, [])
-                yield "record", place, self._in_full(row)
+        for at, row in self.shown.records(0, min(listed, MOST_OPENED_IN_FILE)):
+            name = f"{row['topic']}-{row['partition']}"
+            place = {"partition": name, "offset": str(row["offset"])}
+            yield "place", place, ({"row": at}, [])
+            yield "record", place, self._in_full(row)
 
     # For Python, and without a browser.
 
@@ -478,7 +406,9 @@ class RecordBrowser(KafkaWidget):
     def selected_record(self) -> dict[str, Any] | None:
         """Return the selected record, unmasked, by `schemas.SCAN_FIELDS`; None without one."""
         name, offset = self.selected.get("partition"), self.selected.get("offset")
-        return None if name is None or offset is None else self._record(name, offset)
+        if name is None or offset is None:
+            return None
+        return read_record(self.logs.listing, name, offset)
 
     def describe(self) -> str:
         """Describe the widget in one line, where no picture can be shown."""
@@ -490,18 +420,10 @@ class RecordBrowser(KafkaWidget):
     def to_png(self) -> bytes:
         """The histogram and the first rows as a PNG file. Imports matplotlib."""
         if self._picture is None:
-            from widgets.record_browser_picture import record_browser_picture
+            from widgets.records.records_picture import records_picture
 
             if self._result.get("status") == "running":
                 self._show()
             place = self.partition or self.topic or "no topic"
-            self._picture = record_browser_picture(place, self.query, self._result)
+            self._picture = records_picture(place, self.query, self._result)
         return self._picture
-
-
-def _dicts(table: Any) -> Iterator[dict[str, Any]]:
-    """Yield the records of a table, times in ms: not every one can be a datetime."""
-    for at, field in enumerate(table.schema):
-        if str(field.type).startswith("timestamp"):
-            table = table.set_column(at, field.name, table[at].cast("int64"))
-    yield from table.to_pylist()

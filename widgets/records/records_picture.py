@@ -24,7 +24,7 @@ _COLUMNS: Final = (("Time (UTC)", 0.016, 24), ("Partition", 0.185, 14), ("Offset
                    ("Key", 0.36, 22), ("Value", 0.53, 66))  # fmt: skip
 
 
-def record_browser_picture(place: str, query: str, result: dict[str, Any]) -> bytes:
+def records_picture(place: str, query: str, result: dict[str, Any]) -> bytes:
     """Return a PNG of what a `RecordBrowser` shows.
 
     Args:

@@ -1,0 +1,1 @@
+"""The record browser: a search that is shown, its rows and records, its code, its picture."""

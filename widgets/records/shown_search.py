@@ -1,0 +1,124 @@
+"""A search as the page shows it: how far it is, its matches in an order, their rows."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from widgets.view.meanings import Meanings
+from widgets.view.packing import pack
+from widgets.view.record_cells import ROW_COLUMNS, record_cells
+from widgets.view.records import Lens
+from workbench.inspection.listing import Listing
+from workbench.loaders.scan.scan import Scan
+from workbench.loaders.schemas import SCAN_FIELDS
+from workbench.loaders.search.matches import SORT_COLUMNS, Order
+from workbench.loaders.search.search import Search
+
+HEAD_ROWS: Final = 60
+"""Rows that travel with the result, so that a saved notebook shows them without a kernel."""
+
+PATIENCE: Final = 0.25
+"""Seconds that a new query waits for a first page before it shows what there is."""
+
+ROWS_AT_ONCE: Final = 50
+"""Records may be large: no more of them are in memory together."""
+
+Numbers = npt.NDArray[np.int64]
+
+
+class ShownSearch:
+    """One search, which runs in a thread of its own from the beginning.
+
+    Attributes:
+        search: the search.
+        meanings: decodes keys and values.
+        order, descending, times: how the matches are listed; change them at any time, as far as
+            `can_sort_by` allows.
+    """
+
+    def __init__(self, scan: Scan, meanings: Meanings, order: Order, *, descending: bool) -> None:
+        self.meanings = meanings
+        self.order, self.descending = order, descending
+        self.times: tuple[int, int] | None = None
+        self.search = Search(scan, newest_first=descending and order == "time", order=order)
+        self.search.start()
+        self.search.wait(matches=HEAD_ROWS, seconds=PATIENCE)
+
+    def can_sort_by(self, order: Order) -> bool:
+        """Return whether the search kept what it takes to sort its matches so."""
+        return order not in SORT_COLUMNS or order == self.search.matches.kept
+
+    def listed(self) -> Numbers:
+        """Return the numbers of the matches that are listed, in their order."""
+        return self.search.matches.arranged(
+            self.order, descending=self.descending, times=self.times
+        )
+
+    def place_of(self, partition: str, offset: int) -> int:
+        """Return the row of a record in the list; -1 if it is not listed."""
+        return self.search.matches.place_of(partition, offset, self.listed())
+
+    def rows(self, numbers: Numbers, lens: Lens) -> list[Any]:
+        """Return matches as rows of the list; null where one cannot be read any more."""
+        rows: list[Any] = [None] * len(numbers)
+        for start in range(0, len(numbers), ROWS_AT_ONCE):
+            some = self.search.matches.read(numbers[start : start + ROWS_AT_ONCE], ROW_COLUMNS)
+            cells = record_cells(some.table, lens, self.meanings)
+            for place, row in zip(some.places, cells, strict=True):
+                rows[start + int(place)] = row
+        return rows
+
+    def records(self, start: int, stop: int) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield listed records [start, stop) with all their columns, and their places."""
+        numbers = self.listed()[start:stop]
+        for at in range(0, len(numbers), ROWS_AT_ONCE):
+            some = self.search.matches.read(numbers[at : at + ROWS_AT_ONCE], SCAN_FIELDS)
+            for place, row in zip(some.places, dicts(some.table), strict=True):
+                yield start + at + int(place), row
+
+    def state(self, lens: Lens) -> dict[str, Any]:
+        """Return how far the search is, its histogram and the first rows."""
+        search = self.search
+        is_over = search.is_over  # before the matches, so that the last state is complete
+        listed = self.listed()
+        bins = search.histogram.bins()
+        return {
+            "status": search.status if is_over else "running",
+            "problem": "" if search.error is None else str(search.error),
+            "query": search.scan.where.text,
+            "count": len(listed),
+            "found": search.matches.count,
+            "listed": search.matches.listed,
+            "records_read": search.records_read,
+            "bytes_read": search.bytes_read,
+            "bytes_total": search.bytes_total,
+            "seconds": round(search.seconds, 2),
+            "finding_count": search.finding_count,
+            "finding": str(search.findings[0]) if search.findings else "",
+            "start": str(bins.start),
+            "width": str(bins.width),
+            "counts": pack(bins.counts),
+            "without_time": search.histogram.without_time,
+            "rows": self.rows(listed[:HEAD_ROWS], lens),
+        }
+
+
+def read_record(listing: Listing, partition: str, offset: int) -> dict[str, Any] | None:
+    """Read one record with all its columns, times in ms; None: it is not there."""
+    if partition not in listing.partitions:
+        return None
+    offsets = (offset, offset + 1)
+    scan = Scan(
+        listing, partitions=partition, offsets=offsets, columns=SCAN_FIELDS, include_control=True
+    )
+    return next(dicts(scan.head(1)), None)
+
+
+def dicts(table: Any) -> Iterator[dict[str, Any]]:
+    """Yield the records of a table, times in ms: not every one can be a datetime."""
+    for at, field in enumerate(table.schema):
+        if str(field.type).startswith("timestamp"):
+            table = table.set_column(at, field.name, table[at].cast("int64"))
+    yield from table.to_pylist()

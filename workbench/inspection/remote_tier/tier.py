@@ -1,0 +1,188 @@
+"""Open a remote tier beside log directories: every partition gets its remote log.
+
+Nothing is read of a partition before its remote log is asked for.
+"""
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from workbench.errors import LogDirectoryError
+from workbench.inspection.entries import list_folder
+from workbench.inspection.listing import Listing
+from workbench.inspection.partition import Partition
+from workbench.inspection.remote_tier.aiven_files import AivenFiles
+from workbench.inspection.remote_tier.aiven_keys import KeyRing
+from workbench.inspection.remote_tier.aiven_segments import list_aiven_segments
+from workbench.inspection.remote_tier.metadata_cache import MetadataCache
+from workbench.inspection.remote_tier.metadata_topic import (
+    TOPIC,
+    MetadataTopic,
+    read_metadata_topic,
+)
+from workbench.inspection.remote_tier.remote_log import RemoteContents, RemoteLog
+from workbench.inspection.remote_tier.stored_segments import (
+    StoredPartition,
+    list_local_segments,
+)
+from workbench.inspection.remote_tier.tier_names import FolderName, parse_folder_name
+
+
+class _Folder(NamedTuple):
+    name: str
+    parsed: FolderName
+
+
+class RemoteTier:
+    """A folder that segments of many partitions were copied to.
+
+    Attributes:
+        path: the folder.
+    """
+
+    def __init__(self, path: str, partitions: Iterable[Partition], keys: KeyRing) -> None:
+        """Open a tier.
+
+        Args:
+            path: the folder.
+            partitions: those that were opened together, with those of `__remote_log_metadata`.
+            keys: what decrypts segments.
+
+        Raises:
+            LogDirectoryError: the folder does not exist.
+        """
+        self.path = path
+        self._keys = keys
+        in_use = [each for each in partitions if each.kind == "log"]
+        self._metadata_partitions = [each for each in in_use if each.topic == TOPIC]
+        self._names = frozenset((each.topic, each.partition) for each in in_use)
+        self._folders = self._list_folders()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was read of the topic: another process reads it again."""
+        return {name: value for name, value in self.__dict__.items() if name != "metadata"}
+
+    @cached_property
+    def _aiven(self) -> AivenFiles:
+        return AivenFiles(self.path, self._keys)
+
+    def _list_folders(self) -> dict[str, list[_Folder]]:
+        """Return topic id → folders, each with what its name can mean.
+
+        Raises:
+            LogDirectoryError: there is no such folder.
+        """
+        try:
+            names = list_folder(self.path).folders
+        except (FileNotFoundError, NotADirectoryError):
+            raise LogDirectoryError(self.path, "there is no such folder of a remote tier") from None
+        found: dict[str, list[_Folder]] = {}
+        for name in names:
+            for parsed in parse_folder_name(name):
+                found.setdefault(parsed.topic_id, []).append(_Folder(name, parsed))
+        return found
+
+    @cached_property
+    def _named(self) -> dict[tuple[str, int | None], list[_Folder]]:
+        """Topic and partition (None: all of the topic) → folders of every topic id."""
+        topics = {topic for topic, _ in self._names}
+        found: dict[tuple[str, int | None], list[_Folder]] = {}
+        for folders in self._folders.values():
+            for folder in folders:
+                if folder.parsed.topic in topics:
+                    found.setdefault(folder.parsed[:2], []).append(folder)
+        return found
+
+    def _folder_of(self, topic: str, partition: int, topic_id: str) -> _Folder | None:
+        """Return the folder of a partition; a prefix may precede the topic in Aiven's layout."""
+        folders = self._folders.get(topic_id, [])
+        for folder in folders:
+            if folder.parsed[:2] in {(topic, partition), (topic, None)}:
+                return folder
+        for folder in folders:
+            if folder.parsed.partition is None and folder.parsed.topic.endswith(topic):
+                return folder
+        return None
+
+    @cached_property
+    def metadata(self) -> MetadataTopic:
+        """What `__remote_log_metadata` says of the partitions that were opened."""
+        return read_metadata_topic(
+            self._metadata_partitions, lambda topic, partition: (topic, partition) in self._names
+        )
+
+    def contents_of(self, partition: Partition) -> RemoteContents:
+        """Return what the tier holds of a partition, and what is known of it."""
+        name = (partition.topic, partition.partition)
+        topic_id = partition.topic_id
+        named = self._named.get(name, []) or self._named.get((partition.topic, None), [])
+        if topic_id is None and len(named) == 1:
+            topic_id = named[0].parsed.topic_id
+        mine = None if topic_id is None else self._folder_of(*name, topic_id)
+        others = tuple(
+            f"{self.path}/{each.name}" for each in named if each.parsed.topic_id != topic_id
+        )
+        stored = None if mine is None else self._list(mine, partition.partition)
+        cache = self.metadata.of(*name, topic_id)
+        if cache is not None:
+            findings = tuple(self.metadata.findings)
+            return RemoteContents(stored, cache, "topic", others, findings)
+        return RemoteContents(stored, _cache_of(stored), "files", others)
+
+    def _list(self, folder: _Folder, partition: int) -> StoredPartition:
+        path = f"{self.path}/{folder.name}"
+        if folder.parsed.partition is not None:
+            return list_local_segments(path, self.path)
+        return list_aiven_segments(f"{path}/{partition}", self.path, self._aiven)
+
+
+def _cache_of(stored: StoredPartition | None) -> MetadataCache:
+    """Return the metadata that segments' own files give: every copy counts as complete."""
+    cache = MetadataCache()
+    known = []
+    for each in stored.segments.values() if stored is not None else ():
+        try:
+            metadata = each.own_metadata()
+        except OSError:  # `verify` says so
+            continue
+        if metadata is not None:
+            known.append(metadata)
+    for metadata in sorted(known, key=lambda each: (each.start_offset, each.end_offset)):
+        cache.add_finished(metadata)
+    return cache
+
+
+@dataclass(frozen=True)
+class _Loader:
+    tier: RemoteTier
+    partition: Partition
+
+    def load(self) -> RemoteContents:
+        """Return what the tier holds of the partition."""
+        return self.tier.contents_of(self.partition)
+
+
+def attach_remote_tier(
+    listing: Listing, path: str, keys: Mapping[str, str] | None = None
+) -> RemoteTier:
+    """Give every partition in use its remote log.
+
+    Args:
+        listing: what was opened; its partitions are changed.
+        path: the tier's folder, mounted if it is a URL.
+        keys: key id → path of the RSA private key of an encrypted tier.
+
+    Raises:
+        ConfigError: a file holds no private key.
+        LogDirectoryError: the folder does not exist.
+        MissingDependencyError: keys are given, and cryptography is not installed.
+        OSError: the folder cannot be listed.
+    """
+    path = path if "://" in path else os.path.abspath(path)
+    tier = RemoteTier(path.rstrip("/"), listing.partitions.values(), KeyRing(keys or {}))
+    for partition in listing.partitions.values():
+        if partition.kind == "log" and partition.only is None and partition.topic != TOPIC:
+            partition.remote = RemoteLog(_Loader(tier, partition))
+    return tier
