@@ -13,7 +13,7 @@ from click.testing import CliRunner
 import workbench as wb
 from tests.golden.cases import open_case
 from tests.s3_server import S3Server, s3_server
-from widgets.explorer import LogExplorer
+from widgets import LogExplorer
 from workbench.cli.main import main
 from workbench.errors import LogDirectoryError
 from workbench.file_system.mounts import files_at
