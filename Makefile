@@ -19,7 +19,7 @@ MINUTES ?= 10
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
 .DEFAULT_GOAL := help
-.PHONY: help lab test test-quick coverage campaign test-spark-versions check fix bench notebooks docs map env lock upgrade system clean
+.PHONY: help lab test test-quick coverage campaign test-spark-versions check fix bench notebooks docs screenshots map env lock upgrade system clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' Makefile
@@ -68,10 +68,14 @@ bench: env system ## measure against memcpy, the JVM, DumpLogSegments, aiokafka 
 notebooks: env ## execute every notebook and write it, with its output, to build/notebooks
 	@$(BIN)/jupyter-nbconvert --execute --to html --output-dir build/notebooks --log-level WARN notebooks/*.ipynb
 
-docs: env map ## write the reference of the Python names to build/docs, and docs/modules.md
-	@$(BIN)/python -m pdoc --docformat google --output-directory build/docs \
+docs: env map ## write the documentation site, with the reference of all Python names, to build/docs
+	@PYTHONPATH=. NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@$(BIN)/python -m pdoc --docformat google --output-directory build/docs/reference \
 	  $$(find workbench widgets -name '*.py' ! -name '_[!_]*' | sed 's|/__init__.py||; s|\.py$$||; s|/|.|g' | sort)
 	@echo "build/docs/index.html"
+
+screenshots: env system ## write every widget as pictures, in two themes and three widths, to build/screenshots
+	@$(BIN)/python -m tests.browser.screenshots
 
 map: ## write docs/modules.md: every module, its subject and its Kafka classes, from the docstrings
 	@$(PYTHON) .ci/module_map.py

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # Open a log directory
 #
+# What is in a log directory, and can it be read without its broker?
+#
 # A Kafka broker stores each partition as files in a *log directory*. This notebook opens one
 # without a broker, shows its contents down to the single byte, and turns its records into
 # columns.
@@ -165,6 +167,73 @@ records = spark.read.format("kafka-log").option("subscribe", topic).load(DATA)
 records.groupBy("topic", "partition").count().orderBy("partition").show()
 
 spark.stop()
+
+# %% [markdown]
+# ## Try it
+#
+# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+#
+# **1.** Which batch holds offset 1,000 of `orders-0`? In the first explorer, type 1000 into the box
+# *Go to offset or time* and press Enter. How many records does the batch have, and how are they
+# compressed?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# The batch at byte **23421** has **11** records, offsets 992 to 1002, compressed with **lz4**.
+#
+# ```python
+# explorer.selected = {"partition": "orders-0", "offset": 1000}
+# batch = explorer.selected_batch()
+# print(batch.position, batch.record_count, batch.codec)
+# ```
+#
+# ```output
+# 23421 11 lz4
+# ```
+#
+# </details>
+#
+# **2.** Not every producer of `orders` compresses. How many of its batches are not compressed? A
+# group-by over `logs.inspect.batches()` counts them.
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **353** batches: those of the till in Berlin.
+#
+# ```python
+# batches = logs.inspect.batches(topics=["orders"]).to_pandas()
+# print(batches.codec.value_counts().to_dict())
+# ```
+#
+# ```output
+# {'lz4': 1274, 'none': 353}
+# ```
+#
+# </details>
+#
+# **3.** In the last explorer, choose `flipped-byte-0` at the left and click the batch with the
+# cross. What is wrong with it, and which CRC would be valid?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# The stored CRC does not match the bytes; **2ab1da8b** would.
+#
+# ```python
+# (finding,) = [each for each in findings if "flipped-byte" in each.path]
+# print(f"{finding.found}, {finding.expected}")
+# ```
+#
+# ```output
+# the CRC does not match: CRC ebc1fd13 stored, 2ab1da8b computed
+# ```
+#
+# </details>
+
+# %%
+# Your code
 
 # %% [markdown]
 # ## Next

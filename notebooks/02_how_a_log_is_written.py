@@ -1,6 +1,8 @@
 # %% [markdown]
 # # How a log is written
 #
+# How does a record become bytes on a disk, and what is left of them after a crash?
+#
 # The workbench has its own engine, which writes logs as a broker does, byte for byte. It reports
 # each step to an observer, with the numbers that led to it. So you can see how batches, index
 # entries and segments are created, what a crash leaves behind, and what retention deletes.
@@ -17,12 +19,15 @@ import tempfile
 from uuid import UUID
 
 import ipywidgets
+import matplotlib.pyplot as plt
 import pandas as pd
 
 import workbench as wb
-from widgets import LogExplorer, LookupPlayer, RecoveryPlayer, Stack, StepPlayer
+from widgets import LogExplorer, LookupPlayer, RecoveryPlayer, Stack, StepPlayer, follow_theme
+from workbench.errors import OffsetOutOfRangeError
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
+from workbench.runtime.steps import Step
 
 MINUTE, HOUR = 60_000, 3_600_000
 OPENING = 1_764_320_400_000  # ms: Black Friday 2025, 9:00 UTC
@@ -153,6 +158,59 @@ StepPlayer(steps, ORDERS, title="Append to orders-0, and roll", at=rolled)
 LogExplorer(DATA, selected={"partition": "orders-0", "segment": 0})
 
 # %% [markdown]
+# ## Many logs that roll at once
+#
+# Partitions that are created together, and get records all the time, also roll together: with
+# `segment.ms` alone, a broker with thousands of them flushes thousands of segments in one moment.
+# `segment.jitter.ms` (for the broker, `log.roll.jitter.ms`) makes each segment's time shorter by a
+# random part of it. Here are eight logs with a record every five minutes, without and with a jitter
+# of two hours.
+
+
+# %%
+def rolls(jitter_ms: int) -> list[tuple[float, str]]:
+    """Return when eight logs roll, in hours after their first record, and the engine's reasons."""
+    found = []
+    now = ManualClock(OPENING)
+
+    def watch(step: Step) -> None:
+        if step.kind == "rolled":
+            found.append(((now.now() - OPENING) / HOUR, step.reason))
+
+    with tempfile.TemporaryDirectory() as scratch:
+        topics = {"sales": {"segment.ms": 6 * HOUR, "segment.jitter.ms": jitter_ms}}
+        several = wb.LogManager(
+            [scratch],
+            clock=now,
+            scheduler=ManualScheduler(now),
+            rng=random.Random(8),
+            observer=watch,
+            topic_configs=topics,
+        )
+        several.startup(with_tasks=False)
+        partitions = [several.get_or_create_log(f"sales-{number}") for number in range(8)]
+        for _ in range(8 * 12):
+            for each in partitions:
+                each.append([(b"tea", b"Assam")])
+            now.advance(5 * MINUTE)
+        several.shutdown()
+    return found
+
+
+follow_theme()  # charts have the colors of the page, light or dark
+rolled_at = {"without jitter": rolls(0), "jitter of 2 hours": rolls(2 * HOUR)}
+axes = plt.figure(figsize=(10, 1.4)).gca()
+for height, (name, found) in enumerate(rolled_at.items()):
+    axes.plot([at for at, _ in found], [height] * len(found), "o", alpha=0.6, label=name)
+axes.set(yticks=range(2), yticklabels=rolled_at, ylim=(-0.5, 1.5), xlim=(3.5, 7))
+axes.set_xlabel("hours after the first record")
+axes.spines[["top", "right", "left"]].set_visible(False)
+
+# %%
+for name, found in rolled_at.items():
+    print(f"{name}: {found[0][1]}")
+
+# %% [markdown]
 # ## A crash
 #
 # Now the power fails. Nothing was closed, and only a part of the last batch reached the disk. To
@@ -224,6 +282,62 @@ by_time.at = len(by_time.steps) - 1
 by_time
 
 # %% [markdown]
+# ## A reader beside a writer
+#
+# Readers take no lock, so a read can come in the middle of an append: the batch is in the file, but
+# the log end offset is not raised yet. A read of the active segment therefore ends at the position
+# of the log end offset, not at the end of the file. The observer below reads in these moments, from
+# the offset that is being written. The last column is a read without that bound, of the whole file.
+
+# %%
+race_steps = []
+
+
+def read_meanwhile(step: Step) -> None:
+    """Read from the log in the middle of its append or roll."""
+    if step.kind in {"index entry skipped", "rolled", "appended"}:
+        active = race.local.segments.active
+        unbounded = active.read(wanted, 1 << 20)
+        race_steps.append(
+            {
+                "the writer's step": step.kind,
+                "base offset": active.base_offset,
+                "bytes in the file": active.size,
+                "log end offset": race.log_end_offset,
+                "a reader gets": race.read(wanted).size,
+                "without the bound": 0 if unbounded is None else unbounded.size,
+            }
+        )
+
+
+racing = wb.LogManager(
+    [os.path.join(home.name, "race")],
+    clock=clock,
+    scheduler=ManualScheduler(clock),
+    rng=random.Random(2),
+    observer=read_meanwhile,
+)
+racing.startup(with_tasks=False)
+race = racing.get_or_create_log("race-0")
+wanted = 0
+race.append([(b"tea", b"Assam")] * 5)
+wanted = race.log_end_offset
+race.roll()
+race.append([(b"tea", b"Sencha")] * 5)
+pd.DataFrame(race_steps)
+
+# %% [markdown]
+# Without the bound, a reader in the first moment would get offsets 0 to 4 and go on at 5, past the
+# log end offset. To the log that is an error, and the consumer would start over:
+
+# %%
+try:
+    race.read(race.log_end_offset + 1)
+except OffsetOutOfRangeError as error:
+    print(error)
+racing.shutdown()
+
+# %% [markdown]
 # ## Retention
 #
 # Two days pass, with a few sales every six hours. Then the shop closes.
@@ -290,6 +404,84 @@ Stack([hours, retention])
 for step in retention.steps:
     if step.numbers.get("rule") == "retention.ms":
         print(f"{step.numbers['base_offset']:>4} {step.kind.split()[-1]}: {step.reason}")
+
+# %% [markdown]
+# ## Try it
+#
+# A click opens an answer; its code runs in the cell below.
+#
+# **1.** In the first lookup player, type 150 into the box *Offset or time* and press Enter. In
+# which segment does the search end, how many index entries does it compare, and how many batch
+# headers does it read in vain?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# Segment **146**. Already the **1** entry that is compared is past offset 150, so the scan begins
+# at byte 0 and reads **4** headers in vain.
+#
+# ```python
+# steps_150 = LookupPlayer(ORDERS, offset=150).steps
+# kinds = [step.kind for step in steps_150]
+# print(steps_150[0].reason)
+# print(kinds.count("index probed"), "entry compared")
+# print(kinds.count("batch passed"), "headers in vain")
+# ```
+#
+# ```output
+# base offset 146 is the largest at or before 150; the next segment has 173
+# 1 entry compared
+# 4 headers in vain
+# ```
+#
+# </details>
+#
+# **2.** Move the slider of *Retention of a day*. How many segments are deleted 6 hours after
+# closing time, and how many 30 hours after? Is anything left then?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **8**, then all **11**. What is left is an empty segment at the log end offset: even the active
+# segment is deleted, and the offsets continue.
+#
+# ```python
+# for after in (6, 30):
+#     retain(after)
+#     removed = [step.kind for step in retention.steps].count("segment files removed")
+#     print(f"{after} hours after: {removed} deleted")
+# print(len(wb.open_log_directory(DATA)["orders-0"].segments), "segments before")
+# ```
+#
+# ```output
+# 6 hours after: 8 deleted
+# 30 hours after: 11 deleted
+# 11 segments before
+# ```
+#
+# </details>
+#
+# **3.** How many bytes does the recovery of the crashed log cut off? Look at the last steps of the
+# recovery player.
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **208** bytes: what had reached the disk of the last batch.
+#
+# ```python
+# (step,) = [step for step in recovery.steps if step.kind == "segment recovered"]
+# print(step.numbers["cut"], "bytes")
+# ```
+#
+# ```output
+# 208 bytes
+# ```
+#
+# </details>
+
+# %%
+# Your code
 
 # %% [markdown]
 # ## Next

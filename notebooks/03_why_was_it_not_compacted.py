@@ -179,6 +179,74 @@ manager.shutdown()
 CleanerView(small["young-0"], config, now=NOW + HOUR)
 
 # %% [markdown]
+# ## Try it
+#
+# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+#
+# **1.** Move the slider *hours from now* to the right. When does the cleaner's conclusion change
+# from *not cleaned*, with `min.compaction.lag.ms` of a day and a ratio of one half?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# At **16** hours. Before that, the reason changes: when the first dirty segments are old enough,
+# they are less than half of what could be cleaned, so `min.cleanable.dirty.ratio` holds the cleaner
+# back.
+#
+# ```python
+# for after in (9, 15, 16):
+#     found = logs[PARTITION].explain_cleaning(lag, now=NOW + after * HOUR)
+#     print(after, *found.conclusion.split(":")[:2])
+# ```
+#
+# ```output
+# 9 the log is not cleaned  min.compaction.lag.ms
+# 15 the log is not cleaned  min.cleanable.dirty.ratio
+# 16 the log is cleaned first of 2 logs
+# ```
+#
+# </details>
+#
+# **2.** Click the rule `max.compaction.lag.ms` in the first cleaner view. Which method of Kafka
+# applies it?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **LogCleanerManager.maxCompactionDelay**.
+#
+# ```python
+# rules = {row.rule: row.kafka for row in logs[PARTITION].explain_cleaning(now=NOW)}
+# print(rules["max.compaction.lag.ms"])
+# ```
+#
+# ```output
+# LogCleanerManager.maxCompactionDelay
+# ```
+#
+# </details>
+#
+# **3.** What would cleaning `customers-1` save with Kafka's default ratio?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **592** of **802** records: its 174,156 bytes become **47,266**.
+#
+# ```python
+# print(logs["customers-1"].plan_cleaning(half, now=NOW).summary)
+# ```
+#
+# ```output
+# customers-1: 174,156 bytes become 47,266; 592 of 802 records are dropped
+# ```
+#
+# </details>
+
+# %%
+# Your code
+
+# %% [markdown]
 # ## Next
 #
 # - `04_step_through_a_compaction` plays a cleaning, and gives the reason why it keeps or drops each

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # Step through a compaction
 #
+# Why is this record still there, and why is that one gone?
+#
 # A compacted topic keeps the newest record of each key. That is simple to say, but the details are
 # not simple: deletes that wait for a day, transactions, lags. Here the engine cleans a log as
 # Kafka's log cleaner does, and reports each step. At the end you can say for any record why it is
@@ -12,18 +14,21 @@
 # %%
 import os
 import random
+import shutil
 import tempfile
+import threading
 
 import pandas as pd
 
 import workbench as wb
-from widgets import CleanerView, CompactionPlayer
+from widgets import CleanerView, CompactionPlayer, RecoveryPlayer
 from workbench.cleaner.config import CleanerConfig
 from workbench.log.append.append_origin import AppendOrigin
 from workbench.record.memory_records import MemoryRecords
 from workbench.record.writing.builder import end_transaction_marker
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
+from workbench.runtime.steps import Observer, Step
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
@@ -157,6 +162,138 @@ swapped.at = [step.kind for step in swapped.steps].index("segment swapped in")
 swapped
 
 # %% [markdown]
+# ## A crash in the middle
+#
+# Let us try that. Here the engine cleans a copy for real, and an observer copies the directory at
+# each moment that matters, as a power failure would leave it. Then the engine starts on each of
+# these copies.
+
+
+# %%
+def manager_of(path: str, observer: Observer) -> wb.LogManager:
+    """Return a log manager of a copy, at the same time and with the same settings."""
+    then = ManualClock(SATURDAY)
+    return wb.LogManager(
+        [path],
+        clock=then,
+        scheduler=ManualScheduler(then),
+        rng=random.Random(4),
+        observer=observer,
+        topic_configs={"prices": SETTINGS},
+    )
+
+
+MOMENTS = {"segment cleaned", "segment ready to swap", "segment marked deleted"}
+crashes = []
+
+
+def copy_at(step: Step) -> None:
+    """Copy the directory in the middle of its cleaning."""
+    if step.kind in MOMENTS | {"segment swapped in"}:
+        target = os.path.join(home.name, f"crash-{len(crashes)}")
+        crashes.append((step.kind, shutil.copytree(CLEANED, target)))
+
+
+CLEANED = shutil.copytree(DATA, os.path.join(home.name, "cleaned"))
+with manager_of(CLEANED, copy_at) as second_manager:
+    compacted = second_manager.get_log("prices-0")
+    slice_before = compacted.read(0)  # a range of the file, whose bytes are not read yet
+    second_manager.cleaner.clean_filthiest()
+    slice_after = compacted.read(0)
+
+rows = []
+for kind, path in crashes:
+    names = sorted(os.listdir(os.path.join(path, "prices-0")))
+    told = []
+    restarted = shutil.copytree(path, f"{path}-restarted")
+    with manager_of(restarted, told.append):
+        pass
+    done = pd.Series([step.kind for step in told]).value_counts()
+    rows.append(
+        {
+            "crash after": kind,
+            ".cleaned": sum(name.endswith(".cleaned") for name in names),
+            ".swap": sum(name.endswith(".swap") for name in names),
+            ".deleted": sum(name.endswith(".deleted") for name in names),
+        }
+        | {each: done.get(each, 0) for each in ("leftover removed", "swap completed")}
+        | {"records": wb.open_log_directory(restarted).scan().count()}
+    )
+pd.DataFrame(rows)
+
+# %% [markdown]
+# All 13 records, or the 8 that the cleaning leaves: never anything in between. As long as a file
+# is `.cleaned`, a start undoes the replacement; once all are `.swap`, it completes it. The player
+# shows such a start, after the first old segment was marked deleted.
+
+# %%
+interrupted = next(path for kind, path in crashes if kind == "segment marked deleted")
+restart = RecoveryPlayer(os.path.join(interrupted, "prices-0"))
+restart.at = [step.kind for step in restart.steps].index("swap found")
+restart
+
+# %% [markdown]
+# **A reader beside the swap.** A reader that got its slice of the file before the swap still reads
+# the old records afterwards: the file was renamed, and an open file stays readable. A new read gets
+# the new segment.
+
+# %%
+print(f"{slice_before.size} bytes from {len(slice_before.records.batches())} old batches;",
+      f"a new read gets {slice_after.size} bytes")  # fmt: skip
+
+# %% [markdown]
+# ## Paused and aborted
+#
+# The cleaner must not work on a log that is truncated, moved or deleted. So these first *abort* its
+# cleaning and *pause* it: the cleaner checks between two reads whether it must end, removes what it
+# has written, and does not take the log again before it is *resumed*. Here, a second thread does so
+# in the middle of a cleaning.
+
+# %%
+ABORTED = shutil.copytree(DATA, os.path.join(home.name, "aborted"))
+states = []
+threads = []
+
+
+def note_state(moment: str) -> None:
+    """Keep the cleaning state of the log, and how many files are .cleaned."""
+    state = third_manager.cleaner.manager.cleaning_state(log.topic_partition)
+    names = os.listdir(os.path.join(ABORTED, "prices-0"))
+    states.append(
+        {
+            "moment": moment,
+            "state": "–" if state is None else state.name,
+            ".cleaned files": sum(name.endswith(".cleaned") for name in names),
+            "clean up to": third_manager.cleaner.manager.checkpoints.all().get(log.topic_partition),
+        }
+    )
+
+
+def abort_at(step: Step) -> None:
+    """Abort the first cleaning when one segment is done."""
+    if step.kind == "segment cleaned" and not threads:
+        note_state("the first segment is cleaned")
+        schedule = third_manager.cleaner.manager
+        abort = schedule.abort_and_pause_cleaning
+        threads.append(threading.Thread(target=abort, args=[log.topic_partition]))
+        threads[0].start()
+        while schedule.cleaning_state(log.topic_partition).name == "in progress":
+            pass  # until the other thread has asked
+        note_state("another thread asks to abort")
+
+
+with manager_of(ABORTED, abort_at) as third_manager:
+    third_manager.cleaner.clean_filthiest()
+    threads[0].join()
+    note_state("the cleaning has ended")
+    third_manager.cleaner.clean_filthiest()
+    note_state("another round finds nothing")
+    third_manager.cleaner.manager.resume_cleaning([log.topic_partition])
+    third_manager.cleaner.clean_filthiest()
+    note_state("resumed, and a round later")
+pd.DataFrame(states).convert_dtypes().set_index("moment")
+
+# %% [markdown]
 # ## Tombstones take two rounds
 #
 # The tombstone of keemun is still there, although nothing is left to delete. A consumer that reads
@@ -263,6 +400,75 @@ for name, moment in zip(["round 1", "round 2"], TIMES, strict=True):
     kept = table.index[~table[name].str.startswith(("dropped", "gone"))].tolist()
     print(f"{name}: offsets {left} are left, as the player showed: {left == kept}")
 manager.shutdown()
+
+# %% [markdown]
+# ## Try it
+#
+# A click opens an answer; its code runs in the cell below.
+#
+# **1.** In the player with two rounds, type *oolong* into the box *Go to key or offset* and press
+# Enter. The key has three records: 4, 7 and 11. What happens to offset 7, and why is it not the one
+# that supersedes offset 4?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# Offset 7 is dropped, because its transaction was aborted; its key never came into the map. Offset
+# 4 is superseded by **11**.
+#
+# ```python
+# for step in both.steps:
+#     if step.kind == "record dropped" and step.numbers["offset"] in (4, 7):
+#         print(step.numbers["offset"], step.reason)
+# ```
+#
+# ```output
+# 4 superseded by offset 11, of the same key
+# 7 the record's transaction was aborted
+# ```
+#
+# </details>
+#
+# **2.** In the same player, how many records does the first round drop, and how many does the
+# second? Step through them, or choose *record dropped* among the steps.
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **5**, then **3**: by the second round the third segment can be cleaned, and the tombstone's
+# delete horizon has passed.
+#
+# ```python
+# dropped = [at for at, step in enumerate(both.steps) if step.kind == "record dropped"]
+# print([sum(at < second for at in dropped), sum(at >= second for at in dropped)])
+# ```
+#
+# ```output
+# [5, 3]
+# ```
+#
+# </details>
+#
+# **3.** The map with three keys is full before the end of the dirty section. How many rounds does
+# it take up to offset 13?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **3** rounds; they end at offsets 3, 9 and 13. With a larger map, one round is enough.
+#
+# ```python
+# print([step.numbers["end_offset"] for step in tiny.steps if step.kind == "log cleaned"])
+# ```
+#
+# ```output
+# [3, 9, 13]
+# ```
+#
+# </details>
+
+# %%
+# Your code
 
 # %% [markdown]
 # ## Next

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # Retention
 #
+# Why are records kept longer than expected, or deleted earlier?
+#
 # In a topic whose `cleanup.policy` is `delete`, the broker deletes the oldest segments, each as a
 # whole, by three rules: they are too old, the log is too large, or clients can no longer read them.
 # If records are kept longer than you expect, or deleted earlier, the details of these rules explain
@@ -22,6 +24,7 @@ import pandas as pd
 
 import workbench as wb
 from widgets import Stack, StepPlayer, follow_theme
+from workbench.errors import OffsetOutOfRangeError
 from workbench.runtime.clock import ManualClock
 from workbench.runtime.scheduler import ManualScheduler
 
@@ -213,8 +216,10 @@ ask("both")
 # %%
 steps.clear()
 before = shutil.copytree(DIRECTORY, os.path.join(home.name, "before"))
+reader = opened["quiet"].read(0)  # a consumer's fetch: a slice of the file, not yet sent
 for log in opened.values():
     log.delete_old_segments()
+sent_meanwhile = len(reader.records.batches())
 clock.advance(60_000)
 played = {
     name: [
@@ -240,9 +245,91 @@ which.observe(lambda change: show(change["new"]), names="value")
 which.value = "future"
 Stack([which, player])
 
+# %% [markdown]
+# **A reader beside the deletion.** A consumer of *quiet* had asked for offset 0 just before. Its
+# answer is still sent from the renamed file; its next fetch gets an error, because the log now
+# starts later, and the consumer does what `auto.offset.reset` says.
+
+# %%
+print(f"sent from the deleted segment: {sent_meanwhile} batch")
+try:
+    opened["quiet"].read(0)
+except OffsetOutOfRangeError as error:
+    print(error)
+
 # %%
 manager.shutdown()
 wb.open_log_directory(DIRECTORY).inspect.segments().to_pandas()[["name", "base_offset", "size"]]
+
+# %% [markdown]
+# ## Try it
+#
+# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+#
+# **1.** Change the number of days in `verdicts(6 * 24)`. After how many days is nothing of `orders`
+# left?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# After **7** days: on the sixth, each partition still has its youngest segment.
+#
+# ```python
+# for days in (6, 7):
+#     found = verdicts(days * 24).verdict
+#     print(f"{days} days: {(found == 'deleted').sum()} of {len(found)} segments deleted")
+# ```
+#
+# ```output
+# 6 days: 4 of 7 segments deleted
+# 7 days: 12 of 12 segments deleted
+# ```
+#
+# </details>
+#
+# **2.** Choose *deleted* above the last player. The log start offset is 3. Why is the segment that
+# begins at offset 2 kept?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# It holds offset 3, too: the next segment begins at **4**, above the log start offset 3.
+#
+# ```python
+# kept = [step for step in played["deleted"] if step.kind == "segment kept"]
+# print(kept[0].reason)
+# ```
+#
+# ```output
+# the next segment begins at 4, above the log start offset 3
+# ```
+#
+# </details>
+#
+# **3.** How small must `retention.bytes` be for the first segment of `orders-0` to go? Try
+# `explain_retention` with other limits.
+#
+# <details>
+# <summary>Answer</summary>
+#
+# At most the size of the other segments: **289036** bytes. One byte more, and it stays.
+#
+# ```python
+# rest = sum(segment.size for segment in logs[PARTITION].segments[1:])
+# for limit in (rest, rest + 1):
+#     outcome = logs[PARTITION].explain_retention({f"{TOPIC}:retention.bytes": limit}, now=NOW)
+#     print(limit, outcome.conclusion.split(",")[0])
+# ```
+#
+# ```output
+# 289036 retention deletes 1 of 4 segments
+# 289037 retention deletes 0 of 4 segments
+# ```
+#
+# </details>
+
+# %%
+# Your code
 
 # %% [markdown]
 # ## Next

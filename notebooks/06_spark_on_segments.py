@@ -1,6 +1,8 @@
 # %% [markdown]
 # # Spark on segments
 #
+# How does Spark read a cluster's disks, and what does it find there?
+#
 # Here Spark reads a cluster's disks, without a broker. In a consumer group, one consumer reads a
 # partition; files have no such limit, so a large segment is split at the entries of its index and
 # read by many tasks. The format is called `kafka-log`. It has the options and the columns of
@@ -215,8 +217,76 @@ written.inspect.segments().to_pandas()[["name", "base_offset", "size", "index_si
 # %%
 LogExplorer(written, selected={"partition": "readers-0"})
 
+# %% [markdown]
+# ## Try it
+#
+# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+#
+# **1.** Ask in SQL, as in the topic's profile: how many records of `orders` arrived late, and at
+# most how late? (`spark.stop()` ends Spark when you are done.)
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **2193** records; the latest came **40** minutes after a record with a newer timestamp.
+#
+# ```python
+# found = spark.sql(
+#     """
+#     WITH seen AS (
+#         SELECT timestamp, max(timestamp) OVER (PARTITION BY partition ORDER BY offset) AS newest
+#         FROM records
+#     )
+#     SELECT count_if(timestamp < newest) AS late, max(newest - timestamp) AS most FROM seen
+#     """
+# ).first()
+# print(found.late, found.most)
+# ```
+#
+# ```output
+# 2193 0:40:39.797000
+# ```
+#
+# </details>
+#
+# **2.** How many errors did the findings of the damaged directory have, and of how many kinds?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **18** errors of **13** kinds. `SELECT DISTINCT kind` names them.
+#
+# ```python
+# found = findings.where("severity = 'error'")
+# print(found.count(), "errors of", found.select("kind").distinct().count(), "kinds")
+# ```
+#
+# ```output
+# 18 errors of 13 kinds
+# ```
+#
+# </details>
+#
+# **3.** Into how many tasks is `orders` split with `maxPartitionBytes` of 32 KiB?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **42**, although it has 3 partitions: a task reads a part of a segment.
+#
+# ```python
+# split = spark.read.format("kafka-log").option("maxPartitionBytes", 32_768)
+# print(split.option("subscribe", "orders").load(SAMPLE).rdd.getNumPartitions(), "tasks")
+# ```
+#
+# ```output
+# 42 tasks
+# ```
+#
+# </details>
+
 # %%
-spark.stop()
+# Your code
 
 # %% [markdown]
 # ## Next

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # Arrow, DuckDB, Polars, pandas
 #
+# How do the records of a log become columns in the tools of one machine?
+#
 # A scan turns segments into Arrow columns, many records at a time and without a broker. Every other
 # tool reads this one stream, so you get the same count wherever you count.
 #
@@ -211,6 +213,72 @@ print(f"{count:,} records: {on_disk:,} bytes of segments, {os.path.getsize(path)
 connection.read_parquet(path).aggregate(
     "value.action AS action, count(*) AS clicks, round(avg(value.ms), 1) AS mean_ms"
 ).order("clicks DESC").pl()
+
+# %% [markdown]
+# ## Try it
+#
+# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+#
+# **1.** Ask DuckDB: which channel sent the most orders?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **web-shop**, with **3057** orders.
+#
+# ```python
+# found = connection.sql(
+#     "SELECT value.channel AS channel, count(*) AS orders FROM orders GROUP BY ALL ORDER BY 2 DESC"
+# )
+# print(found.fetchall())
+# ```
+#
+# ```output
+# [('web-shop', 3057), ('mobile-app', 1529), ('till-berlin', 614)]
+# ```
+#
+# </details>
+#
+# **2.** How many customers left? In a compacted topic, their key has a null value: a tombstone.
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **35**.
+#
+# ```python
+# left = connection.sql("SELECT count(DISTINCT key) FROM customers WHERE value IS NULL")
+# print(left.fetchall())
+# ```
+#
+# ```output
+# [(35,)]
+# ```
+#
+# </details>
+#
+# **3.** What does the scan of `clicks` find if the type of `ms` is `int16` instead of `int8`?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **0** findings: no page took longer than 32,767 ms.
+#
+# ```python
+# wider = pa.schema([("page", pa.string()), ("ms", pa.int16())])
+# again = logs.scan(topics="clicks", columns=["value"], decode={"value": wider}, limit=1000)
+# again.to_arrow()
+# print(len(again.findings), "findings")
+# ```
+#
+# ```output
+# 0 findings
+# ```
+#
+# </details>
+
+# %%
+# Your code
 
 # %% [markdown]
 # ## Next

@@ -255,6 +255,78 @@ for row in waiting[:3]:
 print(f"open transactions: {len(waiting)}")
 
 # %% [markdown]
+# ## Try it
+#
+# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+#
+# **1.** In the group view, choose `order-dashboard` at the top. On which partition is it behind,
+# and by how many records?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# On both: by **685** records on partition 0, and by **1556** on partition 1.
+#
+# ```python
+# rows = stand[stand.group == "order-dashboard"]
+# print(rows[["partition", "offset", "lag"]].to_string(index=False))
+# ```
+#
+# ```output
+#  partition  offset  lag
+#          0     903  685
+#          1     527 1556
+# ```
+#
+# </details>
+#
+# **2.** Which group keeps its offsets however long you wait, and why? Look at the column
+# *expires_at*.
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **shipping-labels**: its offsets do not expire while it has a member, and its static member has
+# never left. The group is **Stable**.
+#
+# ```python
+# print(stand[stand.expires_at.isna()].group.unique())
+# states = logs.inspect.groups().to_pandas().set_index("group").state
+# print(states["shipping-labels"])
+# ```
+#
+# ```output
+# ['shipping-labels']
+# Stable
+# ```
+#
+# </details>
+#
+# **3.** In the player *An expiry*, why do the offsets of `billing` expire at different times?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# The rule counts from each commit. Partition **0** was committed again 5 seconds later, partition
+# **1** was not: its second commit was refused.
+#
+# ```python
+# for step in steps:
+#     if step.kind == "offset expired":
+#         print(step.numbers["partition"], step.reason)
+# ```
+#
+# ```output
+# 0 retention since the commit, at 1733529605000 ms; now 1733616005000 ms
+# 1 retention since the commit, at 1733529600000 ms; now 1733616005000 ms
+# ```
+#
+# </details>
+
+# %%
+# Your code
+
+# %% [markdown]
 # ## Next
 #
 # - `kafka-workbench groups`, `offsets`, `group` and `transactions` answer the same on the command

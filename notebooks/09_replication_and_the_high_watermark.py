@@ -1,6 +1,8 @@
 # %% [markdown]
 # # Replication and the high watermark
 #
+# When is a record safe, and how did replicas lose it all the same?
+#
 # A partition has one leader; followers fetch from it like consumers do. A record is *committed*
 # when all in-sync replicas have it, and the *high watermark* (HW) is the offset up to which
 # everything is. Consumers read no further, and a producer with `acks=all` is answered when its
@@ -273,6 +275,76 @@ compared
 
 # %%
 ReplicaLanes(compared, leader="2")
+
+# %% [markdown]
+# ## Try it
+#
+# A click opens an answer; its code runs in the cell below.
+#
+# **1.** In the player of G-1, choose the rules of 1.1 at the top right. Is a promise still broken,
+# as under those of 0.10?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# No. Since 0.11 the follower asks where an epoch ends, and keeps the record. Under 0.10 there are a
+# **committed record lost** and a **divergence**.
+#
+# ```python
+# for version in ("0.10", "1.1"):
+#     print(version, [each.kind for each in wb.scenarios.play("G-1", rules=version).violations])
+# ```
+#
+# ```output
+# 0.10 ['in-sync replicas differ', 'committed record lost', 'divergence']
+# 1.1 []
+# ```
+#
+# </details>
+#
+# **2.** Six events lose a record under the rules of 0.10. Does `find_schedule` find such events
+# under those of 0.11, within the same bounds?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **nothing found**: leader epochs repair it.
+#
+# ```python
+# bounds = Bounds(records=2, crashes=2, elections=0)
+# print(wb.find_schedule("committed record lost", rules="0.11", bounds=bounds))
+# ```
+#
+# ```output
+# rules of 0.11: nothing found in all ... states
+# ```
+#
+# </details>
+#
+# **3.** In the lanes of the real disks, choose broker 1 as the leader. What does broker 2 truncate
+# then, and what broker 1 if broker 2 leads?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# Each truncates to offset **1**, where they part. Broker 2 has one record after it, broker 1 has
+# two: those that were acknowledged.
+#
+# ```python
+# (partition,) = compared
+# for replica in partition.as_dict()["replicas"]:
+#     print(replica["broker"], replica["wouldTruncateTo"], "of", replica["logEndOffset"])
+# ```
+#
+# ```output
+# 1 {'2': 1} of 3
+# 2 {'1': 1} of 2
+# ```
+#
+# </details>
+
+# %%
+# Your code
 
 # %% [markdown]
 # ## Next

@@ -1,6 +1,8 @@
 # %% [markdown]
 # # A request from socket to segment
 #
+# What happens between a consumer's `poll()` and the file on the broker's disk?
+#
 # A consumer calls `poll()`, and records come back. In between are two frames on a socket, a
 # handler, a search in an index, and a slice of a file. This notebook shows all of them: the
 # workbench serves a log directory to real clients, keeps each request, names every byte of it, and
@@ -238,8 +240,55 @@ answer = ask(LIST_OFFSETS, 1, struct.pack(">i", -1) + one_partition + struct.pac
 print(f"the first record at or after timestamp {wanted} has offset {found:,}")
 play("ListOffsets", "index entry found")
 
+# %% [markdown]
+# ## Try it
+#
+# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+#
+# **1.** Ask by hand for partition 99, which is not there: `ListOffsets` again, with another number.
+# Which error code comes back?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **3**: `UNKNOWN_TOPIC_OR_PARTITION`.
+#
+# ```python
+# nowhere = struct.pack(">i", 1) + named(TOPIC) + struct.pack(">ii", 1, 99)
+# answer = ask(LIST_OFFSETS, 1, struct.pack(">i", -1) + nowhere + struct.pack(">q", LATEST))
+# print(struct.unpack(">h", answer[-18:-16])[0])
+# ```
+#
+# ```output
+# 3
+# ```
+#
+# </details>
+#
+# **2.** How many bytes come back from the middle of the partition if you ask for 1, and how many if
+# you ask for 4096? Why are the second ones fewer than 4096? Compare the two players of `Fetch`:
+# where do their slices end?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **1447**, which is one whole batch, and **3664**: a read ends with its segment, and the next fetch
+# continues in the next one.
+#
+# ```python
+# middle = (start + end) // 2
+# empty = len(fetch(end, 1))
+# print([len(fetch(middle, most)) - empty for most in (1, 4096)])
+# ```
+#
+# ```output
+# [1447, 3664]
+# ```
+#
+# </details>
+
 # %%
-server.stop()
+# Your code
 
 # %% [markdown]
 # ## Next

@@ -175,6 +175,70 @@ print("while it runs:", size_text(files["size"].sum()), "long,",
 print("after a clean shutdown:", size_text(stopped["size"].sum()))
 
 # %% [markdown]
+# ## Try it
+#
+# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+#
+# **1.** Click `payments` in the first picture, then its largest partition, then a segment. What
+# share of the topic's bytes is batch overhead? Compare with `clicks`.
+#
+# <details>
+# <summary>Answer</summary>
+#
+# **0.159**, almost a sixth; of `clicks` **0.035**, because a batch of it has 131 records.
+#
+# ```python
+# shares = by_topic["batch overhead"] / by_topic.sum(axis=1)
+# print(shares[["payments", "clicks"]].round(3).to_dict())
+# ```
+#
+# ```output
+# {'payments': 0.159, 'clicks': 0.035}
+# ```
+#
+# </details>
+#
+# **2.** Why does a record of `clicks` take 13 bytes, and one of `orders` 260?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# Its producers put **131.0** records into a batch, so that they compress **4.8** times, and share
+# one header. And a click is small.
+#
+# ```python
+# print(costs.loc[["clicks", "orders"], ["records per batch", "compression"]].values.tolist())
+# ```
+#
+# ```output
+# [[131.0, 4.8], [3.2, 1.7]]
+# ```
+#
+# </details>
+#
+# **3.** How much would a retention of a week give back, and why?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# Nothing: retention deletes **0** bytes. At the end of the sample's week, the oldest record is five
+# days old.
+#
+# ```python
+# week = wb.what_if(logs, {"retention.ms": 7 * DAY}, now=NOW)
+# print(str(week).splitlines()[0])
+# ```
+#
+# ```output
+# ...: retention deletes 0, cleaning removes 0; 0 of 8 committed offsets expire
+# ```
+#
+# </details>
+
+# %%
+# Your code
+
+# %% [markdown]
 # ## Next
 #
 # - `05_retention` explains when a segment is deleted, and why one is not.

@@ -258,6 +258,82 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns).convert_dtypes()
 # missing, and what is left agrees with itself. Only another replica, or the checkpoints, can tell.
 
 # %% [markdown]
+# ## Try it
+#
+# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+#
+# **1.** Which of the five damages cost the most records, and which cost none?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# The flipped bit: **1365** records, as everything after it goes. A lost index costs nothing: it is
+# rebuilt.
+#
+# ```python
+# for name, row in rows.items():
+#     print(f"{name}: {row[3]} lost")
+# ```
+#
+# ```output
+# flip_a_bit: 1365 lost
+# tear_the_end: 4 lost
+# zero_the_end: 4 lost
+# lose_an_index: 0 lost
+# lose_a_segment: 442 lost
+# ```
+#
+# </details>
+#
+# **2.** Damage a copy in a sixth way: set every byte of the first time index to 255. Does `verify`
+# notice? Does a broker lose records?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# `verify` finds entries in the wrong **order**. The broker **recovers** the log, because nothing
+# says that it was stopped cleanly: it rebuilds the index and loses nothing of the **1588** records.
+#
+# ```python
+# sixth = fresh_copy("sixth")
+# index = log_file(sixth, 0).removesuffix(".log") + ".timeindex"
+# with open(index, "r+b") as file:
+#     file.write(b"\xff" * os.path.getsize(index))
+# print(sorted({finding.kind for finding in wb.open_log_directory(sixth).verify()}))
+# print(predicted(sixth)[:3])
+# ```
+#
+# ```output
+# ['time-index-entry', 'time-index-order']
+# ['recovers', 0, 1588]
+# ```
+#
+# </details>
+#
+# **3.** In the second checkpoint table, select `checkpoints-ahead-0`. How far is its recovery point
+# past the end of the log?
+#
+# <details>
+# <summary>Answer</summary>
+#
+# It says **100000**, and the log ends at **72**. A broker then takes the log end offset, and has
+# lost what was flushed once.
+#
+# ```python
+# said = damaged.inspect.checkpoints().to_pandas().set_index("topic").loc["checkpoints-ahead"]
+# print(set(said.offset), damaged["checkpoints-ahead-0"].log_end_offset)
+# ```
+#
+# ```output
+# {100000} 72
+# ```
+#
+# </details>
+
+# %%
+# Your code
+
+# %% [markdown]
 # ## Next
 #
 # - `kafka-workbench verify`, `predict` and `recover --to OUT` do the same from the command line.

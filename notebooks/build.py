@@ -3,13 +3,17 @@
 The source is the percent format of jupytext. A widget is kept as its picture, so that a notebook
 is small, the same for everyone, and readable where no widget can be shown. Run as
 ``python notebooks/build.py``; give names to build some only.
+
+A notebook ends in exercises. An answer is folded, and proves itself: its block ``python`` is run
+after the last cell, and must print the block ``output`` that follows it.
 """
 
+import doctest
 import os
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import jupytext
 import nbformat
@@ -19,6 +23,24 @@ HERE = Path(__file__).parent
 WIDGET = "application/vnd.jupyter.widget-view+json"
 PICTURES = frozenset({"image/png", "image/svg+xml"})
 LONGEST_CELL_S = 120
+_ANSWER: Final = re.compile(r"^<details>(.*?)^</details>$", re.MULTILINE | re.DOTALL)
+_PROOF: Final = re.compile(
+    r"^```python\n(.*?)^```\n+```output\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
+
+
+class Answer(NamedTuple):
+    """The folded answer of an exercise.
+
+    Attributes:
+        prose: what it says, in Markdown; the facts in it are bold.
+        code: Python that runs after the last cell and prints the facts.
+        output: what the code prints; ``...`` stands for anything.
+    """
+
+    prose: str
+    code: str
+    output: str
 
 
 def sources() -> list[Path]:
@@ -32,8 +54,13 @@ def execute(source: Path, *, data: str | None = None) -> Any:
     Args:
         source: one of `sources`.
         data: the log directory to run it on; its own sample by default.
+
+    Raises:
+        ValueError: an answer to an exercise is not what its code prints.
     """
     notebook = jupytext.read(source)
+    found = answers(notebook) if data is None else []
+    notebook.cells += [nbformat.v4.new_code_cell(answer.code) for answer in found]
     environment = dict(os.environ)
     environment.pop("KAFKA_WORKBENCH_DATA", None)
     if data is not None:
@@ -46,7 +73,35 @@ def execute(source: Path, *, data: str | None = None) -> Any:
         resources={"metadata": {"path": str(source.parent)}},
     )
     client.execute(env=environment)
+    if found:
+        for answer, cell in zip(found, notebook.cells[-len(found) :], strict=True):
+            _check(answer, cell)
+        del notebook.cells[-len(found) :]
     return notebook
+
+
+def answers(notebook: Any) -> list[Answer]:
+    """Return the answers to the exercises of a notebook.
+
+    Raises:
+        ValueError: an answer has no code with its output.
+    """
+    found = []
+    for cell in notebook.cells:
+        for text in _ANSWER.findall(cell.source) if cell.cell_type == "markdown" else []:
+            proof = _PROOF.search(text)
+            if proof is None:
+                raise ValueError(f"an answer without a block python and a block output: {text}")
+            prose = text[: proof.start()] + text[proof.end() :]
+            found.append(Answer(prose, proof[1], proof[2]))
+    return found
+
+
+def _check(answer: Answer, cell: Any) -> None:
+    """Raise ValueError if the code of an answer does not print its output."""
+    printed = "".join(each.text for each in cell.outputs if each.get("name") == "stdout")
+    if not doctest.OutputChecker().check_output(answer.output, printed, doctest.ELLIPSIS):
+        raise ValueError(f"an answer shows\n{answer.output}but\n{answer.code}prints\n{printed}")
 
 
 def tidy(notebook: Any) -> Any:

@@ -79,14 +79,16 @@ def find_partition(place: Place) -> Partition:
     """
     if isinstance(place, Partition):
         return place
-    path = os.path.abspath(place)
-    opened = workbench.open_log_directory(path).partitions
-    found = next((each for each in opened.values() if each.path == path), None)
-    if found is None:
-        raise LogDirectoryError(path, "not a partition directory")
-    return found
+    path = os.fspath(place)
+    opened = workbench.open_log_directory(path if "://" in path else os.path.abspath(path))
+    (root,) = opened.roots
+    if root.is_log_directory or opened[root.partitions[0].name].only is not None:
+        raise LogDirectoryError(root.path, "not a partition directory")
+    return opened[root.partitions[0].name]
 
 
 def directories_of(partition: Partition) -> tuple[str, ...]:
     """Return the log directories a partition was opened with; by default its parent directory."""
-    return partition.log_directories or (os.path.dirname(os.path.abspath(partition.path)),)
+    path = partition.path
+    path = path if "://" in path else os.path.abspath(path)
+    return partition.log_directories or (os.path.dirname(path),)

@@ -86,7 +86,7 @@ class SegmentView:
     Args:
         partition: the segment's partition.
         segment: the segment.
-        meanings: decodes keys and values.
+        meanings: see above.
         earlier: the view of the same segment before it grew; only what follows it is checked.
     """
 
@@ -95,6 +95,7 @@ class SegmentView:
         partition: Partition,
         segment: Segment,
         meanings: Meanings | None = None,
+        *,
         earlier: "SegmentView | None" = None,
     ) -> None:
         self.partition = partition

@@ -9,46 +9,11 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.bridge import Bridge, Show, chromium, served
+from tests.browser.gallery import entry_of
 from tests.browser.pages import STATS
-from widgets import (
-    CheckpointTable,
-    CleanerView,
-    CompactionPlayer,
-    DiskUsage,
-    FindingView,
-    GroupView,
-    LogExplorer,
-    LookupPlayer,
-    OffsetsPlayer,
-    RecordBrowser,
-    ReplicaLanes,
-    ReplicationPlayer,
-    RequestPlayer,
-    RequestView,
-    StepPlayer,
-    TransactionLanes,
-)
+from widgets import LogExplorer
 from widgets._player import Player
 from widgets._widget import KafkaWidget
-
-ENTRIES: dict[type[KafkaWidget], str] = {
-    CheckpointTable: "checkpoint_table.js",
-    CleanerView: "cleaner_view.js",
-    CompactionPlayer: "compaction.js",
-    DiskUsage: "disk_usage.js",
-    FindingView: "findings.js",
-    GroupView: "group_view.js",
-    LookupPlayer: "lookup_player.js",
-    StepPlayer: "player.js",
-    LogExplorer: "explorer.js",
-    OffsetsPlayer: "offsets_player.js",
-    RecordBrowser: "record_browser.js",
-    ReplicaLanes: "replica_lanes.js",
-    ReplicationPlayer: "replication_player.js",
-    RequestPlayer: "request_player.js",
-    RequestView: "request_view.js",
-    TransactionLanes: "transaction_lanes.js",
-}
 
 
 @pytest.fixture(scope="session")
@@ -90,17 +55,12 @@ def show(page: Page, harness: str) -> Show:
         if theme == "dark":
             page.evaluate("document.body.dataset.jpThemeLight = 'false'")
         bridge = Bridge(page, widget)
-        bridge.mount(entry=_entry(widget), **options)
+        bridge.mount(entry=entry_of(widget), **options)
         if _has_picture(widget):
             page.wait_for_function(f"{STATS}.draws > 0")
         return bridge
 
     return show
-
-
-def _entry(widget: KafkaWidget) -> str:
-    """Return the front end's module."""
-    return next(name for kind, name in ENTRIES.items() if isinstance(widget, kind))
 
 
 def _has_picture(widget: KafkaWidget) -> bool:

@@ -3,65 +3,20 @@
 import base64
 import gzip
 import re
-from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-import workbench as wb
+from tests.browser.gallery import SHOP, WIDGETS
 from tests.browser.pages import STATS
 from tests.browser.test_explorer_page import click_batch, shown_rows
-from tests.widgets.requested import Client, fetch
-from widgets import (
-    CheckpointTable,
-    CleanerView,
-    CompactionPlayer,
-    DiskUsage,
-    GroupView,
-    LogExplorer,
-    LookupPlayer,
-    RecordBrowser,
-    ReplicaLanes,
-    ReplicationPlayer,
-    RequestPlayer,
-    TransactionLanes,
-)
+from widgets import DiskUsage, LogExplorer, RecordBrowser, ReplicationPlayer
 from widgets._widget import KafkaWidget
 from workbench.errors import OutputError
-from workbench.server.watching.watch import WatchedRequest
 
 pytestmark = pytest.mark.browser
-
-SAMPLES = Path(__file__).parents[2] / "sample_data"
-SHOP = SAMPLES / "shop-4.3.1"
-BROKERS = SAMPLES / "two-brokers"
-
-
-def one_request() -> WatchedRequest:
-    with wb.serve(SHOP) as server, Client(server) as client:
-        return fetch(client, 600)
-
-
-MADE: dict[str, Callable[[], KafkaWidget]] = {
-    "explorer": lambda: LogExplorer(SHOP, selected={"partition": "orders-0", "segment": 442}),
-    "checkpoints": lambda: CheckpointTable(SAMPLES / "damaged"),
-    "disk": lambda: DiskUsage(SHOP),
-    "cleaner": lambda: CleanerView(SHOP / "customers-0"),
-    "compaction": lambda: CompactionPlayer(
-        SHOP / "customers-0", config={"min.cleanable.dirty.ratio": 0.1}
-    ),
-    "lookup": lambda: LookupPlayer(SHOP / "orders-0", offset=1000),
-    "records": lambda: RecordBrowser(SHOP, topic="orders", query="teapot"),
-    "group": lambda: GroupView(SHOP),
-    "transactions": lambda: TransactionLanes(SHOP),
-    "replicas": lambda: ReplicaLanes(
-        wb.compare_replicas({1: BROKERS / "broker1", 2: BROKERS / "broker2"})
-    ),
-    "replication": lambda: ReplicationPlayer("G-1"),
-    "request": lambda: RequestPlayer(one_request()),
-}
 
 
 def opened(page: Page, widget: KafkaWidget, path: Path, theme: str = "light") -> None:
@@ -80,11 +35,13 @@ def _online_again(page: Page) -> object:
     page.context.set_offline(False)
 
 
-@pytest.mark.parametrize(("name", "theme"), list(zip(MADE, cycle(["light", "dark"]), strict=False)))
+@pytest.mark.parametrize(
+    ("name", "theme"), list(zip(WIDGETS, cycle(["light", "dark"]), strict=False))
+)
 def test_a_file_draws_in_the_readers_theme(
     page: Page, name: str, theme: str, tmp_path: Path
 ) -> None:
-    widget = MADE[name]()
+    widget = WIDGETS[name]()
     described = widget.describe().splitlines()[0]
     opened(page, widget, tmp_path / "widget.html", theme)
     assert page.title().startswith(described[:20])
@@ -125,7 +82,7 @@ def test_a_search_and_its_first_records_are_in_the_file(page: Page, tmp_path: Pa
 
 
 def test_a_player_plays_in_a_file(page: Page, tmp_path: Path) -> None:
-    player = MADE["compaction"]()
+    player = WIDGETS["compaction"]()
     opened(page, player, tmp_path / "compaction.html")
     steps = page.get_by_role("slider")
     before = steps.input_value()

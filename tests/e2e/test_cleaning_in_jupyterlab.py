@@ -82,3 +82,14 @@ def test_a_reader_chooses_a_log_and_sees_why_its_segments_went(pages: tuple[Page
     expect(player.locator(".klw-now")).to_contain_text("retention.ms")
     page.wait_for_timeout(400)
     page.screenshot(path=SHOTS / "notebook-retention.png")
+
+
+def test_an_answer_is_folded_until_somebody_clicks_it(pages: tuple[Page, str]) -> None:
+    notebook = Notebook(*pages, f"{COMPACTION}.ipynb")
+    exercises = notebook.in_sight(".jp-RenderedMarkdown", "Try it")
+    answer = exercises.locator("details").first
+    fact = answer.get_by_text("Offset 4 is superseded by")
+    expect(fact).to_be_hidden()
+    answer.get_by_text("Answer", exact=True).click()
+    expect(fact).to_be_visible()
+    notebook.page.screenshot(path=SHOTS / "notebook-answer.png")

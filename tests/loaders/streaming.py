@@ -35,7 +35,7 @@ class Memory(threading.Thread):
 
 def stream(path: Path, **arguments: Any) -> tuple[int, int]:
     """Scan all columns; return how many records and bytes of Arrow data came."""
-    scan = workbench.open_log_directory(path).scan(**arguments)
+    scan = workbench.open_log_directory(path).scan(workers=2, **arguments)
     records = size = 0
     for batch in scan.to_arrow_batch_reader():
         records += batch.num_rows
@@ -51,8 +51,8 @@ def main(small: str, large: str) -> None:
     start = time.perf_counter()
     records, size = stream(Path(large))
     seconds = time.perf_counter() - start
-    counted = workbench.open_log_directory(large).scan().count()
-    parquet = workbench.open_log_directory(large).scan(limit=records // 4)
+    counted = workbench.open_log_directory(large).scan(workers=2).count()
+    parquet = workbench.open_log_directory(large).scan(limit=records // 4, workers=2)
     written = parquet.to_parquet(Path(small).parent / "some.parquet")
     print(  # noqa: T201
         json.dumps(

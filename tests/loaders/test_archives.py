@@ -17,7 +17,7 @@ import workbench as wb
 from tests.golden.cases import open_case
 from workbench.cli.main import main
 from workbench.errors import LogDirectoryError
-from workbench.file_system import archives
+from workbench.file_system.archives import unpacking
 
 _FOLDER = "orders-0"
 _LOG = f"{0:020}.log"
@@ -184,7 +184,7 @@ def test_a_damaged_member_of_a_zip_is_a_finding(batches: bytes, tmp_path: Path) 
 def test_a_bomb_is_refused_at_its_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(archives, "_MOST_STORED", 8 << 20)
+    monkeypatch.setattr(unpacking, "MOST_STORED", 8 << 20)
     path = tmp_path / name
     bomb = b"\1" * (32 << 20)
     if name.endswith(".zip"):

@@ -154,6 +154,14 @@ def test_no_offset_comes_twice_even_if_damage_reaches_beyond_what_is_checked(
             assert len(set(offsets)) == len(offsets), (seed, read.segment.path)
 
 
+def test_a_segment_that_is_there_twice_gives_its_offsets_once(tmp_path: Path) -> None:
+    data = open_case("3.9.1-damage-unclean", tmp_path).directory("before")
+    reads = list(reads_of(data / "dmg-duplicate-segment-0"))
+    assert len({read.segment.size for read in reads}) < len(reads)
+    found = [piece for read in reads for piece in pieces(read, 100)]
+    assert records(found) == records(reads)
+
+
 def test_a_batch_of_another_log_inside_a_value_is_not_taken_for_one(tmp_path: Path) -> None:
     with wb.LogManager([tmp_path / "inner"]) as manager:
         log = manager.get_or_create_log("inner", 0)

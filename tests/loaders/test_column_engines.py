@@ -1,5 +1,6 @@
 """pandas, Polars, DuckDB and Parquet: the same records from the same Arrow batches."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import workbench
+from tests.golden.cases import Case
 from tests.naive import Record, batch
 from workbench.loaders.scan.column_engines import data_frame
 from workbench.loaders.scan.scan import CorruptDataWarning
@@ -100,6 +102,29 @@ def test_every_topic_is_a_view_of_duckdb(logs: workbench.LogDirectory) -> None:
     own = duckdb.connect()
     assert logs.to_duckdb(own, topics=["orders"]) is own
     assert [name for (name,) in own.sql("show tables").fetchall()] == ["orders"]
+
+
+def test_tables_keep_what_may_be_missing_as_whole_numbers(
+    golden: Callable[[str], Case], tmp_path: Path
+) -> None:
+    logs = workbench.open_log_directory(golden("4.2.0-txn").directory("data"))
+    inspect = logs.inspect
+    tables = [inspect.segments(), inspect.batches(), inspect.producers(), inspect.group_offsets()]
+    tables.append(logs.scan(columns=["offset", "producer_id", "sequence"]).to_arrow())
+    missing = 0
+    for number, table in enumerate(tables):
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+        for frame in (table.to_pandas(), pd.read_parquet(tmp_path / f"{number}.parquet")):
+            for field in table.schema:
+                if not pa.types.is_integer(field.type):
+                    continue
+                column = frame[field.name]
+                assert pd.api.types.is_integer_dtype(column), field.name
+                values = [None if pd.isna(value) else int(value) for value in column]
+                assert values == table[field.name].to_pylist()
+                missing += values.count(None)
+        assert len(table.select(table.schema.names[:1]).to_pandas()) == len(table)
+    assert missing > 0
 
 
 def test_a_directory_without_topics_gives_a_connection_without_views(tmp_path: Path) -> None:

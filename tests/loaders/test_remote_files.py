@@ -3,7 +3,10 @@
 import os
 import re
 import shutil
+import threading
+import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -264,3 +267,53 @@ def test_a_file_uri_is_a_path(logs: Path, tmp_path: Path) -> None:
     shutil.copytree(logs / "txn-a-0", tmp_path / "with space-0")
     opened = wb.open_log_directory((tmp_path / "with space-0").as_uri())
     assert opened.roots[0].path == str(tmp_path / "with space-0")
+
+
+def test_the_next_8_mib_are_fetched_while_these_are_used(server: S3Server) -> None:
+    server.put("large", {"ahead": bytes(3 * LARGE)})
+    with FileSource(mounted(server.uri("large/ahead"))) as source:
+        server.requests.clear()
+        source.read(0, 4 << 20)
+        deadline = time.monotonic() + 10
+        while server.reads < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert server.reads == 2
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("InvalidAccessKeyId", "the access key is not known there"),
+        ("SignatureDoesNotMatch", "the secret key does not belong to the access key"),
+        ("AccessDenied", "access denied"),
+        ("Odd", r"…"),
+    ],
+)
+def test_refused_credentials_are_named_without_their_values(code: str, words: str) -> None:
+    class Refusing(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.send_response(403)
+            self.end_headers()
+
+        def do_GET(self) -> None:
+            body = f"<Error><Code>{code}</Code><Message>of KEYID, top/secret</Message></Error>"
+            self.send_response(400 if code == "Odd" else 403)
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as refusing:
+        thread = threading.Thread(target=refusing.serve_forever)
+        thread.start()
+        place = f"127.0.0.1:{refusing.server_port}"
+        with pytest.raises(LogDirectoryError, match=f"s3://refused/b: .*{words}") as caught:
+            wb.open_log_directory(
+                f"s3://KEYID:top%2Fsecret@refused/b?scheme=http&endpoint_override={place}"
+            )
+        refusing.shutdown()
+        thread.join()
+    assert "secret@" not in str(caught.value)
+    assert "KEYID" not in str(caught.value)
+    assert "top/secret" not in str(caught.value)

@@ -7,7 +7,6 @@ import pytest
 from tests import mutations
 from tests.golden.cases import open_case
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.transactions import ABORTED, read_transactions
 from workbench.loaders.scan.plan import SegmentRead
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.scan.segment_batches import ReadOptions, read_segment
@@ -91,21 +90,6 @@ def test_tasks_are_packed_as_spark_packs_files(logs: Path) -> None:
     assert sorted(map(id, reads)) == sorted(id(read) for task in tasks for read in task)
     assert all(len(task) == 16 for task in tasks[:-1])  # each of them counts 4 MiB more
     assert len(pack(reads, 1)) == len(reads)
-
-
-def test_few_markers_decide_a_piece_as_all_of_them_do(tmp_path: Path) -> None:
-    case = open_case("4.2.0-txn", tmp_path)
-    for partition in list_log_directories(case.path / "data").partitions.values():
-        transactions = read_transactions(partition)
-        for segment in partition.segments:
-            rows = segment.batches.rows
-            for at in range(len(rows)):
-                row = rows[at : at + 1]
-                few = transactions.within(
-                    int(row["base_offset"][0]), int(row["last_offset"][0]) + 1
-                )
-                is_aborted = few.fates(row) == ABORTED
-                assert is_aborted == (transactions.fates(row) == ABORTED)
 
 
 @pytest.mark.parametrize("offset", [2**40, 2**63 - 1])

@@ -1,5 +1,6 @@
 """Several workers give what one gives, in its order, and leave nothing behind."""
 
+import io
 import itertools
 import os
 import threading
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import workbench
@@ -20,6 +22,7 @@ from tests.naive import Record, batch
 from workbench.errors import CorruptRecordError
 from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding
+from workbench.loaders.exports.parquet_file import write_parquet
 from workbench.loaders.scan.scan import CorruptDataWarning, Scan
 from workbench.runtime import workers
 from workbench.runtime.workers import in_order
@@ -230,6 +233,71 @@ def test_a_file_that_fails_in_the_middle_is_a_finding_after_its_records(
     assert several == one
     assert one[0].num_rows > 0
     assert [finding.kind for finding in one[1]] == ["unreadable"]
+
+
+@pytest.mark.parametrize("compression", ["zstd", "none"])
+def test_parquet_of_several_workers_has_the_bytes_that_pyarrow_alone_writes(
+    compression: str, tmp_path: Path
+) -> None:
+    large_log(tmp_path, 3, 6 << 20)
+    table = workbench.open_log_directory(tmp_path).scan().to_arrow()
+    batches = table.to_batches(max_chunksize=300)
+    expected = io.BytesIO()
+    with pq.ParquetWriter(expected, table.schema, compression=compression) as writer:
+        for each in batches:
+            writer.write_batch(each, each.num_rows)
+    for count in (1, 3):
+        file = io.BytesIO()
+        written = write_parquet(batches, table.schema, file, compression, 1, count)
+        assert file.getvalue() == expected.getvalue()
+        assert written == table.num_rows
+    assert len(batches) > 15  # more than fit into the short form of a list's length
+    scan = workbench.open_log_directory(tmp_path).scan(workers=3)
+    path = tmp_path.parent / f"{tmp_path.name}.parquet"
+    assert scan.to_parquet(path, compression=compression) == table.num_rows
+    assert pq.read_table(path) == table
+
+
+def test_an_export_that_fails_leaves_no_file(tmp_path: Path) -> None:
+    file = large_log(tmp_path, 3)
+    edit(file, lambda data: flip(data, len(data) // 2))
+    scan = workbench.open_log_directory(tmp_path).scan(workers=3, on_corrupt="raise")
+    target = tmp_path.parent / f"{tmp_path.name}.parquet"
+    with pytest.raises(CorruptRecordError):
+        scan.to_parquet(target, row_group_bytes=1)
+    assert not target.exists()
+
+
+def test_a_tail_that_is_a_hole_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = large_log(tmp_path, 4, 1 << 20)
+    size = file.stat().st_size
+    os.truncate(file, size + (1 << 30))  # as preallocate=true does
+    read = 0
+    read_into = FileSource.read_into
+
+    def counted(source: FileSource, buffer: Any, position: int) -> int:
+        nonlocal read
+        got = read_into(source, buffer, position)
+        read += got
+        return got
+
+    monkeypatch.setattr(FileSource, "read_into", counted)
+    for count in (1, 3):
+        logs, read = workbench.open_log_directory(tmp_path), 0
+        scan = logs.scan(workers=count)
+        records = scan.count()
+        assert scan.findings == []
+        assert read < size + (16 << 20)
+        read = 0
+        found = logs.verify(info=True, workers=count)
+        assert "zero-tail" in [finding.kind for finding in found]
+        assert read < size + (16 << 20)
+        read = 0
+        assert logs["large-0"].log_end_offset == records > 0
+        assert logs.inspect.segments()["size"].to_pylist() == [size + (1 << 30)]
+        assert read < 1 << 20
 
 
 def test_workers_below_one_are_refused(tmp_path: Path) -> None:

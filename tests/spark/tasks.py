@@ -4,9 +4,9 @@ import pickle
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import InputPartition
 
 from workbench.spark_source.columns import arrow_schema
+from workbench.spark_source.reading import TaskPartition
 from workbench.spark_source.source import KafkaLogSource
 
 ORDER = ("topic", "partition", "offset")
@@ -24,9 +24,9 @@ class Load:
         source = KafkaLogSource({"path": str(path), **given})
         self.schema = arrow_schema(source.schema().fieldNames())
         self._reader = source.reader(source.schema())
-        self.tasks: list[InputPartition] = pickle.loads(pickle.dumps(self._reader.partitions()))  # noqa: S301 - our own
+        self.tasks: list[TaskPartition] = pickle.loads(pickle.dumps(self._reader.partitions()))  # noqa: S301 - our own
 
-    def read(self, task: InputPartition) -> pa.Table:
+    def read(self, task: TaskPartition) -> pa.Table:
         """Return what one task reads."""
         return pa.Table.from_batches(self._reader.read(task), self.schema)
 

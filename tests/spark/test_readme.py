@@ -1,4 +1,4 @@
-"""What the README says of Spark is true: its code and its jobs run."""
+"""What the README and the documents say of Spark is true: their code and the jobs run."""
 
 import re
 from pathlib import Path
@@ -27,3 +27,21 @@ def test_the_spark_of_the_readme_runs(spark: Any, tmp_path: Path) -> None:
     for job in jobs:
         outcome = run(*filter(None, (words.get(word, word) for word in job.split())))
         assert outcome.code == 0, outcome.err
+
+
+@pytest.mark.spark
+def test_the_spark_of_the_documents_runs(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    blocks = [
+        block
+        for path in sorted((ROOT / "docs").glob("*.md"))
+        for block in re.findall(
+            r"^```pyspark\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL
+        )
+    ]
+    assert blocks
+    for block in blocks:
+        exec(compile(block, "docs", "exec"), {"spark": spark})  # noqa: S102 - the text is ours
+    assert "|        0| 1588|" in capsys.readouterr().out

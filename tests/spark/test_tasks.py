@@ -11,11 +11,17 @@ import pytest
 
 import workbench as wb
 from tests.golden.cases import CASES, Case
+from tests.spark.simulated_bucket import PAGE, PREFIX, Bucket
 from tests.spark.tasks import Load, rows
 from workbench.errors import CorruptRecordError, LogDirectoryError, OffsetOutOfRangeError
+from workbench.inspection.listing import list_log_directories
+from workbench.inspection.transactions import read_transactions
 from workbench.loaders.scan.scan import CorruptDataWarning
+from workbench.loaders.scan.splits import size_of
+from workbench.spark_source import committed
 from workbench.spark_source.options import parse_options
 from workbench.spark_source.planning import DataLossWarning, Plan
+from workbench.spark_source.time_lookup import first_offset_at
 
 pytestmark = pytest.mark.spark  # it imports pyspark, as the source does
 
@@ -169,6 +175,60 @@ def test_small_tasks_give_the_rows_of_a_scan(golden: Callable[[str], Case], name
             found = Load(data, maxPartitionBytes="2k", **options).table()
             expected = wb.open_log_directory(data).scan(isolation_level=level).to_arrow()
         assert rows(found, "key", "value") == rows(expected, "key", "value")
+
+
+@pytest.mark.parametrize("name", ["4.2.0-txn", "2.8.2-txn", "4.2.0-compact-txn"])
+@pytest.mark.parametrize("size", ["1", "1g"])
+def test_tasks_find_the_markers_that_decide_their_own_batches(
+    golden: Callable[[str], Case], name: str, size: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committed, "SMALL_LOG", 0)  # as in a log of gigabytes
+    case = golden(name)
+    for label in case.labels:
+        data = case.directory(label)
+        found = Load(data, kafka__isolation__level="read_committed", maxPartitionBytes=size)
+        logs = wb.open_log_directory(data)
+        expected = logs.scan(isolation_level="read_committed").to_arrow()
+        assert rows(found.table(), "key", "value") == rows(expected, "key", "value")
+        for partition in logs.listing.partitions.values():
+            stable = read_transactions(partition).last_stable_offset
+            assert committed.stable_end(partition) == stable
+
+
+@pytest.mark.parametrize("level", ["read_uncommitted", "read_committed"])
+def test_a_job_over_a_bucket_is_planned_by_its_listing_alone(level: str) -> None:
+    bucket = Bucket(partitions=10, segments=250, size=400 << 20)
+    load = Load(PREFIX, kafka__isolation__level=level)
+    assert bucket.file_count == 10_000
+    assert bucket.asked["open"] == 0
+    assert bucket.asked.total() <= bucket.file_count / PAGE + 4
+    assert len(load.tasks) == 10 * 250 * 4
+    assert sum(size_of(read) for task in load.tasks for read in task.task) == 2500 * (400 << 20)
+
+
+def test_offsets_choose_segments_by_their_names() -> None:
+    bucket = Bucket(partitions=1, segments=100, size=1 << 20)
+    options = {"startingOffsets": '{"events":{"0":97500000}}', "minPartitions": 8}
+    tasks = Load(PREFIX, **options).tasks
+    assert {read.segment.base_offset for task in tasks for read in task.task} == {
+        97_000_000, 98_000_000, 99_000_000
+    }  # fmt: skip
+    assert len(tasks) >= 8
+    assert bucket.asked["open"] == 0
+
+
+@pytest.mark.parametrize("name", ["k2.3-damage", "k0.10.2-damage", "4.2.0-plain-timestamps"])
+def test_a_time_is_found_by_time_indexes_as_by_all_headers(
+    golden: Callable[[str], Case], name: str
+) -> None:
+    case = golden(name)
+    directory = list_log_directories(case.directory(case.labels[-1]))
+    for partition in directory.partitions.values():
+        stamps = {int(t) for s in partition.segments for t in s.batches.column("max_timestamp")}
+        for time in sorted(stamps)[:: max(1, len(stamps) // 5)]:
+            for each in (time, time + 1):
+                found = first_offset_at(partition, each)
+                assert found == partition.offset_for_timestamp(each), (partition.name, each)
 
 
 def test_an_empty_directory_has_one_task_that_reads_nothing(tmp_path: Path) -> None:

@@ -124,6 +124,7 @@ class Following(ExplorerAnswers, ShowsFindings):
         listing = changes.listing
         if changes:
             self.logs = workbench.LogDirectory(listing)
+            self._meanings.relist(listing)
             self._picture = None
         self._mark(changes)
         name, base = self._place
@@ -188,7 +189,7 @@ class Following(ExplorerAnswers, ShowsFindings):
             return
         earlier, chosen = self.shown, dict(self.selected)
         self.shown = SegmentView(
-            partition, segment, self._meanings, None if base in replaced else earlier
+            partition, segment, self._meanings, earlier=None if base in replaced else earlier
         )
         if base in replaced:
             self._find_again(earlier, chosen, partition)

@@ -54,7 +54,7 @@ function render({ model, el, signal: outer }) {
     only = value;
     list();
   });
-  const facts = h("div", { class: "klw-now" });
+  const facts = h("div", { class: "klw-now", tabindex: 0, role: "region", "aria-label": "The selected entry" });
   const hasDirectories = held().directories.length > 1;
   const grid = dataGrid({
     label: "Partitions",
@@ -63,17 +63,17 @@ function render({ model, el, signal: outer }) {
     emptyText: "No partitions.",
     onPick: (i) => choose(shown[i]),
     columns: [
-      { name: "Partition", width: "minmax(130px, 1.5fr)" },
+      { name: "Partition", width: "minmax(142px, 1.5fr)" },
       ...(hasDirectories ? [{ name: "Directory", width: "minmax(80px, .8fr)" }] : []),
-      { name: "Log in segments", width: "minmax(104px, 1fr)", number: true, title: "First offset to log end offset" },
+      { name: "Log in segments", width: "minmax(104px, .8fr)", number: true, title: "First offset to log end offset" },
       ...FILES.map(([, name, file]) => ({
         name: capital(name),
-        width: "minmax(92px, .8fr)",
+        width: `minmax(${Math.max(80, 22 + 6 * name.length)}px, .6fr)`, // room for the heading
         number: true,
         title: file,
       })),
-      { name: "Epoch", width: "54px", number: true, title: "Latest entry of leader-epoch-checkpoint" },
-      { name: "Contradiction", width: "minmax(150px, 1.7fr)" },
+      { name: "Epoch", width: "48px", number: true, title: "Latest entry of leader-epoch-checkpoint" },
+      { name: "Contradiction", width: "minmax(90px, 2.6fr)" },
     ],
     cellsOf: (i) => cells(shown[i]),
     rowKind: (i) => (isMarked(shown[i]) ? "bad" : ""),

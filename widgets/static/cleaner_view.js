@@ -21,7 +21,7 @@ function render({ model, el, signal: outer }) {
     markers = h("div", { class: "klw-markers" });
   const legend = h("div", { class: "klw-legend" });
   const gauge = h("div", { class: "klw-gauge" });
-  const facts = h("div", { class: "klw-now" });
+  const facts = h("div", { class: "klw-now", tabindex: 0, role: "region", "aria-label": "What is selected" });
   const rules = dataGrid({
     label: "Rules",
     signal,

@@ -245,7 +245,7 @@ function render({ model, el, signal: outer }) {
           `--hue:${node.colour ?? "#8b949e"}`,
       },
       isNamed ? h("b", {}, node.name) : null,
-      isNamed && (isBox ? w > 150 : height > 34) ? h("span", {}, bytes(node.occupied)) : null,
+      isNamed && (isBox ? w > 150 : height > 34 && w > 60) ? h("span", {}, bytes(node.occupied)) : null,
     );
     el.__node = node;
     return el;

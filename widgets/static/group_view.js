@@ -61,7 +61,8 @@ function render({ model, el, signal: outer }) {
     (mode) => chart.setMode(mode),
   );
   const laneTitle = h("h3", {}, "Over time"), laneNote = h("span", { class: "klw-about" });
-  const legend = h("div", { class: "klw-legend" }), facts = h("div", { class: "klw-now" });
+  const legend = h("div", { class: "klw-legend" }),
+    facts = h("div", { class: "klw-now", tabindex: 0, role: "region", "aria-label": "What is selected" });
 
   const rows = () => story().rows ?? [];
   const table = dataGrid({

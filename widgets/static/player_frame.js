@@ -34,17 +34,17 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
   keys.setAttribute("aria-haspopup", "dialog");
   const title = h("span", { class: "klw-title" }), about = h("span", { class: "klw-sum" });
   const controls = playerControls({ onGo: go, signal });
-  const now = h("div", { class: "klw-now" });
+  const now = h("div", { class: "klw-now", tabindex: 0, role: "region", "aria-label": "This step" });
   const kinds = h("div", { class: "klw-kinds", role: "group", "aria-label": "Next step of a kind" });
   const list = dataGrid({
     label: "Steps",
     signal,
     rowHeight: 24,
     emptyText: "No steps recorded.",
-    columns: [{ name: "Step", width: "52px", number: true }, { name: "What", width: "minmax(112px, 170px)" }, {
+    columns: [{ name: "Step", width: "52px", number: true }, { name: "What", width: "minmax(112px, .42fr)" }, {
       name: "Why",
       width: "minmax(160px, 1fr)",
-    }, { name: "Where", width: "minmax(60px, 110px)", mono: true }],
+    }, { name: "Where", width: "minmax(60px, .32fr)", mono: true }],
     cellsOf: (
       i,
     ) => [count(i + 1), { text: data.kind(i), kind: isBad(i) ? "bad" : "" }, {

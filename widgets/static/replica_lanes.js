@@ -34,7 +34,8 @@ function render({ model, el, signal: outer }) {
   const leaders = h("div", { class: "klw-leads" });
   const box = h("div", { class: "klw-disklanes", tabindex: 0, role: "img" });
   const outcome = h("p", { class: "klw-outcome", role: "status" });
-  const legend = h("div", { class: "klw-legend" }), findings = h("div", { class: "klw-verdicts" });
+  const legend = h("div", { class: "klw-legend" }),
+    findings = h("div", { class: "klw-verdicts", tabindex: 0, role: "region", "aria-label": "Findings" });
   const errorBar = h("div", { class: "klw-error", role: "alert", hidden: true });
   root.append(
     h("header", { class: "klw-top" }, chooser, verdict, about),

@@ -39,7 +39,7 @@ function render({ model, el, signal: outer }) {
       { name: "Time (UTC)", width: "96px" },
       { name: "Request", width: "minmax(132px, 1fr)" },
       { name: "Client", width: "minmax(90px, 1fr)" },
-      { name: "Topic or group", width: "minmax(90px, 1.5fr)" },
+      { name: "Topic or group", width: "minmax(90px, 1.2fr)" },
       { name: "In", width: "64px", number: true },
       { name: "Out", width: "70px", number: true },
       { name: "Queue", width: "76px", number: true, title: "ms until a thread took it: RequestQueueTimeMs" },
@@ -47,7 +47,7 @@ function render({ model, el, signal: outer }) {
       { name: "Remote", width: "76px", number: true, title: "ms of waiting for others: RemoteTimeMs" },
       { name: "Send", width: "76px", number: true, title: "ms until the response was sent: ResponseSendTimeMs" },
       { name: "Total", width: "80px", number: true, title: "ms in all: TotalTimeMs" },
-      { name: "Error", width: "minmax(170px, 1.3fr)" },
+      { name: "Error", width: "minmax(190px, 1.7fr)" },
     ],
     cellsOf(i) {
       const row = rows[i], slow = row[TOTAL] - row[REMOTE] >= 100;

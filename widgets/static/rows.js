@@ -4,7 +4,9 @@ import { painter } from "./host.js";
 import { geometry, scrollOf, topOf, topToShow } from "./window.js";
 
 export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow, onWindow, signal }) {
-  const win = h("div", { class: "klw-window", role: "rowgroup", style: `top:${headHeight}px` });
+  const isGrid = box.getAttribute("role") === "grid";
+  const role = isGrid ? "rowgroup" : "presentation";
+  const win = h("div", { class: "klw-window", role, style: `top:${headHeight}px` });
   const spacer = h("div", { class: "klw-spacer", role: "presentation" }, win);
   box.append(spacer);
   let rows = 0, top = 0, g = geometry(0, rowHeight, 1), expected = 0;
@@ -62,7 +64,7 @@ export function windowedRows({ box, rowHeight, headHeight = 0, makeRow, fillRow,
     setCount(n, isTail = false) {
       const wasAtEnd = isTail && g.lastTop > 0 && top >= g.lastTop;
       rows = n;
-      box.setAttribute("aria-rowcount", n);
+      if (isGrid) box.setAttribute("aria-rowcount", n);
       if (wasAtEnd) {
         measure();
         top = g.lastTop;

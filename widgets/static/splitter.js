@@ -46,6 +46,7 @@ export function splitter({ root, pane, name, label, axis, grows = 1, least, most
   }
   el.addEventListener("dblclick", reset);
   el.addEventListener("focus", note);
+  new ResizeObserver(note).observe(el);
   el.addEventListener("keydown", (event) => {
     const steps = isX ? { ArrowRight: STEP, ArrowLeft: -STEP } : { ArrowDown: STEP, ArrowUp: -STEP };
     if (event.key in steps) set(size() + grows * steps[event.key]);

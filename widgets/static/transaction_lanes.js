@@ -47,7 +47,7 @@ function render({ model, el, signal: outer }) {
   });
   const note = h("span", { class: "klw-about" }),
     legend = h("div", { class: "klw-legend" }),
-    facts = h("div", { class: "klw-now" });
+    facts = h("div", { class: "klw-now", tabindex: 0, role: "region", "aria-label": "What is selected" });
 
   const bars = dataGrid({
     label: "Transactions",

@@ -43,6 +43,13 @@ class Meanings:
         self._decoders: dict[str, Mapping[str, ColumnDecoder]] = {}
         self.problems: dict[str, str] = {}
 
+    def relist(self, listing: Listing) -> None:
+        """Take the directories as they are now; what decodes a topic remains."""
+        self._listing = listing
+        for topic in self.problems:
+            self._decoders.pop(topic, None)
+        self.problems = {}
+
     def of(
         self,
         topic: str,

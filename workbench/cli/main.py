@@ -244,7 +244,8 @@ def main() -> None:
     """Inspect Kafka's log directories without a broker.
 
     A PATH is a log directory (an entry of log.dirs), a partition directory, or a single file;
-    several PATHs are those of one broker. No command writes to or locks them, except recover,
+    several PATHs are those of one broker. It may be a URI such as s3://bucket/broker-1, or lead
+    into an archive such as logs.tar.gz. No command writes to or locks them, except recover,
     retention and compact, which work on copies unless --in-place is given.
     """
 

@@ -3,7 +3,7 @@
 `recovery-point-offset-checkpoint`: the first offset that is perhaps not on disk yet.
 `log-start-offset-checkpoint`: the log start offset, if it is not the first segment's base offset.
 `replication-offset-checkpoint`: the high watermark. `cleaner-offset-checkpoint`: the first offset
-that compaction has not read. Each is a checkpoint (see `text`) of topic, partition, offset. They
+that compaction has not read. Each is a checkpoint (`files.text`) of topic, partition, offset. They
 are written periodically, so a crash leaves them older than the logs.
 
 Kafka: OffsetCheckpointFile (4.0)

@@ -1,6 +1,6 @@
 """`leader-epoch-checkpoint`: the first offset of each leader epoch.
 
-A checkpoint (see `text`) with one line per epoch and its first offset, both ascending. The end of
+A checkpoint (`files.text`) with one line per epoch and its first offset, both ascending. The end of
 an epoch is the start of the next; the end of the latest is the log end offset.
 
 Kafka: LeaderEpochCheckpointFile, LeaderEpochFileCache (4.0); since 0.11

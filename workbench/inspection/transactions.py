@@ -124,15 +124,6 @@ class Transactions(NamedTuple):
             fates[wanted[self.aborts.ending(producers, offsets) >= 0]] = ABORTED
         return fates
 
-    def within(self, low: int, high: int) -> "Transactions":
-        """Return only the markers that decide batches at offsets [low, high)."""
-        aborts, last = self.aborts, self.last_markers
-        ends = (aborts.offsets >= low) & (aborts.after < high - 1)
-        return self._replace(
-            aborts=Aborts(*(column[ends] for column in aborts)),
-            last_markers=LastMarkers(*(column[last.offsets >= low] for column in last)),
-        )
-
 
 def _data(rows: Rows) -> tuple[npt.NDArray[np.int64], Offsets, Offsets]:
     """Return which of BATCH_ROW[m] hold transactions' records, their producers, base offsets."""
@@ -160,16 +151,43 @@ def transactions_of(segments: Sequence[Segment], log_end_offset: int) -> Transac
     for rows, markers in walk_markers(segments):
         reading.add_batches(rows)
         reading.add_markers(markers)
+    return _outcome(reading, segments, segments, log_end_offset)
+
+
+def _outcome(
+    reading: "_Reading", walked: Sequence[Segment], of: Sequence[Segment], log_end_offset: int
+) -> Transactions:
+    """Return what markers of the ``walked`` segments decide about the batches ``of`` some."""
     aborts = reading.aborts()
     if not reading.ascends:
-        _find_markers_before(aborts, segments)
+        _find_markers_before(aborts, walked)
     last = LastMarkers(reading.producer_ids, reading.last_markers)
     stable = log_end_offset
-    if (reading.last_batches > reading.last_markers).any():
-        stable = min(stable, _first_open(segments, last))
+    if not reading.all_ended:
+        stable = min(stable, _first_open(of, last))
     has_ended = last.offsets > _LOWEST
     last = LastMarkers(*(column[has_ended] for column in last))
     return Transactions(aborts, last, stable)
+
+
+def transactions_ahead(segments: Sequence[Segment]) -> Transactions:
+    """Do what `transactions_of` does for the batches of the first segment alone.
+
+    No more is read than up to the markers that end their transactions. The last stable offset is
+    that of the first batch without one; without such a batch the largest int64.
+    """
+    reading = _Reading()
+    read = 0
+    for read, segment in enumerate(segments, 1):
+        for rows, markers in walk_markers([segment]):
+            if read == 1:
+                reading.add_batches(rows)
+            reading.add_markers(markers)
+            if read > 1 and reading.all_ended:
+                break
+        if reading.all_ended:
+            break
+    return _outcome(reading, segments[:read], segments[:1], _HIGHEST)
 
 
 class _Reading:
@@ -188,6 +206,11 @@ class _Reading:
         self.last_batches = np.zeros(0, np.int64)
         self.ascends = True
         self._aborts = [Aborts(*(np.zeros(0, np.int64) for _ in Aborts._fields))]
+
+    @property
+    def all_ended(self) -> bool:
+        """Whether a marker ends each batch."""
+        return not (self.last_batches > self.last_markers).any()
 
     def add_batches(self, rows: Rows) -> None:
         """Take BATCH_ROW[m]."""

@@ -11,12 +11,12 @@ import sys
 import time
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.archives import opened_archive
+from workbench.file_system.archives.opening import opened_archive
 from workbench.file_system.mounts import RemoteEntry, files_at, is_uri, mount
 from workbench.file_system.read_cache import CachedFiles
 
@@ -34,10 +34,14 @@ _REASONS: Final = (
     ("NO_SUCH_BUCKET", "there is no such bucket"),
     ("INVALID_ACCESS_KEY_ID", "the access key is not known there"),
     ("SIGNATURE_DOES_NOT_MATCH", "the secret key does not belong to the access key"),
+    ("ExpiredToken", "the credentials have expired"),
     ("EXPIRED_TOKEN", "the credentials have expired"),
     ("ACCESS_DENIED", "access denied; the credentials come from the environment or ~/.aws"),
     ("FORBIDDEN", "access denied; the credentials come from the environment or ~/.aws"),
     ("HTTP status 403", "access denied; the credentials come from the environment or ~/.aws"),
+    ("HTTP status 301", "the bucket is in another region; give region=… in the query"),
+    ("SLOW_DOWN", "the server refuses so many requests"),
+    ("HTTP status 503", "the server refuses so many requests, or is not available"),
     ("NETWORK_CONNECTION", "the server cannot be reached"),
     ("UNAVAILABLE", "the server cannot be reached"),
     ("DefaultAzureCredential", "there are no credentials for Azure"),
@@ -46,15 +50,29 @@ _REASONS: Final = (
     ("libhdfs", "HDFS needs Java and Hadoop's libhdfs (JAVA_HOME, HADOOP_HOME)"),
 )
 _GONE: Final = ("NO_SUCH_KEY", "RESOURCE_NOT_FOUND", "HTTP status 404")
+_SHORTEST: Final = 3  # characters; a shorter word is not a secret
 _LONGEST: Final = 300  # characters of a server's own words
 _SHORTER: Final = ("HTTP status 416", "InvalidRange", "INVALID_RANGE")
 
 
-def _reason(error: BaseException) -> str:
+def _secrets(uris: Iterable[str]) -> Iterator[str]:
+    """Yield what no message may hold: credentials in the environment and in URIs."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        yield os.environ.get(name, "")
+    for uri in uris:
+        parts = urlsplit(uri, allow_fragments=False)
+        if not parts.scheme.startswith("abfs"):  # whose user is the container
+            yield from map(unquote, parts.netloc.rpartition("@")[0].split(":"))
+        yield from (value for name, value in parse_qsl(parts.query) if name in _SECRETS)
+
+
+def _reason(error: BaseException, uri: str = "") -> str:
     """Return why a file system far away refuses, in a few words, without secrets."""
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     known = next((words for mark, words in _REASONS if mark in text), None)
     detail = re.sub(r"\(Request ID: [^)]*\)|//\S*@", "", text.partition("\n")[0]).strip()
+    for secret in _secrets([uri, *(each.uri for each in _MOUNTED.values())]):
+        detail = detail.replace(secret, "…") if len(secret) > _SHORTEST else detail
     return known or detail[:_LONGEST] or type(error).__name__
 
 
@@ -92,7 +110,11 @@ class _ArrowFile:
 
     def version(self) -> int:
         """Return a number that differs between versions of the file, where that is known."""
-        known = self._file.metadata() or {}
+        from pyarrow.lib import ArrowException
+
+        known: dict[Any, Any] = {}
+        with suppress(OSError, ArrowException):
+            known = self._file.metadata() or {}
         return zlib.crc32(repr(sorted(known.items())).encode())
 
     def read_at(self, nbytes: int, offset: int) -> bytes:
@@ -343,12 +365,16 @@ def _answering(uri: str, place: _Place) -> ArrowFiles:
 
     try:
         files = _arrow_files(uri, place)
-        if files.entry(place.path) is None:
+        try:
+            is_there = files.entry(place.path) is not None
+        except OSError:  # its response has no body, so the reason is in that of a list
+            is_there = False
+        if not is_there:
             files.entries(place.path)  # raises: no such bucket, or nothing at the path
     except FileNotFoundError:
         raise LogDirectoryError(place.path, "there is no such file or directory") from None
     except (OSError, ValueError, ImportError, ArrowException) as error:
-        raise LogDirectoryError(place.path, _reason(error)) from None
+        raise LogDirectoryError(place.path, _reason(error, uri)) from None
     return files
 
 

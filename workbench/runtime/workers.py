@@ -19,7 +19,7 @@ from workbench.record.buffers import lent_pool, use_pool
 P = TypeVar("P")
 R = TypeVar("R")
 
-AHEAD: Final = 8 << 20
+AHEAD: Final = 4 << 20
 """Bytes of results that may wait for the caller, per worker."""
 
 MOST_CORES: Final = 8

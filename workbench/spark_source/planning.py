@@ -7,26 +7,33 @@ Spark: KafkaOffsetRangeCalculator, FilePartition.getFilePartitions (4.2)
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
-from functools import cache
 from typing import Final, NamedTuple
 
 from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.errors import CorruptRecordError, OffsetOutOfRangeError
+from workbench.file_system.mounts import files_at
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import list_log_directories
 from workbench.inspection.partition import Partition
-from workbench.inspection.transactions import read_transactions
 from workbench.inspection.unreadable import findings_about_records, unreadable
-from workbench.loaders.remote import all_mounted
-from workbench.loaders.scan.plan import HIGHEST, SegmentRead, choose_partitions, segments_within
+from workbench.loaders.remote import mounted
+from workbench.loaders.scan.plan import (
+    HIGHEST,
+    LogEnd,
+    SegmentRead,
+    choose_partitions,
+    segments_within,
+)
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.scan.splits import by_offsets, byte_ranges, pack, size_of
+from workbench.spark_source.committed import stable_end
 from workbench.spark_source.offsets import LogEnds, Offsets
 from workbench.spark_source.options import SourceOptions
 
-_SMALLEST_RANGE: Final = 4096  # bytes: Kafka's own index.interval.bytes
+_SMALLEST_RANGE: Final = 512  # bytes, whatever maxPartitionBytes says
 
 Task = tuple[SegmentRead, ...]
 
@@ -54,7 +61,7 @@ class Plan:
     Args:
         options: the options of the ``load``.
         is_stream: what is past the last stable offset is read later, not left out: with
-            read_committed, ends are last stable offsets, for which headers are read here.
+            read_committed, ends are last stable offsets, for which some headers are read here.
 
     Raises:
         LogDirectoryError: a path does not exist.
@@ -65,8 +72,7 @@ class Plan:
     def __init__(self, options: SourceOptions, *, is_stream: bool = False) -> None:
         self._options = options
         self._is_stream = is_stream
-        self._transactions = cache(read_transactions)
-        self.listing = list_log_directories(all_mounted(options.paths))
+        self.listing = list_log_directories(map(_readable, options.paths))
         chosen = choose_partitions(self.listing, options.topics, options.partitions)
         if options.pattern is not None:
             chosen = [p for p in chosen if self._fits(p)]
@@ -110,13 +116,16 @@ class Plan:
         return f"{partition.topic}-{partition.partition}"
 
     def _end_of(self, partition: Partition) -> int:
-        if self._is_stream and self._options.read_committed:
-            return self._transactions(partition).last_stable_offset
-        return self._log_end(partition)
+        is_stable = self._is_stream and self._options.read_committed
+        return self._readable_end(partition, stable_end if is_stable else _log_end_of)
 
     def _log_end(self, partition: Partition) -> int:
+        return self._readable_end(partition, _log_end_of)
+
+    def _readable_end(self, partition: Partition, end_of: Callable[[Partition], int]) -> int:
+        """Return an end of a log; if it cannot be read, the start of the last segment."""
         try:
-            return partition.log_end_offset
+            return end_of(partition)
         except OSError as error:
             last = partition.segments[-1]
             for finding in unreadable(last.path, error):
@@ -197,12 +206,17 @@ class Plan:
         """Return the pieces of a partition that hold offsets [low, high), by names and sizes."""
         partition, most = self._partitions[name], self._options.max_records
         pieces: list[SegmentRead] = []
+        log_end = None
+        if self._options.read_committed and partition.segments:
+            last = partition.segments[-1]
+            log_end = LogEnd(last.base_offset, last.size)
         for read in segments_within(partition, low, high):
             segment = read.segment
             if not segment.size:
                 continue
             # The last segment may grow before it is read: a retried task must read the same.
-            read = replace(read, stop=segment.size) if segment.is_active else read  # noqa: PLW2901
+            stop = segment.size if segment.is_active else None
+            read = replace(read, stop=stop, log_end=log_end)  # noqa: PLW2901
             if most is None:
                 pieces += byte_ranges(read, max(size, _SMALLEST_RANGE))
             else:
@@ -226,6 +240,19 @@ class Plan:
             for piece in self._reads(name, low, high, size)
         ]
         return pack(pieces, size, options.max_records)
+
+
+def _readable(path: str) -> str:
+    """Return a path that can be read here; a URI is mounted, unless its prefix is."""
+    if "?" not in path:
+        with suppress(FileNotFoundError):
+            if files_at(path) is not None:
+                return path
+    return mounted(path)
+
+
+def _log_end_of(partition: Partition) -> int:
+    return partition.log_end_offset
 
 
 SKIP_HINT: Final = "; onCorrupt=skip leaves it out"

@@ -54,7 +54,7 @@ def _choices(function: Function) -> Function:
 def command() -> None:
     """Run a Spark job over log directories, without writing to them.
 
-    A PATH is local to every executor, or one that pyarrow opens: s3://, hdfs://. Several PATHs are
+    A PATH is local to every executor, or a URI such as s3://bucket/broker-1. Several PATHs are
     the log.dirs of one broker, except for cluster-verify. With --master local[N], the job runs in N
     tasks on this machine.
 

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.errors import CorruptIndexError, OffsetOverflowError
-from workbench.file_system.mounts import read_whole
-from workbench.file_system.source import next_data, open_regular
+from workbench.file_system.mounts import files_at, read_whole
+from workbench.file_system.source import FileSource, next_data, open_regular
 from workbench.files.reading import MIB, Problem, ProblemKind, ProblemList, raise_problem
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
@@ -215,9 +215,17 @@ def _entries_of_remote(data: bytes, size: int, entry_size: int) -> EntryRun:
 def read_last_entry(path: str, entry_size: int) -> bytes:
     r"""Return the last entry in use, in two to twenty small reads; b"" when there is none.
 
+    Of a remote file only the last entry is read, unless that is zeros.
+
     Raises:
         OSError: the file cannot be read.
     """
+    if files_at(path) is not None:
+        with FileSource(path) as source:
+            at = source.size // entry_size * entry_size - entry_size
+            entry = source.read(at, entry_size).tobytes() if at >= 0 else b""
+        if len(entry) == entry_size and entry.strip(b"\0"):
+            return entry
     remote = read_whole(path, _MOST_REMOTE)
     if remote is not None:
         run = _entries_of_remote(*remote, entry_size)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from workbench.config.log_config import LogConfig
 from workbench.errors import LogDirectoryError, WorkbenchError
 from workbench.file_system.dry import DryFileSystem
-from workbench.file_system.mounts import absolute
+from workbench.file_system.mounts import absolute, files_at, is_file
 from workbench.file_system.source import FileSource
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.files.names import file_name, parse_file_name
@@ -168,7 +168,7 @@ def _rehearse(
 ) -> Rehearsal:
     """Open a log on a dry copy and act on it; steps of loading are kept only without ``act``."""
     directory = absolute(directory)
-    if not os.path.isdir(directory):
+    if files_at(directory) is None and not os.path.isdir(directory):
         raise LogDirectoryError(directory, "no such directory")
     steps: list[Step] = []
     clock = ManualClock(SystemClock().now())
@@ -209,7 +209,7 @@ def _pictures(directory: str, steps: list[Step]) -> dict[int, SegmentPicture]:
     pictures = {}
     for base in sorted(bases):
         path = os.path.join(directory, file_name("log", base))
-        if os.path.exists(path):
+        if is_file(path):
             pictures[base] = _picture(directory, base, path)
     return pictures
 

@@ -9,7 +9,7 @@ import datetime as dt
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.inspection.transactions import ABORTED, Transactions, read_transactions
+from workbench.inspection.transactions import ABORTED, read_transactions
 from workbench.runtime.words import did_you_mean
 
 Rows = npt.NDArray[Any]
@@ -28,6 +28,25 @@ TimeRange = tuple[Time | None, Time | None]
 
 LOWEST: Final = -(2**63)
 HIGHEST: Final = 2**63 - 1
+
+
+class Fates(Protocol):
+    """What became of transactions."""
+
+    def fates(self, rows: Rows) -> npt.NDArray[np.int8]:
+        """Return int8[m]: what `Transactions.fates` returns for BATCH_ROW[m]."""
+
+
+class LogEnd(NamedTuple):
+    """Where a log ended when a job was planned.
+
+    Attributes:
+        base_offset: of the last segment.
+        size: bytes of its `.log`.
+    """
+
+    base_offset: int
+    size: int
 
 
 class ByteRange(NamedTuple):
@@ -52,10 +71,11 @@ class SegmentRead:
         low, high: offsets to keep, ``high`` excluded.
         next_base: base offset of the next segment, `HIGHEST` for the last: what a segment
             holds beyond that belongs to the next.
-        transactions: the transactions for read_committed, otherwise None.
+        transactions: the fates of batches for read_committed, otherwise None.
         stop: byte position after the last batch to read; None: the end of the file.
         floor: the piece's own offsets begin here: no batch before ``start`` has offsets from it on.
         span: the bytes of a planned piece; its other attributes are still those of the segment.
+        log_end: the end of the log that a job planned with read_committed knows.
     """
 
     partition: Partition
@@ -64,10 +84,11 @@ class SegmentRead:
     low: int
     high: int
     next_base: int
-    transactions: Transactions | None
+    transactions: Fates | None
     stop: int | None = None
     floor: int = LOWEST
     span: ByteRange | None = None
+    log_end: LogEnd | None = None
 
 
 def input_paths(partitions: Iterable[Partition]) -> Iterator[str]:

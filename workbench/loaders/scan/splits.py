@@ -147,7 +147,8 @@ class _Cuts:
         for boundary in range(begin + self._step, self._end, self._step):
             cut = self.at(boundary)
             if cut is not None and cut.position > self._read.start:
-                whole = replace(whole, stop=cut.position, next_base=cut.offset)
+                next_base = min(cut.offset, whole.next_base)
+                whole = replace(whole, stop=cut.position, next_base=next_base)
                 break
         return whole if whole.stop is None or whole.start < whole.stop else None
 

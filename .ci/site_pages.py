@@ -1,0 +1,96 @@
+"""What mkdocs adds to docs/ for the documentation site: generated pages, and links between all.
+
+The site also has the pages on file formats, and the documents that stand at the root of the
+project. Documents link to each other as files of the repository, so that they can be read there;
+here such a link is led to the page of that file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Final
+
+import format_pages
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Link, Navigation
+from mkdocs.structure.pages import Page
+
+PROJECT: Final = Path(__file__).resolve().parent.parent
+
+PAGES: Final = {
+    "README.md": "overview.md",
+    "CHANGELOG.md": "changes.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "workbench/README.md": "architecture.md",
+    "sample_data/README.md": "samples.md",
+}
+"""Documents outside docs/ and their pages."""
+
+IMAGES: Final = "notebooks/images"
+FIGURES: Final = "How fast it is"  # a section of the README
+REFERENCE: Final = "reference/index.html"  # written by pdoc
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Complete the table of contents: formats, and pages that it does not name."""
+    contents = {next(iter(part)): part for part in config.nav or [] if isinstance(part, dict)}
+    contents["File formats"]["File formats"] = [path for path, _ in _formats()]
+    named = set(re.findall(r"[\w/-]+\.md", str(config.nav)))
+    others = sorted(path.name for path in Path(config.docs_dir).glob("*.md"))
+    contents["Background"]["Background"] += [name for name in others if name not in named]
+
+
+def on_files(files: Files, config: MkDocsConfig) -> None:
+    """Add what is not in docs/."""
+    made = dict(_formats())
+    for document, page in PAGES.items():
+        made[page] = (PROJECT / document).read_text(encoding="utf-8")
+    made["benchmarks.md"] = _figures(made["overview.md"])
+    for path, text in made.items():
+        files.append(File.generated(config, path, content=text))
+    for image in sorted((PROJECT / IMAGES).iterdir()):
+        files.append(File.generated(config, f"images/{image.name}", abs_src_path=str(image)))
+
+
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Lead links that are written for the repository to pages of the site."""
+    here = page.file.src_uri
+    source = next((path for path, made in PAGES.items() if made == here), f"docs/{here}")
+
+    def lead(link: re.Match[str]) -> str:
+        text, target, anchor = link.groups("")
+        path = os.path.normpath(os.path.join(os.path.dirname(source), target))
+        if path in PAGES:
+            led = PAGES[path]
+        elif path.startswith("docs/") or not (PROJECT / path).exists():
+            led = path.removeprefix("docs/")  # if it is not there, the strict build fails
+        elif path.startswith(f"{IMAGES}/"):
+            led = path.replace(IMAGES, "images")
+        else:
+            return f"{text[1:-1]} (`{path}`)"
+        return f"{text}({os.path.relpath(led, os.path.dirname(here) or '.')}{anchor})"
+
+    return re.sub(r"(!?\[[^\]]*\])\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)", lead, markdown)
+
+
+def on_nav(nav: Navigation, **_: object) -> None:
+    """Add the reference of all Python names, which is not mkdocs'."""
+    nav.items.append(Link("Python names", REFERENCE))
+
+
+def _formats() -> list[tuple[str, str]]:
+    if not _made:
+        _made.extend(format_pages.pages())
+    return _made
+
+
+_made: Final[list[tuple[str, str]]] = []
+
+
+def _figures(readme: str) -> str:
+    """Return the page of the README's section on speed."""
+    section = readme.partition(f"## {FIGURES}\n")[2].partition("\n## ")[0]
+    return f"# {FIGURES}\n{section}"

@@ -1,0 +1,151 @@
+"""Every widget with something to see in it: for pictures, accessibility, and saved pages."""
+
+import os
+import shutil
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, Final
+
+import workbench as wb
+from tests.widgets.requested import Client, fetch, watched
+from widgets import (
+    CheckpointTable,
+    CleanerView,
+    CompactionPlayer,
+    DiskUsage,
+    FindingView,
+    GroupView,
+    LogExplorer,
+    LookupPlayer,
+    OffsetsPlayer,
+    RecordBrowser,
+    RecoveryPlayer,
+    ReplicaLanes,
+    ReplicationPlayer,
+    RequestPlayer,
+    RequestView,
+    Stack,
+    StepPlayer,
+    TransactionLanes,
+    Workbench,
+)
+from widgets._widget import KafkaWidget
+from workbench.foresight.rehearse.log import Rehearsal, rehearse_recovery
+from workbench.server.watching.watch import RequestWatch, WatchedRequest
+
+SAMPLES: Final = Path(__file__).parents[2] / "sample_data"
+SHOP: Final = SAMPLES / "shop-4.3.1"
+BROKERS: Final = SAMPLES / "two-brokers"
+
+ENTRIES: Final[dict[type[KafkaWidget], str]] = {
+    CheckpointTable: "checkpoint_table.js",
+    CleanerView: "cleaner_view.js",
+    CompactionPlayer: "compaction.js",
+    DiskUsage: "disk_usage.js",
+    FindingView: "findings.js",
+    GroupView: "group_view.js",
+    LookupPlayer: "lookup_player.js",
+    StepPlayer: "player.js",
+    LogExplorer: "explorer.js",
+    OffsetsPlayer: "offsets_player.js",
+    RecordBrowser: "record_browser.js",
+    ReplicaLanes: "replica_lanes.js",
+    ReplicationPlayer: "replication_player.js",
+    RequestPlayer: "request_player.js",
+    RequestView: "request_view.js",
+    TransactionLanes: "transaction_lanes.js",
+}
+"""The module of each widget's front end; a class comes before those that it derives from."""
+
+
+def entry_of(widget: KafkaWidget) -> str:
+    """Return the front end's module."""
+    return next(name for kind, name in ENTRIES.items() if isinstance(widget, kind))
+
+
+def one_request() -> WatchedRequest:
+    """Return a fetch that a server answered."""
+    with wb.serve(SHOP) as server, Client(server) as client:
+        return fetch(client, 600)
+
+
+@cache
+def requests() -> RequestWatch:
+    """Return some requests of every kind."""
+    with wb.serve(SHOP) as server:
+        return watched(server)
+
+
+def torn_partition() -> str:
+    """Make a partition whose last batch is incomplete."""
+    folder = mkdtemp()
+    with wb.LogManager([folder]) as manager:
+        log = manager.get_or_create_log("orders-0")
+        for number in range(30):
+            log.append([(number, b"key", b"v" * 900)])
+    segment = wb.open_log_directory(folder)["orders-0"].segments[0]
+    os.truncate(segment.path, segment.size - 120)
+    return os.path.join(folder, "orders-0")
+
+
+@cache
+def recovered() -> Rehearsal:
+    """Return the recovery of a partition whose last batch is incomplete."""
+    path = torn_partition()
+    try:
+        return rehearse_recovery(path)
+    finally:
+        shutil.rmtree(os.path.dirname(path))
+
+
+def recovery(player: type[RecoveryPlayer]) -> RecoveryPlayer:
+    """Return a player of such a recovery; the partition is gone then."""
+    path = torn_partition()
+    try:
+        return player(path)
+    finally:
+        shutil.rmtree(os.path.dirname(path))
+
+
+WIDGETS: Final[dict[str, Callable[[], KafkaWidget]]] = {
+    "explorer": lambda: LogExplorer(SHOP, selected={"partition": "orders-0", "segment": 442}),
+    "checkpoints": lambda: CheckpointTable(SAMPLES / "damaged"),
+    "disk": lambda: DiskUsage(SHOP),
+    "cleaner": lambda: CleanerView(SHOP / "customers-0"),
+    "compaction": lambda: CompactionPlayer(
+        SHOP / "customers-0", config={"min.cleanable.dirty.ratio": 0.1}
+    ),
+    "lookup": lambda: LookupPlayer(SHOP / "orders-0", offset=1000),
+    "records": lambda: RecordBrowser(SHOP, topic="orders", query="teapot"),
+    "group": lambda: GroupView(SHOP),
+    "transactions": lambda: TransactionLanes(SHOP),
+    "replicas": lambda: ReplicaLanes(
+        wb.compare_replicas({1: BROKERS / "broker1", 2: BROKERS / "broker2"})
+    ),
+    "replication": lambda: ReplicationPlayer("G-1"),
+    "request": lambda: RequestPlayer(one_request()),
+}
+"""The widgets that are the most different, as pages of `to_html`."""
+
+MORE: Final[dict[str, Callable[[], KafkaWidget]]] = {
+    "findings": lambda: FindingView(SAMPLES / "damaged"),
+    "explorer-damage": lambda: LogExplorer(
+        SAMPLES / "damaged", selected={"partition": "flipped-byte-0", "segment": 18}
+    ),
+    "explorer-values": lambda: LogExplorer(
+        SHOP, selected={"partition": "orders-0", "offset": 3}, show_values=True
+    ),
+    "offsets": lambda: OffsetsPlayer.of_load(SAMPLES / "era-0.11.0.3"),
+    "recovery": lambda: recovery(RecoveryPlayer),
+    "requests": lambda: RequestView(requests(), selected=requests()[-3].number),
+    "steps": lambda: StepPlayer(recovered().steps, recovered().segments),
+}
+"""Other widgets, and other states of them."""
+
+COMPOSED: Final[dict[str, Callable[[], Any]]] = {
+    "stack": lambda: Stack([LookupPlayer(SHOP / "orders-0", offset=1000)]),
+    "workbench": lambda: Workbench(SHOP),
+}
+"""Widgets that ipywidgets lays out: they need Jupyter's own front end."""

@@ -1,0 +1,157 @@
+"""Write every widget as pictures to build/screenshots, in two themes and three widths.
+
+``index.html`` there shows them all. Run as ``python -m tests.browser.screenshots [NAME…]``, which
+is ``make screenshots``; with names, only these widgets of `gallery` are drawn again.
+"""
+
+import html
+import os
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import nbformat
+from playwright.sync_api import BrowserContext, Page
+
+from tests.browser.bridge import Bridge, chromium, served
+from tests.browser.contrast import LAB_COLORS
+from tests.browser.gallery import COMPOSED, MORE, WIDGETS, entry_of
+from tests.ports import free_ports
+
+PROJECT: Final = Path(__file__).parents[2]
+FOLDER: Final = PROJECT / "build" / "screenshots"
+WIDTHS: Final = (860, 1440, 1920)  # CSS pixels
+THEMES: Final = ("light", "dark")
+SETTLED: Final = 600  # ms after which nothing moves
+STARTS: Final = 90  # s within which Voila answers
+
+
+def main(names: list[str]) -> None:
+    """Draw widgets of the gallery.
+
+    Args:
+        names: which; empty: all.
+
+    Raises:
+        SystemExit: there is no widget of a name.
+    """
+    unknown = set(names) - {*WIDGETS, *MORE, *COMPOSED}
+    if unknown:
+        raise SystemExit(f"no widget in the gallery: {', '.join(sorted(unknown))}")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory() as profile, chromium(Path(profile)) as context, served() as address:
+        for name in [*WIDGETS, *MORE, *COMPOSED]:
+            if names and name not in names:
+                continue
+            print(name, flush=True)
+            if name in COMPOSED:
+                draw_composed(context, name)
+            else:
+                draw(context, name, address)
+    write_index()
+
+
+def draw(context: BrowserContext, name: str, address: str) -> None:
+    """Draw a widget in the page of the tests, with the real widget as its kernel."""
+    widget = (WIDGETS | MORE)[name]()
+    page = context.new_page()
+    page.goto(f"{address}/harness.html")
+    page.wait_for_function("window.ready")
+    page.add_style_tag(content=LAB_COLORS)
+    Bridge(page, widget).mount(entry=entry_of(widget))
+    for theme in THEMES:
+        page.evaluate(f"document.body.dataset.jpThemeLight = '{theme == 'light'}'.toLowerCase()")
+        shoot(page, name, theme, "#root")
+    page.close()
+
+
+def draw_composed(context: BrowserContext, name: str) -> None:
+    """Draw a widget that Jupyter lays out, in Voila."""
+    with voila(name) as address:
+        for theme in THEMES:
+            page = context.new_page()
+            page.goto(f"{address}?theme={theme}")
+            page.locator(".klw canvas").first.wait_for(timeout=STARTS * 1000)
+            shoot(page, name, theme, "body")
+            page.close()
+
+
+def shoot(page: Page, name: str, theme: str, selector: str) -> None:
+    """Write a picture for each width."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(SETTLED)
+        page.locator(selector).screenshot(path=FOLDER / f"{name}-{width}-{theme}.png")
+
+
+@contextmanager
+def voila(name: str) -> Iterator[str]:
+    """Serve a composed widget as a page; yields its address."""
+    code = f"from tests.browser.gallery import COMPOSED\nCOMPOSED[{name!r}]()"
+    (port,) = free_ports(1)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "widget.ipynb"
+        cells = [nbformat.v4.new_code_cell(code)]
+        nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+        options = [
+            "--no-browser",
+            f"--port={port}",
+            "--VoilaConfiguration.allow_theme_override=YES",
+        ]
+        server = subprocess.Popen(
+            [sys.executable, "-m", "voila", str(path), *options],
+            env=os.environ | {"PYTHONPATH": str(PROJECT)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            wait_for(f"http://127.0.0.1:{port}/static/", server)
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def wait_for(address: str, server: subprocess.Popen[bytes]) -> None:
+    """Wait until a server answers at all."""
+    deadline = time.monotonic() + STARTS
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            urllib.request.urlopen(address)  # noqa: S310 - our own server
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return
+    raise SystemExit("Voila did not start")
+
+
+def write_index() -> None:
+    """Write a page with all pictures, a row for each width."""
+    names = (*WIDGETS, *MORE, *COMPOSED)
+    parts = ["<!doctype html><html lang='en'><meta charset='utf-8'><title>Widgets</title>"]
+    parts += [
+        "<style>body{font:14px system-ui;background:#888}img{max-width:49%;margin:2px}</style>"
+    ]
+    for name in names:
+        parts.append(f"<h2 id='{name}'>{html.escape(name)}</h2>")
+        for width in WIDTHS:
+            files = [f"{name}-{width}-{theme}.png" for theme in THEMES]
+            shown = [
+                f"<img src='{file}' alt='{file}'>" for file in files if (FOLDER / file).exists()
+            ]
+            parts.append(f"<div>{''.join(shown)}</div>")
+    (FOLDER / "index.html").write_text("\n".join(parts), encoding="utf-8")
+    print(FOLDER / "index.html")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

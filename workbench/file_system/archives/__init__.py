@@ -1,0 +1,1 @@
+"""Archives as directories: `.tar` and `.zip`; nothing is unpacked beside them."""
