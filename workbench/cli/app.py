@@ -1,7 +1,6 @@
 """Open the screen of `widgets.Workbench` in a browser, for people who write no code."""
 
 import importlib.util
-import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Final
 import workbench
 from workbench.cli.lab import DISTRIBUTION, check_there, find_tour
 from workbench.errors import MissingDependencyError
+from workbench.file_system.mounts import absolute
 
 SAMPLE: Final = "shop-4.3.1"
 """The sample log directory that is shown if none is given."""
@@ -66,7 +66,7 @@ def shown_paths(paths: Sequence[str]) -> list[str]:
     for path in paths:
         check_there(path)
     if paths:
-        return [os.path.abspath(path) for path in paths]
+        return [absolute(path) for path in paths]
     samples = find_tour().samples
     if samples is None:
         raise MissingDependencyError("the samples", f"pip install --force-reinstall {DISTRIBUTION}")
