@@ -24,7 +24,7 @@ from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
 from workbench.errors import LogDirectoryError, OutputError
 from workbench.file_system.outputs import new_file, refuse_inputs
 from workbench.inspection.partition import Partition
-from workbench.loaders.scan.column_engines import write_parquet
+from workbench.loaders.exports.parquet_file import write_parquet
 from workbench.loaders.scan.plan import input_paths
 from workbench.pipelines.frames import LOG, load, source_options
 from workbench.spark_source.columns import ALL_COLUMNS, DAMAGE_COLUMN, arrow_schema
