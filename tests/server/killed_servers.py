@@ -70,11 +70,22 @@ class Told:
         else:
             self.problems.append(line)
 
-    def wait_for_more(self) -> None:
-        """Wait for more records and transactions than there are now."""
+    def wait_for_more(self, end: int = 0) -> None:
+        """Wait for more records and transactions than there are now, and for a record from ``end``.
+
+        Args:
+            end: where "numbers" ended when the server started. What a producer had sent before is
+                then acknowledged. A broker that is killed earlier, and once more, forgets all but
+                the last batch of it (a snapshot has no more), refuses the others when they come
+                again, and the producer writes them twice with a new epoch: real brokers do so, too.
+        """
         records, ended = len(self.acknowledged) + 50, len(self.committed) + 2
         deadline = time.monotonic() + PATIENCE
-        while len(self.acknowledged) < records or len(self.committed) < ended:
+        while (
+            len(self.acknowledged) < records
+            or len(self.committed) < ended
+            or max(self.acknowledged) < end
+        ):
             assert not self.problems, self.problems[0]
             assert time.monotonic() < deadline, "the producers do not go on"
             time.sleep(0.01)
@@ -150,8 +161,9 @@ def kill_servers(folder: Path, seed: int, kills: int = 4) -> None:
             told.wait_for_more()
             broker.kill()
             for _ in range(kills):
+                end = wb.open_log_directory(broker.data)["numbers-0"].log_end_offset
                 with served(broker):
-                    told.wait_for_more()
+                    told.wait_for_more(end)
                     time.sleep(rng.uniform(0, LATEST_KILL))
             broker.start()
             told.wait_for_more()
