@@ -65,6 +65,12 @@ def entry_of(widget: KafkaWidget) -> str:
     return next(name for kind, name in ENTRIES.items() if isinstance(widget, kind))
 
 
+def verified(view: FindingView) -> FindingView:
+    """Return a view with all findings of its directories."""
+    view.verify_all().wait()
+    return view
+
+
 def one_request() -> WatchedRequest:
     """Return a fetch that a server answered."""
     with wb.serve(SHOP) as server, Client(server) as client:
@@ -130,7 +136,7 @@ WIDGETS: Final[dict[str, Callable[[], KafkaWidget]]] = {
 """The widgets that are the most different, as pages of `to_html`."""
 
 MORE: Final[dict[str, Callable[[], KafkaWidget]]] = {
-    "findings": lambda: FindingView(SAMPLES / "damaged"),
+    "findings": lambda: verified(FindingView(SAMPLES / "damaged")),
     "explorer-damage": lambda: LogExplorer(
         SAMPLES / "damaged", selected={"partition": "flipped-byte-0", "segment": 18}
     ),
