@@ -214,9 +214,9 @@ ask("both")
 # finish, and removes them a minute later. Each step gives its verdict. Choose a log.
 
 # %%
+reader = opened["quiet"].read(0)  # a consumer's fetch: a slice of the file, not yet sent
 steps.clear()
 before = shutil.copytree(DIRECTORY, os.path.join(home.name, "before"))
-reader = opened["quiet"].read(0)  # a consumer's fetch: a slice of the file, not yet sent
 for log in opened.values():
     log.delete_old_segments()
 sent_meanwhile = len(reader.records.batches())
