@@ -15,7 +15,14 @@ from workbench.errors import LogDirectoryError, WorkbenchError
 from workbench.file_system.mounts import absolute, files_at, is_uri, real
 from workbench.inspection.findings import Finding
 from workbench.inspection.html import Cell, table_html
-from workbench.inspection.listing import Listing, Root, StrPath, list_log_directories, require_logs
+from workbench.inspection.listing import (
+    Listing,
+    Root,
+    StrPath,
+    list_log_directories,
+    opened_paths,
+    require_logs,
+)
 from workbench.inspection.remote_tier.tier import attach_remote_tier
 from workbench.loaders.partition import Partition
 from workbench.loaders.remote import all_mounted, mounted
@@ -72,10 +79,10 @@ def open_log_directory(
     for partition in listing.partitions.values():
         if partition.root is not None:
             cast(Partition, partition).log_directories = together
+    keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
     if remote is not None:
-        keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
         attach_remote_tier(listing, mounted(os.fspath(remote)), keys)
-    return LogDirectory(listing)
+    return LogDirectory(listing, remote=remote, remote_keys=keys)
 
 
 def verify(
@@ -278,8 +285,23 @@ def serve(
 class LogDirectory(Mapping[str, Partition]):
     """Partitions by name: ``logs["orders-0"]``. Pickling drops what was read."""
 
-    def __init__(self, listing: Listing) -> None:
+    def __init__(
+        self,
+        listing: Listing,
+        *,
+        remote: StrPath | None = None,
+        remote_keys: Mapping[str, StrPath] | None = None,
+    ) -> None:
         self.listing = listing
+        self._tier = {"remote": remote, "remote_keys": remote_keys}
+
+    def listed_again(self) -> "LogDirectory":
+        """Open the same paths, with the same remote tier, as they are now.
+
+        Raises:
+            As `open_log_directory`.
+        """
+        return open_log_directory(opened_paths(self.listing), **self._tier)  # type: ignore[arg-type]
 
     def __getitem__(self, name: str) -> Partition:
         return cast(Partition, self.listing.partitions[name])

@@ -72,6 +72,10 @@ def test_remote_and_local_segments_read_as_the_log_that_a_consumer_read(
     beginnings = case.info["headline"]["listOffsets"][isolation]
     for partition, (start, end) in beginnings.items():
         assert (logs[partition].log_start_offset, logs[partition].log_end_offset) == (start, end)
+    again = logs.listed_again()
+    assert {each: again[each].log_start_offset for each in beginnings} == {
+        each: start for each, (start, _) in beginnings.items()
+    }
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -12,7 +12,6 @@ import traitlets
 
 import workbench
 from widgets._link import STATIC, link
-from widgets.explorer.follower import opened_paths
 from widgets.explorer.following import Following
 from widgets.file_view import FileView, find_file, find_unread, nothing_read
 from widgets.queries import view_queries
@@ -205,7 +204,8 @@ class LogExplorer(Following):
 
         What was verified is kept; partitions that changed since are marked.
         """
-        self.logs = workbench.open_log_directory(opened_paths(self.logs.listing))
+        self.logs = self.logs.listed_again()
+        self._meanings.relist(self.logs.listing)
         wanted, file = self.selected, self.file
         self._place = (None, None)
         with self.hold_sync():

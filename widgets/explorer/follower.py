@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 import workbench
-from workbench.inspection.listing import Listing, Root
+from workbench.inspection.listing import Listing, Root, opened_paths
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 
@@ -61,16 +61,6 @@ class Changes:
     def __bool__(self) -> bool:
         """Whether anything changed."""
         return bool(self.changed or self.added or self.removed or self.has_other_files)
-
-
-def opened_paths(listing: Listing) -> list[str]:
-    """Return the paths that were opened: of log directories, partitions, or single files."""
-    return [
-        root.path
-        if root.is_log_directory or root.partitions[0].only is None
-        else os.path.join(root.path, root.partitions[0].only)
-        for root in listing.roots
-    ]
 
 
 class Follower:

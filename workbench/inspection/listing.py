@@ -280,3 +280,13 @@ def list_log_directories(
         key = partition.name if partition.name not in partitions else partition.path
         partitions[key] = partition
     return Listing(roots, partitions)
+
+
+def opened_paths(listing: Listing) -> list[str]:
+    """Return the paths that were opened: of log directories, partitions, or single files."""
+    return [
+        root.path
+        if root.is_log_directory or root.partitions[0].only is None
+        else os.path.join(root.path, root.partitions[0].only)
+        for root in listing.roots
+    ]
