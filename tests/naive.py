@@ -152,9 +152,10 @@ class _Bytes:
         (value,) = struct.unpack(form, self.take(struct.calcsize(form)))
         return value
 
-    def varint(self) -> int:
+    def varint(self, bits: int = 32) -> int:
         raw = shift = 0
         while True:
+            assert shift < bits, "too long"  # Kafka refuses it
             byte = self.take(1)[0]
             raw |= (byte & 0x7F) << shift
             shift += 7
@@ -194,7 +195,7 @@ def _read_batch(base_offset: int, entry: bytes) -> Iterator[Record]:
         size = source.varint()
         end = source.at + size
         source.take(1)
-        timestamp = base_timestamp + source.varint()
+        timestamp = base_timestamp + source.varint(64)
         offset = base_offset + source.varint()
         key, value = source.sized(), source.sized()
         count = source.varint()
