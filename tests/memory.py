@@ -18,9 +18,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self
 
+from workbench.runtime.workers import worker_count
+
 MIB: Final = 1 << 20
 MOST: Final = 200 * MIB
-"""What any input may take beyond the baseline, in bytes."""
+"""What any input may take beyond the baseline, in bytes, with one worker."""
+
+MOST_OF_WORKERS: Final = (worker_count(None) - 1) * 64 * MIB
+"""What further workers may take."""
 
 _ADDRESS_SPACE: Final = 16 << 30
 _MOST_SECONDS: Final = 60

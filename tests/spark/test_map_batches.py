@@ -151,7 +151,7 @@ def test_a_task_that_fails_once_gives_its_results_once(spark: Any, tmp_path: Pat
                 failed.write_text(str(os.getpid()))
                 raise RuntimeError("once")
 
-    options = {"subscribe": "orders", "maxPartitionBytes": "16k"}
+    options = {"subscribe": "orders", "maxPartitionBytes": "400k"}
     schema = "partition int, offset bigint"
     rows = wb.spark.map_batches(spark, SHOP, counted, schema, **options).collect()
     assert len(list(tmp_path.iterdir())) > 2

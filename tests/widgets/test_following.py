@@ -160,11 +160,17 @@ def test_many_batches_are_not_sent_at_every_look(
     assert len(positions(explorer)) == 5
 
 
+def followers() -> set[threading.Thread]:
+    """Return the threads that follow; widgets of other tests may still do."""
+    return {each for each in threading.enumerate() if each.name == "follow"}
+
+
 def test_the_timer_follows_and_ends(managed: Managed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("widgets.explorer.follower.LOOK_EVERY_S", 0.01)
     log = managed.manager.get_or_create_log("orders-0")
     append(log)
     explorer = LogExplorer(managed.manager.directories[0])
+    others = followers()
     explorer.follow = True
     append(log)
     end = time.monotonic() + 20
@@ -172,7 +178,7 @@ def test_the_timer_follows_and_ends(managed: Managed, monkeypatch: pytest.Monkey
         assert time.monotonic() < end
         time.sleep(0.01)
     explorer.follow = False
-    while any(each.name == "follow" for each in threading.enumerate()):
+    while followers() - others:
         assert time.monotonic() < end
         time.sleep(0.01)
     with pytest.raises(ValueError, match="set follow first"):
