@@ -23,6 +23,7 @@ class Server(House):
     def __init__(self) -> None:
         self.waiting: dict[Any, threading.Event] = {}
         self.is_over = threading.Event()
+        self.nobody_asks = threading.Event()
         self.counter = itertools.count()
         super().__init__(min_isr=2)
 
@@ -66,12 +67,12 @@ class Server(House):
         return at
 
     def expire(self) -> None:
-        """Let time pass until all is over, then let all waits end."""
+        """Let time pass until all is over, then let all waits end until nobody asks any more."""
         while not self.is_over.wait(0.001):
             self.clock.advance(1)
             self.manager.expire_delayed()
             self.manager.maybe_shrink_isr()
-        while self.manager.fetch_purgatory.operations:
+        while not self.nobody_asks.wait(0.001):
             self.clock.advance(500)
             self.manager.expire_delayed()
 
@@ -86,9 +87,11 @@ def test_producers_and_followers_in_threads() -> None:
         clock = threads.submit(server.expire)
         try:
             errors = {error for each in producers for error in each.result(PATIENCE_S)}
+            server.is_over.set()
+            ends = [each.result(PATIENCE_S) for each in followers]
         finally:
             server.is_over.set()
-        ends = [each.result(PATIENCE_S) for each in followers]
+            server.nobody_asks.set()
         clock.result(PATIENCE_S)
     assert errors == {ErrorCode.NONE}
     assert ends == [dict.fromkeys(NAMES, TOTAL)] * 2
