@@ -2,12 +2,14 @@
 import { bytesView } from "./bytes_view.js";
 import { Column } from "./columns.js";
 import { button, choice, h } from "./dom.js";
+import { errorBars, explorerHead } from "./explorer_head.js";
+import { segmentLists } from "./explorer_lists.js";
 import { fileList, fileView } from "./file_view.js";
 import { findingView } from "./finding_view.js";
-import { followButton, isGrowth } from "./following.js";
+import { isGrowth } from "./following.js";
 import { count } from "./format.js";
 import { withKernel } from "./kernel.js";
-import { batchList, listSummary, offsetIndexList, recordList, timeIndexList } from "./lists.js";
+import { listSummary } from "./lists.js";
 import { pageStore } from "./pages.js";
 import { popover } from "./popover.js";
 import { requests } from "./requests.js";
@@ -55,92 +57,25 @@ function render({ model, el, signal: outer }) {
     const sent = model.get("_segment");
     return isCurrent(sent) ? sent : null;
   };
-  const ask = requests(model, {
-    signal,
-    onError: showError,
-    onSilence: (quiet) => {
-      silence.hidden = !quiet;
-    },
-  });
+  const bars = errorBars();
+  const ask = requests(model, { signal, onError: bars.showError, onSilence: bars.showSilence });
   const inSegment = (body) => ({ partition: chosen().partition, segment: chosen().segment, ...body });
 
-  // Head: title, go to, verify, refresh, keys.
-  const title = h("span", { class: "klw-title" }), summary = h("span", { class: "klw-sum" });
-  const goBox = h("input", {
-    class: "klw-input",
-    type: "text",
-    placeholder: "Go to offset or time",
-    "aria-label": "Go to an offset or a UTC time in this partition",
-    spellcheck: "false",
-  });
-  goBox.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter") return;
-    event.stopPropagation();
-    ask("go", { text: goBox.value, partition: chosen().partition }).then((answer) => {
-      if (answer) announce(answer.text);
-    });
-  });
-  const verify = button("Check every byte of this partition", {
-    glyph: "shield",
-    text: "Verify",
-    kind: "klw-framed",
-    onclick: () => {
-      verify.disabled = true;
-      ask("verify", { partition: chosen().partition }).then(() => {
-        verify.disabled = chosen().partition === null;
-        findings.setScope("here");
-        tabs.show("findings");
-      });
-    },
-  });
-  const verifyAll = button("Check every byte of every partition, and the files of the directory", {
-    glyph: "shields",
-    text: "Verify all",
-    kind: "klw-framed",
-    onclick: () => {
-      findings.setScope("all");
-      tabs.show("findings");
-      ask("verify", { partition: null });
-    },
-  });
   const progress = verifyBar({ onCancel: () => ask("cancel") });
-  const refresh = button("Read the directory again", { glyph: "refresh", onclick: () => ask("refresh") });
-  const follow = followButton({ model });
-  const keys = button("Keys (?)", { glyph: "keyboard", onclick: () => sheet.keys(keys) });
-  const head = h(
-    "header",
-    { class: "klw-top" },
-    title,
-    summary,
-    follow.about,
-    h("span", { class: "klw-go" }, goBox),
-    follow.el,
-    verify,
-    verifyAll,
-    refresh,
-    keys,
-  );
-  const silence = h(
-    "div",
-    { class: "klw-error", role: "status", hidden: true },
-    h("span", {}, "The kernel does not respond. It may be disconnected, or busy running a cell."),
-  );
-  const errorText = h("span", {});
-  const errorBar = h(
-    "div",
-    { class: "klw-error", role: "alert", hidden: true },
-    errorText,
-    button("Dismiss", {
-      glyph: "cross",
-      onclick: () => {
-        errorBar.hidden = true;
-      },
-    }),
-  );
-  function showError(text) {
-    errorText.textContent = text;
-    errorBar.hidden = !text;
-  }
+  const showAllFindings = (scope) => {
+    findings.setScope(scope);
+    tabs.show("findings");
+  };
+  const head = explorerHead({
+    model,
+    sheet,
+    ask,
+    chosen,
+    announce,
+    onVerify: () => showAllFindings("here"),
+    onVerifyAll: () => showAllFindings("all"),
+  });
+  const { title, summary, goBox, verify, verifyAll, follow, keys } = head;
 
   // Panels.
   const python = (view, label) => {
@@ -205,50 +140,20 @@ function render({ model, el, signal: outer }) {
     fetch: (start, stop) => ask("records", inSegment({ start, stop })).then((answer) => answer?.rows),
   });
   const selectedBatch = () => (data && chosen().position !== null ? data.batchAtPosition(chosen().position) : -1);
-  function recordKind(i) {
-    const row = store.row(i);
-    if (!row) return "";
-    const first = i > 0 && firstRows.length > row[5] && firstRows.number(row[5]) === i;
-    const fresh = data && row[5] < data.length && data.isNew(row[5]) ? "new" : "";
-    return `${fresh} ${row[5] === selectedBatch() ? "within" : ""} ${first ? "first" : ""} ${
-      row[6] && !row[0] ? "bad" : ""
-    }`;
-  }
-  const records = recordList({
-    store,
+  const held = () => data;
+  const { records, batches, offsetIndex, timeIndex } = segmentLists({
+    model,
     signal,
-    absence: () => (model.isLive ? null : model.absence),
-    batchOf: recordKind,
-    onPick: (i) => {
-      const row = store.row(i);
-      if (!row) return;
+    store,
+    held,
+    firstRows: () => firstRows,
+    selectedBatch,
+    onBatch: (i) => pickBatch(i),
+    onRecord: (row) => {
       announce(`Record ${row[0]}.`);
       choose({ position: data.position[row[5]], offset: row[0] || null });
     },
-    onOpen: () => tabs.show("bytes", true),
-  });
-  const held = () => data;
-  const batches = batchList({
-    data: held,
-    signal,
-    onPick: (i) => pickBatch(i),
-    onOpen: () => tabs.show("records", true),
-  });
-  const offsetIndex = offsetIndexList({
-    data: held,
-    signal,
-    onPick: (i) => {
-      const at = data.batchAtPosition(data.indexPosition[i]);
-      if (at >= 0) pickBatch(at);
-    },
-  });
-  const timeIndex = timeIndexList({
-    data: held,
-    signal,
-    onPick: (i) => {
-      const at = data.batchAt(data.timeIndexPosition[i]);
-      if (at >= 0) pickBatch(at);
-    },
+    onShow: (name) => tabs.show(name, true),
   });
   const findings = findingView({
     signal,
@@ -332,10 +237,10 @@ function render({ model, el, signal: outer }) {
     tabs.el,
   );
   root.append(
-    head,
+    head.el,
     progress.el,
-    silence,
-    errorBar,
+    bars.silence,
+    bars.error,
     h("div", { class: "klw-body" }, tree.el, fence, h("main", { class: "klw-main" }, note, views, foot)),
     live,
   );
@@ -363,12 +268,6 @@ function render({ model, el, signal: outer }) {
     showStrip();
   }
   const hasPartitions = () => model.get("_directory").nodes.some((each) => each.kind === "partition");
-  const nothingText = () => {
-    const { path } = model.get("_directory");
-    if (hasPartitions()) return "Select a partition.";
-    return `${path} holds no partitions. Open a directory of log.dirs of a broker: it has a folder for each partition, named \
-like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
-  };
   function showStrip() {
     const sent = model.get("_strip"), mine = sent?.partition === chosen().partition ? sent : null;
     strip.setData(mine);
@@ -377,7 +276,7 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
     stripHead.about.textContent = mine?.about ?? "";
     note.hidden = Boolean(mine?.size.length);
     note.textContent = chosen().partition === null
-      ? nothingText()
+      ? nothingText(model.get("_directory").path, hasPartitions())
       : mine
       ? "This partition has no segments."
       : "Reading…";
@@ -439,15 +338,7 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
     const mine = all.filter((each) => each.partition === partition);
     const total = Object.values(counts).flatMap(Object.values).reduce((sum, each) => sum + each, 0);
     const isVerified = verified.includes(partition), isRunning = check.state === "running";
-    findings.setEmptyText(
-      isVerified
-        ? changed.includes(partition)
-          ? "No findings when it was verified. It has changed since: verify it again."
-          : "No findings: every byte was checked."
-        : isRunning
-        ? "No findings yet."
-        : "Not verified yet. Verify reads every byte of the partition and checks it; Verify all, every partition.",
-    );
+    findings.setEmptyText(noFindingsText({ isVerified, isRunning, isChanged: changed.includes(partition) }));
     findings.setFindings(all, total, partition);
     tree.setFindings(counts, verified, changed);
     progress.show(check, total, changed.length);
@@ -543,7 +434,7 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
     _verified: showFindings,
     _changed: showFindings,
     _verification: showFindings,
-    _error: () => showError(model.get("_error")),
+    _error: () => bars.showError(model.get("_error")),
     colour_by: () => {
       colours.show(model.get("colour_by"));
       data?.colourBy(model.get("colour_by"));
@@ -556,7 +447,7 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
     map.repaint();
     strip.repaint();
   }, signal);
-  showError(model.get("_error"));
+  bars.showError(model.get("_error"));
   showDirectory();
   onSelected();
   showFile();
@@ -565,6 +456,19 @@ like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
     life.abort();
     for (const [name, act] of Object.entries(followed)) model.off(`change:${name}`, act);
   };
+}
+
+function nothingText(path, hasPartitions) {
+  if (hasPartitions) return "Select a partition.";
+  return `${path} holds no partitions. Open a directory of log.dirs of a broker: it has a folder for each partition, named \
+like orders-0. After a broker wrote to this one, press ⟳ to read it again.`;
+}
+
+function noFindingsText({ isVerified, isRunning, isChanged }) {
+  if (isVerified && isChanged) return "No findings when it was verified. It has changed since: verify it again.";
+  if (isVerified) return "No findings: every byte was checked.";
+  if (isRunning) return "No findings yet.";
+  return "Not verified yet. Verify reads every byte of the partition and checks it; Verify all, every partition.";
 }
 
 function panelHead(text, ...tools) {
