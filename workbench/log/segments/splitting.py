@@ -100,9 +100,14 @@ def first_offset_at(segment: LogSegment, position: int) -> int:
     A compressed message of magic 0 or 1 does not have it in its header and is decompressed.
 
     Kafka: FileChannelRecordBatch.baseOffset (4.2)
+
+    Raises:
+        CorruptLogError: no whole batch begins there, as in the torn tail of a segment that was not
+            recovered; Kafka fails there, too.
     """
     row = segment.log.first_batch(position)
-    assert row is not None  # the caller has already walked over the segment's batches
+    if row is None:
+        raise CorruptLogError(segment.log.path, position, "no whole batch begins there")
     if row["base_offset"] >= 0:
         return int(row["base_offset"])
     records = segment.log.read(position, int(row["size"]))
