@@ -84,9 +84,8 @@ def requests() -> RequestWatch:
         return watched(server)
 
 
-def torn_partition() -> str:
-    """Make a partition whose last batch is incomplete."""
-    folder = mkdtemp()
+def torn_partition(folder: str) -> str:
+    """Make a partition whose last batch is incomplete, in an empty folder; return its path."""
     with wb.LogManager([folder]) as manager:
         log = manager.get_or_create_log("orders-0")
         for number in range(30):
@@ -99,7 +98,7 @@ def torn_partition() -> str:
 @cache
 def recovered() -> Rehearsal:
     """Return the recovery of a partition whose last batch is incomplete."""
-    path = torn_partition()
+    path = torn_partition(mkdtemp())
     try:
         return rehearse_recovery(path)
     finally:
@@ -108,7 +107,7 @@ def recovered() -> Rehearsal:
 
 def recovery(player: type[RecoveryPlayer]) -> RecoveryPlayer:
     """Return a player of such a recovery; the partition is gone then."""
-    path = torn_partition()
+    path = torn_partition(mkdtemp())
     try:
         return player(path)
     finally:

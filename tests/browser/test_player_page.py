@@ -1,6 +1,5 @@
 """The players in a real browser: stepping, playing, what the picture shows, thousands of steps."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 import workbench as wb
 from tests.browser.bridge import Show
+from tests.browser.gallery import torn_partition
 from tests.browser.pages import STATS, colours, settled, until
 from widgets import LookupPlayer, RecoveryPlayer, StepPlayer
 from widgets.view.text import time_text
@@ -21,13 +21,7 @@ SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 @pytest.fixture
 def torn(tmp_path: Path) -> str:
     """A partition whose last batch is not whole."""
-    with wb.LogManager([tmp_path]) as manager:
-        log = manager.get_or_create_log("orders-0")
-        for number in range(30):
-            log.append([(number, b"key", b"v" * 900)])
-    segment = wb.open_log_directory(tmp_path)["orders-0"].segments[0]
-    os.truncate(segment.path, segment.size - 120)
-    return str(tmp_path / "orders-0")
+    return torn_partition(str(tmp_path))
 
 
 def test_the_buttons_step_and_the_kernel_follows(page: Page, show: Show) -> None:

@@ -2,7 +2,8 @@
 import { bytesView } from "./bytes_view.js";
 import { Column } from "./columns.js";
 import { button, choice, h } from "./dom.js";
-import { errorBars, explorerHead } from "./explorer_head.js";
+import { errorBar } from "./error_bar.js";
+import { explorerHead, silenceBar } from "./explorer_head.js";
 import { segmentLists } from "./explorer_lists.js";
 import { fileList, fileView } from "./file_view.js";
 import { findingView } from "./finding_view.js";
@@ -57,8 +58,8 @@ function render({ model, el, signal: outer }) {
     const sent = model.get("_segment");
     return isCurrent(sent) ? sent : null;
   };
-  const bars = errorBars();
-  const ask = requests(model, { signal, onError: bars.showError, onSilence: bars.showSilence });
+  const error = errorBar(), silence = silenceBar();
+  const ask = requests(model, { signal, onError: error.show, onSilence: silence.show });
   const inSegment = (body) => ({ partition: chosen().partition, segment: chosen().segment, ...body });
 
   const progress = verifyBar({ onCancel: () => ask("cancel") });
@@ -239,8 +240,8 @@ function render({ model, el, signal: outer }) {
   root.append(
     head.el,
     progress.el,
-    bars.silence,
-    bars.error,
+    silence.el,
+    error.el,
     h("div", { class: "klw-body" }, tree.el, fence, h("main", { class: "klw-main" }, note, views, foot)),
     live,
   );
@@ -434,7 +435,7 @@ function render({ model, el, signal: outer }) {
     _verified: showFindings,
     _changed: showFindings,
     _verification: showFindings,
-    _error: () => bars.showError(model.get("_error")),
+    _error: () => error.show(model.get("_error")),
     colour_by: () => {
       colours.show(model.get("colour_by"));
       data?.colourBy(model.get("colour_by"));
@@ -447,7 +448,7 @@ function render({ model, el, signal: outer }) {
     map.repaint();
     strip.repaint();
   }, signal);
-  bars.showError(model.get("_error"));
+  error.show(model.get("_error"));
   showDirectory();
   onSelected();
   showFile();

@@ -1,4 +1,4 @@
-// The explorer's head: what is open, go to, follow, verify, read again, keys; and below it what went wrong.
+// The explorer's head: what is open, go to, follow, verify, read again, keys.
 import { button, h } from "./dom.js";
 import { followButton } from "./following.js";
 
@@ -59,34 +59,17 @@ export function explorerHead({ model, sheet, ask, chosen, announce, onVerify, on
   return { el, title, summary, goBox, verify, verifyAll, follow, keys };
 }
 
-// Two bars: the kernel does not respond; something went wrong, which can be dismissed.
-export function errorBars() {
-  const silence = h(
+// The kernel does not respond.
+export function silenceBar() {
+  const el = h(
     "div",
     { class: "klw-error", role: "status", hidden: true },
     h("span", {}, "The kernel does not respond. It may be disconnected, or busy running a cell."),
   );
-  const text = h("span", {});
-  const error = h(
-    "div",
-    { class: "klw-error", role: "alert", hidden: true },
-    text,
-    button("Dismiss", {
-      glyph: "cross",
-      onclick: () => {
-        error.hidden = true;
-      },
-    }),
-  );
   return {
-    silence,
-    error,
-    showSilence(quiet) {
-      silence.hidden = !quiet;
-    },
-    showError(what) {
-      text.textContent = what;
-      error.hidden = !what;
+    el,
+    show(isQuiet) {
+      el.hidden = !isQuiet;
     },
   };
 }

@@ -1,5 +1,6 @@
 // FindingView: every finding of log directories, by severity, kind and topic; selecting one selects where it is.
 import { button, choice, h } from "./dom.js";
+import { errorBar } from "./error_bar.js";
 import { findingView } from "./finding_view.js";
 import { count, plural } from "./format.js";
 import { withKernel } from "./kernel.js";
@@ -39,23 +40,8 @@ function render({ model, el, signal: outer }) {
   const live = h("div", { class: "klw-quiet", "aria-live": "polite" });
   const sheet = popover(root, FINDING_KEYS);
   const filter = () => Object.fromEntries(Object.keys(ANY).map((name) => [name, model.get(name)]));
-  const errorText = h("span", {});
-  const errorBar = h(
-    "div",
-    { class: "klw-error", role: "alert", hidden: true },
-    errorText,
-    button("Dismiss", {
-      glyph: "cross",
-      onclick: () => {
-        errorBar.hidden = true;
-      },
-    }),
-  );
-  const ask = requests(model, { signal, onError: showError, onSilence: () => {} });
-  function showError(text) {
-    errorText.textContent = text;
-    errorBar.hidden = !text;
-  }
+  const error = errorBar();
+  const ask = requests(model, { signal, onError: error.show, onSilence: () => {} });
 
   // Head.
   const title = h("span", { class: "klw-title" }),
@@ -126,7 +112,7 @@ function render({ model, el, signal: outer }) {
   root.append(
     h("header", { class: "klw-top" }, title, sum, code, verifyAll, keys),
     progress.el,
-    errorBar,
+    error.el,
     h("div", { class: "klw-phead" }, severity.el, menus.kind, menus.topic, clear, shownText),
     h("div", { class: "klw-panes klw-findpane" }, list.el),
     live,
@@ -198,7 +184,7 @@ function render({ model, el, signal: outer }) {
     event.stopPropagation();
   });
   const followed = {
-    _error: () => showError(model.get("_error")),
+    _error: () => error.show(model.get("_error")),
     ...Object.fromEntries(
       [
         ...Object.keys(ANY),
@@ -215,7 +201,7 @@ function render({ model, el, signal: outer }) {
     model.on(`change:${name}`, act);
   }
   followTheme(root, () => {}, signal);
-  showError(model.get("_error"));
+  error.show(model.get("_error"));
   show();
   return () => {
     life.abort();
