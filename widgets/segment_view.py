@@ -20,7 +20,7 @@ from workbench.inspection.partition import Partition
 from workbench.inspection.record_window import Record, RecordWindow
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import read_transactions
-from workbench.inspection.verify.log_pass import read_tail
+from workbench.inspection.verify.segments.log_pass import read_tail
 
 CHECKED_AT_ONCE = 16 << 20
 """Bytes: every CRC of a segment up to this size is checked when it is opened (some 20 ms), and the

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.cli.program import run
 from tests.golden.cases import Case
-from workbench.cli.commands.search import find_literal, find_pattern
+from workbench.cli.commands.contents.search import find_literal, find_pattern
 from workbench.log_directory import open_log_directory
 from workbench.record.columns import BinaryColumn
 

@@ -7,7 +7,7 @@ import pytest
 from tests.kafka_broker import Broker, compile_java, run_java
 from workbench.inspection.findings import worst
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.verify.log_pass import read_log
+from workbench.inspection.verify.segments.log_pass import read_log
 from workbench.inspection.verify.situation import situation_of
 from workbench.inspection.verify.verify import verify
 

@@ -24,11 +24,11 @@ from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.meta_properties import MetaProperties
 from workbench.files.partition_metadata import PartitionMetadata
 from workbench.inspection.findings import Finding
-from workbench.inspection.verify.batches import verify_log
-from workbench.inspection.verify.indexes import OffsetIndexCheck, TimeIndexCheck
-from workbench.inspection.verify.log_pass import read_log
+from workbench.inspection.verify.segments.batches import verify_log
+from workbench.inspection.verify.segments.indexes import OffsetIndexCheck, TimeIndexCheck
+from workbench.inspection.verify.segments.log_pass import read_log
+from workbench.inspection.verify.segments.trusted import TrustedBatches
 from workbench.inspection.verify.situation import PartitionSituation, Place
-from workbench.inspection.verify.trusted import TrustedBatches
 from workbench.inspection.verify.verify import verify
 from workbench.record.reading.batch_table import scan_batches
 from workbench.record.reading.reader import ALL_COLUMNS, RecordReader

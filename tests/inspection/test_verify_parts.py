@@ -8,7 +8,7 @@ import pytest
 
 from tests.naive import Record, batch
 from workbench.inspection.findings import Finding
-from workbench.inspection.verify import log_pass
+from workbench.inspection.verify.segments import log_pass
 from workbench.inspection.verify.verify import verify
 from workbench.layout.index_entries import OFFSET_ENTRY, TIME_ENTRY
 from workbench.record.reading import batch_table

@@ -1,1 +1,1 @@
-"""One module per command, so more than fifteen: `main` imports only the one that is called."""
+"""One module for each command; `main` imports only the one that is called."""

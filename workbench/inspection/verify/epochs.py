@@ -16,8 +16,8 @@ from workbench.files import names
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
-from workbench.inspection.verify.log_pass import MOST_OF_A_KIND
-from workbench.inspection.verify.segment import SegmentSummary
+from workbench.inspection.verify.segments.log_pass import MOST_OF_A_KIND
+from workbench.inspection.verify.segments.segment import SegmentSummary
 from workbench.inspection.verify.situation import METADATA_TOPIC, PartitionSituation
 
 Rows = npt.NDArray[Any]

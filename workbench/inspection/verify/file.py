@@ -20,7 +20,7 @@ from workbench.files.producer_snapshot import ProducerSnapshot
 from workbench.files.quorum_state import QuorumState
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
-from workbench.inspection.verify.batches import verify_log
+from workbench.inspection.verify.segments.batches import verify_log
 from workbench.inspection.verify.situation import Place, Situation
 
 _UNKNOWN: Final = "What a broker would do depends on the files beside it; only this one was opened."

@@ -14,7 +14,7 @@ from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import unreadable
-from workbench.inspection.verify.batches import verify_log
+from workbench.inspection.verify.segments.batches import verify_log
 from workbench.inspection.verify.situation import METADATA_TOPIC, Place, Situation
 
 

@@ -16,11 +16,11 @@ from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import unread_kinds, unreadable
-from workbench.inspection.verify.batches import verify_log
 from workbench.inspection.verify.epochs import verify_epochs
 from workbench.inspection.verify.leftovers import swap_ranges, swaps, verify_leftovers
 from workbench.inspection.verify.metadata_log import verify_metadata_log
-from workbench.inspection.verify.segment import SegmentSummary, collect, verify_segment
+from workbench.inspection.verify.segments.batches import verify_log
+from workbench.inspection.verify.segments.segment import SegmentSummary, collect, verify_segment
 from workbench.inspection.verify.situation import (
     METADATA_TOPIC,
     PartitionSituation,

@@ -26,7 +26,7 @@ from workbench.inspection.remote_tier.segment_metadata import (
 from workbench.inspection.remote_tier.stored_segments import StoredSegment
 from workbench.inspection.remote_tier.tier_names import INDEXES, LOG, MANIFEST
 from workbench.inspection.unreadable import findings_of_unread, missing_remote, unreadable
-from workbench.inspection.verify.segment import SegmentSummary, verify_segment
+from workbench.inspection.verify.segments.segment import SegmentSummary, verify_segment
 from workbench.inspection.verify.situation import PartitionSituation, Place
 
 _READER: Final = (

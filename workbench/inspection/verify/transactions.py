@@ -26,8 +26,8 @@ from workbench.inspection.transactions import (
     open_transactions,
     transactions_of,
 )
-from workbench.inspection.verify.indexes import index_too_large
-from workbench.inspection.verify.segment import SegmentSummary
+from workbench.inspection.verify.segments.indexes import index_too_large
+from workbench.inspection.verify.segments.segment import SegmentSummary
 from workbench.inspection.verify.situation import Place
 
 Offsets = npt.NDArray[np.int64]

@@ -28,7 +28,7 @@ from workbench.inspection.verify.directory import era_of, verify_root, verify_ro
 from workbench.inspection.verify.file import verify_single_file
 from workbench.inspection.verify.partition import Advance, PartitionResult, verify_partition
 from workbench.inspection.verify.remote import verify_remote
-from workbench.inspection.verify.segment import collect
+from workbench.inspection.verify.segments.segment import collect
 from workbench.inspection.verify.situation import situation_of
 
 

@@ -17,7 +17,7 @@ from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding, finding_of, torn_tail
 from workbench.inspection.segment import is_preallocated
 from workbench.inspection.unreadable import removed, unreadable
-from workbench.inspection.verify.batches import out_of_place
+from workbench.inspection.verify.segments.batches import out_of_place
 from workbench.layout import problems
 from workbench.loaders.scan.plan import HIGHEST, LOWEST, SegmentRead, batch_selector
 from workbench.record.buffers import BufferPool, lent_pool

@@ -21,7 +21,7 @@ from workbench.errors import LinkError, NotRegularFileError
 from workbench.file_system.source import FileSource
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.inspection.segment import Segment
-from workbench.inspection.verify.log_pass import first_offsets
+from workbench.inspection.verify.segments.log_pass import first_offsets
 from workbench.layout import problems
 from workbench.loaders.scan.plan import ByteRange, Rows, SegmentRead
 from workbench.record.reading.batch_table import scan_batches

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding, finding_of, torn_tail
 from workbench.inspection.segment import Segment, is_preallocated
-from workbench.inspection.verify.batches import out_of_place
+from workbench.inspection.verify.segments.batches import out_of_place
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.record.buffers import BufferPool

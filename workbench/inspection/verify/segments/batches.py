@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.inspection.findings import Finding, Severity, finding_of
-from workbench.inspection.verify.log_pass import (
+from workbench.inspection.verify.segments.log_pass import (
     HEADER_SIZE,
     MOST_OF_A_KIND,
     Check,

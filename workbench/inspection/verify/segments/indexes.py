@@ -20,9 +20,9 @@ from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.files.indexes.time_index import TimeIndex
 from workbench.files.reading import Problem
 from workbench.inspection.findings import Finding, Severity
-from workbench.inspection.verify.log_pass import LogPart, LogReading, first_offsets
+from workbench.inspection.verify.segments.log_pass import LogPart, LogReading, first_offsets
+from workbench.inspection.verify.segments.trusted import TrustedBatches
 from workbench.inspection.verify.situation import Place
-from workbench.inspection.verify.trusted import TrustedBatches
 from workbench.runtime.times import exact_time
 
 Numbers = npt.NDArray[np.int64]

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from workbench.cli.command import Command, as_json
-from workbench.cli.commands.list_offsets import print_offsets
+from workbench.cli.commands.coordinators.list_offsets import print_offsets
 from workbench.cli.output import print_json, print_table, time_of
 from workbench.cli.show.coordinator_facts import (
     group_facts,

@@ -18,11 +18,11 @@ from workbench.files.names import FileKind
 from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import unreadable
-from workbench.inspection.verify.batches import verify_log
-from workbench.inspection.verify.indexes import OffsetIndexCheck, TimeIndexCheck
-from workbench.inspection.verify.log_pass import LogReading
+from workbench.inspection.verify.segments.batches import verify_log
+from workbench.inspection.verify.segments.indexes import OffsetIndexCheck, TimeIndexCheck
+from workbench.inspection.verify.segments.log_pass import LogReading
+from workbench.inspection.verify.segments.trusted import EPOCH_ROW, NO_TIME, Starts, TrustedBatches
 from workbench.inspection.verify.situation import Place
-from workbench.inspection.verify.trusted import EPOCH_ROW, NO_TIME, Starts, TrustedBatches
 
 Rows = npt.NDArray[Any]
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from workbench.inspection.verify.log_pass import first_offsets
+from workbench.inspection.verify.segments.log_pass import first_offsets
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.rows import joined_rows
 

@@ -1,0 +1,1 @@
+"""Commands that show, search and export what is on the disk."""

@@ -1,0 +1,1 @@
+"""Commands that say what a broker would do, or do it on a copy."""

@@ -1,0 +1,1 @@
+"""Verify one segment: its log and its indexes, read once."""
