@@ -26,7 +26,8 @@ class Player(KafkaWidget):
     """
 
     _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8") for name in ("explorer.css", "player.css")
+        (STATIC / name).read_text(encoding="utf-8")
+        for name in ("shared/base.css", "players/player.css")
     )
 
     at = traitlets.Int(-1).tag(sync=True)

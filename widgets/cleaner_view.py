@@ -39,9 +39,10 @@ class CleanerView(KafkaWidget):
     Kafka: LogCleanerManager.cleanableOffsets, LogToClean (4.2)
     """
 
-    _esm = link("cleaner_view.js")
+    _esm = link("compaction/cleaner_view.js")
     _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8") for name in ("explorer.css", "cleaner.css")
+        (STATIC / name).read_text(encoding="utf-8")
+        for name in ("shared/base.css", "compaction/cleaner.css")
     )
 
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)

@@ -37,8 +37,8 @@ class FindingView(ShowsFindings):
         TypeError: an unknown option.
     """
 
-    _esm = link("findings.js")
-    _css = STATIC / "explorer.css"
+    _esm = link("verification/findings.js")
+    _css = STATIC / "shared/base.css"
 
     selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     severity = traitlets.Enum(("", "error", "warning"), "").tag(sync=True)

@@ -71,10 +71,10 @@ class GroupView(KafkaWidget):
     Kafka: ConsumerGroupCommand.describeGroups, OffsetMetadataManager (4.2)
     """
 
-    _esm = link("group_view.js")
+    _esm = link("coordinators/group_view.js")
     _css = "\n".join(
         (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "cleaner.css", "coordinators.css")
+        for name in ("shared/base.css", "compaction/cleaner.css", "coordinators/coordinators.css")
     )
 
     group = traitlets.Unicode().tag(sync=True)

@@ -44,10 +44,10 @@ class OffsetsPlayer(Player):
     Kafka: OffsetMetadataManager, CoordinatorRuntime (4.2); OffsetManager (0.8.2)
     """
 
-    _esm = link("offsets_player.js")
+    _esm = link("coordinators/offsets_player.js")
     _css = "\n".join(
         (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "player.css", "offsets.css")
+        for name in ("shared/base.css", "players/player.css", "coordinators/offsets.css")
     )
 
     selected: Any = traitlets.Dict(NOTHING)

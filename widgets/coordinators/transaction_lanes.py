@@ -46,10 +46,10 @@ class TransactionLanes(KafkaWidget):
     Kafka: ProducerStateManager, TransactionsCommand (4.2)
     """
 
-    _esm = link("transaction_lanes.js")
+    _esm = link("coordinators/transaction_lanes.js")
     _css = "\n".join(
         (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "cleaner.css", "coordinators.css")
+        for name in ("shared/base.css", "compaction/cleaner.css", "coordinators/coordinators.css")
     )
 
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)

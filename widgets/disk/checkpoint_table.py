@@ -55,10 +55,10 @@ class CheckpointTable(KafkaWidget):
     Kafka: LogManager.loadLogs, OffsetCheckpointFile (4.2)
     """
 
-    _esm = link("checkpoint_table.js")
+    _esm = link("disk/checkpoint_table.js")
     _css = "\n".join(
         (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "checkpoint_table.css")
+        for name in ("shared/base.css", "disk/checkpoint_table.css")
     )
 
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)

@@ -55,9 +55,10 @@ class DiskUsage(KafkaWidget):
         TypeError: an unknown option.
     """
 
-    _esm = link("disk_usage.js")
+    _esm = link("disk/disk_usage.js")
     _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8") for name in ("explorer.css", "disk_usage.css")
+        (STATIC / name).read_text(encoding="utf-8")
+        for name in ("shared/base.css", "disk/disk_usage.css")
     )
 
     at = traitlets.List(traitlets.Unicode()).tag(sync=True)

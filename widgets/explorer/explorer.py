@@ -62,8 +62,8 @@ class LogExplorer(Following):
         TypeError: an unknown option.
     """
 
-    _esm = link("explorer.js")
-    _css = STATIC / "explorer.css"
+    _esm = link("explorer/explorer.js")
+    _css = STATIC / "shared/base.css"
 
     selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     file: Any = traitlets.Unicode(None, allow_none=True).tag(sync=True)

@@ -75,9 +75,10 @@ class RecordBrowser(KafkaWidget):
         TypeError: an unknown option.
     """
 
-    _esm = link("record_browser.js")
+    _esm = link("records/record_browser.js")
     _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8") for name in ("explorer.css", "records.css")
+        (STATIC / name).read_text(encoding="utf-8")
+        for name in ("shared/base.css", "records/records.css")
     )
 
     query = traitlets.Unicode().tag(sync=True)

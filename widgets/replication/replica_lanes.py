@@ -38,10 +38,15 @@ class ReplicaLanes(KafkaWidget):
         UnknownNameError: the partition or leader is not in the comparison; a `LookupError`.
     """
 
-    _esm = link("replica_lanes.js")
+    _esm = link("replication/replica_lanes.js")
     _css = "\n".join(
         (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "cleaner.css", "coordinators.css", "replica_lanes.css")
+        for name in (
+            "shared/base.css",
+            "compaction/cleaner.css",
+            "coordinators/coordinators.css",
+            "replication/replica_lanes.css",
+        )
     )
 
     partition = traitlets.Unicode().tag(sync=True)

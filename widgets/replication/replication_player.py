@@ -66,10 +66,10 @@ class ReplicationPlayer(Player):
     Kafka: Partition, ReplicaManager, AbstractFetcherThread (0.10.2 to 4.2)
     """
 
-    _esm = link("replication_player.js")
+    _esm = link("replication/replication_player.js")
     _css = "\n".join(
         (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "player.css", "replication.css")
+        for name in ("shared/base.css", "players/player.css", "replication/replication.css")
     )
 
     rules = traitlets.Unicode("4.2").tag(sync=True)

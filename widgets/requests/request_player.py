@@ -47,10 +47,10 @@ class RequestPlayer(Player):
     Kafka: KafkaApis.handle, ReplicaManager.readFromLog, UnifiedLog.read (4.0)
     """
 
-    _esm = link("request_player.js")
+    _esm = link("requests/request_player.js")
     _css = "\n".join(
         (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "player.css", "requests.css")
+        for name in ("shared/base.css", "players/player.css", "requests/requests.css")
     )
 
     partition = traitlets.Unicode().tag(sync=True)

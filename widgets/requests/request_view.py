@@ -36,10 +36,10 @@ class RequestView(KafkaWidget):
     Kafka: RequestChannel, RequestMetrics (4.0)
     """
 
-    _esm = link("request_view.js")
+    _esm = link("requests/request_view.js")
     _css = "\n".join(
         (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "player.css", "requests.css")
+        for name in ("shared/base.css", "players/player.css", "requests/requests.css")
     )
 
     selected = traitlets.Int(0).tag(sync=True)
