@@ -1,4 +1,4 @@
-"""Join the ES modules of ``static/`` into the one text that anywidget evaluates.
+"""Join the ES modules of ``static/`` into the one text that anywidget evaluates, and style sheets.
 
 The files stay real modules, so that node and a browser can load and test them one by one; here
 their imports are removed and each module is inserted once, before the first that needs it. There
@@ -60,6 +60,11 @@ def link(entry: str, folder: Path = STATIC) -> str:
 
     visit(entry, ())
     return "\n".join(linked.values())
+
+
+def style(*names: str) -> str:
+    """Return the style sheet of every widget, and after it those of these names in `STATIC`."""
+    return "\n".join((STATIC / each).read_text("utf-8") for each in ("shared/base.css", *names))
 
 
 def _declare(module: str, source: str, owners: dict[str, str]) -> set[str]:

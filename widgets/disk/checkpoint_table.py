@@ -8,7 +8,7 @@ import traitlets
 
 import workbench
 from widgets._file import Answer
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets.disk.checkpoint_rows import (
     LARGEST_CHECKED,
@@ -56,10 +56,7 @@ class CheckpointTable(KafkaWidget):
     """
 
     _esm = link("disk/checkpoint_table.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8")
-        for name in ("shared/base.css", "disk/checkpoint_table.css")
-    )
+    _css = style("disk/checkpoint_table.css")
 
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     query = traitlets.Unicode(read_only=True).tag(sync=True)

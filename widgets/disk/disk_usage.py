@@ -8,7 +8,7 @@ import traitlets
 
 import workbench
 from widgets._file import Answer
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets.disk.usage_nodes import (
     KEY,
@@ -56,10 +56,7 @@ class DiskUsage(KafkaWidget):
     """
 
     _esm = link("disk/disk_usage.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8")
-        for name in ("shared/base.css", "disk/disk_usage.css")
-    )
+    _css = style("disk/disk_usage.css")
 
     at = traitlets.List(traitlets.Unicode()).tag(sync=True)
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)

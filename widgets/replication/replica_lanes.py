@@ -4,7 +4,7 @@ from typing import Any
 
 import traitlets
 
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets.replication.lane_state import default_leader, lanes_of
 from workbench.comparison.results import VERDICTS, PartitionComparison
@@ -39,14 +39,8 @@ class ReplicaLanes(KafkaWidget):
     """
 
     _esm = link("replication/replica_lanes.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8")
-        for name in (
-            "shared/base.css",
-            "compaction/cleaner.css",
-            "coordinators/coordinators.css",
-            "replication/replica_lanes.css",
-        )
+    _css = style(
+        "compaction/cleaner.css", "coordinators/coordinators.css", "replication/replica_lanes.css"
     )
 
     partition = traitlets.Unicode().tag(sync=True)

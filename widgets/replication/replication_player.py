@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import traitlets
 
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._player import Player
 from widgets.replication.moments import (
     MOST_MOMENTS,
@@ -67,10 +67,7 @@ class ReplicationPlayer(Player):
     """
 
     _esm = link("replication/replication_player.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8")
-        for name in ("shared/base.css", "players/player.css", "replication/replication.css")
-    )
+    _css = style("players/player.css", "replication/replication.css")
 
     rules = traitlets.Unicode("4.2").tag(sync=True)
     _versions: Any = traitlets.List().tag(sync=True)

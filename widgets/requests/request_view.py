@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import traitlets
 
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets.requests.request_player import RequestPlayer
 from widgets.requests.request_rows import request_name, request_rows
@@ -37,10 +37,7 @@ class RequestView(KafkaWidget):
     """
 
     _esm = link("requests/request_view.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8")
-        for name in ("shared/base.css", "players/player.css", "requests/requests.css")
-    )
+    _css = style("players/player.css", "requests/requests.css")
 
     selected = traitlets.Int(0).tag(sync=True)
     kind = traitlets.Unicode().tag(sync=True)
