@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { choicesOf, matching } from "../../widgets/static/verification/findings.js";
+import { choicesOf, matching } from "../../widgets/static/verification/finding_filter.js";
 import { pageStore } from "../../widgets/static/shared/pages.js";
 import { SegmentData, tailText } from "../../widgets/static/segments/segment_data.js";
 import { stripSpans } from "../../widgets/static/segments/segment_strip.js";

@@ -155,3 +155,21 @@ export function totalLag(lanes, [from, to], wide) {
   }
   return sums;
 }
+
+// All time, and a little more, so that the last state of each lane has some width.
+export function timeSpan([from, to]) {
+  return from === undefined ? [0, 1] : [from, to + (to - from) * 0.02];
+}
+
+// What a selection is here, as lane and commit: what is picked already, a partition of the group, or a commit's record.
+export function commitAtSelection(lanes, { partition, offset }, picked) {
+  const isIt = (each) => each && each.partition === partition && each.offset === offset, own = lanes[picked.lane];
+  const isPicked = own && (isIt(own.target(picked.item)) || (picked.item >= 0 && isIt(own.record(picked.item))));
+  if (isPicked) return [picked.lane, picked.item];
+  const ofGroup = lanes.findIndex((each) => each.partition !== null && each.partition === partition);
+  if (ofGroup >= 0 || offset === null) {
+    return [ofGroup, ofGroup >= 0 && offset !== null ? lanes[ofGroup].find(offset) : -1];
+  }
+  const ofLog = lanes.findIndex((each) => each.findRecord(partition, offset) >= 0);
+  return [ofLog, ofLog >= 0 ? lanes[ofLog].findRecord(partition, offset) : -1];
+}

@@ -91,3 +91,23 @@ export function barRuns(lane, [from, to], least) {
   }
   return runs;
 }
+
+// Each transaction as the number of its lane and its own there, the newest first.
+export function newestFirst(lanes) {
+  return lanes.flatMap((lane, i) => Array.from({ length: lane.length }, (_, k) => [i, k]))
+    .sort((a, b) => lanes[b[0]].first[b[1]] - lanes[a[0]].first[a[1]]);
+}
+
+// The axis of a log's offsets, and a little more, so that its end is visible.
+export function offsetSpan(start, end) {
+  return [start, Math.max(start + 1, end) + Math.max(0.5, (end - start) * 0.012)];
+}
+
+// The transaction that covers an offset, as lane and number: the one picked, else the one that begins there, else any.
+export function transactionAt(lanes, at, picked) {
+  if (picked.lane >= 0 && picked.item >= 0 && lanes[picked.lane]?.at(at) === picked.item) {
+    return [picked.lane, picked.item];
+  }
+  const covering = lanes.map((each, i) => [i, each.at(at)]).filter(([, item]) => item >= 0);
+  return covering.find(([i, item]) => lanes[i].first[item] === at) ?? covering[0] ?? [-1, -1];
+}

@@ -1,35 +1,75 @@
 // TransactionLanes: the transactions of a partition, how they ended, and what is open.
-import { button, h } from "../shared/dom.js";
-import { count, plural } from "../shared/format.js";
-import { withKernel } from "../shared/kernel.js";
 import { laneChart } from "../charts/lane_chart.js";
-import { dataGrid } from "../shared/rows.js";
+import { button, h, pairList } from "../shared/dom.js";
+import { errorLine } from "../shared/error_bar.js";
+import { count, plural } from "../shared/format.js";
+import { NOTHING, widgetFrame } from "../shared/frame.js";
+import { withKernel } from "../shared/kernel.js";
 import { tabStrip } from "../shared/tabs.js";
-import { followTheme } from "../shared/theme.js";
-import { OUTCOMES, TransactionLane } from "./transaction_data.js";
+import { newestFirst, offsetSpan, transactionAt, TransactionLane } from "./transaction_data.js";
+import { openTable, partitionTable, transactionTable } from "./transaction_tables.js";
 import { transactionPicture } from "./transaction_tracks.js";
 
-const NOTHING = { partition: null, segment: null, position: null, offset: null };
-
-function render({ model, el, signal: outer }) {
-  const life = new AbortController(), { signal } = life;
-  outer?.addEventListener("abort", () => life.abort());
-  const stats = (el.__stats = { draws: 0 });
-  const root = h("section", { class: "klw klw-cleaner klw-coordinators", tabindex: -1 });
-  const live = h("div", { class: "klw-quiet", "aria-live": "polite" }),
-    announce = (text) => {
-      live.textContent = text;
-    };
-  const title = h("select", { class: "klw-input klw-groups", "aria-label": "Partition" });
-  title.addEventListener("change", () => {
-    if (!model.choose({ partition: title.value })) title.value = shown().partition;
+function render(given) {
+  const { model } = given, frame = widgetFrame(given, "klw-cleaner klw-coordinators"), { signal } = frame;
+  const view = {
+    model,
+    root: frame.root,
+    announce: frame.announce,
+    lanes: [],
+    order: [], // lane and number of each transaction, the newest first
+    title: h("select", { class: "klw-input klw-groups", "aria-label": "Partition" }),
+    about: h("span", { class: "klw-sum" }),
+    conclusion: h("p", { class: "klw-conclusion" }),
+    note: h("span", { class: "klw-about" }),
+    legend: h("div", { class: "klw-legend" }),
+    facts: h("div", { class: "klw-now", tabindex: 0, role: "region", "aria-label": "What is selected" }),
+    directory: () => model.get("_directory"),
+    shown: () => model.get("_shown"),
+    go(offset) {
+      model.set("selected", { ...NOTHING, partition: view.shown().partition, offset: String(offset) });
+      model.save_changes();
+    },
+  };
+  view.title.addEventListener("change", () => {
+    if (!model.choose({ partition: view.title.value })) view.title.value = view.shown().partition;
   });
-  const about = h("span", { class: "klw-sum" }), conclusion = h("p", { class: "klw-conclusion" });
-  const errorBar = h("div", { class: "klw-error", role: "alert", hidden: true });
-  let lanes = [], order = [];
-  const directory = () => model.get("_directory"), shown = () => model.get("_shown");
+  view.chart = transactionChart(view, frame);
+  const error = errorLine(model), tables = transactionTables(view, signal);
+  Object.assign(view, tables);
+  view.tabs = tabStrip({
+    bars: ["Transactions", view.bars.el],
+    open: ["Open", view.open.el],
+    partitions: ["Partitions", view.partitions.el],
+  });
+  frame.fill(
+    h("header", { class: "klw-top" }, view.title, view.about),
+    error.el,
+    h("section", { class: "klw-panel klw-regionbox" }, view.conclusion),
+    h(
+      "section",
+      { class: "klw-panel" },
+      h("div", { class: "klw-phead" }, h("h3", {}, "By offset"), view.note, view.chart.tools),
+      view.chart.el,
+      view.legend,
+    ),
+    h("div", { class: "klw-below klw-rules" }, view.facts, h("div", { class: "klw-steps" }, view.tabs.el)),
+  );
+  const end = frame.follow({
+    _directory: () => showDirectory(view),
+    _shown: () => showPartition(view),
+    selected: () => showSelected(view),
+    window: () => view.chart.setView(model.get("window")),
+    _error: error.show,
+  }, view.chart.repaint);
+  showDirectory(view);
+  showPartition(view);
+  view.chart.setView(model.get("window"));
+  return end;
+}
 
-  const chart = laneChart({
+function transactionChart(view, { root, announce, signal, stats }) {
+  return laneChart({
     root,
     announce,
     signal,
@@ -37,275 +77,158 @@ function render({ model, el, signal: outer }) {
     picture: transactionPicture,
     fitText: "Show all offsets",
     onPick(lane, item) {
-      if (item >= 0) go(lanes[lane].exact("first", item));
-      showFacts();
+      if (item >= 0) view.go(view.lanes[lane].exact("first", item));
+      showFacts(view);
     },
-    onView(view) {
-      model.set("window", view);
-      model.save_changes();
+    onView(window) {
+      view.model.set("window", window);
+      view.model.save_changes();
     },
   });
-  const note = h("span", { class: "klw-about" }),
-    legend = h("div", { class: "klw-legend" }),
-    facts = h("div", { class: "klw-now", tabindex: 0, role: "region", "aria-label": "What is selected" });
+}
 
-  const bars = dataGrid({
-    label: "Transactions",
-    signal,
-    rowHeight: 24,
-    emptyText: "No transactions.",
-    columns: [
-      { name: "Producer", width: "minmax(110px, 1.3fr)" },
-      { name: "Outcome", width: "minmax(78px, .7fr)" },
-      { name: "First offset", width: "minmax(80px, .8fr)", number: true },
-      { name: "Last offset", width: "minmax(80px, .8fr)", number: true },
-      { name: "Marker", width: "minmax(72px, .8fr)", number: true },
-      { name: "Records", width: "minmax(64px, .6fr)", number: true },
-      { name: "Epoch", width: "minmax(56px, .5fr)", number: true },
-    ],
-    cellsOf(row) {
-      const [lane, i] = order[row],
-        of = (field) => lanes[lane].exact(field, i),
-        outcome = lanes[lane].outcome[i],
-        hasBatches = of("batches") > 0n;
-      return [
-        lanes[lane].name,
-        { text: OUTCOMES[outcome], kind: outcome ? "bad" : "" },
-        hasBatches ? count(of("first")) : "–",
-        hasBatches ? count(of("last")) : "–",
-        of("marker") < 0n ? "–" : count(of("marker")),
-        count(of("records")),
-        { text: of("epoch") < 0n ? "–" : String(of("epoch")), kind: "quiet" },
-      ];
-    },
-    onPick(row) {
-      const [lane, i] = order[row];
-      announce(lanes[lane].sentence(i));
-      chart.setPicked(lane, i);
-      go(lanes[lane].exact("first", i));
-      showFacts();
-    },
-  });
-  const open = dataGrid({
-    label: "Open",
-    signal,
-    rowHeight: 26,
-    emptyText: "No transaction is open.",
-    columns: [
-      { name: "Partition", width: "minmax(90px, .8fr)" },
-      { name: "Producer", width: "minmax(96px, .9fr)" },
-      { name: "State", width: "minmax(72px, .6fr)" },
-      { name: "First offset", width: "minmax(76px, .6fr)", number: true },
-      { name: "Since (UTC)", width: "minmax(146px, .9fr)" },
-      { name: "Blocks", width: "64px", number: true },
-      { name: "Verdict", width: "70px" },
-      { name: "Why", width: "minmax(140px, 2fr)" },
-    ],
-    cellsOf(i) {
-      const { cells, verdict } = directory().open[i];
-      return cells.map((
-        text,
-        k,
-      ) => (k === 6 ? { text, kind: verdict === "hangs" ? "bad" : "" } : k === 7 ? { text, title: text } : text));
-    },
-    rowKind: (i) => (directory().open[i].verdict === "hangs" ? "bad" : ""),
-    onPick(i) {
-      const { partition, offset, cells } = directory().open[i];
-      announce(`${cells[1]} in ${cells[0]}: ${cells[6]}. ${cells[7]}.`);
-      if (partition === null) return;
-      if (partition === shown().partition) go(offset);
-      else model.choose({ selected: { ...NOTHING, partition, offset } });
-    },
-  });
-  const partitions = dataGrid({
-    label: "Partitions",
-    signal,
-    rowHeight: 26,
-    emptyText: "No partition has transactions.",
-    columns: [
-      { name: "Partition", width: "minmax(130px, 1.5fr)" },
-      { name: "Transactions", width: "minmax(92px, 1fr)", number: true },
-      { name: "Aborted", width: "minmax(72px, .8fr)", number: true },
-      { name: "Open", width: "minmax(56px, .6fr)", number: true },
-      { name: "Last stable offset", width: "minmax(116px, 1fr)", number: true },
-      { name: "Blocked offsets", width: "minmax(106px, 1fr)", number: true },
-    ],
-    cellsOf: (i) => directory().partitions[i].cells,
-    rowKind: (i) => (directory().partitions[i].blocked ? "bad" : ""),
-    onPick(i) {
-      if (!model.choose({ partition: directory().partitions[i].name })) showPartitionRow();
-    },
-  });
-  const tabs = tabStrip({
-    bars: ["Transactions", bars.el],
-    open: ["Open", open.el],
-    partitions: ["Partitions", partitions.el],
-  });
-  root.append(
-    h("header", { class: "klw-top" }, title, about),
-    errorBar,
-    h("section", { class: "klw-panel klw-regionbox" }, conclusion),
-    h(
-      "section",
-      { class: "klw-panel" },
-      h("div", { class: "klw-phead" }, h("h3", {}, "By offset"), note, chart.tools),
-      chart.el,
-      legend,
-    ),
-    h("div", { class: "klw-below klw-rules" }, facts, h("div", { class: "klw-steps" }, tabs.el)),
-    live,
+function transactionTables(view, signal) {
+  const { model, announce } = view;
+  return {
+    bars: transactionTable({
+      signal,
+      rowOf(row) {
+        const [lane, i] = view.order[row];
+        return [view.lanes[lane], i];
+      },
+      onPick(row) {
+        const [lane, i] = view.order[row];
+        announce(view.lanes[lane].sentence(i));
+        view.chart.setPicked(lane, i);
+        view.go(view.lanes[lane].exact("first", i));
+        showFacts(view);
+      },
+    }),
+    open: openTable({
+      signal,
+      entries: () => view.directory().open,
+      onPick({ partition, offset, cells }) {
+        announce(`${cells[1]} in ${cells[0]}: ${cells[6]}. ${cells[7]}.`);
+        if (partition === null) return;
+        if (partition === view.shown().partition) view.go(offset);
+        else model.choose({ selected: { ...NOTHING, partition, offset } });
+      },
+    }),
+    partitions: partitionTable({
+      signal,
+      entries: () => view.directory().partitions,
+      onPick({ name }) {
+        if (!model.choose({ partition: name })) showPartitionRow(view);
+      },
+    }),
+  };
+}
+
+function showDirectory({ directory, title, conclusion, open, partitions, tabs }) {
+  const sent = directory();
+  title.replaceChildren(...sent.partitions.map(({ name }) => h("option", { value: name }, name)));
+  conclusion.textContent = `${sent.conclusion}.`;
+  open.setCount(sent.open.length);
+  partitions.setCount(sent.partitions.length);
+  tabs.setCount("open", count(sent.open.length));
+  tabs.setCount("partitions", count(sent.partitions.length));
+}
+
+function showPartition(view) {
+  const sent = view.shown(), { partition, log_start: start = "0", log_end: end = "1", stable = "0" } = sent;
+  const blocked = BigInt(end) - BigInt(stable), { chart, bars } = view;
+  const lanes = view.lanes = (sent.lanes ?? []).map((each) => new TransactionLane(each, end));
+  const order = view.order = newestFirst(lanes);
+  view.title.value = partition;
+  view.about.textContent = `${plural(order.length, "transaction")} of ${plural(lanes.length, "producer")} · offsets ${
+    count(start)
+  } to ${count(end)}`;
+  view.note.textContent = omittedText(sent);
+  view.root.setAttribute(
+    "aria-label",
+    `Transactions of ${partition}: last stable offset ${count(stable)}, ${
+      plural(blocked, "offset")
+    } blocked. ${view.directory().conclusion}.`,
   );
-  el.append(root);
+  chart.setMarks(partition ? [stableMark(stable, end, blocked)] : []);
+  chart.setLanes(lanes, { span: offsetSpan(Number(start), Number(end)), isOther: true });
+  view.legend.replaceChildren(...transactionLegend(lanes, blocked > 0n));
+  bars.setCount(order.length);
+  view.tabs.setCount("bars", count(order.length));
+  showPartitionRow(view);
+  showSelected(view);
+}
 
-  function go(offset) {
-    model.set("selected", { ...NOTHING, partition: shown().partition, offset: String(offset) });
-    model.save_changes();
-  }
-  function showDirectory() {
-    const sent = directory();
-    title.replaceChildren(...sent.partitions.map(({ name }) => h("option", { value: name }, name)));
-    conclusion.textContent = `${sent.conclusion}.`;
-    open.setCount(sent.open.length);
-    partitions.setCount(sent.partitions.length);
-    tabs.setCount("open", count(sent.open.length));
-    tabs.setCount("partitions", count(sent.partitions.length));
-  }
-  function showPartition() {
-    const {
-      partition,
-      lanes: sent = [],
-      log_start: start = "0",
-      log_end: end = "1",
-      stable = "0",
-      bars_left_out: barsOut,
-      lanes_left_out: lanesOut,
-    } = shown();
-    lanes = sent.map((each) => new TransactionLane(each, end));
-    order = lanes.flatMap((lane, i) => Array.from({ length: lane.length }, (_, k) => [i, k])).sort((a, b) =>
-      lanes[b[0]].first[b[1]] - lanes[a[0]].first[a[1]]
-    );
-    title.value = partition;
-    const blocked = BigInt(end) - BigInt(stable);
-    about.textContent = `${plural(order.length, "transaction")} of ${plural(lanes.length, "producer")} · offsets ${
-      count(start)
-    } to ${count(end)}`;
-    note.textContent = [
-      lanesOut && `${plural(lanesOut, "producer")} without a lane.`,
-      barsOut && `${plural(barsOut, "earlier transaction")} omitted.`,
-    ].filter(Boolean).join(" ");
-    root.setAttribute(
-      "aria-label",
-      `Transactions of ${partition}: last stable offset ${count(stable)}, ${
-        plural(blocked, "offset")
-      } blocked. ${directory().conclusion}.`,
-    );
-    chart.setMarks(
-      partition
-        ? [{
-          at: Number(stable),
-          end: Number(end),
-          title: `last stable offset ${count(stable)}${blocked > 0n ? ` · ${count(blocked)} blocked` : ""}`,
-        }]
-        : [],
-    );
-    chart.setLanes(lanes, {
-      span: [
-        Number(start),
-        Math.max(Number(start) + 1, Number(end)) + Math.max(0.5, (Number(end) - Number(start)) * 0.012),
-      ],
-      isOther: true,
-    });
-    const has = (outcome) => lanes.some((lane) => lane.outcome.includes(outcome));
-    legend.replaceChildren(
-      ...[
-        ["committed", "bar-0", has(0)],
-        ["aborted", "bar-1", has(1)],
-        ["open", "bar-2", has(2)],
-        ["transaction marker", "marker", has(0) || has(1)],
-        ["last stable offset", "stable", true],
-        ["not readable for read_committed consumers", "blocked", blocked > 0n],
-      ]
-        .filter(([, , isPresent]) => isPresent).map(([text, mark]) =>
-          h("span", {}, h("i", { "data-mark": mark }), text)
-        ),
-    );
-    bars.setCount(order.length);
-    tabs.setCount("bars", count(order.length));
-    showPartitionRow();
-    showSelected();
-  }
-  function showPartitionRow() {
-    partitions.select(directory().partitions.findIndex(({ name }) => name === shown().partition), false);
-  }
-  // Find the transaction that the explorer's selection is in.
-  function showSelected() {
-    const { partition, offset } = { ...NOTHING, ...model.get("selected") };
-    if (partition === shown().partition && offset !== null) {
-      const at = Number(offset),
-        { lane: lane0, item: item0 } = chart.picked,
-        isSame = lane0 >= 0 && item0 >= 0 && lanes[lane0]?.at(at) === item0;
-      const covering = lanes.map((each, i) => [i, each.at(at)]).filter(([, item]) => item >= 0);
-      const [lane, item] = isSame
-        ? [lane0, item0]
-        : covering.find(([i, item]) => lanes[i].first[item] === at) ?? covering[0] ?? [-1, -1];
-      chart.setPicked(lane, item);
-    } else chart.setPicked(-1, -1);
-    showFacts();
-  }
-  function showFacts() {
-    const { lane: number, item } = chart.picked, lane = lanes[number];
-    bars.select(lane && item >= 0 ? order.findIndex(([a, b]) => a === number && b === item) : -1);
-    if (!lane || item < 0) {
-      return facts.replaceChildren(
-        h("p", { class: "klw-meaning" }, "Click a bar or a row for details. Drag across the lanes to zoom."),
-      );
-    }
-    const isOpen = lane.outcome[item] === 2,
-      waiting = directory().open.find((each) =>
-        each.partition === shown().partition && each.producer === lane.producer
-      );
-    facts.replaceChildren(
-      h("h4", {}, h("i", { "data-mark": `bar-${lane.outcome[item]}` }), lane.name),
-      isOpen && waiting ? h("p", { class: "klw-meaning" }, `${waiting.cells[6]}: ${waiting.cells[7]}.`) : "",
-      h("dl", {}, ...lane.facts(item).flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
-      h(
-        "div",
-        { class: "klw-goes" },
-        button("Select the first record of this transaction", {
-          text: "First record",
-          kind: "klw-framed",
-          onclick: () => go(lane.exact("first", item)),
-        }),
-        isOpen ? "" : button("Select the marker of this transaction", {
-          text: "Marker",
-          kind: "klw-framed",
-          onclick: () => go(lane.exact("marker", item)),
-        }),
-      ),
-    );
-    facts.scrollTop = 0;
-  }
-  function showError() {
-    errorBar.textContent = model.get("_error") ?? "";
-    errorBar.hidden = !errorBar.textContent;
-  }
+function stableMark(stable, end, blocked) {
+  return {
+    at: Number(stable),
+    end: Number(end),
+    title: `last stable offset ${count(stable)}${blocked > 0n ? ` · ${count(blocked)} blocked` : ""}`,
+  };
+}
 
-  const followed = {
-    _directory: showDirectory,
-    _shown: showPartition,
-    selected: showSelected,
-    window: () => chart.setView(model.get("window")),
-    _error: showError,
-  };
-  for (const [name, act] of Object.entries(followed)) model.on(`change:${name}`, act);
-  followTheme(root, chart.repaint, signal);
-  showDirectory();
-  showPartition();
-  chart.setView(model.get("window"));
-  return () => {
-    life.abort();
-    for (const [name, act] of Object.entries(followed)) model.off(`change:${name}`, act);
-  };
+function omittedText({ lanes_left_out: lanes, bars_left_out: bars }) {
+  return [
+    lanes && `${plural(lanes, "producer")} without a lane.`,
+    bars && `${plural(bars, "earlier transaction")} omitted.`,
+  ].filter(Boolean).join(" ");
+}
+
+function transactionLegend(lanes, isBlocked) {
+  const has = (outcome) => lanes.some((lane) => lane.outcome.includes(outcome));
+  return [
+    ["committed", "bar-0", has(0)],
+    ["aborted", "bar-1", has(1)],
+    ["open", "bar-2", has(2)],
+    ["transaction marker", "marker", has(0) || has(1)],
+    ["last stable offset", "stable", true],
+    ["not readable for read_committed consumers", "blocked", isBlocked],
+  ].filter(([, , isPresent]) => isPresent).map(([text, mark]) => h("span", {}, h("i", { "data-mark": mark }), text));
+}
+
+function showPartitionRow({ partitions, directory, shown }) {
+  partitions.select(directory().partitions.findIndex(({ name }) => name === shown().partition), false);
+}
+
+// Find the transaction that the explorer's selection is in.
+function showSelected(view) {
+  const { partition, offset } = { ...NOTHING, ...view.model.get("selected") }, { chart, lanes } = view;
+  const isHere = partition === view.shown().partition && offset !== null;
+  chart.setPicked(...(isHere ? transactionAt(lanes, Number(offset), chart.picked) : [-1, -1]));
+  showFacts(view);
+}
+
+function showFacts(view) {
+  const { chart, lanes, order, bars, facts } = view, { lane: number, item } = chart.picked, lane = lanes[number];
+  bars.select(lane && item >= 0 ? order.findIndex(([a, b]) => a === number && b === item) : -1);
+  if (!lane || item < 0) {
+    return facts.replaceChildren(
+      h("p", { class: "klw-meaning" }, "Click a bar or a row for details. Drag across the lanes to zoom."),
+    );
+  }
+  facts.replaceChildren(...transactionFacts(lane, item, view));
+  facts.scrollTop = 0;
+}
+
+function transactionFacts(lane, item, { directory, shown, go }) {
+  const isOpen = lane.outcome[item] === 2, { partition } = shown();
+  const waiting = directory().open.find((each) => each.partition === partition && each.producer === lane.producer);
+  const first = button("Select the first record of this transaction", {
+    text: "First record",
+    kind: "klw-framed",
+    onclick: () => go(lane.exact("first", item)),
+  });
+  const marker = button("Select the marker of this transaction", {
+    text: "Marker",
+    kind: "klw-framed",
+    onclick: () => go(lane.exact("marker", item)),
+  });
+  return [
+    h("h4", {}, h("i", { "data-mark": `bar-${lane.outcome[item]}` }), lane.name),
+    isOpen && waiting ? h("p", { class: "klw-meaning" }, `${waiting.cells[6]}: ${waiting.cells[7]}.`) : "",
+    pairList(lane.facts(item)),
+    h("div", { class: "klw-goes" }, first, isOpen ? "" : marker),
+  ];
 }
 
 export default { render: withKernel(render) };

@@ -1,4 +1,5 @@
 // What DiskUsage gets, as a tree: everything, directories, topics, partitions, segments, files, parts.
+import { bytes } from "../shared/format.js";
 import { PALETTE } from "../shared/theme.js";
 
 const QUIET = "#8b949e";
@@ -16,6 +17,7 @@ const KIND_COLOURS = {
   unreadable: "#D55E00",
 };
 const PLAIN = new Set(["preallocated", "whole", "file", "files", "rest"]);
+const KIND_WORDS = { directory: "directory", topic: "topic", partition: "partition", segment: "segment" };
 
 export function usageTree(usage, partition, segment) {
   const root = { key: "", name: usage.title, kind: "all", note: "", children: [], path: [], isQuiet: false };
@@ -106,4 +108,34 @@ export function listed(node) {
 // Can a node be opened? Partitions and segments are read when they are.
 export function isOpenable(node) {
   return Boolean(node.path) && (node.kind === "partition" || node.kind === "segment" || node.children.length > 0);
+}
+
+// Does a node have to be read before it can be shown? Only partitions and segments are not read at once.
+export function isUnread(node) {
+  return (node.kind === "partition" || node.kind === "segment") && !node.isRead;
+}
+
+// The number of topics in a tree, each counted once.
+export function topicCount(root) {
+  const keys = new Set();
+  const visit = (node) => (node.kind === "topic" ? keys.add(node.key) : node.children.forEach(visit));
+  visit(root);
+  return keys.size;
+}
+
+// Which part of what is open a node takes, in percent.
+export function shareText(node, open) {
+  const part = open.occupied > 0 ? (100 * node.occupied) / open.occupied : 0;
+  return part > 0 && part < 0.1 ? "<0.1 %" : `${part.toFixed(part < 10 ? 1 : 0)} %`;
+}
+
+// What the disk holds of a node, and the length of its files where that differs.
+export function sizeText(node) {
+  if (node.size === node.occupied) return bytes(node.occupied);
+  return `${bytes(node.occupied)} on the disk, ${bytes(node.size)} long`;
+}
+
+export function nodeSentence(node, open) {
+  const name = KIND_WORDS[node.kind] ? `${KIND_WORDS[node.kind]} ${node.name}` : node.name;
+  return [name, sizeText(node), shareText(node, open), node.note].filter(Boolean).join(" · ");
 }

@@ -1,6 +1,8 @@
 // A squarified treemap: rectangles whose areas are the values, as near to squares as can be.
 // Bruls, Huizing, van Wijk: Squarified Treemaps (2000).
 
+const MOST_TILES = 120, MOST_INNER = 40, HEADER = 20, PAD = 3;
+
 // Rectangles [x, y, width, height] for values that descend, within a box.
 export function squarify(values, [left, top, width, height]) {
   const total = values.reduce((sum, each) => sum + each, 0), rects = [];
@@ -50,4 +52,29 @@ export function withRest(nodes, most) {
     children: [],
     path: null,
   }];
+}
+
+// The tiles of a treemap: the nodes, and one level of what is inside of those with room for it. A tile is {node, rect,
+// number, isBox}: `number` is null inside of another, `isBox` says that others are drawn in it.
+export function tilesOf(nodes, box) {
+  const outer = withRest(nodes, MOST_TILES), rects = squarify(outer.map((node) => node.occupied), box), tiles = [];
+  outer.forEach((node, number) => {
+    const rect = inset(rects[number], 1.5), inner = innerBox(node, rect);
+    tiles.push({ node, rect, number, isBox: inner !== null });
+    if (!inner) return;
+    const inside = withRest(node.children, MOST_INNER);
+    squarify(inside.map((each) => each.occupied), inner).forEach((each, k) => {
+      tiles.push({ node: inside[k], rect: inset(each, 1), number: null, isBox: false });
+    });
+  });
+  return tiles;
+}
+
+function innerBox(node, [x, y, w, h]) {
+  if (node.children.length === 0 || node.kind === "files" || w < 74 || h < 56) return null;
+  return [x + PAD, y + HEADER, w - 2 * PAD, h - HEADER - PAD];
+}
+
+function inset([x, y, w, h], by) {
+  return [x + by, y + by, Math.max(1, w - 2 * by), Math.max(1, h - 2 * by)];
 }

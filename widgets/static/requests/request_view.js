@@ -1,22 +1,50 @@
 // RequestView: the requests of a server in a table that grows, the newest first.
 import { h } from "../shared/dom.js";
-import { bytes, count, plural, timestamp } from "../shared/format.js";
+import { errorLine } from "../shared/error_bar.js";
+import { bytes, count, plural } from "../shared/format.js";
+import { widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { ms } from "./request_frames.js";
+import { kindsOf, REQUEST_COLUMNS, requestCells, requestName, requestOf, requestsLike } from "./request_rows.js";
 import { timeBar } from "./request_times.js";
 import { dataGrid } from "../shared/rows.js";
-import { followTheme } from "../shared/theme.js";
 
-const NUMBER = 0, TIME = 1, KIND = 2, VERSION = 3, CLIENT = 4, CLIENT_ID = 5, SUBJECT = 6;
-const IN = 7, OUT = 8, QUEUE = 9, REMOTE = 11, TOTAL = 13, PROBLEM = 14;
+function render(given) {
+  const { model } = given, frame = widgetFrame(given, "klw-requests", { "aria-label": "Requests of the server" });
+  const view = {
+    ...frame,
+    model,
+    requests: [], // those in the table
+    about: h("span", { class: "klw-sum" }),
+    picked: h("div", { class: "klw-picked" }),
+    times: timeBar(),
+    filter: requestFilter((name, value) => {
+      model.set(name, value);
+      model.save_changes();
+    }),
+  };
+  const error = errorLine(model), grid = view.grid = requestGrid(view);
+  frame.fill(
+    h("header", { class: "klw-top" }, h("span", { class: "klw-title" }, "Requests"), view.about, view.filter.el),
+    error.el,
+    grid.el,
+    view.picked,
+  );
+  const show = () => showRequests(view),
+    end = frame.follow({
+      _rows: show,
+      kind: show,
+      client: show,
+      selected: () => showPicked(view),
+      _error: error.show,
+    }, grid.refresh);
+  show();
+  error.show();
+  return end;
+}
 
-function render({ model, el, signal: outer }) {
-  const life = new AbortController(), { signal } = life;
-  outer?.addEventListener("abort", () => life.abort());
-  const stats = (el.__stats = {});
-  const live = h("div", { class: "klw-quiet", "aria-live": "polite" });
-  const root = h("section", { class: "klw klw-requests", tabindex: -1, "aria-label": "Requests of the server" });
-  const about = h("span", { class: "klw-sum" });
+// Menus of kind and client; `onFilter` gets the name of the trait and its value.
+function requestFilter(onFilter) {
   const kinds = h("select", { class: "klw-input", "aria-label": "Kind of request" });
   const client = h("input", {
     class: "klw-input",
@@ -25,146 +53,76 @@ function render({ model, el, signal: outer }) {
     "aria-label": "Client's address or id",
     spellcheck: "false",
   });
-  const errorText = h("span", {}), errorBar = h("div", { class: "klw-error", role: "alert", hidden: true }, errorText);
-  const picked = h("div", { class: "klw-picked" });
-  const times = timeBar();
-  let rows = [];
-
-  const grid = dataGrid({
-    label: "Requests",
-    signal,
-    emptyText: "No requests yet. Connect a client.",
-    columns: [
-      { name: "#", width: "54px", number: true },
-      { name: "Time (UTC)", width: "96px" },
-      { name: "Request", width: "minmax(132px, 1fr)" },
-      { name: "Client", width: "minmax(90px, 1fr)" },
-      { name: "Topic or group", width: "minmax(90px, 1.2fr)" },
-      { name: "In", width: "64px", number: true },
-      { name: "Out", width: "70px", number: true },
-      { name: "Queue", width: "76px", number: true, title: "ms until a thread took it: RequestQueueTimeMs" },
-      { name: "Local", width: "76px", number: true, title: "ms of the server's own work: LocalTimeMs" },
-      { name: "Remote", width: "76px", number: true, title: "ms of waiting for others: RemoteTimeMs" },
-      { name: "Send", width: "76px", number: true, title: "ms until the response was sent: ResponseSendTimeMs" },
-      { name: "Total", width: "80px", number: true, title: "ms in all: TotalTimeMs" },
-      { name: "Error", width: "minmax(190px, 1.7fr)" },
-    ],
-    cellsOf(i) {
-      const row = rows[i], slow = row[TOTAL] - row[REMOTE] >= 100;
-      return [
-        { text: count(row[NUMBER]), kind: "quiet" },
-        { text: timestamp(row[TIME]).slice(11), title: timestamp(row[TIME]) },
-        { text: nameOf(row), kind: "kind" },
-        { text: row[CLIENT_ID] ?? row[CLIENT], title: row[CLIENT] },
-        { text: row[SUBJECT], title: row[SUBJECT] },
-        bytes(row[IN]),
-        bytes(row[OUT]),
-        ...row.slice(QUEUE, TOTAL).map((value) => ({ text: ms(value), kind: value < 0.1 ? "quiet" : "" })),
-        { text: ms(row[TOTAL]), kind: slow ? "bad" : "" },
-        { text: row[PROBLEM], kind: "bad", title: row[PROBLEM] },
-      ];
+  kinds.addEventListener("change", () => onFilter("kind", kinds.value));
+  client.addEventListener("input", () => onFilter("client", client.value));
+  return {
+    el: h("span", { class: "klw-filters" }, kinds, client),
+    show(names, kind, text) {
+      if (names.join() !== kinds.dataset.names) {
+        kinds.dataset.names = names.join();
+        kinds.replaceChildren(
+          h("option", { value: "" }, "All kinds"),
+          ...names.map((name) => h("option", { value: name }, name)),
+        );
+      }
+      kinds.value = kind;
+      if (client.value !== text) client.value = text;
     },
-    rowKind: (i) => (rows[i][PROBLEM] ? "bad" : ""),
-    onPick(i) {
-      model.set("selected", rows[i][NUMBER]);
-      model.save_changes();
-      live.textContent = `${nameOf(rows[i])}, ${rows[i][SUBJECT]}, ${ms(rows[i][TOTAL])}. ${rows[i][PROBLEM]}`;
-    },
-  });
-  root.append(
-    h(
-      "header",
-      { class: "klw-top" },
-      h("span", { class: "klw-title" }, "Requests"),
-      about,
-      h("span", { class: "klw-filters" }, kinds, client),
-    ),
-    errorBar,
-    grid.el,
-    picked,
-    live,
-  );
-  el.append(root);
-
-  const filter = (name, value) => {
-    model.set(name, value);
-    model.save_changes();
-  };
-  kinds.addEventListener("change", () => filter("kind", kinds.value));
-  client.addEventListener("input", () => filter("client", client.value));
-
-  function showRows() {
-    const all = model.get("_rows"), total = model.get("_total"), kind = model.get("kind");
-    const text = model.get("client").toLowerCase();
-    rows = all.filter((row) =>
-      (!kind || row[KIND] === kind) && `${row[CLIENT]} ${row[CLIENT_ID] ?? ""}`.toLowerCase().includes(text)
-    ).reverse();
-    const names = [...new Set([...all.map((row) => row[KIND] ?? ""), kind])].filter(Boolean).sort();
-    if (names.join() !== kinds.dataset.names) {
-      kinds.dataset.names = names.join();
-      kinds.replaceChildren(
-        h("option", { value: "" }, "All kinds"),
-        ...names.map((name) => h("option", { value: name }, name)),
-      );
-    }
-    kinds.value = kind;
-    if (client.value !== model.get("client")) client.value = model.get("client");
-    const where = model.get("_where");
-    about.textContent = [
-      where,
-      plural(total, "request"),
-      total > all.length ? `the last ${count(all.length)} are kept` : "",
-      rows.length < all.length ? `${count(rows.length)} shown` : "",
-    ].filter(Boolean).join(" · ");
-    grid.setEmptyText(all.length ? "No request matches." : "No requests yet. Connect a client.");
-    grid.setCount(rows.length, { keep: true });
-    showPicked(false);
-    Object.assign(stats, { draws: (stats.draws ?? 0) + 1, rows: rows.length, total });
-  }
-  function showPicked(reveal = true) {
-    const at = rows.findIndex((row) => row[NUMBER] === model.get("selected"));
-    grid.select(at, reveal);
-    const row = rows[at];
-    if (!row) {
-      picked.replaceChildren(h("p", {}, "Select a request to see where its time went."));
-      return;
-    }
-    times.show(row.slice(QUEUE, TOTAL), row[TOTAL]);
-    picked.replaceChildren(
-      h(
-        "h4",
-        {},
-        `${nameOf(row)}`,
-        h("span", {}, `from ${row[CLIENT]}${row[CLIENT_ID] === null ? "" : `, client id ${row[CLIENT_ID]}`}`),
-        row[SUBJECT] ? h("span", {}, row[SUBJECT]) : null,
-        h("span", {}, `${bytes(row[IN])} in, ${bytes(row[OUT])} out`),
-        row[PROBLEM] ? h("span", { "data-kind": "bad" }, row[PROBLEM]) : null,
-      ),
-      times.el,
-    );
-  }
-  function showError() {
-    errorText.textContent = model.get("_error");
-    errorBar.hidden = !model.get("_error");
-  }
-
-  const followed = {
-    _rows: showRows,
-    kind: showRows,
-    client: showRows,
-    selected: () => showPicked(),
-    _error: showError,
-  };
-  for (const [name, act] of Object.entries(followed)) model.on(`change:${name}`, act);
-  followTheme(root, grid.refresh, signal);
-  showRows();
-  showError();
-  return () => {
-    life.abort();
-    for (const [name, act] of Object.entries(followed)) model.off(`change:${name}`, act);
   };
 }
 
-const nameOf = (row) => (row[KIND] === null ? "unknown" : `${row[KIND]} v${row[VERSION]}`);
+function requestGrid(view) {
+  return dataGrid({
+    label: "Requests",
+    signal: view.signal,
+    emptyText: "No requests yet. Connect a client.",
+    columns: REQUEST_COLUMNS,
+    cellsOf: (i) => requestCells(view.requests[i]),
+    rowKind: (i) => (view.requests[i].problem ? "bad" : ""),
+    onPick(i) {
+      const request = view.requests[i], { number, subject, total, problem } = request;
+      view.model.set("selected", number);
+      view.model.save_changes();
+      view.announce(`${requestName(request)}, ${subject}, ${ms(total)}. ${problem}`);
+    },
+  });
+}
+
+function showRequests(view) {
+  const { model, grid, stats } = view, all = model.get("_rows").map(requestOf), total = model.get("_total");
+  const kind = model.get("kind"), client = model.get("client");
+  const shown = view.requests = requestsLike(all, kind, client);
+  view.filter.show(kindsOf(all, kind), kind, client);
+  view.about.textContent = [
+    model.get("_where"),
+    plural(total, "request"),
+    total > all.length ? `the last ${count(all.length)} are kept` : "",
+    shown.length < all.length ? `${count(shown.length)} shown` : "",
+  ].filter(Boolean).join(" · ");
+  grid.setEmptyText(all.length ? "No request matches." : "No requests yet. Connect a client.");
+  grid.setCount(shown.length, { keep: true });
+  showPicked(view, false);
+  Object.assign(stats, { draws: stats.draws + 1, rows: shown.length, total });
+}
+
+function showPicked({ model, requests, grid, picked, times }, reveal = true) {
+  const at = requests.findIndex(({ number }) => number === model.get("selected")), request = requests[at];
+  grid.select(at, reveal);
+  if (!request) return picked.replaceChildren(h("p", {}, "Select a request to see where its time went."));
+  const { client, clientId, subject, bytesIn, bytesOut, total, problem } = request;
+  times.show(request.times, total);
+  picked.replaceChildren(
+    h(
+      "h4",
+      {},
+      requestName(request),
+      h("span", {}, `from ${client}${clientId === null ? "" : `, client id ${clientId}`}`),
+      subject ? h("span", {}, subject) : null,
+      h("span", {}, `${bytes(bytesIn)} in, ${bytes(bytesOut)} out`),
+      problem ? h("span", { "data-kind": "bad" }, problem) : null,
+    ),
+    times.el,
+  );
+}
 
 export default { render: withKernel(render, { isWhole: true }) };

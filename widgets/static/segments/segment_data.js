@@ -66,6 +66,9 @@ export class SegmentData {
   isControl(i) {
     return (this.attributes[i] & CONTROL) !== 0;
   }
+  get hasTransactions() {
+    return this.attributes.some((bits) => bits & TRANSACTIONAL);
+  }
   isTransactional(i) {
     return (this.attributes[i] & TRANSACTIONAL) !== 0;
   }

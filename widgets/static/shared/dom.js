@@ -15,6 +15,11 @@ export function h(tag, attributes, ...children) {
   return el;
 }
 
+// Pairs of a name and a text, as a list of definitions.
+export function pairList(pairs, attributes = {}) {
+  return h("dl", attributes, ...pairs.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));
+}
+
 const ICONS = {
   chevron: "M6 4l4 4-4 4",
   code: "M6 4L2 8l4 4M10 4l4 4-4 4",

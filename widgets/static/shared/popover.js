@@ -75,6 +75,13 @@ export function popover(root, keyNames = EXPLORER_KEYS) {
   };
 }
 
+// A click beside a sheet closes it.
+export function closeOutside(root, sheet) {
+  root.addEventListener("pointerdown", ({ target }) => {
+    if (sheet.isOpen && !target.closest(".klw-code") && !target.closest("[aria-haspopup]")) sheet.close();
+  });
+}
+
 // The clipboard is closed to pages from other hosts without TLS; the old command works there.
 export async function copyText(text, from) {
   let done = true;
