@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { unfoldBins } from "../../widgets/static/records/record_histogram.js";
+import { unfoldBins } from "../../widgets/static/records/histogram_bins.js";
 import { fromFirstWord, plainWords } from "../../widgets/static/records/record_list.js";
 import { coloredJson, hexText } from "../../widgets/static/records/record_pane.js";
 

@@ -1,5 +1,5 @@
 // The explorer's lower half: lists, bytes, files and findings behind tabs, and the handles that change sizes.
-import { bytesView } from "../shared/bytes_view.js";
+import { bytesView } from "../bytes/bytes_view.js";
 import { h } from "../shared/dom.js";
 import { segmentLists } from "./explorer_lists.js";
 import { pythonButton } from "./explorer_panels.js";

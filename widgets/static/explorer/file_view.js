@@ -1,5 +1,5 @@
 // One file of a log directory: what it is, its fields and entries, and its bytes. And the list of a partition's files.
-import { bytesView } from "../shared/bytes_view.js";
+import { bytesView } from "../bytes/bytes_view.js";
 import { button, h } from "../shared/dom.js";
 import { bytes, count, plural } from "../shared/format.js";
 import { dataGrid } from "../shared/rows.js";

@@ -1,5 +1,5 @@
 // RequestPlayer: one request, from its bytes through the handler and the log to the bytes of the response.
-import { bytesView } from "../shared/bytes_view.js";
+import { bytesView } from "../bytes/bytes_view.js";
 import { choice, h } from "../shared/dom.js";
 import { bytes, count, plural } from "../shared/format.js";
 import { withKernel } from "../shared/kernel.js";
