@@ -51,7 +51,9 @@ export function checkpointCells(row, hasDirectories) {
     row.end === null ? { text: row.kind || "no segments", kind: "hidden" } : { text: extentText(row), title: row.kind },
     ...CHECKPOINTS.map(([column]) => valueCell(row.offsets[column], row.findings[column])),
     valueCell(row.epoch, row.findings.leader_epoch),
-    first ? { text: foundText(first), title: first.broker } : { text: row.kind, kind: "hidden" },
+    first
+      ? { text: foundText(first), title: `${foundText(first)}\n${first.broker}` }
+      : { text: row.kind, kind: "hidden" },
   ];
 }
 

@@ -93,12 +93,17 @@ function checkpointGrid(view) {
     emptyText: "No partitions.",
     onPick: (i) => choose(view, view.shown[i]),
     columns: [
-      { name: "Partition", width: "minmax(142px, 1.5fr)" },
+      { name: "Partition", width: "minmax(var(--klw-named, 142px), 1.5fr)" },
       ...(hasDirectories ? [{ name: "Directory", width: "minmax(80px, .8fr)" }] : []),
-      { name: "Log in segments", width: "minmax(104px, .8fr)", number: true, title: "First offset to log end offset" },
+      {
+        name: "Log in segments",
+        width: "minmax(calc(106px * var(--klw-tight, 1)), .8fr)",
+        number: true,
+        title: "First offset to log end offset",
+      },
       ...CHECKPOINTS.map(([, name, file]) => ({
         name: capital(name),
-        width: `minmax(${Math.max(80, 22 + 6 * name.length)}px, .6fr)`, // room for the heading
+        width: `minmax(calc(${Math.max(80, 22 + 6 * name.length)}px * var(--klw-tight, 1)), .6fr)`, // room for the heading
         number: true,
         title: file,
       })),

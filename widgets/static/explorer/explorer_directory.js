@@ -29,7 +29,7 @@ export function showStrip(view) {
   panel.strip.setData(mine);
   panel.strip.setSelected(mine ? mine.base_offset.indexOf(segment) : -1);
   panel.title.textContent = mine?.name ?? partition ?? "Partition";
-  panel.about.textContent = mine?.about ?? "";
+  panel.about.textContent = panel.about.title = mine?.about ?? "";
   const hasSegments = Boolean(mine?.size.length), isFilled = hasPartitions(view);
   note.textContent = partition === null
     ? nothingText(model.get("_directory").path, isFilled)

@@ -33,7 +33,7 @@ export function showSegment(view) {
   held.firstRows = new Column(sent?.first_rows ?? NO_ROWS);
   panel.map.setData(data, model.get("view"), { isSame, isGrown });
   panel.title.textContent = data ? data.name : "Segment";
-  panel.about.textContent = data ? mapSummary(data) : "Reading…";
+  panel.about.textContent = panel.about.title = data ? mapSummary(data) : "Reading…";
   showLegend(view);
   if (isGrown) store.grow();
   else store.reset(sent?.head);

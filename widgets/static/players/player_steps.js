@@ -14,7 +14,7 @@ export function stepList({ player, signal, onPick }) {
       { name: "Step", width: "52px", number: true },
       { name: "What", width: "minmax(112px, .42fr)" },
       { name: "Why", width: "minmax(160px, 1fr)" },
-      { name: "Where", width: "minmax(60px, .32fr)", mono: true },
+      { name: "Where", width: "minmax(var(--klw-where, 60px), .32fr)", mono: true },
     ],
     cellsOf: (i) => stepCells(player.data, i),
     rowKind: (i) => (player.data.role(i) === "invalid" ? "bad" : i > player.at ? "later" : ""),
