@@ -21,7 +21,7 @@ MOST_BYTES: Final = 32 << 20
 """The most bytes of answers in a file, before it is compressed."""
 
 PAGE_ROWS: Final = 200
-"""Records that a front end requests at once; `static/pages.js` has the same number."""
+"""Records that a front end requests at once; `static/shared/pages.js` has the same number."""
 
 OF_JUPYTER: Final = frozenset(["layout", "tooltip", "tabbable", "_dom_classes", "_esm", "_css"])
 """Names in a widget's state that its front end does not read."""

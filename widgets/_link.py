@@ -1,18 +1,21 @@
-"""Join the ES modules of ``static/`` into the one text that anywidget evaluates.
+"""Join the ES modules of ``static/`` into the one text that anywidget evaluates, and style sheets.
 
 The files stay real modules, so that node and a browser can load and test them one by one; here
 their imports are removed and each module is inserted once, before the first that needs it. There
 is no build step. The rules are strict because the joined modules share one scope: only
-named imports of neighbors, ``export`` only before a declaration, every imported name exported, and
-no top-level name twice.
+named imports by relative path, ``export`` only before a declaration, every imported name exported,
+and no top-level name twice.
 """
 
+import posixpath
 import re
 from pathlib import Path
 
 STATIC = Path(__file__).parent / "static"
 
-_IMPORT = re.compile(r'^import \{(?P<names>[\w,\s]+)\} from "\./(?P<file>[\w.-]+)";$', re.MULTILINE)
+_IMPORT = re.compile(
+    r'^import \{(?P<names>[\w,\s]+)\} from "(?P<file>\.\.?/[\w./-]+)";$', re.MULTILINE
+)
 _EXPORT = re.compile(r"^export (?=(?:const|let|function|class|async function) )", re.MULTILINE)
 _DECLARED = re.compile(
     r"^(?P<export>export )?(?:const|let|class|function|async function) (?P<name>\w+)", re.MULTILINE
@@ -24,7 +27,7 @@ def link(entry: str, folder: Path = STATIC) -> str:
     """Return the linked text of one entry module.
 
     Args:
-        entry: a file name in ``folder``; its ``export default`` is kept.
+        entry: a file in ``folder``, by its path there with slashes; its ``export default`` is kept.
 
     Raises:
         ValueError: an import or export has a form that cannot be joined, a name is imported that
@@ -41,11 +44,12 @@ def link(entry: str, folder: Path = STATIC) -> str:
             return
         source = (folder / name).read_text(encoding="utf-8")
         for found in _IMPORT.finditer(source):
-            visit(found["file"], (*path, name))
+            other = posixpath.normpath(posixpath.join(posixpath.dirname(name), found["file"]))
+            visit(other, (*path, name))
             named = set(re.findall(r"\w+", found["names"]))
-            missing = named - exports[found["file"]]
+            missing = named - exports[other]
             if missing:
-                raise ValueError(f"{name}: {found['file']} does not export {sorted(missing)}")
+                raise ValueError(f"{name}: {other} does not export {sorted(missing)}")
         exports[name] = _declare(name, source, owners)
         body = _EXPORT.sub("", _IMPORT.sub("", source))
         is_entry = not path
@@ -56,6 +60,11 @@ def link(entry: str, folder: Path = STATIC) -> str:
 
     visit(entry, ())
     return "\n".join(linked.values())
+
+
+def style(*names: str) -> str:
+    """Return the style sheet of every widget, and after it those of these names in `STATIC`."""
+    return "\n".join((STATIC / each).read_text("utf-8") for each in ("shared/base.css", *names))
 
 
 def _declare(module: str, source: str, owners: dict[str, str]) -> set[str]:

@@ -6,7 +6,7 @@ from typing import Any
 import traitlets
 
 import workbench
-from widgets._link import STATIC
+from widgets._link import style
 from widgets._widget import KafkaWidget
 from workbench.errors import LogDirectoryError
 from workbench.loaders.partition import Partition
@@ -25,9 +25,7 @@ class Player(KafkaWidget):
         steps: the steps to play.
     """
 
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8") for name in ("explorer.css", "player.css")
-    )
+    _css = style("players/player.css")
 
     at = traitlets.Int(-1).tag(sync=True)
     _title = traitlets.Unicode().tag(sync=True)

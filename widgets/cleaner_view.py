@@ -4,7 +4,7 @@ from typing import Any
 
 import traitlets
 
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._player import Place, directories_of, find_partition
 from widgets._widget import KafkaWidget
 from widgets.selection import NOTHING, from_front, to_front
@@ -39,10 +39,8 @@ class CleanerView(KafkaWidget):
     Kafka: LogCleanerManager.cleanableOffsets, LogToClean (4.2)
     """
 
-    _esm = link("cleaner_view.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8") for name in ("explorer.css", "cleaner.css")
-    )
+    _esm = link("compaction/cleaner_view.js")
+    _css = style("compaction/cleaner.css")
 
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     _cleaning: Any = traitlets.Dict().tag(sync=True)

@@ -57,7 +57,7 @@ class CompactionPlayer(Player):
     Kafka: Cleaner.doClean (4.2)
     """
 
-    _esm = link("compaction.js")
+    _esm = link("compaction/compaction.js")
 
     def __init__(
         self,

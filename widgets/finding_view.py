@@ -8,7 +8,7 @@ import traitlets
 
 import workbench
 from widgets._file import Answer
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets.queries import finding_query
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.verification.verifier import ShowsFindings, Verifier
@@ -37,8 +37,8 @@ class FindingView(ShowsFindings):
         TypeError: an unknown option.
     """
 
-    _esm = link("findings.js")
-    _css = STATIC / "explorer.css"
+    _esm = link("verification/findings.js")
+    _css = style()
 
     selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     severity = traitlets.Enum(("", "error", "warning"), "").tag(sync=True)

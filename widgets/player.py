@@ -57,7 +57,7 @@ class StepPlayer(Player):
         TypeError: an unknown option.
     """
 
-    _esm = link("player.js")
+    _esm = link("players/player.js")
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class LookupPlayer(StepPlayer):
     Kafka: UnifiedLog.read, fetchOffsetByTimestamp (4.2)
     """
 
-    _esm = link("lookup_player.js")
+    _esm = link("players/lookup_player.js")
 
     def __init__(
         self,

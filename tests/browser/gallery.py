@@ -40,22 +40,22 @@ SHOP: Final = SAMPLES / "shop-4.3.1"
 BROKERS: Final = SAMPLES / "two-brokers"
 
 ENTRIES: Final[dict[type[KafkaWidget], str]] = {
-    CheckpointTable: "checkpoint_table.js",
-    CleanerView: "cleaner_view.js",
-    CompactionPlayer: "compaction.js",
-    DiskUsage: "disk_usage.js",
-    FindingView: "findings.js",
-    GroupView: "group_view.js",
-    LookupPlayer: "lookup_player.js",
-    StepPlayer: "player.js",
-    LogExplorer: "explorer.js",
-    OffsetsPlayer: "offsets_player.js",
-    RecordBrowser: "record_browser.js",
-    ReplicaLanes: "replica_lanes.js",
-    ReplicationPlayer: "replication_player.js",
-    RequestPlayer: "request_player.js",
-    RequestView: "request_view.js",
-    TransactionLanes: "transaction_lanes.js",
+    CheckpointTable: "disk/checkpoint_table.js",
+    CleanerView: "compaction/cleaner_view.js",
+    CompactionPlayer: "compaction/compaction.js",
+    DiskUsage: "disk/disk_usage.js",
+    FindingView: "verification/findings.js",
+    GroupView: "coordinators/group_view.js",
+    LookupPlayer: "players/lookup_player.js",
+    StepPlayer: "players/player.js",
+    LogExplorer: "explorer/explorer.js",
+    OffsetsPlayer: "coordinators/offsets_player.js",
+    RecordBrowser: "records/record_browser.js",
+    ReplicaLanes: "replication/replica_lanes.js",
+    ReplicationPlayer: "replication/replication_player.js",
+    RequestPlayer: "requests/request_player.js",
+    RequestView: "requests/request_view.js",
+    TransactionLanes: "coordinators/transaction_lanes.js",
 }
 """The module of each widget's front end; a class comes before those that it derives from."""
 

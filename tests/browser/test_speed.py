@@ -130,7 +130,7 @@ def test_five_million_rows_scroll_to_the_end(page: Page, harness: str) -> None:
     page.goto(f"{harness}/harness.html")
     page.wait_for_function("window.ready")
     page.evaluate("""async () => {
-      const { dataGrid } = await import("/static/rows.js");
+      const { dataGrid } = await import("/static/shared/rows.js");
       const grid = dataGrid({
         label: "Big", columns: [{ name: "n", width: "1fr" }], cellsOf: (i) => [String(i)],
         signal: new AbortController().signal,

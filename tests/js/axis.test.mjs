@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { byteTicks, clampView, countTicks, zoomView } from "../../widgets/static/axis.js";
+import { byteTicks, clampView, countTicks, zoomView } from "../../widgets/static/charts/axis.js";
 
 test("bytes are marked at powers of two", () => {
   assert.deepEqual(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { binBatches, binTimes, paintBins } from "../../widgets/static/binning.js";
+import { binBatches, binTimes, paintBins } from "../../widgets/static/segments/binning.js";
 
 const batches = (sizes, more = {}) => {
   const position = [], end = [];

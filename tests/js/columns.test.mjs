@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { Column, floorIndex, typedView } from "../../widgets/static/columns.js";
+import { Column, floorIndex, typedView } from "../../widgets/static/shared/columns.js";
 
 const packed = (base, dtype, Type, values) => {
   const data = Type.from(values);

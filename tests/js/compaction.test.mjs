@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { CompactionData } from "../../widgets/static/compaction_data.js";
-import { cellsInView } from "../../widgets/static/compaction_view.js";
+import { CompactionData } from "../../widgets/static/compaction/compaction_data.js";
+import { cellsInView } from "../../widgets/static/compaction/compaction_view.js";
 
 const column = (numbers) => {
   const base = Math.min(0, ...numbers), deltas = Uint32Array.from(numbers, (each) => each - base);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { bytes, count, duration, plural, range, shortTime, timestamp } from "../../widgets/static/format.js";
+import { bytes, count, duration, plural, range, shortTime, timestamp } from "../../widgets/static/shared/format.js";
 
 test("sizes have one digit after the point below ten", () => {
   assert.deepEqual([0, 1, 1023, 1024, 1536, 10240, 805306368].map(bytes), [

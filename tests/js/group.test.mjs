@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ABORTED, GroupLane, sampleLane, TOMBSTONE, totalLag } from "../../widgets/static/group_data.js";
-import { timeTicks } from "../../widgets/static/time_axis.js";
+import { ABORTED, GroupLane, sampleLane, TOMBSTONE, totalLag } from "../../widgets/static/coordinators/group_data.js";
+import { timeTicks } from "../../widgets/static/charts/time_axis.js";
 
 const list = (values) => ({
   base: "-1",

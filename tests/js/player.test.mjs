@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { PlayerData } from "../../widgets/static/player_data.js";
-import { stateRuns, viewOf } from "../../widgets/static/player_view.js";
+import { PlayerData } from "../../widgets/static/players/player_data.js";
+import { stateRuns, viewOf } from "../../widgets/static/players/player_view.js";
 
 const column = (numbers) => {
   const deltas = Uint32Array.from(numbers);

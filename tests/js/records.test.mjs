@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { unfoldBins } from "../../widgets/static/record_histogram.js";
-import { fromFirstWord, plainWords } from "../../widgets/static/record_list.js";
-import { coloredJson, hexText } from "../../widgets/static/record_pane.js";
+import { unfoldBins } from "../../widgets/static/records/histogram_bins.js";
+import { fromFirstWord, plainWords } from "../../widgets/static/records/record_list.js";
+import { coloredJson, hexText } from "../../widgets/static/records/record_pane.js";
 
 test("the words of a query that can be seen in a cell", () => {
   assert.deepEqual(plainWords('paid "two words" -not key:Id-7 $.a.b:foo $.n="x y"'), [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { barRuns, TransactionLane } from "../../widgets/static/transaction_data.js";
+import { barRuns, TransactionLane } from "../../widgets/static/coordinators/transaction_data.js";
 
 const list = (values) => ({
   base: "-1",

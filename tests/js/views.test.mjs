@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { choicesOf, matching } from "../../widgets/static/findings.js";
-import { pageStore } from "../../widgets/static/pages.js";
-import { SegmentData, tailText } from "../../widgets/static/segment_data.js";
-import { stripSpans } from "../../widgets/static/segment_strip.js";
-import { sumUpward, visibleNodes } from "../../widgets/static/tree.js";
+import { choicesOf, matching } from "../../widgets/static/verification/finding_filter.js";
+import { pageStore } from "../../widgets/static/shared/pages.js";
+import { SegmentData, tailText } from "../../widgets/static/segments/segment_data.js";
+import { stripSpans } from "../../widgets/static/segments/strip_paint.js";
+import { sumUpward, visibleNodes } from "../../widgets/static/explorer/tree.js";
 
 const same = (base, length) => ({ base: String(base), dtype: "same", length, data: null });
 const list = (values) => ({

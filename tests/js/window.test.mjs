@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { geometry, scrollOf, topOf, topToShow } from "../../widgets/static/window.js";
+import { geometry, scrollOf, topOf, topToShow } from "../../widgets/static/shared/window.js";
 
 test("a short table scrolls pixel by pixel", () => {
   const g = geometry(100, 24, 240);

@@ -29,6 +29,16 @@ def test_each_module_is_put_in_once_before_the_first_that_needs_it(tmp_path: Pat
     assert "import" not in text
 
 
+def test_modules_of_two_folders_are_joined(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    modules(tmp_path / "one", a='import { b } from "../two/b.js";\nexport default b;\n')
+    modules(tmp_path / "two", b='import { c } from "./c.js";\nexport const b = c;\n')
+    modules(tmp_path / "two", c="export const c = 1;\n")
+    text = link("one/a.js", tmp_path)
+    assert re.findall(r"^// (.*)$", text, re.MULTILINE) == ["two/c.js", "two/b.js", "one/a.js"]
+
+
 IMPORTS_Y = 'import { y } from "./b.js";\n'
 HAS_Y = "export const y = 1;\n"
 
@@ -51,7 +61,7 @@ def test_what_cannot_be_joined_is_refused(tmp_path: Path, a: str, b: str, proble
 
 
 def test_the_explorer_is_one_text_that_node_accepts(tmp_path: Path) -> None:
-    text = link("explorer.js")
+    text = link("explorer/explorer.js")
     joined = tmp_path / "explorer.mjs"
     joined.write_text(text)
     node = shutil.which("node")
@@ -62,7 +72,7 @@ def test_the_explorer_is_one_text_that_node_accepts(tmp_path: Path) -> None:
 
 
 def test_the_front_end_never_reads_text_as_html() -> None:
-    for module in STATIC.glob("*.js"):
+    for module in STATIC.rglob("*.js"):
         assert "innerHTML" not in module.read_text(), module.name
         assert "insertAdjacentHTML" not in module.read_text(), module.name
 
@@ -80,7 +90,7 @@ def test_the_front_end_passes_its_own_tests() -> None:
 def test_two_sheets_never_style_one_class_differently() -> None:
     """JupyterLab keeps the sheets of all widgets: the last one read would change the others."""
     rules: dict[str, set[str]] = {}
-    for sheet in STATIC.glob("*.css"):
+    for sheet in STATIC.rglob("*.css"):
         for name, rule in re.findall(r"^(\.klw-[\w-]+) \{(.*)\}$", sheet.read_text(), re.MULTILINE):
             rules.setdefault(name, set()).add(rule)
     assert len(rules) > 100

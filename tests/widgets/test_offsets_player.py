@@ -151,7 +151,7 @@ def test_the_page_and_the_picture_agree_at_every_step(
     node = shutil.which("node")
     assert node, "install Node.js 20 or newer to test the front end"
     done = subprocess.run(
-        [node, str(tmp_path / "twin.mjs"), (STATIC / "offsets_data.js").as_uri()],
+        [node, str(tmp_path / "twin.mjs"), (STATIC / "coordinators/offsets_data.js").as_uri()],
         input=json.dumps(player.get_state("_played")["_played"]),
         capture_output=True, text=True, check=False,
     )  # fmt: skip

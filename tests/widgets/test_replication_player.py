@@ -36,7 +36,7 @@ def page_of(players: list[ReplicationPlayer], folder: Path) -> Any:
     assert node, "install Node.js 20 or newer to test the front end"
     (folder / "twin.mjs").write_text(TWIN)
     done = subprocess.run(
-        [node, str(folder / "twin.mjs"), (STATIC / "replication_data.js").as_uri()],
+        [node, str(folder / "twin.mjs"), (STATIC / "replication/replication_data.js").as_uri()],
         input=json.dumps([each.get_state("_played")["_played"] for each in players]),
         capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import traitlets
 
 import workbench
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets.coordinators.group_lines import (
     NO_LOG,
@@ -71,11 +71,8 @@ class GroupView(KafkaWidget):
     Kafka: ConsumerGroupCommand.describeGroups, OffsetMetadataManager (4.2)
     """
 
-    _esm = link("group_view.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "cleaner.css", "coordinators.css")
-    )
+    _esm = link("coordinators/group_view.js")
+    _css = style("compaction/cleaner.css", "coordinators/coordinators.css")
 
     group = traitlets.Unicode().tag(sync=True)
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)

@@ -1,6 +1,6 @@
 """The coordinator's log and its offsets in memory after a step, for a player's static picture.
 
-``static/offsets_data.js`` keeps the same for the page.
+``static/coordinators/offsets_data.js`` keeps the same for the page.
 """
 
 from collections.abc import Sequence

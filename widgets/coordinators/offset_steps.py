@@ -110,7 +110,7 @@ def kind_rows(steps: Sequence[Step]) -> list[list[Any]]:
 
 
 def step_rows(steps: Sequence[Step], lens: Lens) -> list[list[Any]]:
-    """Return a row for each step, as `static/step_rows.js` reads it, and its effect."""
+    """Return a row for each step, as `static/players/step_rows.js` reads it, and its effect."""
     kinds = {kind: number for number, kind in enumerate(kinds_of(steps))}
     logs = logs_of(steps)
     return [

@@ -7,7 +7,7 @@ from typing import Any, Self
 import traitlets
 
 import workbench
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._player import Player
 from widgets.coordinators.offset_steps import Effect, kind_rows, logs_of, step_rows
 from widgets.selection import NOTHING
@@ -44,11 +44,8 @@ class OffsetsPlayer(Player):
     Kafka: OffsetMetadataManager, CoordinatorRuntime (4.2); OffsetManager (0.8.2)
     """
 
-    _esm = link("offsets_player.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "player.css", "offsets.css")
-    )
+    _esm = link("coordinators/offsets_player.js")
+    _css = style("players/player.css", "coordinators/offsets.css")
 
     selected: Any = traitlets.Dict(NOTHING)
 

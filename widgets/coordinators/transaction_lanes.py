@@ -6,7 +6,7 @@ from typing import Any
 import traitlets
 
 import workbench
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets.coordinators.group_rows import UNKNOWN
 from widgets.coordinators.transaction_bars import ABORTED, OPEN, PartitionBars, bars_of
@@ -46,11 +46,8 @@ class TransactionLanes(KafkaWidget):
     Kafka: ProducerStateManager, TransactionsCommand (4.2)
     """
 
-    _esm = link("transaction_lanes.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "cleaner.css", "coordinators.css")
-    )
+    _esm = link("coordinators/transaction_lanes.js")
+    _css = style("compaction/cleaner.css", "coordinators/coordinators.css")
 
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     partition = traitlets.Unicode().tag(sync=True)

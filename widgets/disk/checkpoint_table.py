@@ -8,7 +8,7 @@ import traitlets
 
 import workbench
 from widgets._file import Answer
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets.disk.checkpoint_rows import (
     LARGEST_CHECKED,
@@ -55,11 +55,8 @@ class CheckpointTable(KafkaWidget):
     Kafka: LogManager.loadLogs, OffsetCheckpointFile (4.2)
     """
 
-    _esm = link("checkpoint_table.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "checkpoint_table.css")
-    )
+    _esm = link("disk/checkpoint_table.js")
+    _css = style("disk/checkpoint_table.css")
 
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     query = traitlets.Unicode(read_only=True).tag(sync=True)

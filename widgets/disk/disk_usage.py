@@ -8,7 +8,7 @@ import traitlets
 
 import workbench
 from widgets._file import Answer
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets.disk.usage_nodes import (
     KEY,
@@ -55,10 +55,8 @@ class DiskUsage(KafkaWidget):
         TypeError: an unknown option.
     """
 
-    _esm = link("disk_usage.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8") for name in ("explorer.css", "disk_usage.css")
-    )
+    _esm = link("disk/disk_usage.js")
+    _css = style("disk/disk_usage.css")
 
     at = traitlets.List(traitlets.Unicode()).tag(sync=True)
     selected: Any = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)

@@ -1,6 +1,6 @@
 """A squarified treemap: rectangles whose areas are the values, as near to squares as can be.
 
-The same as ``static/treemap.js``, for static pictures.
+The same as ``static/disk/treemap.js``, for static pictures.
 
 Bruls, Huizing, van Wijk: Squarified Treemaps (2000)
 """

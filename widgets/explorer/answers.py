@@ -16,7 +16,7 @@ from widgets.view.records import OPEN, Lens
 from widgets.view.text import offset_or_time
 
 PAGE_BYTES = 4096
-"""Bytes that the front end asks for at once; `static/bytes_view.js` has the same number."""
+"""Bytes that the front end asks for at once; `static/bytes/byte_pages.js` has the same number."""
 
 
 class ExplorerAnswers(KafkaWidget):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 import workbench
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets.explorer.following import Following
 from widgets.file_view import FileView, find_file, find_unread, nothing_read
 from widgets.queries import view_queries
@@ -62,8 +62,8 @@ class LogExplorer(Following):
         TypeError: an unknown option.
     """
 
-    _esm = link("explorer.js")
-    _css = STATIC / "explorer.css"
+    _esm = link("explorer/explorer.js")
+    _css = style()
 
     selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
     file: Any = traitlets.Unicode(None, allow_none=True).tag(sync=True)

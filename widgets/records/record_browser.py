@@ -11,7 +11,7 @@ import traitlets
 
 import workbench
 from widgets._file import PAGE_ROWS
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets.records.record_code import record_code
 from widgets.records.shown_search import PATIENCE, ShownSearch, read_record
@@ -75,10 +75,8 @@ class RecordBrowser(KafkaWidget):
         TypeError: an unknown option.
     """
 
-    _esm = link("record_browser.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8") for name in ("explorer.css", "records.css")
-    )
+    _esm = link("records/record_browser.js")
+    _css = style("records/records.css")
 
     query = traitlets.Unicode().tag(sync=True)
     topic = traitlets.Unicode().tag(sync=True)

@@ -71,7 +71,7 @@ def kind_rows(moments: Sequence[Moment]) -> list[list[Any]]:
 
 
 def step_rows(moments: Sequence[Moment], steps: Sequence[Step]) -> list[list[Any]]:
-    """Return a row per moment, as `static/step_rows.js` reads it, then event and state."""
+    """Return a row per moment, as `static/players/step_rows.js` reads it, then event and state."""
     kinds = {kind: number for number, (kind, *_) in enumerate(kind_rows(moments))}
     known: set[str] = set()
     rows = []

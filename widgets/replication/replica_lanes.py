@@ -4,7 +4,7 @@ from typing import Any
 
 import traitlets
 
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets.replication.lane_state import default_leader, lanes_of
 from workbench.comparison.results import VERDICTS, PartitionComparison
@@ -38,10 +38,9 @@ class ReplicaLanes(KafkaWidget):
         UnknownNameError: the partition or leader is not in the comparison; a `LookupError`.
     """
 
-    _esm = link("replica_lanes.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "cleaner.css", "coordinators.css", "replica_lanes.css")
+    _esm = link("replication/replica_lanes.js")
+    _css = style(
+        "compaction/cleaner.css", "coordinators/coordinators.css", "replication/replica_lanes.css"
     )
 
     partition = traitlets.Unicode().tag(sync=True)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import traitlets
 
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._player import Player
 from widgets.replication.moments import (
     MOST_MOMENTS,
@@ -66,11 +66,8 @@ class ReplicationPlayer(Player):
     Kafka: Partition, ReplicaManager, AbstractFetcherThread (0.10.2 to 4.2)
     """
 
-    _esm = link("replication_player.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "player.css", "replication.css")
-    )
+    _esm = link("replication/replication_player.js")
+    _css = style("players/player.css", "replication/replication.css")
 
     rules = traitlets.Unicode("4.2").tag(sync=True)
     _versions: Any = traitlets.List().tag(sync=True)

@@ -4,7 +4,7 @@ from typing import Any
 
 import traitlets
 
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._player import Player, find_partition
 from widgets.requests.request_rows import request_name, request_summary
 from widgets.requests.story_rows import (
@@ -47,11 +47,8 @@ class RequestPlayer(Player):
     Kafka: KafkaApis.handle, ReplicaManager.readFromLog, UnifiedLog.read (4.0)
     """
 
-    _esm = link("request_player.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "player.css", "requests.css")
-    )
+    _esm = link("requests/request_player.js")
+    _css = style("players/player.css", "requests/requests.css")
 
     partition = traitlets.Unicode().tag(sync=True)
     _partitions: Any = traitlets.List().tag(sync=True)

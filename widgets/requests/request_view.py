@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import traitlets
 
-from widgets._link import STATIC, link
+from widgets._link import link, style
 from widgets._widget import KafkaWidget
 from widgets.requests.request_player import RequestPlayer
 from widgets.requests.request_rows import request_name, request_rows
@@ -36,11 +36,8 @@ class RequestView(KafkaWidget):
     Kafka: RequestChannel, RequestMetrics (4.0)
     """
 
-    _esm = link("request_view.js")
-    _css = "\n".join(
-        (STATIC / name).read_text(encoding="utf-8")
-        for name in ("explorer.css", "player.css", "requests.css")
-    )
+    _esm = link("requests/request_view.js")
+    _css = style("players/player.css", "requests/requests.css")
 
     selected = traitlets.Int(0).tag(sync=True)
     kind = traitlets.Unicode().tag(sync=True)

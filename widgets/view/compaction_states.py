@@ -1,6 +1,6 @@
 """The states of a round's batches and records at the step shown, for the static picture.
 
-``static/compaction_data.js`` keeps the same for the page, for every step at once.
+``static/compaction/compaction_data.js`` keeps the same for the page, for every step at once.
 """
 
 from collections.abc import Sequence

@@ -2,7 +2,7 @@
 
 A column is sent as a base (a decimal text, so that 64 bits survive JavaScript) and the narrowest
 unsigned difference to it; a column of one value is its base alone. 100,000 batches take about
-2 MB this way instead of 6. ``static/columns.js`` reads it.
+2 MB this way instead of 6. ``static/shared/columns.js`` reads it.
 """
 
 from typing import Any

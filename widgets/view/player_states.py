@@ -1,6 +1,6 @@
 """The states of a player's segments at the step shown, for its static picture.
 
-``static/player_data.js`` keeps the same for the page, for every step at once.
+``static/players/player_data.js`` keeps the same for the page, for every step at once.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,235 @@
+// DiskUsage: what fills the disk, as a treemap and a list; a click opens, Escape closes.
+import {
+  isOpenable,
+  isUnread,
+  listed,
+  nodeSentence,
+  nodesOnPath,
+  shareText,
+  sizeText,
+  topicCount,
+  usageTree,
+} from "./disk_usage_data.js";
+import { button, h, icon } from "../shared/dom.js";
+import { errorLine } from "../shared/error_bar.js";
+import { bytes, plural } from "../shared/format.js";
+import { isModified, onKeys, widgetFrame } from "../shared/frame.js";
+import { withKernel } from "../shared/kernel.js";
+import { popover } from "../shared/popover.js";
+import { dataGrid } from "../shared/rows.js";
+import { usageMap } from "./usage_map.js";
+
+function render(given) {
+  const { model } = given, frame = widgetFrame(given, "klw-disk", { tabindex: 0 }), { root, signal, stats } = frame;
+  const view = {
+    model,
+    root,
+    announce: frame.announce,
+    open: null, // the node that is open
+    shown: [], // the rows of the list
+    picked: -1, // the row that is selected
+    inside: {}, // what a file answered; a kernel changes the traits instead
+    title: h("span", { class: "klw-title" }),
+    sum: h("span", { class: "klw-sum" }),
+    crumbs: h("nav", { class: "klw-crumbs", "aria-label": "What is open" }),
+    line: h("p", { class: "klw-diskline" }),
+  };
+  const sheet = popover(root), error = errorLine(model), { title, sum, crumbs, line } = view;
+  view.up = button("Close, one level up", { glyph: "back", onclick: () => goUp(view) });
+  view.map = usageMap({
+    signal,
+    stats,
+    held: () => ({
+      open: view.open,
+      picked: view.shown[view.picked],
+      emptyText: emptyText(view),
+      linked: model.get("selected")?.segment,
+    }),
+    onClick: (node) => click(view, node),
+    onPoint: (node) => showLine(view, node ?? view.shown[view.picked]),
+  });
+  view.list = sizeList(view, signal);
+  const [code, refresh] = diskTools(model, sheet);
+  frame.fill(
+    h("header", { class: "klw-top" }, title, sum, code, refresh),
+    error.el,
+    h("div", { class: "klw-phead" }, view.up, crumbs),
+    h(
+      "div",
+      { class: "klw-diskbody" },
+      h("div", { class: "klw-treebox" }, view.map.el, line),
+      h("div", { class: "klw-sizes" }, view.list.el),
+    ),
+  );
+  onKeys(root, (event) => actOnKey(view, sheet, event));
+  const show = () => showUsage(view),
+    end = frame.follow({
+      _usage: show,
+      _partition: show,
+      _segment: show,
+      at: show,
+      selected: view.map.markLinked,
+      _error: error.show,
+      "msg:custom": (content) => takeAnswer(view, content),
+    }, view.map.ask);
+  show();
+  return end;
+}
+
+function diskTools(model, sheet) {
+  const code = button("Python code for these sizes", {
+    glyph: "code",
+    text: "Python",
+    onclick: () => sheet.python(code, "Python", model.get("query")),
+  });
+  const refresh = button("List the directory again", {
+    glyph: "refresh",
+    onclick: () => model.send({ kind: "refresh", id: 0 }),
+  });
+  return [code, refresh];
+}
+
+function sizeList(view, signal) {
+  return dataGrid({
+    label: "Sizes",
+    signal,
+    rowHeight: 26,
+    emptyText: "Nothing here.",
+    onPick: (i) => pick(view, i, { isFromList: true }),
+    onOpen: (i) => openNode(view, view.shown[i]),
+    columns: [
+      { name: "Name", width: "minmax(110px, 1.4fr)" },
+      { name: "On disk", width: "76px", number: true, title: "Bytes that the disk holds" },
+      { name: "Share", width: "58px", number: true },
+      { name: "Length", width: "76px", number: true, title: "Length of the files, with their holes" },
+      { name: "What", width: "minmax(90px, 1.2fr)" },
+    ],
+    cellsOf: (i) => sizeCells(view.shown[i], view.open),
+    rowKind: (i) => (view.shown[i].kind === "unreadable" && view.shown[i].size ? "bad" : ""),
+  });
+}
+
+function sizeCells(node, open) {
+  return [
+    { text: node.name, title: node.name, kind: isOpenable(node) ? "opens" : node.parent !== open ? "part" : "" },
+    bytes(node.occupied),
+    shareText(node, open),
+    { text: bytes(node.size), kind: node.size === node.occupied ? "quiet" : "" },
+    { text: node.note, title: node.note, kind: node.kind === "unreadable" ? "bad" : "hidden" },
+  ];
+}
+
+// What is open.
+function openNode({ model }, node) {
+  if (!node || !isOpenable(node)) return;
+  if (!isUnread(node)) go(model, node.path);
+  else if (model.isLive) model.choose({ at: node.path });
+  else model.send({ kind: "inside", id: 0, path: node.path }); // a file may have it
+}
+
+function takeAnswer(view, content) {
+  if (content.kind !== "inside") return;
+  view.inside = { partition: content.partition ?? view.inside.partition, segment: content.segment ?? null };
+  go(view.model, content.path);
+}
+
+function go(model, path) {
+  model.set("at", path);
+  model.save_changes();
+}
+
+function goUp({ model }) {
+  const path = model.get("at");
+  if (path.length) go(model, path.slice(0, -1));
+}
+
+// What is selected in it.
+function pick(view, i, { isFromList = false } = {}) {
+  const node = view.shown[i];
+  view.picked = i;
+  if (!isFromList) view.list.select(i);
+  view.map.markPicked();
+  showLine(view, node);
+  if (node) view.announce(nodeSentence(node, view.open));
+}
+
+function click(view, node) {
+  const own = view.shown.indexOf(node);
+  if (own >= 0) pick(view, own);
+  if (isOpenable(node)) openNode(view, node);
+  else if (own < 0) openNode(view, node.parent);
+}
+
+// To the next field, the one that is less large, or back.
+function step(view, by) {
+  const fields = view.open.children, at = fields.indexOf(view.shown[view.picked]);
+  const next = fields[Math.max(0, Math.min(fields.length - 1, at + by))];
+  if (next) pick(view, view.shown.indexOf(next));
+}
+
+function actOnKey(view, sheet, event) {
+  if (isModified(event)) return false;
+  const isOnMap = event.target === view.map.el || event.target === view.root;
+  if (event.key === "Escape" && sheet.isOpen) sheet.close();
+  else if (event.key === "Escape" || event.key === "Backspace") goUp(view);
+  else if (!isOnMap) return false;
+  else if (event.key === "ArrowRight" || event.key === "ArrowDown") step(view, 1);
+  else if (event.key === "ArrowLeft" || event.key === "ArrowUp") step(view, -1);
+  else if (event.key === "Home") step(view, -Infinity);
+  else if (event.key === "End") step(view, Infinity);
+  else if (event.key === "Enter") openNode(view, view.shown[view.picked]);
+  else return false;
+}
+
+// From the model to the views.
+function showUsage(view) {
+  const { model, root, inside, title, sum, crumbs, list, map } = view, at = model.get("at") ?? [];
+  const usage = model.get("_usage"),
+    tree = usageTree(
+      usage,
+      inside.partition ?? model.get("_partition"),
+      inside.segment ?? model.get("_segment"),
+    );
+  const path = nodesOnPath(tree, at), open = view.open = path[path.length - 1];
+  view.shown = listed(open);
+  view.picked = -1;
+  title.textContent = tree.name;
+  title.title = usage.path;
+  sum.textContent = `${plural(topicCount(tree), "topic")} · ${sizeText(tree)}`;
+  root.setAttribute("aria-label", `What fills the disk of ${tree.name}: ${sizeText(tree)}`);
+  crumbs.replaceChildren(...path.flatMap((node, i) => crumb(view, node, i, path.length - 1)));
+  crumbs.append(h("span", { class: "klw-about" }, sizeText(open)));
+  view.up.disabled = at.length === 0;
+  const isWaiting = path.length - 1 < at.length || isUnread(open);
+  root.dataset.waiting = String(isWaiting);
+  list.setEmptyText(isWaiting ? "Reading…" : "No files here.");
+  list.setCount(view.shown.length);
+  showLine(view, null);
+  map.markLinked();
+  map.ask();
+}
+
+function crumb({ model }, node, level, last) {
+  const name = node.kind === "segment" ? `segment ${node.name}` : node.kind === "partition" ? node.key : node.name;
+  const link = h("button", {
+    type: "button",
+    class: "klw-crumb",
+    "aria-current": level === last ? "true" : null,
+    title: node.kind === "all" ? model.get("_usage").path : null,
+    onclick: () => go(model, node.path),
+  }, name);
+  return level ? [h("i", { "aria-hidden": "true" }, icon("chevron")), link] : [link];
+}
+
+function showLine({ open, line }, node) {
+  const hint = open.children.some(isOpenable) ? "Click a field to open it." : "";
+  line.textContent = node ? nodeSentence(node, open) : hint;
+  line.title = line.textContent;
+}
+
+function emptyText({ root, open }) {
+  if (root.dataset.waiting === "true") return "Reading…";
+  return open.kind === "all" ? "No partitions in this directory." : "The disk holds nothing of it.";
+}
+
+export default { render: withKernel(render, { isWhole: true }) };

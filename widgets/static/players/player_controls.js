@@ -1,0 +1,107 @@
+// The controls of a player: first, back, play, next, last, a slider, and how fast it plays.
+import { button, choice, h, icon } from "../shared/dom.js";
+import { count } from "../shared/format.js";
+
+const SPEEDS = [["1", "1/s"], ["5", "5/s"], ["25", "25/s"]];
+
+export function playerControls({ onGo, signal }) {
+  let length = 0, at = -1, timer = 0, speed = 1;
+  const go = (i) => {
+    if (length) onGo(Math.max(0, Math.min(length - 1, i)), { isPlaying: timer !== 0 });
+  };
+  const by = (step) => {
+    stop();
+    go(at + step);
+  };
+  const first = button("First step (Home)", {
+    glyph: "first",
+    onclick: () => {
+      stop();
+      go(0);
+    },
+  });
+  const back = button("Step back (←)", { glyph: "back", onclick: () => by(-1) });
+  const play = button("Play (space)", { glyph: "play", kind: "klw-framed klw-play", onclick: () => toggle() });
+  const next = button("Next step (→)", { glyph: "next", onclick: () => by(1) });
+  const last = button("Last step (End)", {
+    glyph: "last",
+    onclick: () => {
+      stop();
+      go(length - 1);
+    },
+  });
+  const slider = h("input", { type: "range", class: "klw-range", min: 0, max: 0, value: 0, "aria-label": "Step" });
+  slider.addEventListener("input", () => {
+    stop();
+    go(Number(slider.value));
+  });
+  const place = h("span", { class: "klw-place" });
+  const speeds = choice("Steps a second", SPEEDS, "1", (value) => {
+    speed = Number(value);
+  });
+  const el = h(
+    "div",
+    { class: "klw-controls", role: "group", "aria-label": "Steps" },
+    first,
+    back,
+    play,
+    next,
+    last,
+    slider,
+    place,
+    speeds.el,
+  );
+
+  function tick() {
+    if (at >= length - 1) return stop();
+    go(at + 1);
+    timer = setTimeout(tick, 1000 / speed);
+  }
+  function face(isPlaying) {
+    const text = isPlaying ? "Pause (space)" : "Play (space)";
+    play.replaceChildren(icon(isPlaying ? "pause" : "play"));
+    play.title = text;
+    play.setAttribute("aria-label", text);
+  }
+  function stop() {
+    if (!timer) return;
+    clearTimeout(timer);
+    timer = 0;
+    face(false);
+  }
+  function toggle() {
+    if (timer) return stop();
+    if (!length) return;
+    if (at >= length - 1) go(0);
+    face(true);
+    timer = setTimeout(tick, 1000 / speed);
+  }
+  signal.addEventListener("abort", stop);
+
+  return {
+    el,
+    by,
+    toggle,
+    stop,
+    toEnd(end) {
+      stop();
+      go(end < 0 ? 0 : length - 1);
+    },
+    show(i, n) {
+      [at, length] = [i, n];
+      slider.max = Math.max(0, n - 1);
+      slider.value = Math.max(0, i);
+      slider.disabled = play.disabled = n === 0;
+      first.disabled = back.disabled = i <= 0;
+      next.disabled = last.disabled = i >= n - 1;
+      place.textContent = n ? `${count(i + 1)} of ${count(n)}` : "no steps";
+      slider.setAttribute("aria-valuetext", place.textContent);
+    },
+    get isPlaying() {
+      return timer !== 0;
+    },
+    get speed() {
+      return speed;
+    },
+  };
+}

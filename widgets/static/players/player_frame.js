@@ -1,0 +1,103 @@
+// The frame of a player: title, stage, controls, the step in words, all steps; the caller supplies the picture.
+import { button, h } from "../shared/dom.js";
+import { isModified, onKeys, widgetFrame } from "../shared/frame.js";
+import { playerControls } from "./player_controls.js";
+import { stepKinds, stepList, stepWords } from "./player_steps.js";
+import { plural } from "../shared/format.js";
+import { PLAYER_KEYS, popover } from "../shared/popover.js";
+
+const FASTEST_SPOKEN = 1, MOST_SMOOTH = 400;
+
+// `makeData` takes the data sent; `makeViews` makes the picture:
+// {top, above, panel, beside, setData(data), show(at, isSmooth), repaint()}, elements and functions.
+export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
+  const frame = widgetFrame({ model, el, signal: outer }, "klw-player", { tabindex: 0 }),
+    { root, signal, stats } = frame;
+  const player = { ...frame, model, makeData, data: makeData({}), at: -1 };
+  const pick = (i) => {
+    player.controls.stop();
+    go(player, i);
+  };
+  const sheet = popover(root, PLAYER_KEYS);
+  const keys = button("Keys (?)", { glyph: "keyboard", onclick: () => sheet.keys(keys) });
+  keys.setAttribute("aria-haspopup", "dialog");
+  player.title = h("span", { class: "klw-title" });
+  player.about = h("span", { class: "klw-sum" });
+  player.controls = playerControls({ onGo: (i, options) => go(player, i, options), signal });
+  player.now = h("div", { class: "klw-now", tabindex: 0, role: "region", "aria-label": "This step" });
+  player.kinds = stepKinds({ onPick: (number) => pick(player.data.nextOfKind(number, player.at)) });
+  player.list = stepList({ player, signal, onPick: pick });
+  player.leftOut = h("div", { class: "klw-note klw-left-out", hidden: true });
+  const steps = h("div", { class: "klw-steps" }, player.kinds.el, player.list.el, player.leftOut);
+  const given = { root, pick, signal, stats, model, data: () => player.data, at: () => player.at, steps };
+  const views = player.views = makeViews(given);
+  frame.fill(
+    h("header", { class: "klw-top" }, player.title, player.about, ...(views.top ?? []), keys),
+    ...(views.above ?? []),
+    h("section", { class: "klw-panel" }, ...views.panel, player.controls.el),
+    h("div", { class: "klw-below" }, player.now, ...(views.beside ?? [steps])),
+  );
+  onKeys(root, (event) => actOnKey(player.controls, { sheet, keys }, event));
+  const end = frame.follow({
+    _played: () => showPlayed(player),
+    _title: () => showTitle(player),
+    _about: () => {
+      showTitle(player);
+      showStep(player);
+    },
+    at: () => showStep(player),
+  }, views.repaint);
+  showTitle(player);
+  showPlayed(player);
+  return end;
+}
+
+function go({ model, at, controls, data, announce }, i, { isPlaying = false } = {}) {
+  if (i === at) return;
+  model.set("at", i);
+  model.save_changes();
+  if (!isPlaying || controls.speed <= FASTEST_SPOKEN) announce(data.sentence(i));
+}
+
+function actOnKey(controls, { sheet, keys }, event) {
+  if (isModified(event) || event.target.tagName === "INPUT") return false;
+  if (event.key === "ArrowRight") controls.by(1);
+  else if (event.key === "ArrowLeft") controls.by(-1);
+  else if (event.key === "Home") controls.toEnd(-1);
+  else if (event.key === "End") controls.toEnd(1);
+  else if (event.key === " " && event.target.tagName !== "BUTTON") controls.toggle();
+  else if (event.key === "?") sheet.keys(keys);
+  else if (event.key === "Escape" && sheet.isOpen) sheet.close();
+  else return false;
+}
+
+// From the model to the views.
+function showPlayed(player) {
+  const { model, controls, views, list, kinds, leftOut } = player;
+  controls.stop();
+  const data = player.data = player.makeData(model.get("_played"));
+  views.setData(data);
+  list.setCount(data.length, { keep: true });
+  kinds.setData(data);
+  leftOut.hidden = !data.leftOut;
+  leftOut.textContent = `${plural(data.leftOut, "later step")} omitted.`;
+  player.at = -1;
+  showStep(player, false);
+}
+
+function showTitle({ model, title, about, root }) {
+  title.textContent = model.get("_title");
+  about.textContent = about.title = model.get("_about");
+  root.setAttribute("aria-label", `${model.get("_title")}. Arrow keys step, space plays.`);
+}
+
+function showStep(player, isSmooth = true) {
+  const { model, data, views, controls, list, kinds, now } = player, last = player.at;
+  const at = player.at = Math.max(-1, Math.min(data.length - 1, model.get("at")));
+  views.show(at, isSmooth && Math.abs(at - last) < MOST_SMOOTH);
+  controls.show(at, data.length);
+  list.select(at);
+  kinds.show(at < 0 ? -1 : data.kindNumber(at));
+  const nothing = () => h("p", { class: "klw-why" }, model.get("_about") || "No steps recorded.");
+  now.replaceChildren(...(at < 0 ? [nothing()] : stepWords(data, at)));
+}

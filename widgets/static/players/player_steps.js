@@ -1,0 +1,86 @@
+// A player's steps: all of them in a list, one in words, and a button for each kind.
+import { h } from "../shared/dom.js";
+import { count } from "../shared/format.js";
+import { dataGrid } from "../shared/rows.js";
+
+// `player` is {data, at}, which change; `onPick` gets the number of a step.
+export function stepList({ player, signal, onPick }) {
+  return dataGrid({
+    label: "Steps",
+    signal,
+    rowHeight: 24,
+    emptyText: "No steps recorded.",
+    columns: [
+      { name: "Step", width: "52px", number: true },
+      { name: "What", width: "minmax(112px, .42fr)" },
+      { name: "Why", width: "minmax(160px, 1fr)" },
+      { name: "Where", width: "minmax(var(--klw-where, 60px), .32fr)", mono: true },
+    ],
+    cellsOf: (i) => stepCells(player.data, i),
+    rowKind: (i) => (player.data.role(i) === "invalid" ? "bad" : i > player.at ? "later" : ""),
+    onPick,
+  });
+}
+
+function stepCells(data, i) {
+  const role = data.role(i), reason = data.reason(i), file = data.file(i);
+  const numbers = () => data.numbers(i).map(([name, text]) => `${name} ${text}`).join(", ");
+  return [
+    count(i + 1),
+    { text: data.kind(i), kind: role === "invalid" || role === "cut" ? "bad" : "" },
+    { text: reason || numbers(), title: reason },
+    { text: shortFile(file), kind: "quiet", title: file },
+  ];
+}
+
+// Names of segment files without the zeros in front.
+export function shortFile(name) {
+  return name.replace(/^0{8,}(?=\d)/, "…");
+}
+
+export function stepWords(data, i) {
+  const reason = data.reason(i), meaning = `${data.meaning(i)}.`;
+  return [
+    h("h4", {}, h("i", { "data-role": data.role(i) }), data.kind(i)),
+    h("p", { class: "klw-why" }, reason ? `${reason}.` : meaning),
+    reason ? h("p", { class: "klw-meaning" }, meaning) : null,
+    h(
+      "dl",
+      {},
+      ...data.numbers(i).flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]),
+      h("dt", {}, "where"),
+      h("dd", { class: "klw-mono" }, data.file(i)),
+    ),
+  ].filter(Boolean);
+}
+
+// A button for each kind of step, which leads to the next one of it; `onPick` gets the number of a kind.
+export function stepKinds({ onPick }) {
+  const el = h("div", { class: "klw-kinds", role: "group", "aria-label": "Next step of a kind" });
+  return {
+    el,
+    setData(data) {
+      el.replaceChildren(
+        ...data.kinds.map(([kind, meaning, n], number) =>
+          h(
+            "button",
+            {
+              type: "button",
+              class: "klw-kind",
+              title: `${meaning}: go to the next`,
+              "data-number": number,
+              onclick: () => onPick(number),
+            },
+            h("i", { "data-role": data.roleOfKind(number) }),
+            kind,
+            h("small", {}, count(n)),
+          )
+        ),
+      );
+    },
+    // The kind of the step shown; -1 for none.
+    show(number) {
+      for (const each of el.children) each.setAttribute("aria-pressed", String(Number(each.dataset.number) === number));
+    },
+  };
+}

@@ -1,0 +1,167 @@
+// RecordBrowser: search records as one types, see when they were, read one in full, take them along.
+import { h } from "../shared/dom.js";
+import { count, plural } from "../shared/format.js";
+import { isModified, NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
+import { withKernel } from "../shared/kernel.js";
+import { closeOutside, popover } from "../shared/popover.js";
+import { recordHead } from "./record_head.js";
+import { recordHistogram } from "./record_histogram.js";
+import { matchList } from "./record_list.js";
+import { recordPane } from "./record_pane.js";
+import { queryBox } from "./record_query.js";
+import { searchWatch } from "./record_watch.js";
+import { requests } from "../shared/requests.js";
+
+function render(given) {
+  const { model } = given, frame = widgetFrame(given, "klw-browser", { "aria-label": "Kafka record browser" });
+  const { root, signal, stats } = frame, sheet = popover(root);
+  const ask = requests(model, { signal, onError: (text) => view.box.setProblem(text), onSilence: () => {} });
+  const view = {
+    ...frame,
+    model,
+    ask,
+    shownRun: null, // the search that is shown
+    result: () => model.get("_result") ?? {},
+    chosen: () => ({ ...NOTHING, ...model.get("selected") }),
+    isRunning: () => view.result().status === "running" && model.isLive,
+  };
+  const run = () => view.result().run;
+  view.watch = searchWatch({ isRunning: view.isRunning, ask: () => ask("progress", { run: run() }), signal, stats });
+  view.head = recordHead({ model, sheet, ask, listed: () => view.result().count, signal });
+  view.box = queryBox({
+    signal,
+    sheet,
+    onQuery: (query) => model.choose({ query }),
+    onStop: () => ask("cancel", { run: run() }),
+    onDown: () => view.list.el.focus(),
+  });
+  view.histogram = recordHistogram({
+    root,
+    signal,
+    stats,
+    onBrush: (brush) => model.choose({ brush }),
+    onZoom: (range) => model.choose({ query: queryOfTime(model.get("query"), range), brush: [] }),
+  });
+  view.list = matchList({
+    signal,
+    isLive: () => model.isLive,
+    fetch: (start, stop) => ask("rows", { run: run(), start, stop }).then((answer) => answer?.rows),
+    onPick: ([partition, offset]) => select(view, partition, offset),
+    onSort: (changes) => model.choose(changes),
+  });
+  view.pane = recordPane({ signal, onClose: () => deselect(view) });
+  view.body = h("div", { class: "klw-matches" }, h("div", { class: "klw-hits" }, view.list.el), view.pane.el);
+  frame.fill(view.head.el, view.box.el, view.histogram.el, view.body);
+  onKeys(root, (event) => actOnKey(view, sheet, event));
+  closeOutside(root, sheet);
+  return followModel(view);
+}
+
+function followModel(view) {
+  const { model, head, box, histogram } = view;
+  const showPlaces = () => {
+    head.showPlaces();
+    histogram.forget();
+  };
+  const showValues = () => {
+    head.showValues();
+    showRecord(view);
+  };
+  const showQuery = () => box.setQuery(model.get("query")), showBrush = () => histogram.setBrush(model.get("brush"));
+  const end = view.follow({
+    _result: () => showResult(view),
+    _choices: showPlaces,
+    topic: showPlaces,
+    partition: showPlaces,
+    query: showQuery,
+    brush: showBrush,
+    selected: () => showRecord(view),
+    show_values: showValues,
+    _error: () => model.get("_error") && box.setProblem(model.get("_error")),
+  }, histogram.repaint);
+  showPlaces();
+  showQuery();
+  showBrush();
+  showValues();
+  showResult(view);
+  return end;
+}
+
+function select({ model, announce }, partition, offset) {
+  announce(`Record ${offset} of ${partition}.`);
+  model.set("selected", { ...NOTHING, partition, offset });
+  model.save_changes();
+}
+
+function deselect({ model, list }) {
+  model.set("selected", NOTHING);
+  model.save_changes();
+  list.el.focus();
+}
+
+function showResult(view) {
+  const { model, box, histogram, list, stats } = view, now = view.result(), isNew = now.run !== view.shownRun;
+  box.setState(now, view.isRunning());
+  histogram.setData(now, { isAll: !now.query && now.status === "done" });
+  const order = model.get("order"), newestFirst = model.get("newest_first");
+  list.setResult(now, { isNew, order, newestFirst, words: now.query ?? "" });
+  stats.rows = now.count ?? 0;
+  stats.status = now.status;
+  stats.shown = performance.now();
+  if (isNew && view.shownRun !== null) view.announce("");
+  if (now.status !== "running" && now.count !== undefined) view.announce(foundText(now));
+  view.shownRun = now.run;
+  showPlace(view);
+  view.watch();
+}
+
+// Mark the selected record in the list, and find its row.
+function showPlace({ model, ask, chosen, isRunning, list }) {
+  const { partition, offset } = chosen();
+  list.mark(partition, offset);
+  if (partition === null || offset === null || isRunning() || !model.isLive) return;
+  ask("place", { partition, offset }).then((answer) => {
+    if (answer && chosen().offset === offset) list.select(answer.row);
+  });
+}
+
+function showRecord({ ask, chosen, body, list, pane }) {
+  const { partition, offset } = chosen();
+  body.dataset.open = String(offset !== null);
+  if (offset === null || partition === null) return pane.show(null);
+  list.mark(partition, offset);
+  ask("record", { partition, offset }).then((answer) => {
+    if (!answer || chosen().offset !== offset || chosen().partition !== partition) return;
+    pane.show(answer.record ? { ...answer.record, buffers: answer.buffers } : null, { partition, offset });
+  });
+}
+
+function actOnKey(view, sheet, event) {
+  const { model, root, box, head } = view, isTyping = ["INPUT", "SELECT"].includes(event.target.tagName);
+  if (event.key === "Escape" && sheet.isOpen) sheet.close();
+  else if (event.key === "Escape" && isTyping) root.focus();
+  else if (event.key === "Escape" && view.chosen().offset !== null) deselect(view);
+  else if (event.key === "Escape" && model.get("brush")?.length) model.choose({ brush: [] });
+  else if (isTyping || isModified(event)) return false;
+  else if (event.key === "/") box.focus();
+  else if (event.key === "?") box.help();
+  else if (event.key === "v") head.toggleValues();
+  else return false;
+}
+
+// A query with this time, up to the millisecond before its end, instead of the one it names.
+export function queryOfTime(query, [from, to]) {
+  const rest = query.replace(/(^|\s)time:\S+/g, "").trim();
+  return `${rest} time:${isoText(from)}..${isoText(to - 1)}`.trim();
+}
+
+// A time as a query takes it: UTC, to the millisecond, in one word.
+function isoText(ms) {
+  return new Date(ms).toISOString().replace("Z", "");
+}
+
+function foundText({ count: listed, records_read: looked }) {
+  return `${plural(listed, "record")} of ${count(looked)} found.`;
+}
+
+export default { render: withKernel(render) };

@@ -1,0 +1,191 @@
+// The records that were found, as a list of any length: pages come from the kernel when they are looked at.
+import { count, timestamp } from "../shared/format.js";
+import { h } from "../shared/dom.js";
+import { pageStore } from "../shared/pages.js";
+import { dataGrid } from "../shared/rows.js";
+
+const MOST_KEPT = 2000;
+const LARGEST_FIRST = { newest_first: true };
+
+// Orders of the list: the column that shows each, and what it sorts by.
+const SORTS = {
+  time: { at: 0, text: "time" },
+  offset: { at: 2, text: "partition and offset" },
+  key: { at: 3, text: "key" },
+  size: { at: 6, text: "size, the largest first" },
+};
+
+export function matchList({ fetch, isLive, onPick, onSort, signal }) {
+  const store = pageStore({ fetch, changed: arrived });
+  let kept = new Map(), fresh = 0, marked = { partition: null, offset: null }, words = [];
+  // While a search runs its rows are asked for again and again: the last known one stays until the new one is here.
+  function row(i) {
+    if (i < fresh) return kept.get(i) ?? null;
+    const got = store.row(i);
+    if (got) {
+      if (kept.size > MOST_KEPT) kept.clear();
+      kept.set(i, got);
+    }
+    return got ?? kept.get(i) ?? null;
+  }
+  // A row that is picked before its page is here is told when it comes.
+  let picked = -1;
+  function pick(i) {
+    const got = row(i);
+    picked = got ? -1 : i;
+    if (got) onPick(got);
+  }
+  function arrived() {
+    grid.refresh();
+    if (picked >= 0) pick(picked);
+  }
+  const isMarked = (got) => got && got[0] === marked.partition && got[1] === marked.offset;
+  const grid = dataGrid({
+    label: "Records",
+    signal,
+    emptyText: "",
+    columns: [
+      { name: "Time (UTC)", width: "178px" },
+      { name: "Partition", width: "84px", number: true },
+      { name: "Offset", width: "96px", number: true },
+      { name: "Key", width: "minmax(96px,1fr)" },
+      { name: "Value", width: "minmax(200px,4fr)" },
+      { name: "Headers", width: "minmax(80px,1fr)" },
+      { name: "Bytes", width: "72px", number: true },
+    ],
+    cellsOf(i) {
+      const got = row(i);
+      if (!got) {
+        return isLive()
+          ? null
+          : ["", "", "", "", { text: "not in the saved picture: run the cell again", kind: "quiet" }, "", ""];
+      }
+      const [partition, offset, time, key, value, headers, size] = got;
+      return [
+        time === null ? { text: "none", kind: "null" } : timestamp(time),
+        partition.slice(partition.lastIndexOf("-") + 1),
+        count(offset),
+        matchCell(key, words),
+        matchCell(value, words),
+        matchCell(headers, words),
+        { text: count(size), kind: "quiet" },
+      ];
+    },
+    rowKind: (i) => (isMarked(row(i)) ? "within" : ""),
+    onPick: pick,
+  });
+  const heads = grid.el.querySelectorAll("[role=columnheader]");
+  let order = "time", newestFirst = false;
+  for (const [name, { at, text }] of Object.entries(SORTS)) {
+    const sort = h("button", {
+      type: "button",
+      class: "klw-sort",
+      title: `Sort by ${text}`,
+      onclick: () =>
+        onSort(
+          order === name ? { newest_first: !newestFirst } : { order: name, ...(name === "size" && LARGEST_FIRST) },
+        ),
+    }, heads[at].textContent);
+    heads[at].replaceChildren(sort);
+  }
+  const marks = highlighter(grid.el, () => words, signal);
+
+  return {
+    el: grid.el,
+    select: (i) => grid.select(i, true),
+    mark(partition, offset) {
+      marked = { partition, offset };
+      if (offset === null) grid.select(-1);
+      grid.refresh();
+    },
+    setResult(result, { isNew, order: by, newestFirst: isDown, words: query }) {
+      order = by;
+      newestFirst = isDown;
+      heads.forEach((head, at) => {
+        const mine = at === SORTS[by].at;
+        head.setAttribute("aria-sort", mine ? (isDown ? "descending" : "ascending") : "none");
+      });
+      words = plainWords(query);
+      if (isNew) {
+        kept = new Map();
+        picked = -1;
+      }
+      store.reset(null);
+      fresh = result.rows?.length ?? 0;
+      (result.rows ?? []).forEach((each, i) => each && kept.set(i, each));
+      grid.setEmptyText(emptyText(result));
+      grid.setCount(result.count ?? 0, { keep: !isNew });
+      marks();
+    },
+  };
+}
+
+function emptyText(result) {
+  if (result.status === "running") return "Searching…";
+  if (result.status === "none") return "No topic here. A log directory has a folder for each partition, as orders-0.";
+  if (result.found) return "No record of the selected time. Esc clears it.";
+  return result.query ? "No record meets this query." : "No records here.";
+}
+
+// A cell begins shortly before the first word that was found, so that the word can be seen.
+function matchCell([full, kind, title], words) {
+  const text = kind === "text" ? fromFirstWord(full, words) : full;
+  return { text, kind: kind === "text" ? "mono" : kind, title: title ?? (kind === "text" ? full : "") };
+}
+
+const SEEN_ANYWAY = 40, CONTEXT = 16;
+
+export function fromFirstWord(text, words) {
+  const low = text.toLowerCase(), places = words.map((word) => low.indexOf(word)).filter((at) => at >= 0);
+  const first = places.length ? Math.min(...places) : 0;
+  return first > SEEN_ANYWAY ? `…${text.slice(first - CONTEXT)}` : text;
+}
+
+// The words of a query that can be seen in a cell.
+export function plainWords(query) {
+  const found = [], plainQuery = query.replace(/(^|[\s:=])\/(?:[^/\\]|\\.)+\/i?(?=\s|$)/g, "$1 ");
+  for (const [word] of plainQuery.matchAll(/(?:[^\s"]|"(?:[^"\\]|\\.)*")+/g)) {
+    if (/^(-|offset\b|time\b|partition\b|is:|header\.[^:]*$)/.test(word)) continue;
+    const text = word.replace(/^(key|value|header)(\.[^:=]+)?[:=]/, "").replace(/^(key|value)?\$[^:=<>!]*[:=]?/, "");
+    const plain = text.replace(/^"(.*)"$/, "$1").replace(/\\(.)/g, "$1");
+    if (plain.length > 1 && !/^\/.+\/i?$/.test(text) && !/^[<>!]/.test(plain)) found.push(plain.toLowerCase());
+  }
+  return found;
+}
+
+// Mark the words in the visible cells, where the browser can do that without changing the page.
+function highlighter(box, wordsOf, signal) {
+  if (!globalThis.CSS?.highlights || !globalThis.Highlight) return () => {};
+  const name = "klw-hit";
+  let frame = 0;
+  const paint = () => {
+    frame = 0;
+    const ranges = [], words = wordsOf();
+    for (const cell of words.length ? box.querySelectorAll("[data-kind~=mono]") : []) {
+      const text = cell.firstChild, low = cell.textContent.toLowerCase();
+      for (const word of words) {
+        for (
+          let at = low.indexOf(word);
+          at >= 0 && text && ranges.length < 2000;
+          at = low.indexOf(word, at + word.length)
+        ) {
+          const range = new Range();
+          range.setStart(text, at);
+          range.setEnd(text, Math.min(text.length, at + word.length));
+          ranges.push(range);
+        }
+      }
+    }
+    CSS.highlights.set(name, new Highlight(...ranges));
+  };
+  const soon = () => {
+    frame ||= requestAnimationFrame(paint);
+  };
+  const seen = new MutationObserver(soon);
+  seen.observe(box, { childList: true, characterData: true, subtree: true });
+  signal.addEventListener("abort", () => {
+    seen.disconnect();
+    cancelAnimationFrame(frame);
+  });
+  return soon;
+}

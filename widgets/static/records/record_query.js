@@ -1,0 +1,177 @@
+// Where and what to search: topic and partition, the query, how far the search is, and what a query can say.
+import { button, h, icon } from "../shared/dom.js";
+import { bytes, count, plural } from "../shared/format.js";
+
+const TYPING_MS = 160;
+
+const QUERY_WORDS = [
+  ["paid", "key, value or a header holds it; small letters also find capitals"],
+  ['"two words" -test', "words with spaces; without test"],
+  ["key:id-7 value:paid", "in the key, in the value"],
+  ["key=id-7", "the key is exactly this"],
+  ["header.trace:7", "a header of this name holds it"],
+  ["/^id-\\d+$/ value:/re/i", "regular expressions; i ignores case"],
+  ["0x00ff", "bytes in hex"],
+  ["$.customer.id=42", "JSON in the value: = != < <= > >=, or : for text in it"],
+  ["$.items[*].sku:abc", "any element of a list"],
+  ["key$.id=42", "JSON in the key"],
+  ["offset:10..20 offset>=5", "offsets, both ends included"],
+  ["time:2026-03-01", "a day, minute or second in UTC; time:A..B, time>=A"],
+  ["partition:0,2", "these partitions"],
+  ["is:tombstone is:keyless", "the value, or the key, is null"],
+];
+const QUERY_KEYS = [
+  ["/", "type a query"],
+  ["↓", "from the query to the records"],
+  ["↑ ↓ Home End", "move in the records"],
+  ["V", "show or hide keys, values and headers"],
+  ["← → Shift", "on the chart: move, or widen, the selected time"],
+  ["Esc", "close the record, clear the time"],
+];
+
+// The two lists of a topic's and a partition's names.
+export function placePicker({ onPick }) {
+  const topic = h("select", {
+    class: "klw-input klw-select",
+    "aria-label": "Topic",
+    "data-lm-suppress-shortcuts": "true",
+    onchange: () => onPick({ partition: "", topic: topic.value }),
+  });
+  const partition = h("select", {
+    class: "klw-input klw-select",
+    "aria-label": "Partition",
+    "data-lm-suppress-shortcuts": "true",
+    onchange: () => onPick({ partition: partition.value }),
+  });
+  const option = (value, text) => h("option", { value }, text);
+  return {
+    el: h("span", { class: "klw-places" }, topic, partition),
+    set({ topics = [], partitions = [], left_out = 0 }, chosenTopic, chosenPartition) {
+      topic.replaceChildren(...topics.map((name) => option(name, name)));
+      topic.value = chosenTopic;
+      topic.title = left_out ? `${count(left_out)} more are not in these lists` : chosenTopic;
+      const all = partitions.length === 1 ? "1 partition" : `all ${count(partitions.length)} partitions`;
+      partition.replaceChildren(option("", all), ...partitions.map((name) => option(name, name)));
+      partition.value = chosenPartition;
+    },
+  };
+}
+
+export function queryBox({ signal, sheet, onQuery, onStop, onDown }) {
+  const input = h("input", {
+    class: "klw-input klw-query",
+    type: "text",
+    spellcheck: "false",
+    autocomplete: "off",
+    "aria-label": "Search for records",
+    placeholder: "Search: words, /regular expressions/, key:…, $.json.path=…, time:2026-03-01, offset:10..20",
+  });
+  const clear = button("Clear the query", { glyph: "cross", onclick: () => send("") });
+  const help = button("What a query can say (?)", { glyph: "keyboard", onclick: () => showHelp() });
+  help.setAttribute("aria-haspopup", "dialog");
+  const status = h("span", { class: "klw-status" });
+  const stop = button("Stop the search", { glyph: "stop", text: "Stop", kind: "klw-framed", onclick: onStop });
+  const bar = h("div", { class: "klw-progress", role: "progressbar", "aria-label": "Search", hidden: true }, h("i"));
+  const problem = h("div", { class: "klw-problem", role: "alert", hidden: true });
+  const notice = h("div", { class: "klw-problem", role: "status", hidden: true });
+  const line = h("span", { class: "klw-queryline" }, icon("search"), input, clear);
+  const el = h(
+    "div",
+    { class: "klw-searching" },
+    h("div", { class: "klw-queryrow" }, line, help, status, stop),
+    bar,
+    problem,
+    notice,
+  );
+  let timer = 0, sent = "";
+  signal.addEventListener("abort", () => clearTimeout(timer));
+  function send(text) {
+    clearTimeout(timer);
+    input.value = text;
+    clear.hidden = !text;
+    sent = text;
+    if (onQuery(text) === false) sent = null;
+  }
+  input.addEventListener("input", () => {
+    clear.hidden = !input.value;
+    clearTimeout(timer);
+    timer = setTimeout(() => send(input.value), TYPING_MS);
+  });
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") send(input.value);
+    else if (event.key === "ArrowDown") onDown();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+  function showHelp() {
+    const terms = (pairs) => pairs.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)]);
+    sheet.open(
+      help,
+      "What a query can say",
+      h(
+        "div",
+        { class: "klw-helpbox", tabindex: 0 },
+        h("p", {}, "A record must meet every condition."),
+        h("dl", { class: "klw-keys" }, ...terms(QUERY_WORDS)),
+        h("h4", {}, "Keys"),
+        h("dl", { class: "klw-keys" }, ...terms(QUERY_KEYS)),
+      ),
+    );
+  }
+  return {
+    el,
+    help: showHelp,
+    focus() {
+      input.focus();
+      input.select();
+    },
+    // The kernel's query: not while another one is being typed.
+    setQuery(text) {
+      if (text === sent && document.activeElement === input) return;
+      input.value = sent = text;
+      clear.hidden = !text;
+    },
+    setProblem(text) {
+      problem.textContent = text;
+      problem.hidden = !text;
+      input.setAttribute("aria-invalid", String(Boolean(text)));
+    },
+    setState(result, isRunning) {
+      this.setProblem(result.problem ?? "");
+      stop.hidden = bar.hidden = !isRunning;
+      const share = result.bytes_total ? result.bytes_read / result.bytes_total : 0;
+      bar.firstChild.style.width = `${(100 * share).toFixed(1)}%`;
+      bar.setAttribute("aria-valuenow", Math.round(100 * share));
+      status.textContent = statusText(result, isRunning);
+      status.title = result.bytes_total
+        ? `${bytes(result.bytes_read)} of ${bytes(result.bytes_total)} read in ${result.seconds} s`
+        : "";
+      notice.textContent = noticeText(result);
+      notice.hidden = !notice.textContent;
+    },
+  };
+}
+
+function statusText(result, isRunning) {
+  if (result.found === undefined) return "";
+  const found = result.query
+    ? `${count(result.found)} of ${plural(result.records_read, "record")}`
+    : plural(result.found, "record");
+  const brushed = result.count < result.listed ? `${count(result.count)} selected · ` : "";
+  if (isRunning) return `${brushed}${found} so far`;
+  return `${brushed}${found}${result.status === "canceled" ? ", stopped" : ""} · ${result.seconds} s`;
+}
+
+function noticeText(result) {
+  const texts = [];
+  if (result.listed < result.found) {
+    texts.push(
+      `The first ${count(result.listed)} are listed; the others are only counted. Narrow the query to see them.`,
+    );
+  }
+  if (result.finding_count) {
+    texts.push(`${plural(result.finding_count, "damaged place")} left out; the first: ${result.finding}`);
+  }
+  return texts.join(" ");
+}

@@ -1,0 +1,25 @@
+// The legend of the segment map: only what this segment has.
+import { h } from "../shared/dom.js";
+import { count } from "../shared/format.js";
+
+const MOST = 8;
+
+export function segmentLegend(data) {
+  const entries = data.categories.slice(0, MOST).map((each) => [each.text, { style: `--swatch:${each.colour}` }]);
+  if (data.categories.length > MOST) {
+    entries.push([`and ${count(data.categories.length - MOST)} more`, { style: "--swatch:transparent" }]);
+  }
+  const has = (test) => {
+    for (let i = 0; i < data.length; i++) if (test(i)) return true;
+    return false;
+  };
+  if (has((i) => data.isTransactional(i))) entries.push(["transactional", { "data-mark": "transactional" }]);
+  if (has((i) => data.isAborted(i))) entries.push(["aborted", { "data-mark": "aborted" }]);
+  if (has((i) => data.isControl(i))) entries.push(["control", { "data-mark": "control" }]);
+  if (has((i) => data.problem[i] !== 0)) entries.push(["damaged", { "data-mark": "damaged" }]);
+  if (data.fileSize > data.validSize) entries.push([data.stop, { "data-mark": "tail" }]);
+  if (has((i) => data.isNew(i))) entries.push(["new", { "data-mark": "new" }]);
+  if (data.indexPosition.length) entries.push(["offset index entry", { "data-mark": "entry" }]);
+  if (data.timeIndexTime.length) entries.push(["time index entry", { "data-mark": "time" }]);
+  return entries.map(([text, attributes]) => h("span", {}, h("i", attributes), text));
+}
