@@ -41,10 +41,10 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
     signal,
     rowHeight: 24,
     emptyText: "No steps recorded.",
-    columns: [{ name: "Step", width: "52px", number: true }, { name: "What", width: "minmax(112px, .42fr)" }, {
+    columns: [{ name: "Step", width: "52px", number: true }, { name: "What", width: "minmax(150px, .42fr)" }, {
       name: "Why",
       width: "minmax(160px, 1fr)",
-    }, { name: "Where", width: "minmax(60px, .32fr)", mono: true }],
+    }, { name: "Where", width: "minmax(60px, .28fr)", mono: true }],
     cellsOf: (
       i,
     ) => [count(i + 1), { text: data.kind(i), kind: isBad(i) ? "bad" : "" }, {
