@@ -9,6 +9,8 @@
 #
 # All files are in a temporary directory. The clock moves only when we move it, and the random
 # numbers are seeded, so every run shows the same.
+#
+# *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
 # %%
 import json
@@ -408,7 +410,7 @@ for step in retention.steps:
 # %% [markdown]
 # ## Try it
 #
-# A click opens an answer; its code runs in the cell below.
+# A click opens an answer. To run its code, copy it into the cell below and press Shift+Enter.
 #
 # **1.** In the first lookup player, type 150 into the box *Offset or time* and press Enter. In
 # which segment does the search end, how many index entries does it compare, and how many batch
@@ -489,4 +491,4 @@ for step in retention.steps:
 # - `kafka-workbench recover` and `retention` do the same to a copy of your own directory, and give
 #   their reasons; `predict` predicts what a broker would do with it.
 # - An observer is any function that takes a `Step`; pass it to `wb.LogManager(…, observer=…)`.
-# - `01_open_a_log_directory` looks into existing files.
+# - [Open a log directory](01_open_a_log_directory.ipynb) looks into existing files.
