@@ -348,7 +348,6 @@ racing.shutdown()
 for _ in range(8):
     clock.advance(6 * HOUR)
     sell(chance.randrange(10, 30))
-manager.shutdown()
 closing = clock.now()
 
 wb.open_log_directory(DATA).inspect.segments().to_pandas()[["name", "base_offset", "size"]]
@@ -358,8 +357,8 @@ wb.open_log_directory(DATA).inspect.segments().to_pandas()[["name", "base_offset
 # its *latest* record is too old, and the rule stops at the first segment that is kept. The broker
 # first renames the files of a deleted segment to `.deleted`, and removes them a minute later.
 #
-# Move the clock. Each time, the notebook opens a fresh copy of the directory at that hour and
-# applies retention.
+# Move the slider *hours after closing*. Each time, the notebook opens a fresh copy of the directory
+# at that hour and applies retention.
 
 
 # %%
