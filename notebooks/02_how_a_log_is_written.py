@@ -383,10 +383,10 @@ def retain(hours: int) -> None:
         now.advance(MINUTE)
         wanted = [step for step in received if step.kind.startswith("segment")]
         later.shutdown()
-    decided = [number for number, step in enumerate(wanted) if step.kind == "segment kept"]
+    decided = [number for number, step in enumerate(wanted) if step.numbers.get("rule")]
     deleted = sum(step.kind == "segment files removed" for step in wanted)
     about = f"{hours} hours after closing: {deleted} segments deleted"
-    retention.show(wanted, ORDERS, about=about, at=max(decided))
+    retention.show(wanted, ORDERS, about=about, at=decided[-1])
 
 
 retention = StepPlayer(title="Retention of a day")
