@@ -11,6 +11,10 @@
 # look at a directory of your own, start the notebook with `kafka-workbench lab DIRECTORY`, or set
 # `DATA` to its path. Opening only lists files; it never writes or locks anything, so you can open a
 # live directory.
+#
+# **Run the notebook first**: choose *Run → Run All Cells* in the menu, or press Shift+Enter in one
+# cell after the other. Until a cell has run, its widget is only a picture of an earlier run. At the
+# end is a list of all notebooks, each with its question.
 
 # %%
 import os
@@ -171,11 +175,12 @@ spark.stop()
 # %% [markdown]
 # ## Try it
 #
-# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+# The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
+# cell below and press Shift+Enter.
 #
 # **1.** Which batch holds offset 1,000 of `orders-0`? In the first explorer, type 1000 into the box
 # *Go to offset or time* and press Enter. How many records does the batch have, and how are they
-# compressed?
+# compressed? The tab *Batches* shows both.
 #
 # <details>
 # <summary>Answer</summary>
@@ -213,8 +218,8 @@ spark.stop()
 #
 # </details>
 #
-# **3.** In the last explorer, choose `flipped-byte-0` at the left and click the batch with the
-# cross. What is wrong with it, and which CRC would be valid?
+# **3.** In the last explorer, click the batch with the cross. What is wrong with it, and which CRC
+# would be valid? The tab *Bytes* marks the field that is wrong.
 #
 # <details>
 # <summary>Answer</summary>
@@ -238,7 +243,31 @@ spark.stop()
 # %% [markdown]
 # ## Next
 #
-# - `logs.scan(...)` also gives Polars, DuckDB and Parquet: `to_polars()`, `to_duckdb()`,
-#   `to_parquet(path)`.
-# - `kafka-workbench --help`: list, dump, search, verify and export from the command line.
-# - `02_how_a_log_is_written` shows how batches, index entries and segments are created.
+# Each notebook answers a question. A click on its title opens it.
+#
+# - [How a log is written](02_how_a_log_is_written.ipynb): how does a record become bytes, and what
+#   does a crash leave of them?
+# - [Why was it not compacted?](03_why_was_it_not_compacted.ipynb) A topic is compacted, and yet it
+#   holds old values.
+# - [Step through a compaction](04_step_through_a_compaction.ipynb): why is this record still there,
+#   and why is that one gone?
+# - [Retention](05_retention.ipynb): why are records kept longer than expected, or deleted earlier?
+# - [Spark on segments](06_spark_on_segments.ipynb): how does Spark read a cluster's disks, and what
+#   does it find there?
+# - [Arrow, DuckDB, Polars, pandas](07_arrow_duckdb_polars.ipynb): how do records become columns on
+#   one machine?
+# - [Where do my consumers stand?](08_where_do_my_consumers_stand.ipynb) How far are they, and why
+#   did they start over?
+# - [Replication and the high watermark](09_replication_and_the_high_watermark.ipynb): when is a
+#   record safe, and how did replicas lose it?
+# - [A request from socket to segment](10_a_request_from_socket_to_segment.ipynb): what happens
+#   between a consumer's `poll()` and the file?
+# - [What fills the disk?](11_what_fills_the_disk.ipynb) Which topic, and is it values, keys,
+#   headers or overhead?
+# - [Is my data damaged?](12_is_my_data_damaged.ipynb) Which records can still be read, and what
+#   would a broker do?
+# - [Transactions in lanes](13_transactions_in_lanes.ipynb): why does a `read_committed` consumer
+#   get no further?
+#
+# `kafka-workbench --help` lists what the command line does: list, dump, search, verify and export
+# among others.

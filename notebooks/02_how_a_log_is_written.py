@@ -9,6 +9,8 @@
 #
 # All files are in a temporary directory. The clock moves only when we move it, and the random
 # numbers are seeded, so every run shows the same.
+#
+# *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
 # %%
 import json
@@ -346,7 +348,6 @@ racing.shutdown()
 for _ in range(8):
     clock.advance(6 * HOUR)
     sell(chance.randrange(10, 30))
-manager.shutdown()
 closing = clock.now()
 
 wb.open_log_directory(DATA).inspect.segments().to_pandas()[["name", "base_offset", "size"]]
@@ -356,8 +357,8 @@ wb.open_log_directory(DATA).inspect.segments().to_pandas()[["name", "base_offset
 # its *latest* record is too old, and the rule stops at the first segment that is kept. The broker
 # first renames the files of a deleted segment to `.deleted`, and removes them a minute later.
 #
-# Move the clock. Each time, the notebook opens a fresh copy of the directory at that hour and
-# applies retention.
+# Move the slider *hours after closing*. Each time, the notebook opens a fresh copy of the directory
+# at that hour and applies retention.
 
 
 # %%
@@ -382,10 +383,10 @@ def retain(hours: int) -> None:
         now.advance(MINUTE)
         wanted = [step for step in received if step.kind.startswith("segment")]
         later.shutdown()
-    decided = [number for number, step in enumerate(wanted) if step.kind == "segment kept"]
+    decided = [number for number, step in enumerate(wanted) if step.numbers.get("rule")]
     deleted = sum(step.kind == "segment files removed" for step in wanted)
     about = f"{hours} hours after closing: {deleted} segments deleted"
-    retention.show(wanted, ORDERS, about=about, at=max(decided))
+    retention.show(wanted, ORDERS, about=about, at=decided[-1])
 
 
 retention = StepPlayer(title="Retention of a day")
@@ -408,7 +409,7 @@ for step in retention.steps:
 # %% [markdown]
 # ## Try it
 #
-# A click opens an answer; its code runs in the cell below.
+# A click opens an answer. To run its code, copy it into the cell below and press Shift+Enter.
 #
 # **1.** In the first lookup player, type 150 into the box *Offset or time* and press Enter. In
 # which segment does the search end, how many index entries does it compare, and how many batch
@@ -489,4 +490,4 @@ for step in retention.steps:
 # - `kafka-workbench recover` and `retention` do the same to a copy of your own directory, and give
 #   their reasons; `predict` predicts what a broker would do with it.
 # - An observer is any function that takes a `Step`; pass it to `wb.LogManager(…, observer=…)`.
-# - `01_open_a_log_directory` looks into existing files.
+# - [Open a log directory](01_open_a_log_directory.ipynb) looks into existing files.

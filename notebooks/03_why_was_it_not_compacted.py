@@ -8,6 +8,8 @@
 # The sample is a tea shop's cluster, written by a real broker; `kafka-workbench lab DIRECTORY`
 # takes a directory of yours. The files do not change: the log is loaded as a starting broker loads
 # it, with every change kept in memory.
+#
+# *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
 # %%
 import os
@@ -71,8 +73,8 @@ view = CleanerView(logs[PARTITION], now=NOW)
 view
 
 # %% [markdown]
-# So that is why: `min.cleanable.dirty.ratio` of `customers` is 1, and a ratio is never *more* than
-# 1. People set it to 1 so that the cleaner runs rarely; but then it never runs, unless
+# So that is why: `min.cleanable.dirty.ratio` of `customers` is 1, and no ratio is *more* than that.
+# People set it to 1 so that the cleaner runs rarely; but then it never runs, unless
 # `max.compaction.lag.ms` is set.
 #
 # The view and the explorer follow each other. Click a segment in either.
@@ -181,7 +183,8 @@ CleanerView(small["young-0"], config, now=NOW + HOUR)
 # %% [markdown]
 # ## Try it
 #
-# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+# The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
+# cell below and press Shift+Enter.
 #
 # **1.** Move the slider *hours from now* to the right. When does the cleaner's conclusion change
 # from *not cleaned*, with `min.compaction.lag.ms` of a day and a ratio of one half?
@@ -249,7 +252,7 @@ CleanerView(small["young-0"], config, now=NOW + HOUR)
 # %% [markdown]
 # ## Next
 #
-# - `04_step_through_a_compaction` plays a cleaning, and gives the reason why it keeps or drops each
-#   record.
+# - [Step through a compaction](04_step_through_a_compaction.ipynb) plays a cleaning, and gives the
+#   reason why it keeps or drops each record.
 # - `logs.inspect.keys()` lists the keys with the most old values, and what compaction would save.
 # - `kafka-workbench explain` applies the same rules from the command line.

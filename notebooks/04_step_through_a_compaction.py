@@ -10,6 +10,8 @@
 #
 # All files are in a temporary directory, the clock moves only when we move it, and every cleaning
 # except the last works on a copy in memory: the files do not change.
+#
+# *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
 # %%
 import os
@@ -404,7 +406,7 @@ manager.shutdown()
 # %% [markdown]
 # ## Try it
 #
-# A click opens an answer; its code runs in the cell below.
+# A click opens an answer. To run its code, copy it into the cell below and press Shift+Enter.
 #
 # **1.** In the player with two rounds, type *oolong* into the box *Go to key or offset* and press
 # Enter. The key has three records: 4, 7 and 11. What happens to offset 7, and why is it not the one
@@ -476,5 +478,5 @@ manager.shutdown()
 # - `wb.open_log_directory(…)["topic-0"].plan_cleaning()` gives the same decisions as columns, for
 #   millions of records.
 # - A player of a large log steps by batches, or by segments, and shows the records of each.
-# - `03_why_was_it_not_compacted` applies the rules one by one.
-# - `05_retention` is about the other cleanup policy, `delete`.
+# - [Why was it not compacted?](03_why_was_it_not_compacted.ipynb) applies the rules one by one.
+# - [Retention](05_retention.ipynb) is about the other cleanup policy, `delete`.

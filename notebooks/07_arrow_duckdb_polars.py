@@ -217,7 +217,8 @@ connection.read_parquet(path).aggregate(
 # %% [markdown]
 # ## Try it
 #
-# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+# The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
+# cell below and press Shift+Enter.
 #
 # **1.** Ask DuckDB: which channel sent the most orders?
 #
@@ -283,5 +284,5 @@ connection.read_parquet(path).aggregate(
 # %% [markdown]
 # ## Next
 #
-# - `06_spark_on_segments` reads more data than one machine can.
+# - [Spark on segments](06_spark_on_segments.ipynb) reads more data than one machine can.
 # - `kafka-workbench export DIR FILE` writes Parquet or CSV from the command line.

@@ -9,6 +9,8 @@
 # and an expiry, step by step. The second half asks everyday questions about a directory that a real
 # broker left: where do my consumers stand, why did they start over, what blocks the last stable
 # offset?
+#
+# *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
 # %%
 import os
@@ -188,8 +190,11 @@ stand[["group", "topic", "partition", "offset", "log_end_offset", "lag", "state"
 # %%
 lags = stand.dropna(subset=["lag"]).groupby("group")["lag"].sum()
 group = GroupView(logs, lags.idxmax() if len(lags) else None)
-explorer = LogExplorer(logs)
-traitlets.link((group, "selected"), (explorer, "selected"))
+read = [f"{row.topic}-{row.partition}" for row in stand.itertuples() if row.group == group.group]
+explorer = LogExplorer(
+    logs, selected={"partition": next((name for name in read if name in logs), None)}
+)
+traitlets.link((explorer, "selected"), (group, "selected"))
 Stack([group, explorer])
 
 # %% [markdown]
@@ -257,7 +262,8 @@ print(f"open transactions: {len(waiting)}")
 # %% [markdown]
 # ## Try it
 #
-# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+# The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
+# cell below and press Shift+Enter.
 #
 # **1.** In the group view, choose `order-dashboard` at the top. On which partition is it behind,
 # and by how many records?
@@ -333,5 +339,7 @@ print(f"open transactions: {len(waiting)}")
 #   line; with `--json` for programs.
 # - `logs.verify()` finds groups in the wrong partition, records that no broker can load, and
 #   transactions that hang.
-# - `13_transactions_in_lanes` makes a transaction that hangs, and ends it.
-# - `03_why_was_it_not_compacted` shows how an open transaction holds back the cleaner.
+# - [Transactions in lanes](13_transactions_in_lanes.ipynb) makes a transaction that hangs, and ends
+#   it.
+# - [Why was it not compacted?](03_why_was_it_not_compacted.ipynb) shows how an open transaction
+#   holds back the cleaner.

@@ -11,6 +11,8 @@
 # Here, brokers run in one process, on logs as a broker has them. Nothing happens by itself: each
 # message, crash and election is an event of ours. So we can look at the moments between two
 # messages, and play the same events under the rules of Kafka 0.10, 1.1, 2.0 or 4.2.
+#
+# *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
 # %%
 import pandas as pd
@@ -279,9 +281,9 @@ ReplicaLanes(compared, leader="2")
 # %% [markdown]
 # ## Try it
 #
-# A click opens an answer; its code runs in the cell below.
+# A click opens an answer. To run its code, copy it into the cell below and press Shift+Enter.
 #
-# **1.** In the player of G-1, choose the rules of 1.1 at the top right. Is a promise still broken,
+# **1.** In the player of G-1, choose the rules of 0.11 at the top right. Is a promise still broken,
 # as under those of 0.10?
 #
 # <details>
@@ -291,13 +293,13 @@ ReplicaLanes(compared, leader="2")
 # **committed record lost** and a **divergence**.
 #
 # ```python
-# for version in ("0.10", "1.1"):
+# for version in ("0.10", "0.11"):
 #     print(version, [each.kind for each in wb.scenarios.play("G-1", rules=version).violations])
 # ```
 #
 # ```output
 # 0.10 ['in-sync replicas differ', 'committed record lost', 'divergence']
-# 1.1 []
+# 0.11 []
 # ```
 #
 # </details>
@@ -351,6 +353,7 @@ ReplicaLanes(compared, leader="2")
 #
 # - `wb.Cluster` takes every event as a call, with brokers in memory or, with `directory`, in real
 #   log directories; `cluster.table()` shows where everyone stands.
-# - `02_how_a_log_is_written` shows what truncation does to segments and indexes.
-# - `08_where_do_my_consumers_stand` begins where this ends: with consumers, who see only what is
-#   below the high watermark.
+# - [How a log is written](02_how_a_log_is_written.ipynb) shows what truncation does to segments and
+#   indexes.
+# - [Where do my consumers stand?](08_where_do_my_consumers_stand.ipynb) begins where this ends:
+#   with consumers, who see only what is below the high watermark.

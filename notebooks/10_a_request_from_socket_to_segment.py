@@ -10,6 +10,8 @@
 #
 # The server is read-only: nothing on the disk is changed or locked. The sample is a tea shop's
 # cluster; `kafka-workbench lab DIRECTORY` takes a directory of yours.
+#
+# *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
 # %%
 import os
@@ -243,7 +245,8 @@ play("ListOffsets", "index entry found")
 # %% [markdown]
 # ## Try it
 #
-# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+# The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
+# cell below and press Shift+Enter.
 #
 # **1.** Ask by hand for partition 99, which is not there: `ListOffsets` again, with another number.
 # Which error code comes back?
@@ -295,5 +298,6 @@ play("ListOffsets", "index entry found")
 #
 # - `kafka-workbench serve DIR` serves a directory to clients outside of a notebook; with `--json`
 #   it prints each request with its times.
-# - `02_how_a_log_is_written` shows how segments and indexes come about.
-# - `08_where_do_my_consumers_stand` goes on with groups and their offsets.
+# - [How a log is written](02_how_a_log_is_written.ipynb) shows how segments and indexes come about.
+# - [Where do my consumers stand?](08_where_do_my_consumers_stand.ipynb) goes on with groups and
+#   their offsets.

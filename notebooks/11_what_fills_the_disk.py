@@ -7,6 +7,8 @@
 #
 # The sample is a tea shop's cluster, written by a real broker; `kafka-workbench lab DIRECTORY`
 # takes a directory of yours. The files do not change.
+#
+# *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
 # %%
 import os
@@ -51,13 +53,14 @@ usage = DiskUsage(logs)
 usage
 
 # %% [markdown]
-# What the widget opens can be set, and read, in Python. Here is the largest segment.
+# What the widget opens can be set, and read, in Python. Here is the largest segment of all.
 
 # %%
 name = max(logs, key=lambda name: logs[name].size)
 largest = max(logs[name].segments, key=lambda segment: segment.size)
-usage.selected = {"partition": name, "segment": None}
-inside = DiskUsage(logs, at=[*usage.at, str(largest.base_offset)])
+inside = DiskUsage(logs)
+inside.selected = {"partition": name}
+inside.at = [*inside.at, str(largest.base_offset)]
 inside
 
 # %% [markdown]
@@ -177,23 +180,28 @@ print("after a clean shutdown:", size_text(stopped["size"].sum()))
 # %% [markdown]
 # ## Try it
 #
-# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+# The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
+# cell below and press Shift+Enter.
 #
-# **1.** Click `payments` in the first picture, then its largest partition, then a segment. What
-# share of the topic's bytes is batch overhead? Compare with `clicks`.
+# **1.** In the first picture, click `payments`, then its partition 1, then segment 0. What share of
+# the segment is batch overhead? Escape goes up again: compare with segment 0 of `clicks-0`.
 #
 # <details>
 # <summary>Answer</summary>
 #
-# **0.159**, almost a sixth; of `clicks` **0.035**, because a batch of it has 131 records.
+# **30** %, almost a third; of the other segment **3.6** %, because a batch of `clicks` has 131
+# records.
 #
 # ```python
-# shares = by_topic["batch overhead"] / by_topic.sum(axis=1)
-# print(shares[["payments", "clicks"]].round(3).to_dict())
+# for topic, number in (("payments", 1), ("clicks", 0)):
+#     parts = table.query("topic == @topic and partition == @number and segment == 0")
+#     by_part = parts.groupby("part").occupied_bytes.sum()
+#     print(f"{topic}-{number}: {100 * by_part['batch overhead'] / by_part.sum():.2g} %")
 # ```
 #
 # ```output
-# {'payments': 0.159, 'clicks': 0.035}
+# payments-1: 30 %
+# clicks-0: 3.6 %
 # ```
 #
 # </details>
@@ -241,6 +249,7 @@ print("after a clean shutdown:", size_text(stopped["size"].sum()))
 # %% [markdown]
 # ## Next
 #
-# - `05_retention` explains when a segment is deleted, and why one is not.
-# - `03_why_was_it_not_compacted` explains why old values are still there.
-# - `12_is_my_data_damaged` checks whether all of it can be read.
+# - [Retention](05_retention.ipynb) explains when a segment is deleted, and why one is not.
+# - [Why was it not compacted?](03_why_was_it_not_compacted.ipynb) explains why old values are still
+#   there.
+# - [Is my data damaged?](12_is_my_data_damaged.ipynb) checks whether all of it can be read.

@@ -8,6 +8,8 @@
 #
 # The sample is a tea shop's cluster, written by a real broker; `kafka-workbench lab DIRECTORY`
 # takes a directory of yours. Your files do not change: only copies are damaged.
+#
+# *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
 # %%
 import os
@@ -215,16 +217,22 @@ print(f"a broker keeps {first[4]:,} records; a scan reads {len(saved):,}")
 # %% [markdown]
 # ## Recover a copy
 #
-# `recover_directory` does what was predicted, here to the copy. The player shows each batch that
-# recovery validated before it, and why the log ends where it does.
+# `recover_directory` does what was predicted, here to copies of the copies. The player shows each
+# batch that recovery validated, and the one at which the log ends from now on. Step back with the
+# arrow keys.
 
 # %%
-RecoveryPlayer(flipped[PARTITION])
+player = RecoveryPlayer(flipped[PARTITION])
+kinds = [step.kind for step in player.steps]
+player.at = kinds.index("invalid batch found") if "invalid batch found" in kinds else 0
+player
 
 # %%
 recovered = {}
 for name, path in copies.items():
-    (row,) = recover_directory(path).partitions
+    shutil.rmtree(f"{path}-recovered", ignore_errors=True)
+    shutil.copytree(path, f"{path}-recovered")
+    (row,) = recover_directory(f"{path}-recovered").partitions
     recovered[name] = row
     print(f"{name}: {row.verdict}, log end offset {row.log_end_offset:,}")
     for change in row.changes[:2]:
@@ -240,7 +248,7 @@ whole = set(before.scan().to_pandas().offset)
 columns = ["as predicted", "records before", "records now", "lost", "first lost offset", "findings"]
 rows = {}
 for name, path in copies.items():
-    after = wb.open_log_directory(path)
+    after = wb.open_log_directory(f"{path}-recovered")
     left = set(after.scan().to_pandas().offset)
     lost = sorted(whole - left)
     rows[name] = [
@@ -260,7 +268,8 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns).convert_dtypes()
 # %% [markdown]
 # ## Try it
 #
-# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+# The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
+# cell below and press Shift+Enter.
 #
 # **1.** Which of the five damages cost the most records, and which cost none?
 #
@@ -339,4 +348,5 @@ pd.DataFrame.from_dict(rows, orient="index", columns=columns).convert_dtypes()
 # - `kafka-workbench verify`, `predict` and `recover --to OUT` do the same from the command line.
 # - `wb.compare_replicas(...)` compares the disks of several brokers: does another replica still
 #   have what is lost?
-# - `09_replication_and_the_high_watermark` plays how replicas lose and truncate records.
+# - [Replication and the high watermark](09_replication_and_the_high_watermark.ipynb) plays how
+#   replicas lose and truncate records.

@@ -8,6 +8,8 @@
 # The sample is a tea shop's cluster, written by a real broker; `kafka-workbench lab DIRECTORY`
 # takes a directory of yours, if it has a topic with transactions. Without `__transaction_state`,
 # the notebook can say what is open, but not whether it hangs. The files do not change.
+#
+# *Run → Run All Cells* in the menu makes the widgets live; until then, they are pictures.
 
 # %%
 import os
@@ -52,7 +54,7 @@ if not lanes.partitions:
 
 # %%
 explorer = LogExplorer(logs, selected={"partition": lanes.partition})
-traitlets.link((lanes, "selected"), (explorer, "selected"))
+traitlets.link((explorer, "selected"), (lanes, "selected"))
 Stack([lanes, explorer])
 
 # %% [markdown]
@@ -260,7 +262,8 @@ manager.shutdown()
 # %% [markdown]
 # ## Try it
 #
-# The numbers are those of the sample. A click opens an answer; its code runs in the cell below.
+# The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
+# cell below and press Shift+Enter.
 #
 # **1.** In the first lanes, `payments-0` has a stretch of hatched bars, when the card provider was
 # down. How many of its transactions were aborted, and how many records does a `read_committed`
@@ -327,5 +330,7 @@ manager.shutdown()
 #
 # - `kafka-workbench transactions DIR --open` and `transaction ID DIR` say the same on the command
 #   line; `repairs DIR` says what must be written.
-# - `08_where_do_my_consumers_stand` shows offsets that are committed in transactions.
-# - `04_step_through_a_compaction` shows what the cleaner does with aborted records and markers.
+# - [Where do my consumers stand?](08_where_do_my_consumers_stand.ipynb) shows offsets that are
+#   committed in transactions.
+# - [Step through a compaction](04_step_through_a_compaction.ipynb) shows what the cleaner does with
+#   aborted records and markers.

@@ -121,9 +121,10 @@ class DiskUsage(KafkaWidget):
             base = None if segment is None else str(segment.base_offset)
             if (name, base) != self._segment_place():
                 self._segment = self._sent(name, segment) if segment else None
+            selected = NOTHING | self.selected
             if name is not None and (
-                self.selected["partition"] != name
-                or (segment and self.selected["segment"] != segment.base_offset)
+                selected["partition"] != name
+                or (segment and selected["segment"] != segment.base_offset)
             ):
                 chosen = segment.base_offset if segment else None
                 self.selected = NOTHING | {"partition": name, "segment": chosen}

@@ -199,6 +199,8 @@ export function directoryTree({ onSelect, onFile, signal }) {
       update();
       const i = shown.findIndex((each) => each.key === key);
       if (i >= 0) {
+        // With its topic, unless a click chose it: then nothing moves under the mouse.
+        if (i !== active && node.parent >= 0) rows.reveal(shown.indexOf(nodes[node.parent]));
         active = i;
         rows.reveal(i);
       }

@@ -12,7 +12,7 @@ export function stepList({ player, signal, onPick }) {
     emptyText: "No steps recorded.",
     columns: [
       { name: "Step", width: "52px", number: true },
-      { name: "What", width: "minmax(112px, .42fr)" },
+      { name: "What", width: "minmax(150px, .42fr)" },
       { name: "Why", width: "minmax(160px, 1fr)" },
       { name: "Where", width: "minmax(var(--klw-where, 60px), .32fr)", mono: true },
     ],

@@ -140,7 +140,7 @@ function paintBatch({ pen, data, ink, left, span }, i, a, wide, top, tall, strip
   if (damaged) {
     pen.fillStyle = stripes;
     box(pen, a, top, wide, tall);
-    cross(pen, a + wide / 2, top - 6, ink);
+    cross(pen, a + wide / 2, top - 9, ink);
   } else if (data.isControl(i)) {
     pen.fillRect(a, top - 4, Math.max(2, Math.min(wide, 8)), 4);
   } else if (data.isTransactional(i)) {
@@ -220,7 +220,7 @@ function paintTail({ pen, data, ink, x }) {
   pen.setLineDash([4, 3]);
   pen.strokeRect(a + 0.75, top + 0.75, wide - 1.5, tall - 1.5);
   pen.setLineDash([]);
-  if (data.stop === "bad size") cross(pen, a + Math.min(wide / 2, 8), top - 6, ink);
+  if (data.stop === "bad size") cross(pen, a + Math.min(wide / 2, 8), top - 9, ink);
   pen.font = ink.ui;
   const text = [tailText(data), data.stop].find((each) => pen.measureText(each).width + 26 < wide);
   if (!text) return;

@@ -1,11 +1,13 @@
-// When to draw: on the next frame, and only while the element is on a page and has a width.
-// JupyterLab removes invisible cells from the page; requests made meanwhile are kept.
+// When to draw: on the next frame, and only while the element is on a page, rendered, and has a width.
+// JupyterLab does not render invisible cells, or removes them from the page; requests made meanwhile are kept.
+// Chromium loses texts that are measured and changed in a cell that it does not render.
 export function painter(el, paint, signal) {
   let frame = 0, dirty = true, width = -1, height = -1, ratio = 0;
+  const isRendered = () => el.isConnected && el.checkVisibility({ contentVisibilityAuto: true });
   const stale = () => dirty || el.clientWidth !== width || el.clientHeight !== height || devicePixelRatio !== ratio;
   const run = () => {
     frame = 0;
-    if (!el.isConnected || !el.clientWidth) return;
+    if (!isRendered() || !el.clientWidth) return;
     dirty = false;
     width = el.clientWidth;
     height = el.clientHeight;
@@ -17,7 +19,7 @@ export function painter(el, paint, signal) {
     if (!frame) frame = requestAnimationFrame(run);
   };
   const look = () => {
-    if (stale()) ask();
+    if (isRendered() && stale()) ask();
   };
   const seen = new IntersectionObserver(look), sized = new ResizeObserver(look);
   seen.observe(el);
