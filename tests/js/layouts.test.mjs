@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { itemAlong, placeAcross, rangeWithin } from "../../widgets/static/charts/lane_view.js";
 import { markerLayout, placeOnStrip, regionShares } from "../../widgets/static/compaction/cleaner_strip.js";
+import { recordsInView } from "../../widgets/static/coordinators/offset_records.js";
 import { extentOf, isMarked, partitionsLike, statements } from "../../widgets/static/disk/checkpoint_data.js";
 import {
   nodeSentence,
@@ -159,4 +160,13 @@ test("a pixel of the strip belongs to the segment that is drawn there", () => {
     segmentSentence({ ...data, findings: [0, 2] }, 1, false),
     "Segment 2 of 2: base offset 50, 300 B, active, 2 findings.",
   );
+});
+
+test("the records in view have the one that the step is about, else the last one read", () => {
+  const records = Array.from({ length: 20 }, (_, i) => [String(i), i < 12 ? "cached" : "unread"]), wide = 10 * 46;
+  assert.deepEqual(recordsInView(records, new Set(["3"]), wide), [0, 10]);
+  assert.deepEqual(recordsInView(records, new Set(["2", "9"]), wide), [3, 13]);
+  assert.deepEqual(recordsInView(records, new Set(), wide), [5, 15]);
+  assert.deepEqual(recordsInView(records, new Set(["19"]), wide), [10, 20]);
+  assert.deepEqual(recordsInView(records.slice(0, 2), new Set(), 0), [0, 2]);
 });
