@@ -4,7 +4,7 @@ import { choicesOf, matching } from "../../widgets/static/verification/finding_f
 import { pageStore } from "../../widgets/static/shared/pages.js";
 import { SegmentData, tailText } from "../../widgets/static/segments/segment_data.js";
 import { stripSpans } from "../../widgets/static/segments/strip_paint.js";
-import { sumUpward, visibleNodes } from "../../widgets/static/explorer/tree.js";
+import { sumUpward, visibleNodes } from "../../widgets/static/explorer/tree_nodes.js";
 
 const same = (base, length) => ({ base: String(base), dtype: "same", length, data: null });
 const list = (values) => ({

@@ -1,4 +1,4 @@
-// The list of the fields whose bytes are visible; one can be lit, by the pointer, and one marked, by a click or by keys.
+// The list of the fields whose bytes are visible; the pointer lights one, a click or the arrow keys mark one.
 import { h } from "../shared/dom.js";
 import { count } from "../shared/format.js";
 
@@ -32,7 +32,7 @@ export function fieldList({ isMarked, isWithin, onLight, onMark }) {
       fields = [...found.values()];
       el.replaceChildren(...fields.map((field) => fieldItem(field, position, { onLight, onMark })));
     },
-    // Show again what is lit and marked; `isScrolled`: with the first marked field in sight. Returns whether there is one.
+    // Show again what is lit and marked, with `isScrolled` the first marked field in sight; is there one?
     mark(lit, { isScrolled }) {
       fields.forEach((field, k) => {
         const item = el.children[k];

@@ -1,6 +1,6 @@
 // Which part of its axis a lane chart shows, which item is picked in it, and how both change.
 
-// The state of a chart without lanes. `view` and `whole` are ranges of the axis; `picked` names a lane and an item in it.
+// The state of a chart without lanes. `view` and `whole` are ranges of the axis; `picked` is a lane and an item in it.
 export function laneState() {
   return {
     lanes: [],
@@ -40,7 +40,7 @@ export function placeAcross({ lanes, picked, view }, step) {
   return [lane, lanes[lane].nearest(at)];
 }
 
-// What changes the view: `onShow` is called at each change, `onView` with the range, empty for the whole, once it rests.
+// What changes the view: `onShow` is called at each change, `onView` with the range (empty: the whole) once it rests.
 export function laneZoom({ state, least, onShow, onView, signal }) {
   let saving = 0;
   signal.addEventListener("abort", () => clearTimeout(saving));

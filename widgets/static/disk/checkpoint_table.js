@@ -103,7 +103,8 @@ function checkpointGrid(view) {
       },
       ...CHECKPOINTS.map(([, name, file]) => ({
         name: capital(name),
-        width: `minmax(calc(${Math.max(80, 22 + 6 * name.length)}px * var(--klw-tight, 1)), .6fr)`, // room for the heading
+        // Room for the heading, less of it where the widget is narrow.
+        width: `minmax(calc(${Math.max(80, 22 + 6 * name.length)}px * var(--klw-tight, 1)), .6fr)`,
         number: true,
         title: file,
       })),

@@ -1,62 +1,79 @@
 // The tree of log directories, topics, partitions and other files; only the visible rows exist.
-import { button, h, icon } from "../shared/dom.js";
-import { bytes, count, plural } from "../shared/format.js";
+import { button, h } from "../shared/dom.js";
+import { onKeys } from "../shared/frame.js";
 import { windowedRows } from "../shared/rows.js";
+import { keysAbove, placed, sumUpward, visibleNodes } from "./tree_nodes.js";
+import { fillTreeRow, treeRow } from "./tree_row.js";
 
-// The nodes that show, in order: those whose ancestors are open, or everything that leads to a match.
-export function visibleNodes(nodes, open, filter) {
-  const wanted = filter.trim().toLowerCase();
-  if (!wanted) {
-    return nodes.filter((node) => {
-      for (let up = node.parent; up >= 0; up = nodes[up].parent) if (!open.has(nodes[up].key)) return false;
-      return true;
-    });
-  }
-  const keep = new Set();
-  nodes.forEach((node, i) => {
-    let hit = node.name.toLowerCase().includes(wanted) || node.key.toLowerCase().includes(wanted);
-    for (let up = node.parent; !hit && up >= 0; up = nodes[up].parent) {
-      hit = nodes[up].kind === "topic" && nodes[up].name.toLowerCase().includes(wanted);
-    }
-    for (let up = i; hit && up >= 0; up = nodes[up].parent) keep.add(up);
-  });
-  return nodes.filter((_, i) => keep.has(i));
-}
-
-// What each node says of findings: those about it and about all below it; whether every partition below was verified.
-export function sumUpward(nodes, counts, verified, changed = []) {
-  const checked = new Set(verified), stale = new Set(changed);
-  const sums = nodes.map((node) => ({
-    error: 0,
-    warning: 0,
-    ...counts[node.key],
-    partitions: node.kind === "partition" ? 1 : 0,
-    verified: node.kind === "partition" && checked.has(node.key) ? 1 : 0,
-    changed: stale.has(node.key) ? 1 : 0,
-  }));
-  for (let i = nodes.length - 1; i >= 0; i--) { // parents come before their children
-    if (nodes[i].parent < 0) continue;
-    const above = sums[nodes[i].parent];
-    for (const name of Object.keys(above)) above[name] += sums[i][name];
-  }
-  return sums;
-}
-
-function fillBadge(badge, { error, warning, partitions, verified, changed }) {
-  const isVerified = partitions > 0 && verified === partitions;
-  badge.hidden = !error && !warning && !isVerified;
-  badge.textContent = error || warning ? count(error + warning) : "✓";
-  badge.dataset.kind = error ? "error" : warning ? "warning" : "";
-  const parts = [error && plural(error, "error"), warning && plural(warning, "warning")].filter(Boolean);
-  const what = parts.join(", ") || "no findings";
-  const some = !isVerified && partitions > 0 && `${count(verified)} of ${count(partitions)} verified`;
-  badge.title = [what, some, changed > 0 && "changed since it was verified"].filter(Boolean).join("; ");
-  badge.dataset.stale = String(changed > 0);
-  badge.setAttribute("aria-label", badge.title);
-}
-
+// `onSelect` gets the key of a partition, `onFile` that of a file.
 export function directoryTree({ onSelect, onFile, signal }) {
-  const picks = { partition: onSelect, file: onFile };
+  const picks = { partition: onSelect, file: onFile }, parts = treeParts(() => clearFilter(tree)), { el, box } = parts;
+  const tree = {
+    ...parts,
+    nodes: [],
+    shown: [], // the visible ones
+    sums: [], // findings of each node
+    open: new Set(), // keys
+    fresh: new Set(), // keys
+    found: { counts: {}, verified: [], changed: [] },
+    selected: null,
+    active: 0, // the row that keys move
+  };
+  const rows = tree.rows = windowedRows({
+    box,
+    rowHeight: 26,
+    signal,
+    makeRow: treeRow,
+    fillRow(row, i) {
+      const node = tree.shown[i];
+      fillTreeRow(row, node, {
+        isSelected: node.key === tree.selected && node.kind in picks,
+        isActive: i === tree.active,
+        isOpen: isOpen(tree, node),
+        isFresh: tree.fresh.has(node.key),
+        sums: tree.sums[node.at],
+      });
+    },
+  });
+  actOnTree(tree, picks);
+  filterTree(tree);
+  return {
+    el,
+    setNodes(sent, { openAll }) {
+      const { counts, verified, changed } = tree.found;
+      tree.nodes = placed(sent);
+      tree.sums = sumUpward(tree.nodes, counts, verified, changed);
+      for (const node of openAll ? tree.nodes : []) if (node.children && !node.quiet) tree.open.add(node.key);
+      showNodes(tree);
+    },
+    setSelected(key) {
+      tree.selected = key;
+      for (const above of keysAbove(tree.nodes, key)) tree.open.add(above);
+      showNodes(tree);
+      const i = tree.shown.findIndex((each) => each.key === key);
+      if (i < 0) return;
+      // With its topic, unless a click chose it: then nothing moves under the mouse.
+      const { parent } = tree.shown[i];
+      if (i !== tree.active && parent >= 0) rows.reveal(tree.shown.indexOf(tree.nodes[parent]));
+      tree.active = i;
+      rows.reveal(i);
+    },
+    // Findings by node, as {key: {severity: count}}, the verified partitions, those changed since; all summed upward.
+    setFindings(counts, verified, changed) {
+      tree.found = { counts, verified, changed };
+      tree.sums = sumUpward(tree.nodes, counts, verified, changed);
+      rows.refresh();
+    },
+    // Keys of the nodes with something new.
+    setFresh(keys) {
+      tree.fresh = new Set(keys);
+      rows.refresh();
+    },
+    repaint: rows.refresh,
+  };
+}
+
+function treeParts(onClear) {
   const filter = h("input", {
     class: "klw-input",
     type: "search",
@@ -65,13 +82,13 @@ export function directoryTree({ onSelect, onFile, signal }) {
     spellcheck: "false",
   });
   const box = h("div", { class: "klw-tree", tabindex: 0, role: "tree", "aria-label": "Topics and partitions" });
-  const noMatch = h("p", {}),
-    nothing = h(
-      "div",
-      { class: "klw-none", role: "status", hidden: true },
-      noMatch,
-      button("Clear the filter", { text: "Clear the filter", kind: "klw-framed", onclick: clear }),
-    );
+  const noMatch = h("p", {});
+  const nothing = h(
+    "div",
+    { class: "klw-none", role: "status", hidden: true },
+    noMatch,
+    button("Clear the filter", { text: "Clear the filter", kind: "klw-framed", onclick: onClear }),
+  );
   const el = h(
     "nav",
     { class: "klw-side", "aria-label": "Log directory" },
@@ -79,94 +96,68 @@ export function directoryTree({ onSelect, onFile, signal }) {
     box,
     nothing,
   );
-  let nodes = [], shown = [], selected = null, active = 0;
-  let sums = [], found = { counts: {}, verified: [], changed: [] };
-  const open = new Set();
-  let fresh = new Set();
-  const rows = windowedRows({
-    box,
-    rowHeight: 26,
-    signal,
-    makeRow: () =>
-      h(
-        "div",
-        { class: "klw-item", role: "treeitem" },
-        h("i", {}, icon("chevron")),
-        h("b", {}),
-        h("span", { class: "klw-chip" }),
-        h("span", { class: "klw-badge", role: "img" }),
-        h("small", {}),
-      ),
-    fillRow(row, i) {
-      const node = shown[i], [, name, chip, badge, size] = row.children;
-      row.id = `klw-node-${node.at}`;
-      row.style.setProperty("--level", node.level);
-      row.setAttribute("aria-level", node.level + 1);
-      row.setAttribute("aria-selected", String(node.key === selected && node.kind in picks));
-      if (node.children) row.setAttribute("aria-expanded", String(isOpen(node)));
-      else row.removeAttribute("aria-expanded");
-      Object.assign(row.dataset, { kind: node.kind, quiet: String(node.quiet), active: String(i === active) });
-      name.textContent = node.name;
-      row.dataset.fresh = String(fresh.has(node.key));
-      row.title = `${node.title ?? node.name}${fresh.has(node.key) ? ": changed since following began" : ""}`;
-      chip.hidden = !node.chip;
-      chip.textContent = node.chip ?? "";
-      fillBadge(badge, sums[node.at]);
-      size.textContent = node.size === null ? "" : bytes(node.size);
-    },
-  });
-  const isOpen = (node) => open.has(node.key) || filter.value.trim() !== "";
-  function update() {
-    shown = visibleNodes(nodes, open, filter.value);
-    active = Math.min(active, Math.max(0, shown.length - 1));
-    rows.setCount(shown.length);
-    nothing.hidden = shown.length > 0 || !filter.value.trim();
-    noMatch.textContent = `No topic, partition or file has “${filter.value.trim()}” in its name.`;
-  }
-  function clear() {
-    filter.value = "";
-    update();
-    filter.focus();
-  }
-  function toggle(node, to = !open.has(node.key)) {
-    if (to) open.add(node.key);
-    else open.delete(node.key);
-    update();
-  }
+  return { el, box, filter, nothing, noMatch };
+}
+
+const isOpen = ({ open, filter }, node) => open.has(node.key) || filter.value.trim() !== "";
+
+function showNodes(tree) {
+  const { nodes, open, filter, rows, nothing, noMatch } = tree, wanted = filter.value.trim();
+  const shown = tree.shown = visibleNodes(nodes, open, filter.value);
+  tree.active = Math.min(tree.active, Math.max(0, shown.length - 1));
+  rows.setCount(shown.length);
+  nothing.hidden = shown.length > 0 || !wanted;
+  noMatch.textContent = `No topic, partition or file has “${wanted}” in its name.`;
+}
+
+function toggle(tree, node, isOpened = !tree.open.has(node.key)) {
+  if (isOpened) tree.open.add(node.key);
+  else tree.open.delete(node.key);
+  showNodes(tree);
+}
+
+// Clicks and keys: `picks` has what to call for a partition and for a file.
+function actOnTree(tree, picks) {
+  const { box, rows } = tree;
   function activate(i, isClick) {
-    active = Math.max(0, Math.min(shown.length - 1, i));
-    const node = shown[active];
+    const { shown } = tree, active = tree.active = Math.max(0, Math.min(shown.length - 1, i)), node = shown[active];
     if (!node) return;
     box.setAttribute("aria-activedescendant", `klw-node-${node.at}`);
     rows.reveal(active);
     if (node.kind in picks) picks[node.kind](node.key);
-    else if (isClick && node.children) toggle(node);
+    else if (isClick && node.children) toggle(tree, node);
+  }
+  function inward(node) {
+    if (isOpen(tree, node)) activate(tree.active + 1);
+    else toggle(tree, node, true);
+  }
+  function outward(node) {
+    if (node.children && tree.open.has(node.key)) toggle(tree, node, false);
+    else if (node.parent >= 0) activate(tree.shown.indexOf(tree.nodes[node.parent]));
   }
   box.addEventListener("click", (event) => {
     const row = event.target.closest(".klw-item");
     if (row) activate(Number(row.dataset.row), true);
   });
-  box.addEventListener("keydown", (event) => {
-    const node = shown[active], page = rows.shown - 1;
+  onKeys(box, ({ key }) => {
+    const { active, shown } = tree, node = shown[active], page = rows.shown - 1;
     const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
-    if (event.key in steps) activate(active + steps[event.key]);
-    else if (event.key === "Home") activate(0);
-    else if (event.key === "End") activate(shown.length - 1);
-    else if (event.key === "ArrowRight" && node?.children) {
-      if (isOpen(node)) activate(active + 1);
-      else toggle(node, true);
-    } else if (event.key === "ArrowLeft" && node) {
-      if (node.children && open.has(node.key)) toggle(node, false);
-      else if (node.parent >= 0) activate(shown.indexOf(nodes[node.parent]));
-    } else if (event.key === "Enter" || event.key === " ") activate(active, true);
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
+    if (key in steps) activate(active + steps[key]);
+    else if (key === "Home") activate(0);
+    else if (key === "End") activate(shown.length - 1);
+    else if (key === "ArrowRight" && node?.children) inward(node);
+    else if (key === "ArrowLeft" && node) outward(node);
+    else if (key === "Enter" || key === " ") activate(active, true);
+    else return false;
   });
+}
+
+function filterTree(tree) {
+  const { filter, box, rows } = tree;
   filter.addEventListener("input", () => {
-    active = 0;
+    tree.active = 0;
     rows.reset();
-    update();
+    showNodes(tree);
   });
   filter.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown") {
@@ -174,48 +165,14 @@ export function directoryTree({ onSelect, onFile, signal }) {
       box.focus();
     }
     if (event.key === "Escape" && filter.value) {
-      clear();
+      clearFilter(tree);
       event.stopPropagation();
     }
   });
-  return {
-    el,
-    setNodes(next, { openAll }) {
-      nodes = next.map((node, at) => ({ ...node, at, level: 0, children: 0 }));
-      for (const node of nodes) {
-        if (node.parent >= 0) {
-          node.level = nodes[node.parent].level + 1;
-          nodes[node.parent].children++;
-        }
-      }
-      sums = sumUpward(nodes, found.counts, found.verified, found.changed);
-      if (openAll) { for (const node of nodes) if (node.children && !node.quiet) open.add(node.key); }
-      update();
-    },
-    setSelected(key) {
-      selected = key;
-      const node = nodes.find((each) => each.key === key);
-      for (let up = node?.parent ?? -1; up >= 0; up = nodes[up].parent) open.add(nodes[up].key);
-      update();
-      const i = shown.findIndex((each) => each.key === key);
-      if (i >= 0) {
-        // With its topic, unless a click chose it: then nothing moves under the mouse.
-        if (i !== active && node.parent >= 0) rows.reveal(shown.indexOf(nodes[node.parent]));
-        active = i;
-        rows.reveal(i);
-      }
-    },
-    // Findings by node, as {key: {severity: count}}, the verified partitions, those changed since; all summed upward.
-    setFindings(counts, verified, changed) {
-      found = { counts, verified, changed };
-      sums = sumUpward(nodes, counts, verified, changed);
-      rows.refresh();
-    },
-    // Keys of the nodes with something new.
-    setFresh(keys) {
-      fresh = new Set(keys);
-      rows.refresh();
-    },
-    repaint: rows.refresh,
-  };
+}
+
+function clearFilter(tree) {
+  tree.filter.value = "";
+  showNodes(tree);
+  tree.filter.focus();
 }

@@ -8,7 +8,7 @@ import { recordHead } from "./record_head.js";
 import { recordHistogram } from "./record_histogram.js";
 import { matchList } from "./record_list.js";
 import { recordPane } from "./record_pane.js";
-import { queryBox } from "./record_query.js";
+import { queryBox, queryOfTime } from "./record_query.js";
 import { searchWatch } from "./record_watch.js";
 import { requests } from "../shared/requests.js";
 
@@ -147,17 +147,6 @@ function actOnKey(view, sheet, event) {
   else if (event.key === "?") box.help();
   else if (event.key === "v") head.toggleValues();
   else return false;
-}
-
-// A query with this time, up to the millisecond before its end, instead of the one it names.
-export function queryOfTime(query, [from, to]) {
-  const rest = query.replace(/(^|\s)time:\S+/g, "").trim();
-  return `${rest} time:${isoText(from)}..${isoText(to - 1)}`.trim();
-}
-
-// A time as a query takes it: UTC, to the millisecond, in one word.
-function isoText(ms) {
-  return new Date(ms).toISOString().replace("Z", "");
 }
 
 function foundText({ count: listed, records_read: looked }) {

@@ -1,5 +1,5 @@
 // One record in full: key and value as JSON, text, or bytes; headers; and where the record is.
-import { button, choice, h } from "../shared/dom.js";
+import { button, choice, h, pairList } from "../shared/dom.js";
 import { bytes, count, plural } from "../shared/format.js";
 import { copyText } from "../shared/popover.js";
 import { windowedRows } from "../shared/rows.js";
@@ -19,69 +19,13 @@ export function recordPane({ onClose, signal }) {
     empty,
   );
   let shown = "";
-  let parts = new AbortController();
+  let parts = new AbortController(); // ends the views of bytes of the record before
   signal.addEventListener("abort", () => parts.abort());
-
-  function part(name, sent, data) {
-    const size = sent.size === null ? "null" : bytes(sent.size), forms = formsOf(sent, data);
-    const content = h("div", { class: "klw-form" });
-    const pick = (form) => {
-      content.replaceChildren(contentOf(form, sent, data, parts.signal));
-    };
-    const copy = button(`Copy the ${name}`, {
-      glyph: "copy",
-      text: "Copy",
-      onclick: () => copyText(sent.text || hexText(data), copy),
-    });
-    const modes = forms.length > 1 ? choice(`Form of the ${name}`, forms, forms[0][0], pick) : null;
-    const cut = sent.size > data.length && data.length
-      ? h("small", { class: "klw-rest" }, `The first ${bytes(data.length)} of ${bytes(sent.size)}.`)
-      : null;
-    pick(forms[0][0]);
-    return h(
-      "section",
-      { class: "klw-part", "data-part": name },
-      h("header", {}, h("h4", {}, name), h("small", {}, size), modes?.el, forms[0][0] === "cell" ? null : copy),
-      content,
-      cut,
-    );
-  }
-  function headers(record) {
-    if (!record.header_count) return null;
-    const more = record.header_count - record.headers.length;
-    return h(
-      "section",
-      { class: "klw-part", "data-part": "headers" },
-      h("header", {}, h("h4", {}, "headers"), h("small", {}, count(record.header_count))),
-      h(
-        "dl",
-        { class: "klw-pairs" },
-        ...record.headers.flatMap(([name, text, kind]) => [
-          h("dt", {}, name || "hidden"),
-          h("dd", { "data-kind": kind === "text" ? "mono" : kind }, text),
-        ]),
-      ),
-      more > 0 ? h("small", { class: "klw-rest" }, `${plural(more, "more header")}.`) : null,
-    );
-  }
-  function facts(record) {
-    return h(
-      "section",
-      { class: "klw-part", "data-part": "facts" },
-      h("header", {}, h("h4", {}, "record")),
-      h(
-        "dl",
-        { class: "klw-pairs" },
-        ...record.facts.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]),
-      ),
-    );
-  }
-
   return {
     el,
     // A record as the kernel sends it; null for none.
     show(record, place) {
-      const key = place ? `${place.partition}/${place.offset}` : "";
+      const key = record && place ? `${place.partition}/${place.offset}` : "";
       empty.hidden = Boolean(record);
       body.hidden = !record;
       empty.textContent = place ? "This record cannot be read any more." : "Select a record to see all of it.";
@@ -89,24 +33,63 @@ export function recordPane({ onClose, signal }) {
       about.textContent = place ? `offset ${count(place.offset)}` : "";
       parts.abort();
       parts = new AbortController();
-      body.replaceChildren();
-      if (!record) {
-        shown = "";
-        return;
-      }
-      const [keyBytes, valueBytes] = record.buffers.map((view) =>
-        new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
-      );
-      body.append(
-        part("value", record.value, valueBytes),
-        part("key", record.key, keyBytes),
-        headers(record) ?? "",
-        facts(record),
-      );
-      if (key !== shown) body.scrollTop = 0;
+      body.replaceChildren(...(record ? recordParts(record, parts.signal) : []));
+      if (record && key !== shown) body.scrollTop = 0;
       shown = key;
     },
   };
+}
+
+function recordParts(record, signal) {
+  const [key, value] = record.buffers.map((view) => new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+  return [
+    valuePart("value", record.value, value, signal),
+    valuePart("key", record.key, key, signal),
+    record.header_count ? headersPart(record) : "",
+    h(
+      "section",
+      { class: "klw-part", "data-part": "facts" },
+      h("header", {}, h("h4", {}, "record")),
+      pairList(record.facts, { class: "klw-pairs" }),
+    ),
+  ];
+}
+
+// A key or a value, in the best of its forms first.
+function valuePart(name, sent, data, signal) {
+  const size = sent.size === null ? "null" : bytes(sent.size), forms = formsOf(sent, data), best = forms[0][0];
+  const content = h("div", { class: "klw-form" });
+  const pick = (form) => content.replaceChildren(contentOf(form, sent, data, signal));
+  const copy = button(`Copy the ${name}`, {
+    glyph: "copy",
+    text: "Copy",
+    onclick: () => copyText(sent.text || hexText(data), copy),
+  });
+  const modes = forms.length > 1 ? choice(`Form of the ${name}`, forms, best, pick) : null;
+  const isCut = sent.size > data.length && data.length > 0;
+  pick(best);
+  return h(
+    "section",
+    { class: "klw-part", "data-part": name },
+    h("header", {}, h("h4", {}, name), h("small", {}, size), modes?.el, best === "cell" ? null : copy),
+    content,
+    isCut && h("small", { class: "klw-rest" }, `The first ${bytes(data.length)} of ${bytes(sent.size)}.`),
+  );
+}
+
+function headersPart({ headers, header_count: total }) {
+  const more = total - headers.length;
+  const pairs = headers.flatMap(([name, text, kind]) => [
+    h("dt", {}, name || "hidden"),
+    h("dd", { "data-kind": kind === "text" ? "mono" : kind }, text),
+  ]);
+  return h(
+    "section",
+    { class: "klw-part", "data-part": "headers" },
+    h("header", {}, h("h4", {}, "headers"), h("small", {}, count(total))),
+    h("dl", { class: "klw-pairs" }, ...pairs),
+    more > 0 && h("small", { class: "klw-rest" }, `${plural(more, "more header")}.`),
+  );
 }
 
 // The forms in which a key or a value can be shown, the best first.

@@ -175,3 +175,14 @@ function noticeText(result) {
   }
   return texts.join(" ");
 }
+
+// A query with this time, up to the millisecond before its end, instead of the one it names.
+export function queryOfTime(query, [from, to]) {
+  const rest = query.replace(/(^|\s)time:\S+/g, "").trim();
+  return `${rest} time:${isoText(from)}..${isoText(to - 1)}`.trim();
+}
+
+// A time as a query takes it: UTC, to the millisecond, in one word.
+function isoText(ms) {
+  return new Date(ms).toISOString().replace("Z", "");
+}

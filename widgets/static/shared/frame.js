@@ -5,7 +5,7 @@ import { followTheme } from "./theme.js";
 // The traits of `selected` where nothing is chosen.
 export const NOTHING = { partition: null, segment: null, position: null, offset: null };
 
-// `given` is what anywidget gives to `render`; `kind` are more classes of the frame, `attributes` others of its element.
+// `given` is what anywidget gives to `render`; `kind` names more classes, `attributes` more attributes of the frame.
 export function widgetFrame({ model, el, signal: outer }, kind = "", attributes = {}) {
   const life = new AbortController(), { signal } = life;
   outer?.addEventListener("abort", () => life.abort());

@@ -19,6 +19,13 @@ export function choicesOf(findings, filter, name) {
   return [...counts].filter(([value]) => value !== null).sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
+// From the counts by partition and severity: all findings, and the errors.
+export function findingTotals(counts) {
+  const severities = Object.values(counts).flatMap(Object.entries);
+  const sum = (wanted) => severities.reduce((n, [name, each]) => n + (wanted(name) ? each : 0), 0);
+  return { all: sum(() => true), errors: sum((name) => name === "error") };
+}
+
 // The controls of the filter; `onSet` gets the name and the value of a part, `onClear` shows all findings again.
 export function filterBar({ severity, onSet, onClear }) {
   const grades = choice(

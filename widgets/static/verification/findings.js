@@ -1,7 +1,7 @@
 // FindingView: every finding of log directories, by severity, kind and topic; selecting one selects where it is.
 import { button, h } from "../shared/dom.js";
 import { errorBar } from "../shared/error_bar.js";
-import { ANY, filterBar, matching } from "./finding_filter.js";
+import { ANY, filterBar, findingTotals, matching } from "./finding_filter.js";
 import { findingView } from "./finding_view.js";
 import { count, plural } from "../shared/format.js";
 import { isModified, onKeys, widgetFrame } from "../shared/frame.js";
@@ -111,13 +111,6 @@ function showFindings(view) {
   progress.show(check, totals.all, model.get("_changed").length);
   if (check.state && !isRunning) view.announce(head.sum.textContent);
   view.stats.draws++;
-}
-
-// From the counts by partition and severity: all findings, and the errors.
-export function findingTotals(counts) {
-  const severities = Object.values(counts).flatMap(Object.entries);
-  const sum = (wanted) => severities.reduce((n, [name, each]) => n + (wanted(name) ? each : 0), 0);
-  return { all: sum(() => true), errors: sum((name) => name === "error") };
 }
 
 function verifiedText(verified, partitions, { all, errors }) {
