@@ -369,7 +369,7 @@ def test_searches_find_what_kafka_s_find_whatever_the_batches(
 
 @pytest.mark.parametrize("size", [10, 5000, 300_000])
 def test_batches_are_found_however_far_away_and_however_large(tmp_path: Path, size: int) -> None:
-    """Near ones are read by hand, later ones by the compiled walk, without a seam."""
+    """In the first window or a later one, whatever the last search found."""
     count = 400 if size < 300_000 else 60
     one = bytearray(batch([Record(0, 0, b"k", bytes(size)), Record(1, 0, b"k", b"v")]))
     data = bytearray()

@@ -24,9 +24,11 @@ from tests.naive import Record, batch, message
 from workbench.kernels import checksum
 from workbench.kernels.compaction import key_table
 from workbench.kernels.compaction.locate import locate_records
-from workbench.kernels.reading.outputs import CHECK_CRC
+from workbench.kernels.reading import search
+from workbench.kernels.reading.outputs import CHECK_CRC, SEARCHED_FIELDS
 from workbench.kernels.writing import checks, validate, validate_records, verbatim
 from workbench.layout.attributes import LZ4, SNAPPY
+from workbench.layout.batch_row import BATCH_ROW
 from workbench.layout.compaction import RECORD_PLACE
 from workbench.record.codecs.compression import Arena, Limits, compress, decompress_usual
 
@@ -65,6 +67,7 @@ def sound_bytes() -> list[bytes]:
 
 def read_all(array: Bytes) -> None:
     read_append(array)
+    read_searches(array)
     rows, _, _ = scan_both(array, 0, len(array))
     read_places(array, rows)
     scan_both(array, 0, len(array) + 100)
@@ -72,6 +75,16 @@ def read_all(array: Bytes) -> None:
     for run in sound_runs(rows):
         decode_both(array, spans_of(rows), rows, ALL | CHECK_CRC, run)
         decode_both(array, spans_of(rows), rows, ALL, run)
+
+
+def read_searches(array: Bytes) -> None:
+    """Search for a batch and a record."""
+    rows, headers = np.zeros(1, BATCH_ROW), np.zeros((2, len(SEARCHED_FIELDS)), np.int64)
+    columns = (np.zeros(8, np.int64), np.zeros(8, np.int64), np.zeros(8, np.int32))
+    for end in (len(array), len(array) + 100):
+        search.find_batch(array, 0, end, 2**62, 2**62, rows, headers)
+        search.find_record(array, 0, end, 11, 1_600_000_000_001, rows, headers, *columns)
+        search.find_record(array, 0, end, 2**62, 0, rows, headers, *columns)
 
 
 def read_append(array: Bytes) -> None:

@@ -20,6 +20,7 @@ from tests.golden.cases import Case
 from tests.kernels.real_files import real_files
 from tests.kernels.twins import (
     ALL,
+    Bytes,
     as_array,
     check_both,
     decode_both,
@@ -31,10 +32,10 @@ from tests.naive import Record, batch, message
 from tests.strategies import batches, logs, messages
 from workbench.kernels import checksum
 from workbench.kernels.plain import checksum as plain_checksum
-from workbench.kernels.plain.reading import decode as plain_decode
 from workbench.kernels.plain.reading import scan as plain_scan
-from workbench.kernels.reading import decode, scan
-from workbench.kernels.reading.outputs import CHECK_CRC, HEADERS, KEYS, VALUES
+from workbench.kernels.plain.reading import search as plain_search
+from workbench.kernels.reading import scan, search
+from workbench.kernels.reading.outputs import CHECK_CRC, HEADERS, KEYS, SEARCHED_FIELDS, VALUES
 from workbench.layout import problems
 from workbench.layout.batch_row import BATCH_ROW
 from workbench.record.codecs.compression import DecompressionError, decompress
@@ -43,14 +44,33 @@ from workbench.record.reading.wrapper import WrapperError, wrapper_value
 Golden = Callable[[str], Case]
 
 
-def times_of(module: ModuleType, data: bytes) -> tuple[int, list[int], list[int]]:
-    """Return what `decode_times` of a twin says, and what it fills."""
-    rows = np.zeros(1, BATCH_ROW)
-    offsets, timestamps = np.zeros(8, np.int64), np.zeros(8, np.int64)
-    batch_rows = np.zeros(8, np.int32)
-    count = int(module.decode_times(as_array(data), rows, offsets, timestamps, batch_rows))
-    kept = max(count, 0)
-    return count, offsets[:kept].tolist(), timestamps[:kept].tolist()
+Found = tuple[tuple[int, ...], list[list[int]], list[int], list[int]]
+
+
+def found_by(module: ModuleType, data: Bytes, wanted: tuple[int, int, int], room: int = 8) -> Found:
+    """Return what the searches of a twin say, the headers that they note, and the records read.
+
+    Args:
+        module: the twin.
+        data: a window at position 100 of a file.
+        wanted: the file's end, an offset and a timestamp.
+        room: records of a batch.
+    """
+    rows, headers = np.zeros(1, BATCH_ROW), np.zeros((2, len(SEARCHED_FIELDS)), np.int64)
+    offsets, timestamps = np.zeros(room, np.int64), np.zeros(room, np.int64)
+    batch_rows = np.zeros(room, np.int32)
+    batch_found = module.find_batch(data, 100, *wanted, rows, headers)
+    noted = headers.tolist()
+    headers[:] = 0
+    columns = (offsets, timestamps, batch_rows)
+    position, code, slot = module.find_record(data, 100, *wanted, rows, headers, *columns)
+    kept = int(rows["record_count"][0]) if slot >= 0 else 0
+    return (
+        tuple(map(int, (*batch_found, position, code, slot))),
+        [*noted, *headers.tolist()],
+        offsets[:kept].tolist(),
+        timestamps[:kept].tolist(),
+    )
 
 
 def decode_everything(data: bytes) -> int:
@@ -265,14 +285,35 @@ def test_the_portable_checksum_is_the_same() -> None:
         assert int(checksum._crc32c_portable(address, size)) == crc32c.crc32c(data.tobytes())  # noqa: SLF001
 
 
-@given(batches() | messages(), st.integers(0, 500), st.integers(0, 255))
-def test_times_of_one_batch_are_those_of_the_twin(data: bytes, at: int, byte: int) -> None:
+@given(logs, st.integers(0, 9), st.integers(-2, 2), st.integers(0, 500), st.integers(0, 255))
+def test_searches_find_what_those_of_the_twin_find(
+    data: bytes, pick: int, off: int, at: int, byte: int
+) -> None:
+    """FR-8 FR-13: in sound bytes, cut ones and changed ones, in windows shorter than the file."""
+    rows, _, _ = scan_both(as_array(data), 0, len(data))
+    row = rows[pick % len(rows)] if len(rows) else np.zeros(1, BATCH_ROW)[0]
+    offset, timestamp = int(row["last_offset"]) + off, int(row["max_timestamp"]) + off
     for changed in (data, data[:at], data[:at] + bytes([byte]) + data[at + 1 :]):
-        assert times_of(decode, changed) == times_of(plain_decode, changed)
+        for end in (100 + len(changed), 100 + len(data) + 7):
+            wanted = (end, offset, timestamp)
+            both = [
+                found_by(module, as_array(changed), wanted) for module in (search, plain_search)
+            ]
+            assert both[0] == both[1]
 
 
-def test_times_are_told_of_uncompressed_batches_with_room_for_them() -> None:
-    assert times_of(decode, batch([Record(3, 5), Record(4, 6)])) == (2, [3, 4], [5, 6])
-    assert times_of(decode, batch([Record(n) for n in range(9)]))[0] == -1
-    assert times_of(decode, batch([Record(3, 5)], 1))[0] == -1
-    assert times_of(decode, message(1, Record(3, 5)))[0] == -1
+def test_a_search_by_time_reads_uncompressed_batches_with_room_for_them() -> None:
+    two = batch([Record(3, 5), Record(4, 6)])
+    for module in (search, plain_search):
+
+        def slot_in(data: bytes, offset: int, module: ModuleType = module) -> int:
+            return found_by(module, as_array(data), (1 << 20, offset, 5))[0][-1]
+
+        assert slot_in(two, 0) == 0
+        assert slot_in(two, 4) == 1
+        assert slot_in(batch([Record(1, 4)]) + two, 4) == 1
+        assert slot_in(two[:-1], 0) == -1
+        assert slot_in(batch([Record(n, 5) for n in range(8)]), 7) == 7
+        assert slot_in(batch([Record(n, 5) for n in range(9)]), 7) == -1
+        assert slot_in(batch([Record(3, 5)], 1), 0) == -1
+        assert slot_in(message(1, Record(3, 5)), 0) == -1

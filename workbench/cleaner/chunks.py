@@ -12,29 +12,40 @@ from workbench.errors import CorruptRecordError
 from workbench.files.file_records import FileRecords
 from workbench.layout import problems
 from workbench.layout.batch_header import ENTRY_HEADER_SIZE, LENGTH_END, MAGIC_AT
-from workbench.record.buffers import thread_pool
+from workbench.layout.rows import with_more_rows
+from workbench.record.buffers import BufferPool, thread_pool
 from workbench.record.compaction.locating import BatchSurveyor, Chunk
 
 Bytes = npt.NDArray[np.uint8]
 
 
-def read_chunks(log: FileRecords, start: int, buffer_size: int) -> Iterator[Chunk]:
+def read_chunks(
+    log: FileRecords, start: int, buffer_size: int, pool: BufferPool | None = None
+) -> Iterator[Chunk]:
     """Yield the batches starting at a byte position, in chunks of at most ``buffer_size`` bytes.
 
     A larger batch is a chunk of its own.
+
+    Args:
+        log: the file.
+        start: the byte position.
+        buffer_size: bytes.
+        pool: where each chunk gets memory of its own; None: a chunk is valid until the next.
 
     Raises:
         CorruptRecordError: a size or magic is invalid, or the last batch is incomplete.
     """
     position, surveyor = start, BatchSurveyor()
     buffer_size = max(buffer_size, ENTRY_HEADER_SIZE)
-    buffer = thread_pool().take(np.uint8, min(buffer_size, log.size))
+    memory, buffer = pool or thread_pool(), None
     while position < log.size:
         left = log.size - position
+        if buffer is None or pool is not None:
+            buffer = memory.take(np.uint8, min(buffer_size, log.size))
         data = _read(log, position, buffer[:buffer_size])
         size = _size_of_batch(data)
         if len(data) < size <= left:
-            data = _read(log, position, thread_pool().take(np.uint8, size)[:size])
+            data = _read(log, position, memory.take(np.uint8, size)[:size])
         chunk = surveyor.survey(data, log.path, position, log.largest_content)
         if not len(chunk.rows):
             problem = problems.WORDS[problems.UNFINISHED]
@@ -43,7 +54,7 @@ def read_chunks(log: FileRecords, start: int, buffer_size: int) -> Iterator[Chun
             elif size > left:
                 problem = f"the batch has {size} bytes, but only {left} are left in the segment"
             raise CorruptRecordError(log.path, position, problem)
-        yield chunk
+        yield chunk if pool is None else chunk._replace(rows=with_more_rows(chunk.rows, 0))
         position += chunk.size
 
 

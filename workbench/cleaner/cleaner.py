@@ -8,6 +8,7 @@ Kafka: Cleaner (4.2)
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import NamedTuple
 
 from workbench.cleaner.config import CleanerConfig
@@ -23,7 +24,9 @@ from workbench.cleaner.transactions import CleanedTransactions
 from workbench.errors import CleaningAbortedError, OffsetOverflowError
 from workbench.log.damage import damage_is_told
 from workbench.log.log import Log
+from workbench.log.segments.log_segments import total_size
 from workbench.runtime.steps import wants_details
+from workbench.runtime.workers import Spares, useful, worker_count
 
 Check = Callable[[], None]
 Throttle = Callable[[int], None]
@@ -99,13 +102,28 @@ def plan_cleaning(
     config: CleanerConfig | None = None,
     *,
     offset_map: OffsetMap | None = None,
+    workers: int | None = 1,
 ) -> Cleaning:
     """Return what `clean_log` would do with the same arguments; nothing is written.
+
+    Args:
+        log, first_dirty_offset, upper_bound, now, config, offset_map: see `clean_log`.
+        workers: threads that decompress and decide side by side; None: one per core, at most 8.
+            The outcome does not depend on it. Each takes up to 64 MiB.
 
     Raises:
         See `clean_log`; a segment that would have to be split stays as it is.
     """
-    return _clean(log, first_dirty_offset, upper_bound, now, config or CleanerConfig(), offset_map)
+    size = total_size(log.local.segments.values(0, upper_bound))
+    return _clean(
+        log,
+        first_dirty_offset,
+        upper_bound,
+        now,
+        config or CleanerConfig(),
+        offset_map,
+        workers=useful(worker_count(workers), size),
+    )
 
 
 def _clean(
@@ -120,6 +138,7 @@ def _clean(
     throttle: Throttle = _go_on,
     collects: bool = True,
     writes: bool = False,
+    workers: int = 1,
 ) -> Cleaning:
     """Clean a log once, or only decide.
 
@@ -145,7 +164,9 @@ def _clean(
         rules = Rules(
             CleanedTransactions(aborted), {}, upper_bound, now, log.config.delete_retention_ms
         )
-        builder = MapBuilder(offset_map, transactions, size, stats, check, throttle)
+        builder = MapBuilder(
+            offset_map, transactions, size, stats, check, throttle, workers=workers
+        )
         builder.build(log, first_dirty, upper_bound)
         stats.map_done_ms = log.context.clock.now()
         stats.end_offset = offset_map.latest_offset + 1
@@ -163,17 +184,19 @@ def _clean(
         cleaner = GroupCleaner(
             log,
             rules,
-            Filter(offset_map, stats, collects=is_wanted),
+            Spares(partial(Filter, offset_map, collects=is_wanted)),
             stats,
             decisions if is_wanted else None,
             buffer_size=size,
             old_horizon=old_horizon,
             check=check,
             throttle=throttle,
+            writes=writes,
+            workers=workers,
         )
         try:
             for group in groups:
-                cleaner.clean(group, writes=writes)
+                cleaner.clean(group)
         except OffsetOverflowError as error:
             if writes and cleaner.segment is not None:  # the `.cleaned` files are removed by now
                 log.split_overflowed_segment(cleaner.segment)

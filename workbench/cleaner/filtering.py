@@ -12,7 +12,6 @@ from workbench.cleaner.decisions import BatchesDecided, Reason, RecordsDecided, 
 from workbench.cleaner.offset_map import OffsetMap
 from workbench.cleaner.rebuilding import unusual_batch
 from workbench.cleaner.rules import REASONS
-from workbench.cleaner.statistics import CleanerStats
 from workbench.record.compaction.key_table import NO_MARKS
 from workbench.record.compaction.locating import Chunk, Located, RecordLocator
 from workbench.record.compaction.retaining import Decided, Retainer
@@ -24,59 +23,57 @@ _NO_KEY: Final = np.uint8(Reason.NO_KEY)  # compared with arrays: a member would
 
 
 class Filtered(NamedTuple):
-    """What is kept.
+    """What is kept of a chunk.
 
     Attributes:
-        data: uint8[n], whole batches; valid until the next chunk is filtered.
+        records: the decisions on the records that were read; empty if they are not wanted.
+        size: bytes of the whole batches that are kept.
         max_offset: largest offset of a kept record, or of a batch kept as it is; -1: none.
+        messages_read: number of records, without those of batches dropped unread.
+        messages_kept: number of records kept.
+        invalid_messages: number of records without a key.
 
     Kafka: MemoryRecords.FilterResult (4.2)
     """
 
-    data: Bytes
+    records: list[RecordsDecided]
+    size: int
     max_offset: int
+    messages_read: int
+    messages_kept: int
+    invalid_messages: int
 
 
 class Filter:
-    """Decides on the records of a chunk and builds what is kept of its batches. Reuses its memory.
+    """Decides on the records of chunks and builds what is kept of their batches.
+
+    Not thread-safe; memory is used again.
 
     Args:
         offset_map: the newest offset of each key.
-        stats: the counts to raise.
         collects: whether each decision on a record is wanted.
 
     Kafka: MemoryRecords.filterTo (4.2)
     """
 
-    def __init__(self, offset_map: OffsetMap, stats: CleanerStats, *, collects: bool) -> None:
+    def __init__(self, offset_map: OffsetMap, *, collects: bool) -> None:
         self._map = offset_map
-        self._stats = stats
         self._collects = collects
         self._marks = NO_MARKS if collects else offset_map.marks
         self._locator = RecordLocator(self._marks)
         self._retainer = Retainer(REASONS, int(Reason.SUPERSEDED))
         self._newest = np.empty(0, np.int64)
-        self._max_offset = -1
 
-    @property
-    def size(self) -> int:
-        """Number of bytes that wait for `take`."""
-        return self._retainer.size
+    def take(self) -> Bytes:
+        """Return uint8[n]: what is kept of the chunks since the last call; valid until the next."""
+        return self._retainer.take()
 
-    def take(self) -> Filtered:
-        """Return what is kept of the chunks since the last call."""
-        max_offset, self._max_offset = self._max_offset, -1
-        return Filtered(self._retainer.take(), max_offset)
-
-    def filter(self, chunk: Chunk, batches: BatchesDecided) -> list[RecordsDecided]:
+    def filter(self, chunk: Chunk, batches: BatchesDecided) -> Filtered:
         """Decide on the records of a chunk, and store what is kept.
 
         Args:
             chunk: the chunk.
             batches: what is decided about its batches; the rest is filled in.
-
-        Returns:
-            The decisions on the records that were read; empty if they are not wanted.
 
         Raises:
             CorruptRecordError: a batch cannot be read.
@@ -85,16 +82,19 @@ class Filter:
 
         Kafka: MemoryRecords.filterTo (4.2)
         """
-        size, found = self.size, []
+        before, found = self._retainer.size, []
+        max_offset, read, kept, invalid = -1, 0, 0, 0
         for located in self._locator.locate(chunk, batches.wanted):
             decided = self._filter_records(chunk, located, batches)
+            max_offset = max(max_offset, decided.max_offset)
+            read += len(located.places) + located.passed
+            kept += decided.kept
+            invalid += int(np.count_nonzero(decided.reasons == _NO_KEY))
             if self._collects:
                 offsets = located.places["offset"].copy()
                 columns = (decided.reasons.copy(), decided.newer_offsets.copy())
                 found.append(RecordsDecided(located.first, offsets, *columns))
-        self._stats.bytes_read += chunk.size
-        self._stats.bytes_written += self.size - size
-        return found
+        return Filtered(found, self._retainer.size - before, max_offset, read, kept, invalid)
 
     def _filter_records(self, chunk: Chunk, located: Located, batches: BatchesDecided) -> Decided:
         """Decide on the records of some batches and write what is kept."""
@@ -108,10 +108,6 @@ class Filter:
         decided = self._retainer.decide(
             chunk.rows, located, newest, end_offset, batches.new_horizon, outcomes
         )
-        self._max_offset = max(self._max_offset, decided.max_offset)
-        self._stats.messages_read += count + located.passed
-        self._stats.messages_written += decided.kept
-        self._stats.invalid_messages_read += int(np.count_nonzero(decided.reasons == _NO_KEY))
         index, used = located.first, 0
         while index < located.last:
             index, used = self._retainer.write(

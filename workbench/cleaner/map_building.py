@@ -4,7 +4,9 @@ Kafka: Cleaner.buildOffsetMap (4.2)
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from contextlib import closing
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +15,12 @@ from workbench.cleaner.chunks import read_chunks
 from workbench.cleaner.offset_map import NOT_FOUND, OffsetMap
 from workbench.cleaner.statistics import CleanerStats
 from workbench.cleaner.transactions import CleanedTransactions, Followed
+from workbench.files.file_records import FileRecords
 from workbench.log.log import Log
+from workbench.record.buffers import BufferPool
 from workbench.record.compaction.locating import Chunk, Located, RecordLocator
 from workbench.runtime.steps import wants_details, wants_records
+from workbench.runtime.workers import Spares, in_order
 
 Longs = npt.NDArray[np.int64]
 Rows = npt.NDArray[Any]
@@ -31,6 +36,7 @@ class MapBuilder:
         stats: the counts to raise.
         check: called between reads; ends the cleaning by raising.
         throttle: receives the bytes of each read; may sleep.
+        workers: threads that decompress and find records side by side.
 
     Kafka: Cleaner.buildOffsetMap (4.2)
     """
@@ -43,6 +49,8 @@ class MapBuilder:
         stats: CleanerStats,
         check: Callable[[], None],
         throttle: Callable[[int], None],
+        *,
+        workers: int = 1,
     ) -> None:
         self._map = offset_map
         self._transactions = transactions
@@ -50,7 +58,9 @@ class MapBuilder:
         self._stats = stats
         self._check = check
         self._throttle = throttle
-        self._locator = RecordLocator()
+        self._workers = workers
+        self._pool = BufferPool() if workers > 1 else None
+        self._locators = Spares(RecordLocator)
 
     def build(self, log: Log, start: int, end: int) -> None:
         """Put the keys of [start, end) into the map; `OffsetMap.latest_offset` says how far it got.
@@ -68,23 +78,39 @@ class MapBuilder:
         for segment, segment_end in zip(dirty, ends, strict=False):
             self._check()
             position = segment.offset_index.lookup(start).position
-            for chunk in read_chunks(segment.log, position, self._buffer_size):
-                self._check()
-                self._throttle(chunk.size)
-                followed = self._transactions.follow(chunk)
-                if self._take_chunk(chunk, followed, start):
-                    return
-                self._stats.map_bytes_read += chunk.size
+            pieces = self._pieces(segment.log, position)
+            with closing(in_order(pieces, self._locate, self._workers, _size_of)) as found:
+                for piece in found:
+                    assert isinstance(piece, _Piece)
+                    self._check()
+                    self._throttle(piece.chunk.size)
+                    if self._take_chunk(piece, iter(partial(next, found), None), start):
+                        return
+                    self._stats.map_bytes_read += piece.chunk.size
             self._map.latest_offset = segment_end - 1  # even if the last offsets are missing
             self._tell_segment(segment.log.path, segment_end)
 
-    def _take_chunk(self, chunk: Chunk, followed: Iterable[Followed], start: int) -> bool:
-        """Put some batches' keys into the map; return whether it became full."""
-        rows = chunk.rows
-        without_keys = _records_without_keys(rows, followed)
+    def _pieces(self, log: FileRecords, position: int) -> Iterator["_Piece"]:
+        """Yield the chunks of a segment from a position, in their order."""
+        for chunk in read_chunks(log, position, self._buffer_size, self._pool):
+            followed = self._transactions.follow(chunk)
+            yield _Piece(chunk, _records_without_keys(chunk.rows, followed))
+
+    def _locate(self, piece: "_Piece") -> Iterator["_Piece | Located | None"]:
+        """Yield a piece, then the records of its data batches, then None."""
+        yield piece
+        chunk, without_keys = piece
         wanted = None if without_keys is None else without_keys < 0
-        done, partly = 0, None
-        for located in self._locator.locate(chunk, wanted):
+        with self._locators.lent() as locator:
+            for located in locator.locate(chunk, wanted):
+                yield located if self._workers == 1 else located.kept_from(chunk.buffer)
+        yield None
+
+    def _take_chunk(self, piece: "_Piece", every: Iterator[Any], start: int) -> bool:
+        """Put the keys of a piece's records into the map; return whether it became full."""
+        chunk, without_keys = piece
+        rows, done, partly = chunk.rows, 0, None
+        for located in every:
             self._tell_skipped(chunk, done, located.first)
             known = self._known(located)
             passed = self._map.put_records(located, start)
@@ -180,6 +206,18 @@ class MapBuilder:
                 entries=entries,
                 most=most,
             )
+
+
+class _Piece(NamedTuple):
+    """A chunk, and the record counts of its batches without keys: `_records_without_keys`."""
+
+    chunk: Chunk
+    without_keys: Longs | None
+
+
+def _size_of(result: _Piece | Located | None) -> int:
+    """Return how many bytes wait with a result."""
+    return len(result.data) + result.places.nbytes if isinstance(result, Located) else 0
 
 
 def _records_without_keys(rows: Rows, followed: Iterable[Followed]) -> Longs | None:

@@ -11,11 +11,19 @@ import numpy as np
 
 from workbench.errors import CorruptFileError, CorruptRecordError
 from workbench.file_system.local import Data, File, FileSystem
-from workbench.files.batch_walk import BatchHeader, check_size, walk_batches
 from workbench.layout import problems
 from workbench.layout.attributes import UNKNOWN
 from workbench.record.limits import LARGEST_CONTENT, MOST_CONTENT
 from workbench.record.memory_records import MemoryRecords
+from workbench.record.reading.batch_search import (
+    FIRST_WINDOW,
+    LARGEST_WINDOW,
+    LOWEST,
+    BatchHeader,
+    check_size,
+    find_batch,
+    find_record,
+)
 from workbench.record.reading.batch_table import BatchTable, scan_batches
 from workbench.record.reading.batch_times import BatchTimes, batch_times
 
@@ -72,6 +80,7 @@ class FileRecords:
         self.size = size
         self._file_size = size  # bytes, including preallocated ones
         self._modified_ms: int | None = None  # None while the file exists
+        self._first_window = FIRST_WINDOW  # bytes that a search reads at first
 
     @classmethod
     def open(
@@ -273,7 +282,7 @@ class FileRecords:
 
         Kafka: FileRecords.firstBatch (4.2)
         """
-        batch = next(walk_batches(self.file, position, self.size), None)
+        _, batch = find_batch(self.file, position, self.size, LOWEST)
         return None if batch is None else self.batches(position, position + batch.size).rows[0]
 
     def last_batch(self, start: int = 0) -> Any | None:
@@ -301,20 +310,22 @@ class FileRecords:
 
         Kafka: FileRecords.searchForOffsetFromPosition (4.2)
         """
-        before: BatchHeader | None = None
-        for batch in walk_batches(self.file, start, self.size):
-            base = batch.base_offset
-            if base == UNKNOWN and batch.magic < 2 and batch.last_offset >= target:
-                base = self._base_offset(batch)
-            if base == target:
+        before, position = None, start
+        while True:
+            passed, batch = find_batch(self.file, position, self.size, target, self._first_window)
+            before = passed or before
+            if batch is None:
+                break
+            base = self._base_offset(batch)
+            if base > target and before is not None and before.last_offset >= target:
+                break
+            if base >= target:
+                self._note_size(batch)
                 return LogOffsetPosition(base, batch.position, batch.size)
-            if base > target:
-                if before is not None and before.last_offset >= target:
-                    break
-                return LogOffsetPosition(base, batch.position, batch.size)
-            before = batch
+            before, position = batch, batch.position + batch.size
         if before is None or before.last_offset < target:
             return None
+        self._note_size(before)
         return LogOffsetPosition(self._base_offset(before), before.position, before.size)
 
     def search_for_timestamp(
@@ -332,21 +343,28 @@ class FileRecords:
 
         Kafka: FileRecords.searchForTimestamp (4.2)
         """
-        for batch in walk_batches(self.file, start, self.size):
-            if batch.max_timestamp < target:
-                continue
-            times = self._times(batch)
-            found = times.timestamps >= target
-            if batch.base_offset < start_offset:
-                found &= times.offsets >= start_offset
-            slot = int(found.argmax()) if len(found) else 0
-            if len(found) and found[slot]:
-                return TimestampAndOffset(
-                    int(times.timestamps[slot]),
-                    int(times.offsets[slot]),
-                    _epoch(batch.partition_leader_epoch),
-                )
-        return None
+        position = start
+        while True:
+            found = find_record(
+                self.file, position, self.size, target, start_offset, self._first_window
+            )
+            if found is None:
+                return None
+            batch, timestamp, offset = found
+            self._note_size(batch)
+            if offset is None:
+                times = self._times(batch)
+                is_wanted = (times.timestamps >= target) & (times.offsets >= start_offset)
+                position = batch.position + batch.size
+                if not is_wanted.any():
+                    continue
+                slot = int(is_wanted.argmax())
+                timestamp, offset = int(times.timestamps[slot]), int(times.offsets[slot])
+            return TimestampAndOffset(timestamp, offset, _epoch(batch.partition_leader_epoch))
+
+    def _note_size(self, batch: BatchHeader) -> None:
+        """Let the next search read so much at first that it finds a batch of this size at once."""
+        self._first_window = min(FIRST_WINDOW + 2 * batch.size, LARGEST_WINDOW)
 
     def largest_timestamp_after(self, start: int = 0) -> TimestampAndOffset:
         """Return the largest timestamp of batches at or after ``start``, or (-1, -1, None).

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from workbench.kernels import dispatch
 from workbench.kernels.codecs.inputs import Bounds, Library, Task
-from workbench.kernels.reading.outputs import no_outputs
+from workbench.kernels.reading.outputs import SEARCHED_FIELDS, no_outputs
 from workbench.kernels.writing.checks import COLUMNS
 from workbench.layout.batch_header import BATCH_HEADER_SIZE
 from workbench.layout.batch_row import BATCH_ROW
@@ -36,7 +36,10 @@ def compile_kernels() -> None:
             dispatch.scan_file(file.fileno(), 0, 0, np.zeros(4096, np.uint8), rows)
     dispatch.decode_records(data, spans, rows, 0, 0, 0, out)
     dispatch.decode_messages(data, spans, rows, 0, 0, 0, out)
-    dispatch.decode_times(data, rows, out.offsets, out.timestamps, out.batch)
+    headers = np.zeros((2, len(SEARCHED_FIELDS)), np.int64)
+    dispatch.find_batch(data, 0, 0, 0, 0, rows, headers)
+    columns = (out.offsets, out.timestamps, out.batch)
+    dispatch.find_record(data, 0, 0, 0, 0, rows, headers, *columns)
     dispatch.check_crcs(data, 0, rows[:0], matches)
     dispatch.check_message_crcs(data, 0, rows[:0], matches)
     dispatch.first_invalid(data, 0, rows[:0])

@@ -13,6 +13,7 @@ UNFINISHED: Final = 1  # fewer bytes left than a header, or than the batch's siz
 BAD_SIZE: Final = 2  # the size field is below the smallest message: the next batch is unknown
 MORE_DATA: Final = 3  # the header at the position is not in the window that was given
 ROWS_FULL: Final = 4
+FOUND: Final = 5  # what was searched for
 
 # What is wrong with one batch whose end is known.
 SHORT_BATCH: Final = (

@@ -40,6 +40,7 @@ class Partition(inspection.Partition):
         now: int | Sequence[int] | None = None,
         passes: int = 1,
         everything: bool = False,
+        workers: int | None = None,
     ) -> "CleaningPlan":
         """Return the fate of each record and batch when the log is cleaned, and why.
 
@@ -51,10 +52,14 @@ class Partition(inspection.Partition):
             now: the times of the rounds, ascending; one number for all rounds.
             passes: the number of rounds; ignored for a list of times.
             everything: begin each round at the log start offset, as if no section were clean.
+            workers: threads that decompress and decide side by side in the last round, which is
+                only decided; None: one per core, at most 8. The plan does not depend on it. Each
+                takes up to 64 MiB.
 
         Raises:
             ConfigError: a configuration's name or value is wrong.
             LogDirectoryError: a broker's log manager does not serve the log.
+            ValueError: ``workers`` is below 1.
             WorkbenchError, OSError: cleaning fails, as it would in a broker.
 
         Kafka: Cleaner.doClean (4.2)
@@ -64,7 +69,7 @@ class Partition(inspection.Partition):
 
         times = round_times(now, passes)
         with open_dry(self._directories, config, times[0]) as dry:
-            return plan_partition(dry, self, times, everything=everything)
+            return plan_partition(dry, self, times, everything=everything, workers=workers)
 
     def explain_cleaning(self, config: Config = None, *, now: int | None = None) -> "Explanation":
         """Return why a broker's cleaner would clean the log now, or why not: one row per rule.

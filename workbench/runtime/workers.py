@@ -11,7 +11,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any, Final, Generic, TypeVar
 
 from workbench.record.buffers import lent_pool, use_pool
@@ -82,6 +82,30 @@ def in_order(
     finally:
         if isinstance(given, Generator):
             given.close()
+
+
+class Spares(Generic[P]):
+    """Objects with memory that is used again, of which each worker takes one at a time.
+
+    Args:
+        make: makes one, when none is left.
+    """
+
+    def __init__(self, make: Callable[[], P]) -> None:
+        self._make = make
+        self._left: list[P] = []
+
+    @contextmanager
+    def lent(self) -> Iterator[P]:
+        """Lend one; nobody else has it then."""
+        try:
+            one = self._left.pop()
+        except IndexError:
+            one = self._make()
+        try:
+            yield one
+        finally:
+            self._left.append(one)
 
 
 class _Job(Generic[P, R]):

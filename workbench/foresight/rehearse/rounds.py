@@ -99,6 +99,7 @@ def clean_rounds(
     *,
     everything: bool = False,
     writes_last: bool = True,
+    workers: int | None = 1,
 ) -> Rounds:
     """Clean a log once for each time.
 
@@ -110,6 +111,7 @@ def clean_rounds(
         config: memory and buffers.
         everything: begin each round at the log start offset, as if no section were clean.
         writes_last: whether the last round is written, or only decided.
+        workers: threads of a round that is only decided; see `plan_cleaning`.
 
     Raises:
         CorruptFileError, UnsupportedFormatError, CleaningAbortedError, ConfigError, StorageError:
@@ -128,8 +130,10 @@ def clean_rounds(
             )
             return Rounds(tuple(rounds), problem)
         size = log.size
-        clean = clean_log if writes_last or number < len(times) else plan_cleaning
-        cleaning = clean(log, start, end, now, config)
+        if writes_last or number < len(times):
+            cleaning = clean_log(log, start, end, now, config)
+        else:
+            cleaning = plan_cleaning(log, start, end, now, config, workers=workers)
         is_due = found.is_cleanable
         rounds.append(CleaningRound(now, start, end, is_due, found.cleanable_ratio, size, cleaning))
         last_clean_offset = cleaning.stats.end_offset

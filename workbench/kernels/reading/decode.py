@@ -20,7 +20,6 @@ from workbench.kernels.reading.outputs import (
     RecordOutputs,
     Rows,
 )
-from workbench.kernels.reading.scan import scan_window
 from workbench.kernels.reading.targets import (
     Counters,
     Targets,
@@ -32,7 +31,7 @@ from workbench.kernels.reading.targets import (
     targets_of,
 )
 from workbench.kernels.varint import read_varint, read_varlong
-from workbench.layout.attributes import LOG_APPEND_TIME, NONE
+from workbench.layout.attributes import LOG_APPEND_TIME
 from workbench.layout.batch_header import BATCH_HEADER_SIZE, CRC_FROM, SMALLEST_RECORD
 from workbench.layout.problems import (
     BAD_COUNT,
@@ -94,7 +93,7 @@ def _decode_headers(
 
 
 @kernel
-def _decode_batch(
+def decode_batch(
     span: tuple[int, int],
     times: tuple[int, int, bool],
     base_offset: int,
@@ -306,7 +305,7 @@ def decode_records(
             if crc32c_at(covered, end - covered) != row.crc:
                 code = CRC_MISMATCH
         if code == OK and (row.record_count > 0):
-            counters, code, where = _decode_batch(
+            counters, code, where = decode_batch(
                 (begin, end),
                 (row.base_timestamp, row.max_timestamp, row.timestamp_type == LOG_APPEND_TIME),
                 row.base_offset,
@@ -320,46 +319,6 @@ def decode_records(
             return index, code, where - start
     store_counters(out.used, counters)
     return last, OK, 0
-
-
-@kernel
-def decode_times(
-    data: npt.NDArray[np.uint8],
-    rows: Rows,
-    offsets: npt.NDArray[np.int64],
-    timestamps: npt.NDArray[np.int64],
-    batch: npt.NDArray[np.int32],
-) -> int:
-    """Decode offsets and times of the records of one batch: `decode_records` with fewer arguments.
-
-    Args:
-        data: uint8[n], C-contiguous: a batch.
-        rows: BATCH_ROW[1], filled with the batch's header.
-        offsets, timestamps, batch: the outputs, filled from the start.
-
-    Returns:
-        The number of records; -1 if another kernel must read them: not an uncompressed batch of
-        magic 2, more records than there is room for, or a problem.
-    """
-    count, _, _ = scan_window(data, 0, len(data), rows)
-    row = rows[0]
-    if count == 0 or row.problem != OK or row.magic != 2 or row.codec != NONE:
-        return -1
-    size = row.size - BATCH_HEADER_SIZE
-    if row.record_count * SMALLEST_RECORD > size or row.record_count > len(offsets):
-        return -1
-    begin = address_of(data) + BATCH_HEADER_SIZE
-    places = (address_of(offsets), address_of(timestamps), address_of(batch))
-    counters, code, _ = _decode_batch(
-        (begin, begin + size),
-        (row.base_timestamp, row.max_timestamp, row.timestamp_type == LOG_APPEND_TIME),
-        row.base_offset,
-        (0, row.record_count),
-        0,
-        Targets(*places, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-        Counters(0, 0, 0, 0, 0, 0, 0, 0, 0),
-    )
-    return counters.records if code == OK else -1
 
 
 @kernel

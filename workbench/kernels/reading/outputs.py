@@ -31,6 +31,18 @@ USED_COUNT: Final = 9
 OUT_OF_ROOM: Final = 99  # the caller's error: an output is too small for the records
 
 
+SEARCHED_FIELDS: Final = (
+    "position",
+    "size",
+    "base_offset",
+    "last_offset",
+    "max_timestamp",
+    "partition_leader_epoch",
+    "magic",
+)
+"""What a search notes of a BATCH_ROW."""
+
+
 class RecordOutputs(NamedTuple):
     """Output arrays of one chunk; a column that is not wanted has length 1 or 0.
 

@@ -171,7 +171,7 @@ def _mark_short(at: int, row: Any) -> None:
 
 
 @kernel
-def _walk(
+def walk(
     address: int, size: int, at: int, file_end: int, rows: Any, count: int
 ) -> tuple[int, int, int]:
     """Walk as `scan_window` does; ``address`` is that of file position ``at``.
@@ -233,7 +233,7 @@ def scan_window(
         END, UNFINISHED, BAD_SIZE, MORE_DATA or ROWS_FULL. The position may be beyond ``data`` (only
         the last batch's header was read).
     """
-    return _walk(address_of(data), len(data), position, file_end, rows, 0)  # type: ignore[no-any-return]
+    return walk(address_of(data), len(data), position, file_end, rows, 0)  # type: ignore[no-any-return]
 
 
 HAS_PREAD = os.name == "posix"
@@ -270,7 +270,7 @@ if HAS_PREAD:
                 return count, position, MORE_DATA
             before = count
             start = position
-            count, position, code = _walk(address, max(got, 0), position, file_end, rows, count)
+            count, position, code = walk(address, max(got, 0), position, file_end, rows, count)
             if code != MORE_DATA:
                 return count, position, code
             if position == start:  # not even one header

@@ -85,7 +85,12 @@ class Explainer:
 
 
 def plan_partition(
-    dry: DryLogs, partition: Partition, times: Sequence[int], *, everything: bool
+    dry: DryLogs,
+    partition: Partition,
+    times: Sequence[int],
+    *,
+    everything: bool,
+    workers: int | None = None,
 ) -> CleaningPlan:
     """Return what cleaning a partition would do; see `Partition.plan_cleaning`.
 
@@ -101,6 +106,7 @@ def plan_partition(
         CleanerConfig.of(dry.settings.broker),
         everything=everything,
         writes_last=False,
+        workers=workers,
     )
     high_watermark = str(dry.high_watermarks[log.topic_partition])
     return CleaningPlan(partition, rounds, problem, size, high_watermark)
@@ -158,7 +164,8 @@ def cleaning_problem(found: LogToClean, now: int, dry: DryLogs) -> str | None:
     if start >= end:
         return None
     try:
-        plan_cleaning(found.log, start, end, now, CleanerConfig.of(dry.settings.broker))
+        config = CleanerConfig.of(dry.settings.broker)
+        plan_cleaning(found.log, start, end, now, config, workers=None)
     except (WorkbenchError, OSError) as error:
         return str(error)
     return ""

@@ -280,7 +280,8 @@ def _clean(dry: DryLogs, log: Log, policy: Policy, now: int) -> tuple[int, int, 
         problem = ""
         start, end = found.first_dirty_offset, found.first_uncleanable_offset
         try:
-            cleaning = plan_cleaning(log, start, end, now, CleanerConfig.of(dry.settings.broker))
+            config = CleanerConfig.of(dry.settings.broker)
+            cleaning = plan_cleaning(log, start, end, now, config, workers=None)
         except (WorkbenchError, OSError) as error:
             problem = str(error)
         else:

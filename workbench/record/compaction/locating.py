@@ -56,6 +56,11 @@ class Located(NamedTuple):
     places: npt.NDArray[Any]
     passed: int = 0
 
+    def kept_from(self, buffer: Bytes) -> "Located":
+        """Return the same records in memory of their own, unless they are in ``buffer``."""
+        data = self.data if self.data.base is buffer.base else self.data.copy()
+        return self._replace(data=data, places=with_more_rows(self.places, 0))
+
 
 class Chunk(NamedTuple):
     """Some whole batches of a file that follow each other; valid until the next are surveyed.
@@ -234,7 +239,8 @@ class RecordLocator:
                 words = problems.WORDS[problems.BAD_COMPRESSION]
                 position = int(run[done + index]["position"])
                 raise CorruptRecordError(None, position, f"{words}: {error}") from error
-            yield self._located(self._arena.data, rows, spans, start, start + count)
+            data = self._arena.data[: self._arena.used]
+            yield self._located(data, rows, spans, start, start + count)
             done += count
 
     def _located(

@@ -1,4 +1,4 @@
-"""Offsets and timestamps of the records of one batch, as fast as possible: for lookups by time.
+"""Offsets and timestamps of the records of one batch, of any format: for lookups by time.
 
 Nothing is allocated: each thread has memory for this, which every call reuses.
 
@@ -70,11 +70,8 @@ def batch_times(data: npt.NDArray[np.uint8], limit: int = MOST_CONTENT) -> Batch
     Raises:
         CorruptRecordError: it is incomplete, or cannot be read. The CRC is not checked.
     """
-    memory, out = _MEMORY, _MEMORY.out
+    memory = _MEMORY
     rows, spans = memory.rows, memory.spans
-    found = dispatch.decode_times(data, rows, out.offsets, out.timestamps, out.batch)
-    if found >= 0:
-        return BatchTimes(out.offsets[:found], out.timestamps[:found])
     count, _, code = dispatch.scan_window(data, 0, len(data), rows)
     if count == 0:
         raise CorruptRecordError(None, 0, problems.WORDS[int(code)])

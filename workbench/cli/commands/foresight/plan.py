@@ -4,7 +4,13 @@ from typing import Any
 
 import click
 
-from workbench.cli.command import Command, as_json, chooses_partitions, open_logs
+from workbench.cli.command import (
+    Command,
+    as_json,
+    chooses_partitions,
+    open_logs,
+    takes_workers,
+)
 from workbench.cli.explain_options import FAILURES, chosen_logs, chosen_times, takes_rounds
 from workbench.cli.output import console, print_json, print_table, rich_text
 from workbench.cli.progress import progress
@@ -31,6 +37,7 @@ from workbench.loaders.tables.explain_partition import plan_partition
 @click.option("--batches", is_flag=True, help="Show the outcome for each batch.")
 @click.option("--records", is_flag=True, help="Show the outcome for each record.")
 @takes_settings
+@takes_workers
 @as_json
 def command(
     *,
@@ -45,6 +52,7 @@ def command(
     batches: bool,
     records: bool,
     settings: tuple[str, ...],
+    workers: int | None,
     as_json: bool,
 ) -> int:
     """Show what a cleaning would do to compacted logs, record by record; nothing is written.
@@ -73,7 +81,9 @@ def command(
         for partition in chosen:
             if topics or partitions or _is_compacted(dry, partition):
                 try:
-                    plan = plan_partition(dry, partition, moments, everything=everything)
+                    plan = plan_partition(
+                        dry, partition, moments, everything=everything, workers=workers
+                    )
                 except (WorkbenchError, OSError) as error:
                     code = FAILURES
                     told.append({"partition": partition.name, "problem": str(error)})

@@ -7,15 +7,12 @@ import numpy.typing as npt
 
 from workbench.kernels.plain.checksum import crc32c
 from workbench.kernels.plain.reading.outputs import Bytes, Fields, Header, append, lacks_room
-from workbench.kernels.plain.reading.scan import scan_window
 from workbench.kernels.plain.varint import BadRecordError, decode_varint, wrap64
 from workbench.kernels.reading.outputs import (
     CHECK_CRC,
     OUT_OF_ROOM,
-    RECORDS,
     RecordOutputs,
     Rows,
-    no_outputs,
 )
 from workbench.layout import attributes, problems
 from workbench.layout.batch_header import (
@@ -100,22 +97,6 @@ def decode_records(
         for record in records:
             append(out, options, index, record)
     return last, problems.OK, 0
-
-
-def decode_times(
-    data: Bytes, rows: Rows, offsets: npt.NDArray[np.int64], timestamps: npt.NDArray[np.int64],
-    batch: npt.NDArray[np.int32],
-) -> int:  # fmt: skip
-    """Decode offsets and times of the records of one batch: see `decode.decode_times`."""
-    count, _, _ = scan_window(data, 0, len(data), rows)
-    row = rows[0]
-    kind = (row["problem"], row["magic"], row["codec"])
-    if count == 0 or kind != (problems.OK, 2, attributes.NONE):
-        return -1
-    out = no_outputs()._replace(offsets=offsets, timestamps=timestamps, batch=batch)
-    spans = np.array([[BATCH_HEADER_SIZE, row["size"]]])
-    _, code, _ = decode_records(data, spans, rows, 0, 1, 0, out)
-    return int(out.used[RECORDS]) if code == problems.OK else -1
 
 
 def check_crcs(data: Bytes, position: int, rows: Rows, matches: npt.NDArray[np.bool_]) -> None:
