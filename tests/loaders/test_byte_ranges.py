@@ -12,12 +12,14 @@ import pytest
 import workbench as wb
 from tests.golden.cases import open_case
 from tests.mutations import batch_positions
+from tests.spark.simulated_bucket import PREFIX, Bucket
 from workbench.inspection.listing import list_log_directories
 from workbench.loaders.scan import splits
 from workbench.loaders.scan.plan import HIGHEST, LOWEST, ByteRange, SegmentRead, segments_within
 from workbench.loaders.scan.segment_batches import ReadOptions, read_segment
 from workbench.loaders.scan.splits import byte_ranges, located
 from workbench.record.buffers import BufferPool
+from workbench.record.reading import batch_table
 
 CASES: Final = ("4.2.0-plain-java", "4.2.0-txn", "2.8.2-compact-basic")
 COLUMNS: Final = ("offset", "batch_position", "value")
@@ -108,7 +110,9 @@ def overwrite(data: bytearray, at: int, number: int, size: int) -> None:
     data[at : at + size] = (number % 2 ** (8 * size)).to_bytes(size)
 
 
-def damaged(logs: list[Path], folder: Path, seed: int) -> Iterator[SegmentRead]:
+def damaged(
+    logs: list[Path], folder: Path, seed: int, *, indexed: bool = True
+) -> Iterator[SegmentRead]:
     """Yield the segments of a partition that is damaged at one to three places of each."""
     chance = random.Random(seed)
     source = chance.choice(logs)
@@ -121,19 +125,22 @@ def damaged(logs: list[Path], folder: Path, seed: int) -> Iterator[SegmentRead]:
                 break
         log.write_bytes(data)
         index = log.with_suffix(".index")
-        if chance.random() < 0.3 and index.stat().st_size:
+        if not indexed:
+            index.unlink()
+        elif chance.random() < 0.3 and index.stat().st_size:
             entries = bytearray(index.read_bytes())
             entries[chance.randrange(len(entries))] ^= 1 << chance.randrange(8)
             index.write_bytes(entries)
     yield from reads_of(folder)
 
 
+@pytest.mark.parametrize("indexed", [True, False])
 def test_ranges_of_a_damaged_segment_give_what_one_read_gives(
-    logs: list[Path], tmp_path: Path
+    logs: list[Path], tmp_path: Path, *, indexed: bool
 ) -> None:
     split = 0
     for seed in range(40):
-        for read in damaged(logs, tmp_path / str(seed), seed):
+        for read in damaged(logs, tmp_path / str(seed), seed, indexed=indexed):
             whole = records([read])
             for step in (read.segment.size // 3 + 1, max(read.segment.size // 40, 30)):
                 found = pieces(read, step)
@@ -142,13 +149,15 @@ def test_ranges_of_a_damaged_segment_give_what_one_read_gives(
     assert split > 25
 
 
+@pytest.mark.parametrize("indexed", [True, False])
 def test_no_offset_comes_twice_even_if_damage_reaches_beyond_what_is_checked(
-    logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    logs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, indexed: bool
 ) -> None:
     monkeypatch.setattr(splits, "CONTEXT", 300)
     monkeypatch.setattr(splits, "_AFTERWARDS", 200)
+    monkeypatch.setattr(batch_table, "ROWS_AT_ONCE", 3)  # a chain of many tables
     for seed in range(100, 130):
-        for read in damaged(logs, tmp_path / str(seed), seed):
+        for read in damaged(logs, tmp_path / str(seed), seed, indexed=indexed):
             found = pieces(read, max(read.segment.size // 40, 30))
             offsets = [offset for each in found for offset in {r[0] for r in records([each])}]
             assert len(set(offsets)) == len(offsets), (seed, read.segment.path)
@@ -184,14 +193,38 @@ def test_a_batch_of_another_log_inside_a_value_is_not_taken_for_one(tmp_path: Pa
         assert records(pieces(read, step)) == records([read])
 
 
-def test_a_range_is_planned_without_reading_and_a_segment_without_an_index_stays_whole(
-    logs: list[Path], tmp_path: Path
-) -> None:
+def test_a_range_is_planned_without_reading(logs: list[Path], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(logs[0], tmp_path / logs[0].name))
     read = next(reads_of(folder))
     Path(read.segment.path).unlink()
-    Path(read.segment.path).with_suffix(".index").write_bytes(bytes(8))
-    assert sum(map(splits.size_of, byte_ranges(read, 100))) == read.segment.size
-    Path(read.segment.path).with_suffix(".index").unlink()
+    for content in (bytes(8), b"", None):
+        index = Path(read.segment.path).with_suffix(".index")
+        if content is None:
+            index.unlink()
+            del read.segment.files["index"]
+        else:
+            index.write_bytes(content)
+        ranges = byte_ranges(read, 100)
+        assert sum(map(splits.size_of, ranges)) == read.segment.size
+        assert len(ranges) == -(-read.segment.size // 100)
+
+
+def test_a_segment_in_a_bucket_stays_whole_without_an_index() -> None:
+    Bucket(partitions=1, segments=1, size=1_600_000)
+    (partition,) = list_log_directories([PREFIX]).partitions.values()
+    (read,) = segments_within(partition, LOWEST, HIGHEST)
+    assert len(byte_ranges(read, 400_000)) == 4
     del read.segment.files["index"]
-    assert byte_ranges(read, 100) == [read]
+    assert byte_ranges(read, 400_000) == [read]
+
+
+def test_a_sound_segment_without_an_index_is_cut_as_with_one(
+    logs: list[Path], tmp_path: Path
+) -> None:
+    (source,) = (each for each in logs if each.name == "java-none-0")
+    folder = Path(shutil.copytree(source, tmp_path / source.name))
+    with_index = [[p.start for p in pieces(read, 1000)] for read in reads_of(folder)]
+    for index in folder.glob("*.index"):
+        index.unlink()
+    assert [[p.start for p in pieces(read, 1000)] for read in reads_of(folder)] == with_index
+    assert max(map(len, with_index)) > 2

@@ -75,13 +75,15 @@ def test_an_index_that_lies_costs_pieces_but_no_records(
     assert offsets_of(pieces) == offsets_of(Scan(list_log_directories(logs / "java-none-0")).plan())
 
 
-def test_a_segment_without_an_index_stays_whole(logs: Path, tmp_path: Path) -> None:
+def test_a_segment_without_an_index_is_split_too(logs: Path, tmp_path: Path) -> None:
     folder = tmp_path / "java-none-0"
     folder.mkdir()
     for file in (logs / "java-none-0").glob("*.log"):
         (folder / file.name).write_bytes(file.read_bytes())
     reads = Scan(list_log_directories(folder)).plan()
-    assert [piece for read in reads for piece in split(read, 1)] == reads
+    pieces = [piece for read in reads for piece in split(read, 300)]
+    assert len(pieces) > len(reads)
+    assert offsets_of(pieces) == offsets_of(reads)
 
 
 def test_tasks_are_packed_as_spark_packs_files(logs: Path) -> None:

@@ -8,9 +8,11 @@ never decoded: `comparison.records` is the core, here and in `compare_replicas`.
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - everybody's name for it
@@ -21,7 +23,7 @@ from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import HIGHEST
 from workbench.pipelines.frames import LOG, source_options
 from workbench.spark_source.option_values import Paths
-from workbench.spark_source.options import SourceOptions, parse_options
+from workbench.spark_source.options import parse_options
 from workbench.spark_source.planning import Plan
 from workbench.spark_source.worker import spare_collections
 
@@ -38,6 +40,7 @@ _SCHEMA: Final = pa.schema(
         pa.field("difference", pa.string(), nullable=False),
     ]
 )
+_MOST_TASKS: Final = 10_000  # each of them gets the list of all, half a kilobyte for each
 _COLUMNS: Final = "topic string, partition int, offset bigint, difference string"
 
 
@@ -61,7 +64,7 @@ class DiffTask:
     high: int
 
     def rows(self, effort: Effort | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield a row per offset at which the copies differ.
+        """Yield a row per offset at which the copies differ, ascending.
 
         Args:
             effort: is counted up.
@@ -74,16 +77,16 @@ class DiffTask:
             lineage=False, check_crc=True, effort=effort,
         )  # fmt: skip
         for each in found:
-            for kind, offsets in zip(_KINDS, each, strict=True):
-                if len(offsets):
-                    count = len(offsets)
-                    columns = [
-                        pa.repeat(pa.scalar(self.topic), count),
-                        pa.repeat(pa.scalar(self.partition, pa.int32()), count),
-                        pa.array(offsets),
-                        pa.repeat(pa.scalar(kind), count),
-                    ]
-                    yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
+            offsets = np.concatenate(each)
+            order = np.argsort(offsets)
+            kinds = np.repeat(np.arange(len(each)), [len(kind) for kind in each])
+            columns = [
+                pa.repeat(pa.scalar(self.topic), len(offsets)),
+                pa.repeat(pa.scalar(self.partition, pa.int32()), len(offsets)),
+                pa.array(offsets[order]),
+                pa.array(_KINDS).take(pa.array(kinds[order])),
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
 
 
 def replica_diff(
@@ -94,7 +97,7 @@ def replica_diff(
     *,
     everywhere: bool = False,
 ) -> DataFrame:
-    """Return one row per offset at which two copies of a log differ.
+    """Return one row per offset at which two copies of a log differ, by topic, partition, offset.
 
     Columns: topic, partition, offset, difference: "missing" (only left has it), "extra" (only right
     has it), "different" (both, with another key, value, headers, timestamp or kind). Transaction
@@ -116,9 +119,9 @@ def replica_diff(
         LookupError: a topic is not in both.
     """
     tasks = diff_tasks(left, right, topics, everywhere=everywhere)
-    planned = [(bytearray(pickle.dumps(task)),) for task in tasks]
-    frame = spark.createDataFrame(planned, "task binary").repartition(max(1, len(tasks)))
-    return frame.mapInArrow(_compare, _COLUMNS).orderBy(*LOG, "offset")
+    # One partition per task, in their order: no shuffle, and no sort, which would compare twice.
+    numbers = spark.range(0, len(tasks), 1, max(1, len(tasks)))
+    return numbers.mapInArrow(partial(_compare, [*map(pickle.dumps, tasks)]), _COLUMNS)
 
 
 def diff_tasks(
@@ -128,6 +131,8 @@ def diff_tasks(
     options = [parse_options(source_options(paths, topics)) for paths in (left, right)]
     logs = [{(p.topic, p.partition): p for p in Plan(each).partitions} for each in options]
     paths = (*options[0].paths, *options[1].paths)
+    total = max(sum(copy.size for copy in side.values()) for side in logs)
+    size = max(options[0].max_partition_bytes, total // _MOST_TASKS)
     tasks = []
     for topic, partition in sorted({*logs[0], *logs[1]}):
         one, other = (side.get((topic, partition)) for side in logs)
@@ -136,29 +141,27 @@ def diff_tasks(
         if not everywhere and len(both) == 2:
             low = max(copy.log_start_offset for copy in both)
             high = min(copy.log_end_offset for copy in both)
-        for first, end in _ranges(both, low, high, options[0]):
+        for first, end in _ranges(both, low, high, size):
             tasks.append(DiffTask(paths, topic, partition, one, other, first, end))
     return tasks
 
 
-def _ranges(
-    copies: Sequence[Partition], low: int, high: int, options: SourceOptions
-) -> list[tuple[int, int]]:
-    """Return [low, high) in ranges of about a task's bytes, which begin where a segment does."""
+def _ranges(copies: Sequence[Partition], low: int, high: int, most: int) -> list[tuple[int, int]]:
+    """Return [low, high) in ranges of about ``most`` bytes, which begin where a segment does."""
     edges, size = [low], 0
     for segment in max(copies, key=lambda copy: copy.size).segments:
-        if size >= options.max_partition_bytes and low < segment.base_offset < high:
+        if size >= most and low < segment.base_offset < high:
             edges.append(segment.base_offset)
             size = 0
         size += segment.size
     return [(first, end) for first, end in pairwise([*edges, high]) if first < end]
 
 
-def _compare(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Compare what the tasks of some rows name."""
+def _compare(tasks: Sequence[bytes], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Compare what the tasks name whose numbers are given."""
     for batch in batches:
-        for value in batch.column("task"):
-            task: DiffTask = pickle.loads(value.as_py())  # noqa: S301 - the driver's own bytes
+        for number in batch.column("id").to_pylist():
+            task: DiffTask = pickle.loads(tasks[number])  # noqa: S301 - the driver's own bytes
             all_mounted(task.paths)
             yield from task.rows()
     spare_collections()

@@ -4,8 +4,9 @@ A job is planned by sizes alone: `byte_ranges` reads nothing. `located` finds th
 where the range is read: from the first one that begins in it to the first one that begins after it.
 The offset index shows where to start looking; the MiB before the range must then chain up to it
 without a gap, in ascending offsets. Where it does not, the range belongs to the one before it. So a
-wrong index or a damaged header costs pieces, never records. Each piece has its own offsets, so no
-offset comes from two of them.
+wrong index or a damaged header costs pieces, never records. Without an index, all headers before a
+range must chain up to it: only its entries show that what lies further back has lower offsets. Each
+piece has its own offsets, so no offset comes from two of them.
 """
 
 from collections.abc import Sequence
@@ -18,13 +19,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from workbench.errors import LinkError, NotRegularFileError
+from workbench.file_system.mounts import files_at
 from workbench.file_system.source import FileSource
 from workbench.files.indexes.offset_index import OffsetIndex
 from workbench.inspection.segment import Segment
 from workbench.inspection.verify.segments.log_pass import first_offsets
 from workbench.layout import problems
 from workbench.loaders.scan.plan import ByteRange, Rows, SegmentRead
-from workbench.record.reading.batch_table import scan_batches
+from workbench.record.reading.batch_table import scan_batches, walk_batches
 from workbench.record.reading.resync import batch_at
 
 MOST_PIECES: Final = 10_000  # of one segment, however small they should be
@@ -61,12 +63,14 @@ def size_of(read: SegmentRead) -> int:
 def byte_ranges(read: SegmentRead, size: int) -> list[SegmentRead]:
     """Return a read in ranges of about ``size`` bytes; nothing is read for it.
 
-    Without an offset index, a segment remains whole.
+    Without an offset index, a segment that is not on this machine remains whole: the headers
+    before a range are a few of a disk's pages, but almost all bytes of an object in a bucket.
     """
     total = _end_of(read)
     count = min(-(-total // size), MOST_PIECES)
     index = read.segment.files.get("index")
-    if count < 2 or index is None or not index.size:
+    is_cheap = index is not None and index.size
+    if count < 2 or not (is_cheap or files_at(read.segment.path) is None):
         return [read]
     step = -(-total // count)
     return [replace(read, span=ByteRange(begin, step)) for begin in range(0, total, step)]
@@ -159,15 +163,21 @@ class _Cuts:
         appends. So two neighboring ranges find the same one.
         """
         with FileSource(self._read.segment.path) as source:
-            table = scan_batches(source, self._start_for(source, boundary), boundary)
-            if table.stop.code == problems.BAD_SIZE:
-                return None
-            before, position = _last_in_order(table.rows), table.stop.position
-            if before is not None and not table.stop.is_end:  # a batch reaches into the range
+            before = -1
+            start = self._start_for(source, boundary)
+            for table in walk_batches(source, boundary, start=start):
+                last = _last_in_order(table.rows, before)
+                if last is None or table.stop.code == problems.BAD_SIZE:
+                    return None
+                before = last
+            position = table.stop.position
+            if not table.stop.is_end:  # a batch reaches into the range
                 row = batch_at(source, position)
-                before = None if row is None else _last_after(row, before)
-                position += 0 if row is None else int(row["size"])
-            if before is None or position >= self._end:
+                last = None if row is None else _last_after(row, before)
+                if last is None:
+                    return None
+                before, position = last, position + int(row["size"])
+            if position >= self._end:
                 return None
             row = batch_at(source, position)
             if row is None:
@@ -201,16 +211,20 @@ class _Cuts:
         return start if start and batch_at(source, start) is not None else 0
 
 
-def _last_in_order(rows: Rows) -> int | None:
+def _last_in_order(rows: Rows, before: int = -1) -> int | None:
     """Return the last offset of batches, BATCH_ROW[n], in ascending order; None if they are not.
 
-    Without any, -1.
+    Args:
+        rows: the batches; without any, the last offset is that before.
+        before: the last offset before them; -1: there is none.
     """
+    if not len(rows):
+        return before
     first, last = first_offsets(rows), rows["last_offset"]
     is_sound = (rows["problem"] == problems.OK).all() and (first <= last).all()
-    if not is_sound or (first[1:] <= last[:-1]).any():
+    if not is_sound or (first[1:] <= last[:-1]).any() or 0 <= before >= first[0]:
         return None
-    return int(last[-1]) if len(rows) else -1
+    return int(last[-1])
 
 
 def _last_after(row: Any, before: int) -> int | None:
