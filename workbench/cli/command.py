@@ -253,8 +253,12 @@ class Selection:
         return plan_partition(partition, low, high, self.isolation_level)
 
 
-def open_logs(paths: tuple[str, ...]) -> LogDirectory:
+def open_logs(paths: tuple[str, ...], *, may_be_empty: bool = False) -> LogDirectory:
     """Open what the arguments name, with the remote tier that the command's options name.
+
+    Args:
+        paths: the arguments.
+        may_be_empty: whether nothing there has to look like Kafka's.
 
     Raises:
         ConfigError: a file holds no RSA private key.
@@ -262,7 +266,8 @@ def open_logs(paths: tuple[str, ...]) -> LogDirectory:
         OSError: a folder cannot be listed.
     """
     logs = open_log_directory(paths, **_tier_of(click.get_current_context(silent=True)))
-    require_logs(logs.listing)
+    if not may_be_empty:
+        require_logs(logs.listing)
     return logs
 
 

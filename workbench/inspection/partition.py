@@ -16,7 +16,7 @@ from typing import Any
 
 from workbench.file_system.mounts import RemoteEntry, files_at
 from workbench.files import names
-from workbench.files.leader_epochs import LeaderEpochs
+from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
 from workbench.files.names import DirectoryKind, FileKind
 from workbench.files.partition_metadata import PartitionMetadata
 from workbench.files.producer_snapshot import ProducerSnapshot
@@ -315,15 +315,40 @@ class Partition:
         """
         if self.remote is None:
             return ()
+        local = self.segments[0].base_offset if self.segments else names.MAX_OFFSET
+        found = self.remote.parts(self._lineage(self.remote), self._checkpoint_start or 0, local)
+        parts = tuple(joined(found))
+        if parts and parts[-1].high < local and self.segments:
+            parts = tuple(joined([*parts, Gap(parts[-1].high, local)]))
+        begins_later = self._checkpoint_start is None and parts and isinstance(parts[0], Gap)
+        return parts[1:] if begins_later else parts
+
+    def _lineage(self, remote: RemoteLog) -> tuple[EpochEntry, ...]:
+        """Return the leader epochs; where the checkpoint is missing or damaged, by the tier."""
         epochs = None
         with suppress(OSError):  # `verify` says so where it cannot be read
             epochs = self.leader_epochs
         is_sound = epochs is not None and epochs.entries and not epochs.problems
-        lineage = epochs.entries if epochs is not None and is_sound else self.remote.own_epochs
-        local = self.segments[0].base_offset if self.segments else names.MAX_OFFSET
-        parts = tuple(joined(self.remote.parts(lineage, self._checkpoint_start or 0, local)))
-        begins_later = self._checkpoint_start is None and parts and isinstance(parts[0], Gap)
-        return parts[1:] if begins_later else parts
+        return epochs.entries if epochs is not None and is_sound else remote.own_epochs
+
+    @property
+    def highest_remote_offset(self) -> int | None:
+        """The last offset that was copied to the remote tier; None if none is known to be.
+
+        Kafka: RemoteLogManager.findHighestRemoteOffset (4.2)
+        """
+        if self.remote is None:
+            return None
+        return self.remote.highest_offset(self._lineage(self.remote), self.log_end_offset)
+
+    @property
+    def local_log_start_offset(self) -> int:
+        """First offset that is read from a local segment.
+
+        Kafka: UnifiedLog.localLogStartOffset (4.2)
+        """
+        start = self.log_start_offset
+        return max(start, self.segments[0].base_offset) if self.segments else self.log_end_offset
 
     @property
     def remote_reads(self) -> tuple[RemoteRead, ...]:

@@ -211,10 +211,16 @@ def _offset(call: Call, topic: str, asked: Values, *, is_committed: bool) -> Val
 
 def _lookup(log: PartitionLog, timestamp: int, *, is_committed: bool) -> TimestampAndOffset:
     """Kafka: Partition.fetchOffsetForTimestamp, UnifiedLog.fetchOffsetByTimestamp (4.2)."""
-    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+    if timestamp == EARLIEST:
         return TimestampAndOffset(-1, log.log_start_offset)
+    if timestamp == EARLIEST_LOCAL:
+        return TimestampAndOffset(-1, log.local_log_start_offset)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return _NOTHING  # nothing of this directory is in remote storage
+        highest = log.highest_remote_offset
+        if highest is None:
+            return _NOTHING  # nothing of this log is in a remote tier
+        following = max(highest + 1, log.log_start_offset)
+        return TimestampAndOffset(-1, highest if timestamp == LATEST_TIERED else following)
     end = log.last_stable_offset if is_committed else log.high_watermark
     if timestamp == LATEST:
         return TimestampAndOffset(-1, end)
