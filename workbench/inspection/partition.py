@@ -30,6 +30,7 @@ from workbench.inspection.entries import (
     without_unreadable,
 )
 from workbench.inspection.html import table_html
+from workbench.inspection.log_parts import LogPart, log_parts
 from workbench.inspection.remote_tier.remote_log import Gap, RemoteLog, RemoteRead, joined
 from workbench.inspection.segment import Segment
 
@@ -356,6 +357,11 @@ class Partition:
         return tuple(part for part in self.remote_parts if isinstance(part, RemoteRead))
 
     @property
+    def parts(self) -> tuple[LogPart, ...]:
+        """What a reader reads of each segment, remote ones first; ascending by offset."""
+        return log_parts(self.remote_parts, self.segments)
+
+    @property
     def segments_of_log(self) -> tuple[Segment, ...]:
         """All segments that a reader needs, remote ones first; ascending by base offset."""
         remote = {read.metadata.segment_id: read.segment for read in self.remote_reads}
@@ -400,21 +406,25 @@ class Partition:
         """Return the first offset whose record is at or after ``timestamp`` (ms); None without one.
 
         The answer of a broker's ListOffsets, from the batches and records themselves: a wrong time
-        index changes nothing.
+        index changes nothing. Remote segments that end earlier by their metadata are not read.
 
         Kafka: UnifiedLog.fetchOffsetByTimestamp, FileRecords.searchForTimestamp (4.2)
         """
-        start = self.log_start_offset
-        for segment in self.segments:
+        for part in self.parts:
+            start, segment = max(self.log_start_offset, part.low), part.segment
+            is_earlier = part.max_timestamp is not None and part.max_timestamp < timestamp
+            if segment is None or is_earlier:
+                continue
             rows = segment.batches.rows
             reaching = (rows["max_timestamp"] >= timestamp) & (rows["last_offset"] >= start)
             for row in rows[reaching]:
                 begin, end = int(row["position"]), int(row["position"] + row["size"])
                 for chunk in segment.read(begin, end, options=0):
-                    columns = chunk.columns
-                    found = (columns.timestamps >= timestamp) & (columns.offsets >= start)
+                    offsets = chunk.columns.offsets
+                    found = (chunk.columns.timestamps >= timestamp) & (offsets >= start)
+                    found &= offsets < part.high
                     if found.any():
-                        return int(columns.offsets[found][0])
+                        return int(offsets[found][0])
         return None
 
     def _repr_html_(self) -> str:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.findings import Finding
+from workbench.inspection.log_parts import HIGHEST, LogPart
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import (
@@ -31,7 +32,7 @@ from workbench.layout import problems
 from workbench.layout.attributes import ZSTD
 from workbench.record.buffers import BufferPool, thread_pool
 from workbench.record.writing.record_encoding import empty_batch_header
-from workbench.server.logs.log_parts import HIGHEST, IndexedAborts, LogPart, parts_of
+from workbench.server.logs.indexed_aborts import IndexedAborts
 from workbench.server.logs.sound_batches import SoundBatches, first_offsets, sound_batches
 from workbench.server.logs.stored_producers import StoredProducers
 from workbench.server.logs.up_conversion import runs, up_convert
@@ -148,7 +149,7 @@ class ServedLog:
 
     @cached_property
     def _parts(self) -> tuple[LogPart, ...]:
-        return parts_of(self.partition)
+        return self.partition.parts
 
     @property
     def directory(self) -> str:
