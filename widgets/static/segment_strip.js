@@ -80,10 +80,18 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
       pen.roundRect(a, TOP, wide, TALL, wide > 8 ? 4 : 0);
     };
     pen.fillStyle = ink.accent;
-    pen.globalAlpha = chosen ? 0.34 : 0.16;
+    pen.globalAlpha = (chosen ? 0.34 : 0.16) / (data.remote[i] ? 2 : 1);
     shape();
     pen.fill();
     pen.globalAlpha = 1;
+    if (data.remote[i]) {
+      pen.strokeStyle = ink.dim;
+      pen.lineWidth = 1;
+      pen.setLineDash([3, 3]);
+      shape();
+      pen.stroke();
+      pen.setLineDash([]);
+    }
     if (data.is_active[i]) {
       pen.globalAlpha = 0.16;
       pen.fillStyle = stripes;
@@ -110,7 +118,7 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
     const name = count(data.base_offset[i]);
     pen.fillText(name, a + 8, TOP + TALL / 2);
     const after = a + 16 + pen.measureText(name).width,
-      text = `${bytes(data.size[i])}${data.is_active[i] ? " · active" : ""}`;
+      text = `${bytes(data.size[i])}${data.remote[i] ? " · remote" : data.is_active[i] ? " · active" : ""}`;
     pen.font = ink.ui;
     pen.fillStyle = ink.dim;
     if (after + pen.measureText(text).width < a + wide - 6) pen.fillText(text, after, TOP + TALL / 2);
@@ -153,6 +161,7 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
     const marks = [
       isNew && "written since following began",
       data.is_active[i] && "active",
+      data.remote[i] && "in the remote tier",
       data.findings[i] && plural(data.findings[i], "finding"),
     ].filter(
       Boolean,
@@ -175,10 +184,12 @@ export function segmentStrip({ root, onSelect, announce, signal }) {
     }
     card.hidden = i < 0;
     if (i < 0) return;
-    const pairs = [["File", `${String(data.base_offset[i]).padStart(20, "0")}.log`], [
+    const pairs = [["File", data.remote[i] ?? `${String(data.base_offset[i]).padStart(20, "0")}.log`], [
       "Size",
       `${count(data.size[i])} bytes`,
-    ], ["Modified", data.modified[i]]];
+    ]];
+    if (data.modified[i]) pairs.push(["Modified", data.modified[i]]);
+    if (data.remote[i]) pairs.push(["State", "in the remote tier, not on this disk"]);
     if (data.is_active[i]) pairs.push(["State", "active: the broker appends to it"]);
     if (data.findings[i]) pairs.push(["Findings", String(data.findings[i])]);
     card.replaceChildren(

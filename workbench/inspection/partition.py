@@ -133,10 +133,9 @@ class Partition:
         root: the log directory that holds it; None when the partition was opened alone.
         kind: "log" in use, or "delete", "stray", "future".
         only: name of the single file that was opened; None for a whole partition.
-        remote: its segments in a remote tier; None if no tier was opened.
     """
 
-    remote: RemoteLog | None = None
+    _remote: RemoteLog | None = None
 
     def __init__(
         self,
@@ -174,6 +173,17 @@ class Partition:
     def listed_anew(self) -> "Partition":
         """Return the same partition, to list its directory again."""
         return copy(self)  # leaves out what was read, like a pickle
+
+    @property
+    def remote(self) -> RemoteLog | None:
+        """Its segments in a remote tier; None if no tier was opened."""
+        return self._remote
+
+    @remote.setter
+    def remote(self, remote: RemoteLog | None) -> None:
+        self._remote = remote
+        for cached in ("log_end_offset", "remote_parts"):
+            self.__dict__.pop(cached, None)
 
     @property
     def names(self) -> frozenset[str]:
@@ -357,6 +367,12 @@ class Partition:
         return tuple(part for part in self.remote_parts if isinstance(part, RemoteRead))
 
     @property
+    def remote_segments(self) -> tuple[Segment, ...]:
+        """The remote segments that a reader needs, each once, ascending."""
+        found = {read.metadata.segment_id: read.segment for read in self.remote_reads}
+        return tuple(segment for segment in found.values() if segment is not None)
+
+    @property
     def parts(self) -> tuple[LogPart, ...]:
         """What a reader reads of each segment, remote ones first; ascending by offset."""
         return log_parts(self.remote_parts, self.segments)
@@ -364,8 +380,7 @@ class Partition:
     @property
     def segments_of_log(self) -> tuple[Segment, ...]:
         """All segments that a reader needs, remote ones first; ascending by base offset."""
-        remote = {read.metadata.segment_id: read.segment for read in self.remote_reads}
-        return (*(segment for segment in remote.values() if segment is not None), *self.segments)
+        return (*self.remote_segments, *self.segments)
 
     @property
     def leader_epochs(self) -> LeaderEpochs | None:
@@ -399,6 +414,9 @@ class Partition:
 
     def segment_of(self, offset: int) -> Segment | None:
         """Return the segment that would hold ``offset``: the last whose base is not above it."""
+        for part in self.parts:
+            if part.is_remote and part.low <= offset < part.high:
+                return part.segment
         below = [segment for segment in self.segments if segment.base_offset <= offset]
         return below[-1] if below else None
 
