@@ -109,9 +109,8 @@ def test_remote_segments_take_no_bytes_of_the_disk(logs: wb.LogDirectory, case: 
     assert usage.sizes == local.sizes
     usage.at = ["tier-local", NAME, "remote tier"]
     nodes: Any = usage.get_state("_partition")["_partition"]["nodes"]
-    notes = {node[1]: node[6] for node in nodes if node[6].startswith("remote, ")}
-    assert set(notes) == {"0", "48"}
-    assert notes["48"].startswith("remote, 2.3 KiB: 00000000000000000048-")
-    assert sum(node[5] for node in nodes if "remote" in str(node[6])) == 0
+    remote = {node[1]: (node[4], node[5]) for node in nodes if node[6] == "remote"}
+    assert [name[:4] for name in remote] == ["…0-F", "…48-"]
+    assert list(remote.values()) == [(2359, 0), (2335, 0)]
     usage.refresh()
     assert usage.logs.tier

@@ -72,7 +72,7 @@ def partition_paths(nodes: list[Node]) -> dict[str, list[str]]:
 def partition_nodes(partition: Partition) -> list[Node]:
     """Return the segments of a partition with their files, and its other files.
 
-    Segments in the remote tier take no bytes of the disk; their notes say what they are.
+    Of segments in the remote tier, the disk holds nothing.
     """
     nodes: list[Node] = []
     told = set()
@@ -104,10 +104,9 @@ def _add_remote(nodes: list[Node], partition: Partition) -> None:
     note = f"{plural(len(found), 'segment')}, not on this disk"
     above = _add(nodes, REMOTE, REMOTE, -1, "files", note=note, is_quiet=True)
     for segment in found:
-        note = f"remote, {size_text(segment.size)}: {segment.files['log'].name}"
-        _add(
-            nodes, segment.path, f"{segment.base_offset:,}", above, "file", note=note, is_quiet=True
-        )
+        name = _short(segment.files["log"].name)
+        at = _add(nodes, segment.path, name, above, "file", note="remote", is_quiet=True)
+        nodes[at][SIZE] = segment.size
 
 
 def segment_nodes(segment: Segment) -> list[Node]:
