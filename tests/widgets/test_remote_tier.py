@@ -32,7 +32,8 @@ def strip_of(explorer: LogExplorer) -> dict[str, Any]:
 
 def result_of(code: str) -> Any:
     """Return the value of the last line of a query."""
-    lines, names = code.rpartition("\n"), {}
+    lines = code.rpartition("\n")
+    names: dict[str, Any] = {}
     exec(lines[0], names)  # noqa: S102 - our own
     return eval(lines[2], names)  # noqa: S307 - our own
 
