@@ -14,6 +14,7 @@ from tests.golden.cases import Case
 from tests.server.asking import Asker
 from tests.server.consumers import consuming, poll_until
 from tests.server.test_odd_directories import read_on
+from tests.widgets.requested import Client, fetch, list_offsets
 from workbench.errors import LogDirectoryError
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.handlers.of_logs import (
@@ -26,6 +27,7 @@ from workbench.server.handlers.of_logs import (
 )
 from workbench.server.protocol.log_messages import LIST_OFFSETS
 from workbench.server.server import Server
+from workbench.server.watching.request_steps import tell_request
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 TOPICS = ["tier-deleted", "tier-expire", "tier-local", "tier-txn"]
@@ -64,7 +66,7 @@ def test_a_consumer_reads_what_one_read_through_the_brokers_tier(
     assert not server.findings
 
 
-def list_offsets(asker: Asker, topic: str, isolation: int, timestamp: int) -> dict[str, Any]:
+def found_offset(asker: Asker, topic: str, isolation: int, timestamp: int) -> dict[str, Any]:
     partition = {"partitionIndex": 0, "timestamp": timestamp}
     topics = [{"name": topic, "partitions": [partition]}]
     values = {"isolationLevel": isolation, "topics": topics}
@@ -81,7 +83,7 @@ def test_offsets_and_times_are_answered_as_the_broker_answered_them(tmp_path: Pa
         for topic, *numbers in (line.split("\t") for line in lines):
             isolation, timestamp, *answer = map(int, numbers)
             timestamps.add(timestamp)
-            found = list_offsets(asker, topic, isolation, timestamp)
+            found = found_offset(asker, topic, isolation, timestamp)
             ours = [found["timestamp"], found["offset"], found["leaderEpoch"]]
             assert ours == answer, (topic, isolation, timestamp)
     assert {LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED} <= timestamps
@@ -107,6 +109,24 @@ def test_a_consumer_continues_after_a_remote_segment_that_is_gone(
         assert read_on(asker, "tier-local", 0, 200) == (48 if strict else 200, code)
         assert read_on(asker, "tier-local", 96, 200) == (200, ErrorCode.NONE)
         assert [(each.kind, each.offset) for each in server.findings] == [("remote-missing", 48)]
+
+
+def test_the_story_of_a_request_says_what_came_from_a_remote_segment(case: Case) -> None:
+    with workbench.serve(opened(case)) as server, Client(server) as client:
+        server.watch()
+        stories = [
+            tell_request(request)
+            for request in (
+                fetch(client, 50, topic="tier-local"),
+                fetch(client, 150, topic="tier-local"),
+                list_offsets(client, 1_700_000_000_010, topic="tier-local"),
+            )
+        ]
+    kinds = [[each.step.kind for each in story.steps] for story in stories]
+    assert "log failed" not in {kind for each in kinds for kind in each}
+    assert ["records sliced" in each for each in kinds] == [False, True, False]
+    reasons = [each.step.reason for each in stories[0].steps]
+    assert any("bytes of records of a remote segment" in reason for reason in reasons)
 
 
 def test_a_writable_server_has_no_tier(case: Case) -> None:
