@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from tests.cli.program import run
 from tests.golden.cases import Case
 from widgets import DiskUsage, LogExplorer, RecordBrowser
 from widgets.view.packing import unpack
+from workbench.cli.app_server import make_notebook
 
 NAME = "tier-local-0"
 
@@ -115,3 +117,17 @@ def test_remote_segments_take_no_bytes_of_the_disk(logs: wb.LogDirectory, case: 
     assert list(remote.values()) == [(2359, 0), (2335, 0)]
     usage.refresh()
     assert usage.logs.tier
+
+
+def test_the_screen_of_the_app_opens_the_tier_from_any_folder(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(case.path)
+    data = str(case.directory("data"))
+    notebook = make_notebook([data], {"remote": "tier"}, show_values=False)
+    monkeypatch.chdir(tmp_path)
+    screen = result_of(notebook.cells[0].source)
+    assert len(screen.explorer.logs["tier-local-0"].segments_of_log) == 5
+    done = run("app", data, "--remote", "none", "--remote-key", "key1")
+    assert done.code == 3
+    assert "is not an id, '=' and a file" in done.err

@@ -192,8 +192,13 @@ def reads_remote_tier(function: Function) -> Function:
     return function
 
 
-def _tier_of(context: click.Context | None) -> dict[str, Any]:
-    """Return what --remote and --remote-key mean for `open_log_directory`."""
+def chosen_tier() -> dict[str, Any]:
+    """Return what --remote and --remote-key mean for `open_log_directory`.
+
+    Raises:
+        UsageError: a key is not an id and a file.
+    """
+    context = click.get_current_context(silent=True)
     meta = {} if context is None else context.meta
     keys = {}
     for text in meta.get(f"{__name__}.remote_key") or ():
@@ -265,7 +270,7 @@ def open_logs(paths: tuple[str, ...], *, may_be_empty: bool = False) -> LogDirec
         LogDirectoryError: a path does not exist, or nothing there looks like Kafka's.
         OSError: a folder cannot be listed.
     """
-    logs = open_log_directory(paths, **_tier_of(click.get_current_context(silent=True)))
+    logs = open_log_directory(paths, **chosen_tier())
     if not may_be_empty:
         require_logs(logs.listing)
     return logs
