@@ -304,8 +304,8 @@ class _Teller:
         """Return whether the answer comes from a remote segment, which the engine does not read."""
         topic, _, number = each.name.rpartition("-")
         log = self._watched.catalog.log(topic, int(number))
-        offset = each.asked.get("fetchOffset", each.answer.get("offset", -1))
-        return log is not None and 0 <= offset < log.local_log_start_offset
+        offset = {"fetchOffset": each.answer.get("offset", -1), **each.asked}["fetchOffset"]
+        return log is not None and 0 <= int(offset) < log.local_log_start_offset
 
     def _tell_log(self, each: _Asked, read: Callable[[str], Rehearsal]) -> None:
         topic, _, number = each.name.rpartition("-")
