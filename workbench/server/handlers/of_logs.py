@@ -21,6 +21,7 @@ from workbench.server.logs.catalog import PartitionLog
 from workbench.server.logs.served_log import (
     NO_EPOCH,
     DamagedBatchError,
+    StorageUnavailableError,
     TimestampAndOffset,
     UnsupportedCompressionError,
 )
@@ -158,6 +159,8 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
         return failed_fetch(number, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     except DamagedBatchError:
         return failed_fetch(number, ErrorCode.CORRUPT_MESSAGE)
+    except StorageUnavailableError:
+        return failed_fetch(number, ErrorCode.KAFKA_STORAGE_ERROR)  # clients ask again
     result["cut"] = records.cut
     result["records"] = b"".join(records.parts) if len(records.parts) != 1 else records.parts[0]
     if is_committed and records.size:

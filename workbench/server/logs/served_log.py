@@ -5,6 +5,7 @@ Everything is read when it is first asked for. Nothing is written or locked.
 Kafka: UnifiedLog.read, UnifiedLog.fetchOffsetByTimestamp, ReplicaManager.readFromLog (4.2)
 """
 
+import errno
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
@@ -16,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from workbench.file_system.mounts import is_uri
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.findings import Finding
@@ -72,6 +74,10 @@ class TimestampAndOffset(NamedTuple):
 
 class DamagedBatchError(Exception):
     """The next batch is damaged, and a server that is strict does not leave it out."""
+
+
+class StorageUnavailableError(Exception):
+    """The server that holds the next records does not answer; a later read may succeed."""
 
 
 class UnsupportedCompressionError(Exception):
@@ -289,6 +295,7 @@ class ServedLog:
             UnsupportedCompressionError: the first batch is compressed with zstd, unknown to the
                 client.
             DamagedBatchError: the log is strict, and what is there at the offset is damaged.
+            StorageUnavailableError: what is there at the offset is on a server that fails.
         """
         del committed  # nothing is written meanwhile
         reading = _Reading(offset, end, most, is_first=first, zstd=zstd)
@@ -332,8 +339,15 @@ class ServedLog:
                     return
         except OSError as error:
             self._note(unreadable(segment.path, error))
-            if self._strict and not reading.parts:
-                raise DamagedBatchError from error
+            if not reading.parts:
+                self._refuse(segment.path, error)
+
+    def _refuse(self, path: str, error: OSError) -> None:
+        """Raise the error for a file that cannot be read, unless clients continue after it."""
+        if is_uri(path) and error.errno == errno.EIO:
+            raise StorageUnavailableError from error
+        if self._strict:
+            raise DamagedBatchError from error
 
     def _tell_of_conversion(self, rows: Rows) -> None:
         if self._has_converted or not (rows["magic"] < 2).any():
