@@ -328,7 +328,7 @@ class ServedLog:
                 wanted = found if damage is None else _before(damage, found)
                 if damage is not None and not len(wanted.rows) and not reading.parts:
                     raise DamagedBatchError
-                inside = _below(part.high, wanted)
+                inside = _below(part.high, wanted) if part.is_remote else wanted
                 self._note(reading.take(inside, segment, pool))
                 reading.is_done |= damage is not None
                 self._tell_of_conversion(inside.rows)
