@@ -119,14 +119,14 @@ def _draw_strip(axes: Axes, strip: dict[str, Any], segment: dict[str, Any] | Non
     total = max(1, int(ends[-1]))
     axes.set_xlim(0, total)
     axes.set_ylim(0, 1)
-    for base, size, end, findings in zip(
-        strip["base_offset"], strip["size"], ends, strip["findings"], strict=True
-    ):
+    columns = (strip[name] for name in ("base_offset", "size", "findings", "remote"))
+    for base, size, findings, remote, end in zip(*columns, ends, strict=True):
         chosen = segment is not None and base == segment["segment"]
         axes.bar(
             end - size, 1, max(size - total * 0.002, total * 0.0008), align="edge",
             color="#aecbea" if chosen else "#dbe8f6",
-            edgecolor=INK if chosen else "none", lw=1,
+            edgecolor=INK if chosen else "#8b949e" if remote else "none", lw=1,
+            linestyle="--" if remote else "-",
         )  # fmt: skip
         if findings:
             axes.bar(end - size, 0.1, size, align="edge", color=DAMAGE)

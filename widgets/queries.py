@@ -3,6 +3,8 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from workbench.inspection.file_facts import is_small_file_name
 from workbench.inspection.partition import Partition
@@ -11,9 +13,23 @@ from workbench.inspection.segment import Segment
 HEAD = "import workbench as wb"
 
 
+def opening(paths: Sequence[str], tier: Mapping[str, Any]) -> str:
+    """Return the Python expression that opens paths, with the remote tier if there is one."""
+    given: dict[str, Any] = {"remote": os.fspath(tier["remote"])} if tier else {}
+    keys = tier.get("remote_keys") or {}
+    if keys:
+        given["remote_keys"] = {key_id: os.fspath(path) for key_id, path in keys.items()}
+    named = "".join(
+        f", {name}={json.dumps(value, ensure_ascii=False)}" for name, value in given.items()
+    )
+    path = json.dumps(paths[0] if len(paths) == 1 else list(paths), ensure_ascii=False)
+    return f"wb.open_log_directory({path}{named})"
+
+
 def view_queries(
     paths: Sequence[str],
     *,
+    tier: Mapping[str, Any] = MappingProxyType({}),
     partition: str | None = None,
     topic: tuple[str, int] | None = None,
     segment: int | None = None,
@@ -25,29 +41,30 @@ def view_queries(
 
     Args:
         paths: the opened paths.
+        tier: see `LogDirectory.tier`.
         partition: the partition's name in the listing.
         topic: the partition's topic and number, if a scan can name it so.
-        segment: the segment's index in the partition.
+        segment: the segment's index among those of the log; remote ones come first.
         batch: the batch's row in the segment's batch table.
         offsets: the records' offsets: [first, second).
         file: the path of the file that is shown.
     """
-    opened = json.dumps(paths[0] if len(paths) == 1 else list(paths))
-    opened = f"logs = wb.open_log_directory({opened})\n"
+    opened = f"logs = {opening(paths, tier)}\n"
     start = f"{HEAD}\n\n{opened}"
     queries = {"directory": f"{start}logs"} | ({"file": _file(file)} if file else {})
     if partition is None:
         return queries
     chosen = f"partition = logs[{json.dumps(partition)}]\n"
     start += chosen
-    queries["segments"] = f"{start}partition.segments"
+    segments = "segments_of_log" if tier else "segments"
+    queries["segments"] = f"{start}partition.{segments}"
     queries["findings"] = (
         f"import os\n\n{HEAD}\n\n{opened}findings = logs.verify()\n{chosen}"
         "[each for each in findings if partition.path in (each.path, os.path.dirname(each.path))]"
     )
     if segment is None:
         return queries
-    start += f"segment = partition.segments[{segment}]\n"
+    start += f"segment = partition.{segments}[{segment}]\n"
     chosen = f"segment.batches[{batch}]" if batch is not None else "segment.batches.rows"
     queries |= {
         "batches": f"{start}{chosen}",

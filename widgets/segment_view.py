@@ -175,7 +175,7 @@ class SegmentView:
             "stop": self.tail.stop,
             "problem_words": {str(code): text for code, text in self.words.items()},
             "batches": batch_columns(self.rows, self.damaged),
-            "fates": pack(self.fates()) if self.partition.size <= CHECKED_AT_ONCE else None,
+            "fates": pack(self.fates()) if self._size_of_log <= CHECKED_AT_ONCE else None,
             "offset_index": entries,
             "offset_index_dropped": dropped,
             "time_index": time_index_columns(
@@ -194,9 +194,14 @@ class SegmentView:
         Reads the markers of the whole partition, so the front end asks for it after it has drawn
         the picture if that takes time.
         """
-        if not self.rows["is_transactional"].any() or self.partition.size > MOST_FOLLOWED:
+        if not self.rows["is_transactional"].any() or self._size_of_log > MOST_FOLLOWED:
             return np.zeros(len(self.rows), np.int8)
         return read_transactions(self.partition).fates(self.rows)
+
+    @property
+    def _size_of_log(self) -> int:
+        """Bytes of the `.log` files, local and remote."""
+        return sum(each.size for each in self.partition.segments_of_log)
 
     def _first_rows(self) -> npt.NDArray[np.int64]:
         """Return each batch's first row in the record list: int64[n + 1]."""

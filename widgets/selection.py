@@ -33,8 +33,8 @@ def from_front(selection: dict[str, Any], _widget: object) -> dict[str, Any]:
 def complete(selection: dict[str, Any], partitions: dict[str, Partition]) -> dict[str, Any]:
     """Complete a selection from its given fields; reject missing objects.
 
-    A partition alone selects its first segment that holds anything; an offset alone finds segment
-    and batch; a position inside a batch becomes the batch's own.
+    A partition alone selects its first local segment that holds anything; an offset alone finds
+    segment and batch; a position inside a batch becomes the batch's own.
 
     Raises:
         ValueError: an unknown name, no such partition or segment, or nothing at the position.
@@ -64,8 +64,10 @@ def complete(selection: dict[str, Any], partitions: dict[str, Partition]) -> dic
 
 
 def segment_with_base(partition: Partition, base_offset: int | None) -> Segment | None:
-    """Return the segment with that base offset; None if there is none."""
-    return next((each for each in partition.segments if each.base_offset == base_offset), None)
+    """Return the segment with that base offset, local or remote; None if there is none."""
+    local = (each for each in partition.segments if each.base_offset == base_offset)
+    every = (each for each in partition.segments_of_log if each.base_offset == base_offset)
+    return next(local, None) or next(every, None)
 
 
 def _segment_of(partition: Partition, base: int | None, offset: int | None) -> Segment | None:
@@ -80,7 +82,7 @@ def _segment_of(partition: Partition, base: int | None, offset: int | None) -> S
             raise ValueError(f"{partition.name} has no segment that holds offset {offset}")
         return segment
     filled = [each for each in partition.segments if each.size]
-    return next(iter(filled or partition.segments), None)
+    return next(iter(filled or partition.segments_of_log), None)
 
 
 def _batch_start(segment: Segment, position: int) -> int:

@@ -257,10 +257,13 @@ def serve(
     opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
     if not all(is_uri(root.path) or os.path.isabs(root.path) for root in opened.roots):
         # A server outlives a chdir.
-        opened = open_log_directory([absolute(root.path) for root in opened.roots])
+        opened = opened.listed_again([absolute(root.path) for root in opened.roots])
     far = [root.path for root in opened.roots if writable and files_at(root.path) is not None]
     if far:
         raise LogDirectoryError(far[0], "nothing is written there; serve it without writable")
+    if writable and opened.tier:
+        where = os.fspath(opened.tier["remote"])
+        raise LogDirectoryError(where, "a writable server reads no remote tier; leave it out")
     if not writable:  # which may begin with an empty directory
         require_logs(opened.listing)
     if topics is not None:
@@ -293,15 +296,46 @@ class LogDirectory(Mapping[str, Partition]):
         remote_keys: Mapping[str, StrPath] | None = None,
     ) -> None:
         self.listing = listing
-        self._tier = {"remote": remote, "remote_keys": remote_keys}
+        self._remote = remote
+        self._remote_keys = remote_keys
 
-    def listed_again(self) -> "LogDirectory":
-        """Open the same paths, with the same remote tier, as they are now.
+    @property
+    def tier(self) -> dict[str, Any]:
+        """The arguments of `open_log_directory` that name the remote tier; empty without one."""
+        if self._remote is None:
+            return {}
+        named = {"remote": self._remote, "remote_keys": self._remote_keys or None}
+        return {name: value for name, value in named.items() if value is not None}
+
+    def at(self, listing: Listing, *, is_tier_read_again: bool = False) -> "LogDirectory":
+        """Return a later listing of the same directories, with the same remote tier.
+
+        Args:
+            listing: the directories as they are now.
+            is_tier_read_again: whether the tier has changed too; otherwise partitions keep what
+                they have of it.
+
+        Raises:
+            OSError: the tier cannot be listed.
+        """
+        if is_tier_read_again and self._remote is not None:
+            attach_remote_tier(listing, mounted(os.fspath(self._remote)), self._keys())
+        return LogDirectory(listing, remote=self._remote, remote_keys=self._remote_keys)
+
+    def _keys(self) -> dict[str, str]:
+        return {key_id: os.fspath(path) for key_id, path in (self._remote_keys or {}).items()}
+
+    def listed_again(self, paths: Iterable[StrPath] | None = None) -> "LogDirectory":
+        """Open the same directories, with the same remote tier, as they are now.
+
+        Args:
+            paths: the directories by other paths; None: as they were opened.
 
         Raises:
             As `open_log_directory`.
         """
-        return open_log_directory(opened_paths(self.listing), **self._tier)  # type: ignore[arg-type]
+        again = opened_paths(self.listing) if paths is None else paths
+        return open_log_directory(again, **self.tier)
 
     def __getitem__(self, name: str) -> Partition:
         return cast(Partition, self.listing.partitions[name])

@@ -100,6 +100,23 @@ def test_arrow_keys_move_between_batches_and_say_what_they_are(
     until(page, lambda: explorer.selected["position"] is None)
 
 
+def test_a_segment_in_the_remote_tier_is_reached_by_keys_and_says_so(
+    page: Page, show: Show, golden: Golden
+) -> None:
+    case = golden("4.2.0-tiered")
+    logs = wb.open_log_directory(case.directory("data"), remote=case.path / "tier")
+    explorer = LogExplorer(logs, selected={"partition": "tier-local-0"})
+    show(explorer)
+    expect(page.get_by_text("3 segments and 2 remote")).to_be_visible()
+    page.locator(".klw-strip").focus()
+    page.keyboard.press("Home")
+    until(page, lambda: explorer.selected["segment"] == 0)
+    expect(page.locator("[aria-live=polite]")).to_contain_text("in the remote tier")
+    expect(page.get_by_role("tab", name="Records")).to_contain_text("48")
+    page.locator(".klw-strip canvas").hover(position={"x": 150, "y": 25})
+    expect(page.locator(".klw-strip .klw-card")).to_contain_text("not on this disk")
+
+
 def test_keys_that_come_before_the_kernel_has_answered_are_not_lost(
     page: Page, show: Show, logs: wb.LogDirectory
 ) -> None:

@@ -30,6 +30,9 @@ public final class RemoteSegments {
                     Optional<RemoteLogSegmentMetadata> found =
                         cache.remoteLogSegmentMetadata(Integer.parseInt(words[1]), Long.parseLong(words[2]));
                     System.out.println(found.map(each -> each.remoteLogSegmentId().id().toString()).orElse("-"));
+                } else if (words[0].equals("highest")) {
+                    Optional<Long> found = cache.highestOffsetForEpoch(Integer.parseInt(words[1]));
+                    System.out.println(found.map(String::valueOf).orElse("-"));
                 } else {
                     RemoteLogSegmentId id = new RemoteLogSegmentId(PARTITION, Uuid.fromString(words[1]));
                     if (words[0].equals("copy")) {

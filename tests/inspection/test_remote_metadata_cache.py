@@ -58,6 +58,9 @@ def ours(script: list[str]) -> list[str]:
         elif kind == "find":
             metadata, _ = cache.find(int(words[0]), int(words[1]))
             found.append("-" if metadata is None else metadata.segment_id)
+        elif kind == "highest":
+            highest = cache.highest_offset(int(words[0]))
+            found.append("-" if highest is None else str(highest))
         elif kind == "copy":
             numbers = list(map(int, words[1:]))
             epochs = sorted_epochs(zip(numbers[2::2], numbers[3::2], strict=True))
@@ -73,6 +76,7 @@ def test_every_offset_is_found_in_the_segment_that_kafkas_own_cache_names(tmp_pa
     for _ in range(300):
         script += ["new", *events(chance)]
         script += [f"find {epoch} {offset}" for epoch in EPOCHS for offset in OFFSETS]
+        script += [f"highest {epoch}" for epoch in EPOCHS]
     file = tmp_path / "script"
     file.write_text("\n".join(script))
     classes = compile_java(VERSION, SOURCE, "RemoteSegments")

@@ -250,7 +250,9 @@ def test_a_server_that_stops_answering_is_named_and_never_a_clean_result(logs: P
         ("s3://logs/b?endpoint_override=127.0.0.1:1", "opened at another endpoint"),
         ("s3:///logs", "no bucket is named"),
         ("gopher://logs/b", r"unknown scheme gopher:// \(expected s3://"),
-        ("https://logs/b", "unknown scheme https"),
+        ("ftp://logs/b", "unknown scheme ftp"),
+        ("https://logs/b/", r"^https://logs/b: a directory of a web server .*wget -r -np -nH"),
+        ("http://logs/b.tar.gz", "download an archive of it, and open that"),
         ("file:///nowhere/at/all", "there is no such file or directory"),
     ],
 )

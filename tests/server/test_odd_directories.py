@@ -1,5 +1,6 @@
 """Directories as no broker leaves them: everything sound is served, and nothing hangs."""
 
+import errno
 import os
 import shutil
 import warnings
@@ -14,11 +15,14 @@ from tests.server.conftest import SHOP
 from tests.server.consumers import consuming, poll_until
 from tests.trees import snapshot
 from workbench.errors import ServerError
+from workbench.file_system.mounts import RemoteEntry, mount
 from workbench.inspection.findings import Finding
+from workbench.inspection.listing import list_log_directories
+from workbench.inspection.remote_tier.aiven_files import BytesFile
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.events import Event
-from workbench.server.logs.served_log import ServedLog
+from workbench.server.logs.served_log import ServedLog, StorageUnavailableError
 from workbench.server.protocol.log_messages import FETCH
 
 DAMAGED = SHOP.parent / "damaged"
@@ -169,6 +173,57 @@ def test_a_log_that_could_not_be_read_for_a_moment_is_read_when_it_can(tmp_path:
     last.unlink()
     last.with_suffix(".away").rename(last)
     assert served.high_watermark == served.last_stable_offset == 72
+
+
+class FailingFiles:
+    """A folder of this machine, read as if a server held it that may fail."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.fails = False
+
+    def path(self, path: str) -> Path:
+        return self.folder / path.removeprefix("failing://logs").lstrip("/")
+
+    def open(self, path: str) -> BytesFile:
+        if self.fails:
+            raise OSError(errno.EIO, "the server does not answer", path)
+        return BytesFile(self.path(path).read_bytes())
+
+    def entry(self, path: str) -> RemoteEntry | None:
+        there = self.path(path)
+        if not there.exists():
+            return None
+        return RemoteEntry(there.name, there.is_dir(), there.stat().st_size, 0)
+
+    def entries(self, path: str) -> list[RemoteEntry]:
+        found = (self.entry(f"{path}/{each.name}") for each in self.path(path).iterdir())
+        return [each for each in found if each is not None]
+
+    def tree(self, path: str) -> dict[str, list[RemoteEntry]]:
+        folders = [each for each in self.path(path).rglob("*") if each.is_dir()]
+        names = [path, *(f"{path}/{each.relative_to(self.path(path))}" for each in folders)]
+        return {name: self.entries(name) for name in names}
+
+
+def test_a_client_waits_for_a_server_that_fails_instead_of_skipping_records() -> None:
+    files = FailingFiles(DAMAGED)
+    mount("failing://logs", files)
+    listing = list_log_directories("failing://logs")
+    told: list[Finding | str] = []
+    served = ServedLog(listing.partitions["healthy-0"], told.append)
+    assert served.high_watermark == 72
+    files.fails = True
+    options = {"committed": False, "first": True, "zstd": True}
+    with pytest.raises(StorageUnavailableError):
+        served.read(0, 72, 1 << 20, **options)
+    files.fails = False
+    offset = 0
+    while offset < 72:
+        records = served.read(offset, 72, 1 << 20, **options)
+        assert records.next_offset > offset
+        offset = records.next_offset
+    assert [each.kind for each in told if isinstance(each, Finding)] == ["unreadable"]
 
 
 def test_a_writable_server_is_not_strict() -> None:

@@ -1,5 +1,6 @@
 """Streams: micro-batches without loss or repeat, over logs that grow, are cut, or lose segments."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ from pyspark.sql.datasource import DataSourceStreamReader
 
 import workbench as wb
 from tests.spark.tasks import rows
+from tests.values.avro_values import written
 from workbench.errors import OffsetOutOfRangeError
 from workbench.loaders.scan.scan import Scan
 from workbench.spark_source.options import parse_options
@@ -15,6 +17,13 @@ from workbench.spark_source.planning import DataLossWarning
 from workbench.spark_source.streaming import KafkaLogStreamReader, limited
 
 pytestmark = pytest.mark.spark
+
+
+ORDER = {
+    "type": "record",
+    "name": "Order",
+    "fields": [{"name": "id", "type": "long"}, {"name": "email", "type": ["null", "string"]}],
+}
 
 
 def append(logs: Path, count: int, topic: str = "orders", partition: int = 0) -> None:
@@ -148,3 +157,54 @@ def test_a_stream_goes_on_where_its_checkpoint_ends(spark: Any, tmp_path: Path) 
     assert run() == 1
     expected = Scan(wb.open_log_directory(logs).listing).to_arrow()
     assert rows(spark.read.parquet(target).toArrow()) == rows(expected)
+
+
+def append_orders(logs: Path, numbers: range) -> None:
+    """Append records in Avro; before the first, the schema to the topic of its registry."""
+    with wb.LogManager([logs]) as manager:
+        if not numbers.start:
+            key = b'{"keytype":"SCHEMA","subject":"orders-value","version":1,"magic":1}'
+            schema = {"subject": "orders-value", "version": 1, "id": 4, "schema": json.dumps(ORDER)}
+            manager.get_or_create_log("_schemas", 0).append([(key, json.dumps(schema).encode())])
+        log = manager.get_or_create_log("orders", 0)
+        for number in numbers:
+            value = {"id": number, "email": f"u{number}@example.org"}
+            data = b"bad" if number % 5 == 4 else b"\0\0\0\0\x04" + written(ORDER, value)
+            log.append([(b"k%d" % number, data)])
+
+
+def test_a_stream_decodes_and_masks_what_a_batch_query_does(spark: Any, tmp_path: Path) -> None:
+    logs, target = tmp_path / "logs", str(tmp_path / "out")
+    logs.mkdir()
+    append_orders(logs, range(7))
+    options = {
+        "subscribe": "orders",
+        "decode": '{"key": "utf8", "value": "avro"}',
+        "mask": "orders value.email hash; orders key first 1",
+        "maskSecret": "k",
+    }
+
+    def run() -> None:
+        query = (
+            spark.readStream.format("kafka-log")
+            .options(**options, startingOffsets="earliest", maxOffsetsPerTrigger="4")
+            .load(str(logs))
+            .writeStream.format("parquet")
+            .option("checkpointLocation", f"{target}-checkpoint")
+            .trigger(availableNow=True)
+            .start(target)
+        )
+        assert query.awaitTermination(200)
+
+    run()
+    append_orders(logs, range(7, 12))
+    run()
+    streamed = spark.read.parquet(target)
+    batch = spark.read.format("kafka-log").options(**options).load(str(logs))
+    assert streamed.schema["value"].dataType == batch.schema["value"].dataType
+    found = rows(streamed.toArrow(), "key", "value")
+    assert found == rows(batch.toArrow(), "key", "value")
+    assert [row["value"] and row["value"]["id"] for row in found] == [
+        None if at % 5 == 4 else at for at in range(12)
+    ]
+    assert {row["key"] for row in found} == {"k"}

@@ -108,7 +108,7 @@ class CheckpointTable(KafkaWidget):
 
     def refresh(self) -> None:
         """Read everything again, because a broker may have written since."""
-        self.logs = workbench.open_log_directory([root.path for root in self.logs.listing.roots])
+        self.logs = self.logs.listed_again()
         was_checked = self.findings is not None
         self.findings = None
         self._read()

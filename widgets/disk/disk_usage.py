@@ -200,7 +200,7 @@ class DiskUsage(KafkaWidget):
 
     def refresh(self) -> None:
         """List the log directories again, because a broker may have written since."""
-        self.logs = workbench.open_log_directory([root.path for root in self.logs.listing.roots])
+        self.logs = self.logs.listed_again()
         path = list(self.at)
         with self.hold_sync():
             self._partition = self._segment = None

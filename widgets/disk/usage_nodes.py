@@ -24,6 +24,9 @@ KEY, NAME, PARENT, KIND, SIZE, OCCUPIED = range(6)
 OTHER: Final = "other files"
 """Key of the node that holds the files of a directory that belong to no segment."""
 
+REMOTE: Final = "remote tier"
+"""Key of the node that holds the segments in the remote tier."""
+
 MOST_READ: Final = 256 << 20
 """Bytes of a `.log` file that are decoded; the parts of a larger one are estimated from them."""
 
@@ -67,7 +70,10 @@ def partition_paths(nodes: list[Node]) -> dict[str, list[str]]:
 
 
 def partition_nodes(partition: Partition) -> list[Node]:
-    """Return the segments of a partition with their files, and its other files."""
+    """Return the segments of a partition with their files, and its other files.
+
+    Of segments in the remote tier, the disk holds nothing.
+    """
     nodes: list[Node] = []
     told = set()
     with_files = len(partition.segments) <= _MOST_WITH_FILES
@@ -85,8 +91,22 @@ def partition_nodes(partition: Partition) -> list[Node]:
     rest = [(file_kind(file, partition), file) for file in partition.files if file.name not in told]
     if rest:
         _add_files(nodes, -1, rest)
+    _add_remote(nodes, partition)
     _sum_up(nodes)
     return nodes
+
+
+def _add_remote(nodes: list[Node], partition: Partition) -> None:
+    """Append the remote segments that are read, below a node of their own."""
+    found = partition.remote_segments
+    if not found:
+        return
+    note = f"{plural(len(found), 'segment')}, not on this disk"
+    above = _add(nodes, REMOTE, REMOTE, -1, "files", note=note, is_quiet=True)
+    for segment in found:
+        name = _short(segment.files["log"].name)
+        at = _add(nodes, segment.path, name, above, "file", note="remote", is_quiet=True)
+        nodes[at][SIZE] = segment.size
 
 
 def segment_nodes(segment: Segment) -> list[Node]:

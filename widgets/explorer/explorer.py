@@ -25,6 +25,7 @@ from widgets.view.segments import strip_columns
 from widgets.view.text import size_text
 from widgets.view.tree import MOST_LOOKED_INTO, tree_nodes
 from workbench.inspection.findings import Finding
+from workbench.inspection.partition import Partition
 from workbench.runtime.words import plural
 
 if TYPE_CHECKING:
@@ -180,18 +181,25 @@ class LogExplorer(Following):
         chosen, view = self.selected, self.shown
         paths = [str(root.path) for root in self.logs.listing.roots]
         if chosen["partition"] is None or view is None:
-            return view_queries(paths, partition=chosen["partition"], file=self.file)
+            name, tier = chosen["partition"], self.logs.tier
+            return view_queries(paths, tier=tier, partition=name, file=self.file)
         partition = self.logs.listing.partitions[chosen["partition"]]
         batch = view.row_of(chosen["position"])
         return view_queries(
             paths,
+            tier=self.logs.tier,
             partition=chosen["partition"],
             topic=(partition.topic, partition.partition),
-            segment=partition.segments.index(view.segment),
+            segment=self._segments(partition).index(view.segment.path),
             batch=batch,
             offsets=view.offsets(batch, chosen["offset"]),
             file=self.file,
         )
+
+    def _segments(self, partition: Partition) -> list[str]:
+        """Return the paths of the segments in the order of `query`."""
+        every = partition.segments_of_log if self.logs.tier else partition.segments
+        return [each.path for each in every]
 
     # Methods for Python.
 

@@ -15,6 +15,7 @@ from typing import Final
 import workbench
 from workbench.inspection.listing import Listing, Root, opened_paths
 from workbench.inspection.partition import Partition
+from workbench.inspection.remote_tier.metadata_topic import TOPIC as REMOTE_METADATA
 from workbench.inspection.segment import Segment
 
 LOOK_EVERY_S: Final = 1.0
@@ -48,6 +49,8 @@ class Changes:
             that is new, or that took another's place, is new from byte 0.
         replaced: name → base offsets of segments that are other files than before.
         has_other_files: whether files or folders beside the partitions changed.
+        has_other_tier: whether the remote tier may have changed: a segment was copied, or a local
+            one is gone.
     """
 
     listing: Listing
@@ -57,6 +60,7 @@ class Changes:
     new_from: dict[str, dict[int, int]] = field(default_factory=dict)
     replaced: dict[str, set[int]] = field(default_factory=dict)
     has_other_files: bool = False
+    has_other_tier: bool = False
 
     def __bool__(self) -> bool:
         """Whether anything changed."""
@@ -176,6 +180,7 @@ class Follower:
             else:
                 kept[name] = _taking_over(each, was)
                 seen.changed.add(name)
+                seen.has_other_tier = True
         before = [(root.files, root.unknown_folders) for root in self.listing.roots]
         after = [(root.files, root.unknown_folders) for root in fresh.roots]
         seen.has_other_files = [_entries(each) for each in before] != [
@@ -184,6 +189,7 @@ class Follower:
         for name in seen.added:
             self._enter(name, kept[name])
             seen.new_from[name] = {each.base_offset: 0 for each in kept[name].segments}
+            seen.has_other_tier = True
         seen.listing = _with(fresh, kept)
 
     def _look_at(self, name: str, partition: Partition, seen: Changes) -> Partition | None:
@@ -216,6 +222,8 @@ class Follower:
             segment.take_over(old[segment.base_offset])
             if stamp != before:
                 seen.new_from.setdefault(name, {})[segment.base_offset] = before[1]
+        is_shorter = any(base not in now for base in known)
+        seen.has_other_tier |= is_shorter or partition.topic == REMOTE_METADATA
         self._folders[name], self._logs[name] = folder, now
         seen.changed.add(name)
         return anew
@@ -243,6 +251,7 @@ def _is_settled(now: Stamp, known: Stamp) -> bool:
 def _taking_over(partition: Partition, earlier: Partition) -> Partition:
     """Return a partition with the batch tables that were read of it before."""
     old = {each.base_offset: each for each in earlier.segments}
+    partition.remote = earlier.remote
     for segment in partition.segments:
         if segment.base_offset in old:
             segment.take_over(old[segment.base_offset])

@@ -11,7 +11,6 @@ from typing import Any, Final
 import numpy as np
 import traitlets
 
-import workbench
 from widgets._widget import error_text
 from widgets.explorer.answers import ExplorerAnswers
 from widgets.explorer.follower import Changes, Follower
@@ -123,7 +122,7 @@ class Following(ExplorerAnswers, ShowsFindings):
     def _show_changes(self, changes: Changes) -> None:
         listing = changes.listing
         if changes:
-            self.logs = workbench.LogDirectory(listing)
+            self.logs = self.logs.at(listing, is_tier_read_again=changes.has_other_tier)
             self._meanings.relist(listing)
             self._picture = None
         self._mark(changes)
@@ -181,9 +180,8 @@ class Following(ExplorerAnswers, ShowsFindings):
         segment = None if base is None else segment_with_base(partition, base)
         self.show_marks()
         if segment is None:
-            later = [
-                s.base_offset for s in partition.segments if base is None or s.base_offset > base
-            ]
+            every = (each.base_offset for each in partition.segments_of_log)
+            later = [each for each in every if base is None or each > base]
             self._place = (name, None)
             self.selected = {"partition": name} | ({"segment": later[0]} if later else {})
             return

@@ -13,6 +13,7 @@ import workbench
 from widgets._file import PAGE_ROWS
 from widgets._link import link, style
 from widgets._widget import KafkaWidget
+from widgets.queries import opening
 from widgets.records.record_code import record_code
 from widgets.records.shown_search import PATIENCE, ShownSearch, read_record
 from widgets.selection import NOTHING, from_front, to_front
@@ -259,7 +260,8 @@ class RecordBrowser(KafkaWidget):
         """Send the state of the search and its first rows."""
         self._picture = None
         order = f"{self.order} desc" if self.newest_first else self.order
-        self.set_trait("code", record_code(self._paths(), self._options(), order))
+        opened = opening(self._paths(), self.logs.tier)
+        self.set_trait("code", record_code(opened, self._options(), order))
         shown = self.shown
         if shown is None:
             self._result = {"run": self._run, "status": "none", "problem": self._problem}

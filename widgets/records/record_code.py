@@ -1,6 +1,5 @@
 """Python and SQL that give the records which the record browser shows."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -10,17 +9,16 @@ _SIZE: Final = "coalesce(octet_length(key), 0) + coalesce(octet_length(value), 0
 _FIRST_BY: Final = {"time": ["timestamp"], "offset": [], "key": ["key"], "size": [_SIZE]}
 
 
-def record_code(paths: list[str], options: Mapping[str, Any], order: str) -> dict[str, str]:
+def record_code(opened: str, options: Mapping[str, Any], order: str) -> dict[str, str]:
     """Return the code by language: "python" and "sql".
 
     Args:
-        paths: the opened paths.
+        opened: the expression that opens the directories, see `queries.opening`.
         options: the options of the scan, without those that have their default.
         order: "time", "offset", "key" or "size", perhaps with " desc".
     """
-    opened = json.dumps(paths[0] if len(paths) == 1 else paths, ensure_ascii=False)
     given = "".join(f"\n    {name}={_literal(value)}," for name, value in options.items())
-    start = f"{HEAD}\n\nlogs = wb.open_log_directory({opened})\nscan = logs.scan({given}\n)\n"
+    start = f"{HEAD}\n\nlogs = {opened}\nscan = logs.scan({given}\n)\n"
     name, _, direction = order.partition(" ")
     columns = [*_FIRST_BY[name], "topic", "partition", '"offset"']
     ordered = ", ".join(f"{each} {direction}".strip() for each in columns)

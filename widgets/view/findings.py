@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -23,9 +24,8 @@ def finding_rows(
         findings: findings about files in the partition directory; others (about checkpoints of the
             log directory) have no segment.
     """
-    by_file = {
-        file.name: segment for segment in partition.segments for file in segment.files.values()
-    }
+    segments = (*partition.segments, *partition.remote_segments)
+    by_file = {file.name: segment for segment in segments for file in segment.files.values()}
     rows = []
     for finding in findings:
         name = os.path.basename(finding.path)
@@ -72,15 +72,29 @@ def rows_by_place(
         partitions: by their names in the explorer.
     """
     names = {partition.path: name for name, partition in partitions.items()}
+    roots = {os.path.dirname(path) for path in names}
+    remote = cache(lambda: _remote_folders(partitions))
 
     def place(finding: Finding) -> str | None:
-        return names.get(finding.path) or names.get(os.path.dirname(finding.path))
+        folder = os.path.dirname(finding.path)
+        name = names.get(finding.path) or names.get(folder)
+        return name if name or folder in roots else remote().get(folder)
 
     rows: list[dict[str, Any]] = []
     for key, together in groupby(findings, place):
         mine = list(together)
         rows += map(_row, mine) if key is None else finding_rows(key, partitions[key], mine)
     return rows
+
+
+def _remote_folders(partitions: Mapping[str, Partition]) -> dict[str, str]:
+    """Return folder of remote segments → name of the partition."""
+    return {
+        os.path.dirname(segment.path): name
+        for name, partition in partitions.items()
+        if partition.remote is not None
+        for segment in partition.remote_segments
+    }
 
 
 def count_by_node(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:

@@ -124,9 +124,10 @@ def strip_columns(key: str, partition: Partition, findings: dict[str, int]) -> d
         findings: base offset of a segment, as text → number of findings.
 
     Returns:
-        Columns, offsets as decimal text, and ``name``, ``about``, ``log_start_offset``.
+        Columns, offsets as decimal text, and ``name``, ``about``, ``log_start_offset``. Of a
+        segment in the remote tier, ``remote`` is the name of its object; of a local one null.
     """
-    segments = partition.segments
+    segments, names = partition.segments_of_log, remote_names(partition)
     ends = [each.base_offset for each in segments[1:]] + [partition.log_end_offset]
     return {
         "partition": key,
@@ -138,17 +139,24 @@ def strip_columns(key: str, partition: Partition, findings: dict[str, int]) -> d
         ],
         "size": [each.size for each in segments],
         "is_active": [each.is_active for each in segments],
-        "modified": [time_text(each.modified_ms) for each in segments],
+        "remote": [names.get(each.path) for each in segments],
+        "modified": [time_text(each.modified_ms) if each.modified_ms else "" for each in segments],
         "findings": [findings.get(str(each.base_offset), 0) for each in segments],
         "log_start_offset": str(partition.log_start_offset),
         "log_end_offset": str(partition.log_end_offset),
     }
 
 
+def remote_names(partition: Partition) -> dict[str, str]:
+    """Return path of the `.log` file → name of the object, of the remote segments that are read."""
+    return {each.path: each.files["log"].name for each in partition.remote_segments}
+
+
 def _about(partition: Partition) -> str:
     """Summarize a partition in one line."""
+    remote = len(remote_names(partition))
     parts = [
-        plural(len(partition.segments), "segment"),
+        plural(len(partition.segments), "segment") + (f" and {remote} remote" if remote else ""),
         size_text(partition.size),
         f"offsets {partition.log_start_offset:,} to {partition.log_end_offset:,}",
     ]

@@ -2,9 +2,10 @@
 
 import importlib.util
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import Any, Final
 
 import workbench
 from workbench.cli.lab import DISTRIBUTION, check_there, find_tour
@@ -18,6 +19,7 @@ SAMPLE: Final = "shop-4.3.1"
 def run_app(
     paths: Sequence[str],
     *,
+    tier: Mapping[str, Any] = MappingProxyType({}),
     show_values: bool = False,
     browser: bool = True,
     options: Sequence[str] = (),
@@ -26,6 +28,7 @@ def run_app(
 
     Args:
         paths: the log directories of one broker; the sample by default.
+        tier: the arguments of `open_log_directory` that name the remote tier.
         show_values: show keys, values and headers.
         browser: open a browser; the address is printed in any case.
         options: passed on to Voila.
@@ -40,14 +43,16 @@ def run_app(
     if importlib.util.find_spec("voila") is None:
         raise MissingDependencyError("voila", f"pip install {DISTRIBUTION}")
     shown = shown_paths(paths)
-    workbench.open_log_directory(shown)  # what is wrong with it is said here, not on a page
+    logs = workbench.open_log_directory(
+        shown, **tier
+    )  # what is wrong with it is said here, not on a page
     import nbformat
 
     from workbench.cli.app_server import AppServer, make_config, make_notebook
 
     with tempfile.TemporaryDirectory(prefix="kafka-workbench-") as folder:
         notebook = Path(folder) / "screen.ipynb"
-        nbformat.write(make_notebook(shown, show_values=show_values), notebook)
+        nbformat.write(make_notebook(shown, logs.tier, show_values=show_values), notebook)
         server = AppServer(
             config=make_config(), notebook_path=str(notebook), shown=", ".join(shown)
         )

@@ -8,7 +8,7 @@ sends: they take the messages of widgets alone.
 import os
 import sys
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -22,6 +22,8 @@ from traitlets import Unicode
 from traitlets.config import Config
 from voila.static_file_handler import AllowListFileHandler
 from voila.tornado.handler import TornadoVoilaHandler
+
+from workbench.file_system.mounts import absolute
 
 PAGE: Final = Path(__file__).parent / "app_page"
 """Folder of the page's template."""
@@ -149,8 +151,14 @@ class AppServer(voila.app.Voila):  # type: ignore[misc]  # Voila has no types
             return  # the address is printed
 
 
-def make_notebook(paths: Sequence[str], *, show_values: bool) -> Any:
-    """Return the notebook whose only output is the screen."""
+def make_notebook(paths: Sequence[str], tier: Mapping[str, Any], *, show_values: bool) -> Any:
+    """Return the notebook whose only output is the screen.
+
+    Args:
+        paths: the log directories.
+        tier: see `LogDirectory.tier`.
+        show_values: show keys, values and headers.
+    """
     made = nbformat.v4.new_notebook()
     name = os.path.basename(os.path.abspath(paths[0]))
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
@@ -161,12 +169,23 @@ def make_notebook(paths: Sequence[str], *, show_values: bool) -> Any:
         "display_name": "Python 3",
         "language": "python",
     }
+    named = "".join(f", {name}={value!r}" for name, value in _absolute(tier).items())
     code = (
-        f"import widgets\n\n"
-        f"widgets.Workbench({list(paths)!r}, show_values={show_values!r}, static=False)"
+        f"import widgets\nimport workbench as wb\n\n"
+        f"logs = wb.open_log_directory({list(paths)!r}{named})\n"
+        f"widgets.Workbench(logs, show_values={show_values!r}, static=False)"
     )
     made.cells = [nbformat.v4.new_code_cell(code)]
     return made
+
+
+def _absolute(tier: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments for a kernel, which works in another directory."""
+    if not tier:
+        return {}
+    keys = {key_id: os.path.abspath(path) for key_id, path in tier.get("remote_keys", {}).items()}
+    given = {"remote": absolute(os.fspath(tier["remote"])), "remote_keys": keys}
+    return {name: value for name, value in given.items() if value}
 
 
 def make_config() -> Config:

@@ -192,8 +192,13 @@ def reads_remote_tier(function: Function) -> Function:
     return function
 
 
-def _tier_of(context: click.Context | None) -> dict[str, Any]:
-    """Return what --remote and --remote-key mean for `open_log_directory`."""
+def chosen_tier() -> dict[str, Any]:
+    """Return what --remote and --remote-key mean for `open_log_directory`.
+
+    Raises:
+        UsageError: a key is not an id and a file.
+    """
+    context = click.get_current_context(silent=True)
     meta = {} if context is None else context.meta
     keys = {}
     for text in meta.get(f"{__name__}.remote_key") or ():
@@ -253,16 +258,21 @@ class Selection:
         return plan_partition(partition, low, high, self.isolation_level)
 
 
-def open_logs(paths: tuple[str, ...]) -> LogDirectory:
+def open_logs(paths: tuple[str, ...], *, may_be_empty: bool = False) -> LogDirectory:
     """Open what the arguments name, with the remote tier that the command's options name.
+
+    Args:
+        paths: the arguments.
+        may_be_empty: whether nothing there has to look like Kafka's.
 
     Raises:
         ConfigError: a file holds no RSA private key.
         LogDirectoryError: a path does not exist, or nothing there looks like Kafka's.
         OSError: a folder cannot be listed.
     """
-    logs = open_log_directory(paths, **_tier_of(click.get_current_context(silent=True)))
-    require_logs(logs.listing)
+    logs = open_log_directory(paths, **chosen_tier())
+    if not may_be_empty:
+        require_logs(logs.listing)
     return logs
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from workbench.file_system.mounts import RemoteEntry, files_at
 from workbench.files import names
-from workbench.files.leader_epochs import LeaderEpochs
+from workbench.files.leader_epochs import EpochEntry, LeaderEpochs
 from workbench.files.names import DirectoryKind, FileKind
 from workbench.files.partition_metadata import PartitionMetadata
 from workbench.files.producer_snapshot import ProducerSnapshot
@@ -30,6 +30,7 @@ from workbench.inspection.entries import (
     without_unreadable,
 )
 from workbench.inspection.html import table_html
+from workbench.inspection.log_parts import LogPart, log_parts
 from workbench.inspection.remote_tier.remote_log import Gap, RemoteLog, RemoteRead, joined
 from workbench.inspection.segment import Segment
 
@@ -132,10 +133,9 @@ class Partition:
         root: the log directory that holds it; None when the partition was opened alone.
         kind: "log" in use, or "delete", "stray", "future".
         only: name of the single file that was opened; None for a whole partition.
-        remote: its segments in a remote tier; None if no tier was opened.
     """
 
-    remote: RemoteLog | None = None
+    _remote: RemoteLog | None = None
 
     def __init__(
         self,
@@ -173,6 +173,17 @@ class Partition:
     def listed_anew(self) -> "Partition":
         """Return the same partition, to list its directory again."""
         return copy(self)  # leaves out what was read, like a pickle
+
+    @property
+    def remote(self) -> RemoteLog | None:
+        """Its segments in a remote tier; None if no tier was opened."""
+        return self._remote
+
+    @remote.setter
+    def remote(self, remote: RemoteLog | None) -> None:
+        self._remote = remote
+        for cached in ("log_end_offset", "remote_parts"):
+            self.__dict__.pop(cached, None)
 
     @property
     def names(self) -> frozenset[str]:
@@ -315,15 +326,40 @@ class Partition:
         """
         if self.remote is None:
             return ()
+        local = self.segments[0].base_offset if self.segments else names.MAX_OFFSET
+        found = self.remote.parts(self._lineage(self.remote), self._checkpoint_start or 0, local)
+        parts = tuple(joined(found))
+        if parts and parts[-1].high < local and self.segments:
+            parts = tuple(joined([*parts, Gap(parts[-1].high, local)]))
+        begins_later = self._checkpoint_start is None and parts and isinstance(parts[0], Gap)
+        return parts[1:] if begins_later else parts
+
+    def _lineage(self, remote: RemoteLog) -> tuple[EpochEntry, ...]:
+        """Return the leader epochs; where the checkpoint is missing or damaged, by the tier."""
         epochs = None
         with suppress(OSError):  # `verify` says so where it cannot be read
             epochs = self.leader_epochs
         is_sound = epochs is not None and epochs.entries and not epochs.problems
-        lineage = epochs.entries if epochs is not None and is_sound else self.remote.own_epochs
-        local = self.segments[0].base_offset if self.segments else names.MAX_OFFSET
-        parts = tuple(joined(self.remote.parts(lineage, self._checkpoint_start or 0, local)))
-        begins_later = self._checkpoint_start is None and parts and isinstance(parts[0], Gap)
-        return parts[1:] if begins_later else parts
+        return epochs.entries if epochs is not None and is_sound else remote.own_epochs
+
+    @property
+    def highest_remote_offset(self) -> int | None:
+        """The last offset that was copied to the remote tier; None if none is known to be.
+
+        Kafka: RemoteLogManager.findHighestRemoteOffset (4.2)
+        """
+        if self.remote is None:
+            return None
+        return self.remote.highest_offset(self._lineage(self.remote), self.log_end_offset)
+
+    @property
+    def local_log_start_offset(self) -> int:
+        """First offset that is read from a local segment.
+
+        Kafka: UnifiedLog.localLogStartOffset (4.2)
+        """
+        start = self.log_start_offset
+        return max(start, self.segments[0].base_offset) if self.segments else self.log_end_offset
 
     @property
     def remote_reads(self) -> tuple[RemoteRead, ...]:
@@ -331,10 +367,20 @@ class Partition:
         return tuple(part for part in self.remote_parts if isinstance(part, RemoteRead))
 
     @property
+    def remote_segments(self) -> tuple[Segment, ...]:
+        """The remote segments that a reader needs, each once, ascending."""
+        found = {read.metadata.segment_id: read.segment for read in self.remote_reads}
+        return tuple(segment for segment in found.values() if segment is not None)
+
+    @property
+    def parts(self) -> tuple[LogPart, ...]:
+        """What a reader reads of each segment, remote ones first; ascending by offset."""
+        return log_parts(self.remote_parts, self.segments)
+
+    @property
     def segments_of_log(self) -> tuple[Segment, ...]:
         """All segments that a reader needs, remote ones first; ascending by base offset."""
-        remote = {read.metadata.segment_id: read.segment for read in self.remote_reads}
-        return (*(segment for segment in remote.values() if segment is not None), *self.segments)
+        return (*self.remote_segments, *self.segments)
 
     @property
     def leader_epochs(self) -> LeaderEpochs | None:
@@ -368,6 +414,9 @@ class Partition:
 
     def segment_of(self, offset: int) -> Segment | None:
         """Return the segment that would hold ``offset``: the last whose base is not above it."""
+        for part in self.parts:
+            if part.is_remote and part.low <= offset < part.high:
+                return part.segment
         below = [segment for segment in self.segments if segment.base_offset <= offset]
         return below[-1] if below else None
 
@@ -375,21 +424,25 @@ class Partition:
         """Return the first offset whose record is at or after ``timestamp`` (ms); None without one.
 
         The answer of a broker's ListOffsets, from the batches and records themselves: a wrong time
-        index changes nothing.
+        index changes nothing. Remote segments that end earlier by their metadata are not read.
 
         Kafka: UnifiedLog.fetchOffsetByTimestamp, FileRecords.searchForTimestamp (4.2)
         """
-        start = self.log_start_offset
-        for segment in self.segments:
+        for part in self.parts:
+            start, segment = max(self.log_start_offset, part.low), part.segment
+            is_earlier = part.max_timestamp is not None and part.max_timestamp < timestamp
+            if segment is None or is_earlier:
+                continue
             rows = segment.batches.rows
             reaching = (rows["max_timestamp"] >= timestamp) & (rows["last_offset"] >= start)
             for row in rows[reaching]:
                 begin, end = int(row["position"]), int(row["position"] + row["size"])
                 for chunk in segment.read(begin, end, options=0):
-                    columns = chunk.columns
-                    found = (columns.timestamps >= timestamp) & (columns.offsets >= start)
+                    offsets = chunk.columns.offsets
+                    found = (chunk.columns.timestamps >= timestamp) & (offsets >= start)
+                    found &= offsets < part.high
                     if found.any():
-                        return int(columns.offsets[found][0])
+                        return int(offsets[found][0])
         return None
 
     def _repr_html_(self) -> str:

@@ -76,9 +76,8 @@ def findings_about_records(partition: Partition) -> list[Finding]:
 
 def missing_remote(partition: Partition) -> Iterator[Finding]:
     """Yield a finding for each part of the log that should be in the remote tier and is not."""
-    parts = partition.remote_parts
     path = partition.path
-    for part in parts:
+    for part in partition.remote_parts:
         low, last = part.low, part.high - 1
         if isinstance(part, Gap):
             found = f"no remote segment for the offsets {low} to {last}"
@@ -87,10 +86,6 @@ def missing_remote(partition: Partition) -> Iterator[Finding]:
             found = f"no .log file, or no manifest, of remote segment {part.metadata.segment_id}"
             wanted = f"the offsets {low} to {last}"
             yield Finding("remote-missing", "error", path, None, low, found, wanted, _REMOTE)
-    end = max((part.high for part in parts), default=None)
-    if end is not None and partition.segments and end < partition.segments[0].base_offset:
-        found = f"no segment for the offsets {end} to {partition.segments[0].base_offset - 1}"
-        yield Finding("remote-gap", "error", path, None, end, found, _SEGMENTS, _REMOTE_GAP)
 
 
 _SEGMENTS: Final = "segments from the log start offset up to the first local one"

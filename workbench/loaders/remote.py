@@ -23,6 +23,11 @@ from workbench.file_system.read_cache import CachedFiles
 SCHEMES: Final = ("s3", "gs", "abfs", "abfss", "hdfs", "viewfs", "file")
 """Schemes of the URIs that can be opened."""
 
+_WEB: Final = ("http", "https")
+_FROM_WEB: Final = (
+    "a directory of a web server is not read, because HTTP has no listing of files; copy it (wget "
+    "-r -np -nH) or mount it (rclone mount), or download an archive of it, and open that"
+)
 _TRUSTED: Final = 60.0  # seconds in which a server that answered is not asked again
 _ATTEMPTS: Final = 3  # of a request to S3
 _SECONDS: Final = 10  # until a connection is given up
@@ -347,6 +352,8 @@ def _checked_place(uri: str) -> _Place:
         where = f"{scheme}://…@{tail.rpartition('@')[2]}"
         raise LogDirectoryError(where, "a slash in a secret key must be written as %2F")
     place = _place(uri)
+    if scheme in _WEB:
+        raise LogDirectoryError(place.path, _FROM_WEB)
     if scheme not in SCHEMES:
         named = ", ".join(f"{each}://" for each in SCHEMES)
         raise LogDirectoryError(place.path, f"unknown scheme {scheme}:// (expected {named})")

@@ -36,14 +36,21 @@ SMALL_LOG: Final = 64 << 20  # bytes; walking a smaller log takes less than a ta
 _KEPT: Final = 16  # logs whose transactions a worker keeps
 
 
-def with_markers(read: SegmentRead) -> SegmentRead | None:
+def with_markers(read: SegmentRead, remote: Sequence[Segment] = ()) -> SegmentRead | None:
     """Return a piece with the fates of its batches, up to the last stable offset.
 
+    Args:
+        read: the piece.
+        remote: of a piece of a remote segment, that segment and the remote ones after it. All their
+            transactions have ended: a broker copies nothing else.
+
     Returns:
-        None if that is before the piece.
+        None if the last stable offset is before the piece.
     """
+    segments = [] if read.log_end is None else _planned(read.partition, read.log_end)
+    if remote:
+        return replace(read, transactions=_FatesAhead(_from_piece_on(read, [*remote, *segments])))
     assert read.log_end is not None
-    segments = _planned(read.partition, read.log_end)
     snapshot = _snapshot_for(read.partition, segments)
     if snapshot is None:
         whole = _walked(_Log(segments))
@@ -65,7 +72,7 @@ def stable_end(partition: Partition) -> int:
         OSError: the end of the log cannot be read.
     """
     if not partition.segments:
-        return 0
+        return partition.log_end_offset
     last = partition.segments[-1]
     segments = _planned(partition, LogEnd(last.base_offset, last.size))
     snapshot = _snapshot_for(partition, segments)

@@ -30,6 +30,7 @@ from workbench.spark_source.option_values import (
     size,
     small_names,
 )
+from workbench.spark_source.remote_tier import TierOptions, parse_tier
 from workbench.values.masking import Masks
 
 OnCorrupt = Literal["fail", "skip", "rows"]
@@ -39,7 +40,7 @@ DEFAULT_PARTITION_BYTES: Final = 128 << 20  # of a task: one costs about 70 ms b
 _STRATEGIES: Final = ("assign", "subscribe", "subscribePattern")
 _OURS: Final = (
     "path", "paths", "columns", "includeMetadata", "includeControl", "maxPartitionBytes",
-    "batchRows", "onCorrupt", "decode", "mask", "maskSecret",
+    "batchRows", "onCorrupt", "decode", "mask", "maskSecret", "remote", "remoteKeys",
 )  # fmt: skip
 _BOTH: Final = (
     *_STRATEGIES, "startingOffsets", "startingOffsetsByTimestamp", "startingTimestamp",
@@ -89,6 +90,7 @@ class SourceOptions:
         max_offsets: the most offsets of a micro-batch; None: any.
         decode: decodings of keys and values, see `values.registry`.
         masks: rules that keep private data out, see `values.masking`.
+        tier: the remote tier; None: only local segments are read.
     """
 
     paths: tuple[str, ...]
@@ -109,6 +111,7 @@ class SourceOptions:
     max_offsets: int | None
     decode: Mapping[str, str]
     masks: Masks
+    tier: TierOptions | None
 
 
 def parse_columns(options: Mapping[str, str]) -> tuple[str, ...]:
@@ -174,6 +177,7 @@ def parse_options(options: Mapping[str, str], *, streaming: bool = False) -> Sou
         max_offsets=positive(given, "maxOffsetsPerTrigger"),
         decode=_decode(given.get("decode")),
         masks=_masks(given),
+        tier=parse_tier(given),
     )
 
 

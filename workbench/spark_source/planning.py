@@ -32,6 +32,7 @@ from workbench.loaders.scan.splits import by_offsets, byte_ranges, pack, size_of
 from workbench.spark_source.committed import stable_end
 from workbench.spark_source.offsets import LogEnds, Offsets
 from workbench.spark_source.options import SourceOptions
+from workbench.spark_source.remote_tier import without_tier
 
 _SMALLEST_RANGE: Final = 512  # bytes, whatever maxPartitionBytes says
 
@@ -64,6 +65,7 @@ class Plan:
             read_committed, ends are last stable offsets, for which some headers are read here.
 
     Raises:
+        ConfigError: a file of the remote tier's keys holds no private key.
         LogDirectoryError: a path does not exist.
         LookupError: a topic or partition that was named does not exist.
         OSError: a directory cannot be listed.
@@ -73,6 +75,8 @@ class Plan:
         self._options = options
         self._is_stream = is_stream
         self.listing = list_log_directories(map(_readable, options.paths))
+        if options.tier is not None:
+            options.tier.attach(self.listing)
         chosen = choose_partitions(self.listing, options.topics, options.partitions)
         if options.pattern is not None:
             chosen = [p for p in chosen if self._fits(p)]
@@ -210,13 +214,14 @@ class Plan:
         if self._options.read_committed and partition.segments:
             last = partition.segments[-1]
             log_end = LogEnd(last.base_offset, last.size)
+        sent = without_tier(partition)
         for read in segments_within(partition, low, high):
             segment = read.segment
             if not segment.size:
                 continue
             # The last segment may grow before it is read: a retried task must read the same.
             stop = segment.size if segment.is_active else None
-            read = replace(read, stop=stop, log_end=log_end)  # noqa: PLW2901
+            read = replace(read, partition=sent, stop=stop, log_end=log_end)  # noqa: PLW2901
             if most is None:
                 pieces += byte_ranges(read, max(size, _SMALLEST_RANGE))
             else:

@@ -10,6 +10,7 @@ from pyspark.sql.datasource import InputPartition
 from workbench.errors import LogDirectoryError
 from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding
+from workbench.inspection.segment import Segment
 from workbench.loaders.remote import all_mounted
 from workbench.loaders.scan.plan import SegmentRead
 from workbench.loaders.scan.scan import CorruptDataWarning
@@ -28,6 +29,7 @@ from workbench.spark_source.columns import (
 from workbench.spark_source.committed import with_markers
 from workbench.spark_source.options import OnCorrupt, SourceOptions
 from workbench.spark_source.planning import DataLossWarning, LeftOut, Task, unreadable_error
+from workbench.spark_source.remote_tier import TierOptions, segments_from
 from workbench.spark_source.values import SparkValues
 from workbench.spark_source.worker import spare_collections
 
@@ -58,6 +60,7 @@ class TaskReader:
         on_corrupt: the treatment of an unreadable batch.
         batch_rows: rows of a batch at the most; None: any.
         values: decodes and masks columns; None: they stay as they are.
+        tier: the remote tier; None: there is none.
     """
 
     paths: tuple[str, ...]
@@ -68,6 +71,7 @@ class TaskReader:
     on_corrupt: OnCorrupt
     batch_rows: int | None
     values: SparkValues | None
+    tier: TierOptions | None
 
     @classmethod
     def of(cls, options: SourceOptions, columns: tuple[str, ...]) -> "TaskReader":
@@ -81,6 +85,7 @@ class TaskReader:
             options.on_corrupt,
             options.batch_rows,
             SparkValues.of(options, columns),
+            options.tier,
         )
 
     @property
@@ -105,7 +110,7 @@ class TaskReader:
             CorruptRecordError: a batch is damaged or a file cannot be read, with onCorrupt=fail.
             LogDirectoryError: a segment was deleted or replaced since the job was planned.
         """
-        all_mounted(self.paths)
+        self._mount()
         wanted = [ALL_COLUMNS[name].scan_name for name in self.columns if name != DAMAGE_COLUMN]
         names = tuple(dict.fromkeys(wanted)) or ("offset",)
         if self.values is not None:
@@ -135,6 +140,11 @@ class TaskReader:
         for each in words:
             warnings.warn(f"kafka-log: {each}", CorruptDataWarning, stacklevel=2)
 
+    def _mount(self) -> None:
+        all_mounted(self.paths)
+        if self.tier is not None:
+            self.tier.mount()
+
     def _applied(
         self, batch: pa.RecordBatch, read: SegmentRead
     ) -> tuple[pa.RecordBatch, list[Finding]]:
@@ -155,10 +165,18 @@ class TaskReader:
         read = self._as_it_is(planned)
         try:
             read = None if read is None else located(read)
+            if read is not None and self.read_committed:
+                read = with_markers(read, self._remote_segments(read))
         except FileNotFoundError:
             self._note_loss(planned, "or its offset index, was deleted")
             return None
-        return read if read is None or not self.read_committed else with_markers(read)
+        return read
+
+    def _remote_segments(self, read: SegmentRead) -> list[Segment]:
+        """Return the remote segments from that of a read on; of a local one, none."""
+        if self.tier is None or not read.is_remote:
+            return []
+        return segments_from(read, self.paths, self.tier)
 
     def _as_it_is(self, planned: SegmentRead) -> SegmentRead | None:
         """Return what to read from a segment now: to its end if it was replaced since the planning.

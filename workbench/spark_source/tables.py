@@ -4,6 +4,7 @@ The tables are those of `logs.inspect`, made in tasks of segments or, for findin
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import ClassVar, Final
 
 import pyarrow as pa
@@ -111,7 +112,7 @@ class SegmentsReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """Return the tasks."""
-        chosen = Plan(self._options).partitions
+        chosen = Plan(replace(self._options, tier=None)).partitions  # as `logs.inspect`
         found = [(each, segment) for each in chosen for segment in each.segments]
         sizes = (segment.size for _, segment in found)
         groups = _grouped(sizes, self._options.max_partition_bytes)
@@ -151,6 +152,8 @@ class FindingsReader(DataSourceReader):
         assert isinstance(partition, FindingsTask)
         folders = partition.folders
         listing = list_log_directories(all_mounted(self._options.paths), whole=False)
+        if self._options.tier is not None:
+            self._options.tier.attach(listing)
         deep = self._deep and folders is not None
         found = [
             finding

@@ -2,7 +2,8 @@
 
 A segment is skipped if its time index ends below the time and its last batches agree; the first one
 that is not skipped is read from where its time index says. So a time index is trusted as by a
-broker, where it is sound and not obviously short; a scan trusts none.
+broker, where it is sound and not obviously short; a scan trusts none. Of a remote segment, the
+metadata says where it ends.
 
 Kafka: UnifiedLog.fetchOffsetByTimestamp, LogSegment.findOffsetByTimestamp (4.2)
 """
@@ -30,6 +31,15 @@ def first_offset_at(partition: Partition, time: int) -> int | None:
         OSError: a segment cannot be read.
     """
     start = partition.log_start_offset
+    for read in partition.remote_reads:
+        stamp = read.metadata.max_timestamp
+        if read.segment is None or (stamp is not None and stamp < time):
+            continue
+        offset = None
+        if stamp is not None or not _is_before(read.segment, time):
+            offset = _first_in(read.segment, time, max(start, read.low))
+        if offset is not None and offset < read.high:
+            return offset
     for segment in _not_before(partition.segments, time):
         offset = _first_in(segment, time, start)
         if offset is not None:

@@ -80,10 +80,11 @@ function pointAtStrip({ state, canvas, card, ask, onPick }) {
 
 function showSegmentCard(card, canvas, px, data, i) {
   const pairs = [
-    ["File", `${String(data.base_offset[i]).padStart(20, "0")}.log`],
+    ["File", data.remote[i] ?? `${String(data.base_offset[i]).padStart(20, "0")}.log`],
     ["Size", `${count(data.size[i])} bytes`],
-    ["Modified", data.modified[i]],
   ];
+  if (data.modified[i]) pairs.push(["Modified", data.modified[i]]);
+  if (data.remote[i]) pairs.push(["State", "in the remote tier, not on this disk"]);
   if (data.is_active[i]) pairs.push(["State", "active: the broker appends to it"]);
   if (data.findings[i]) pairs.push(["Findings", String(data.findings[i])]);
   card.replaceChildren(h("strong", {}, `Segment ${count(data.base_offset[i])}`), pairList(pairs));

@@ -43,6 +43,7 @@ export function segmentSentence(data, i, isNew) {
   const marks = [
     isNew && "written since following began",
     data.is_active[i] && "active",
+    data.remote[i] && "in the remote tier",
     data.findings[i] && plural(data.findings[i], "finding"),
   ].filter(Boolean);
   const what = marks.length ? `, ${marks.join(", ")}` : "";
@@ -84,7 +85,15 @@ function paintSegment({ pen, ink, x }, { data, spans, mode, selected, fresh }, i
     pen.fill();
     pen.globalAlpha = 1;
   };
-  fill(ink.accent, i === selected ? 0.34 : 0.16);
+  fill(ink.accent, (i === selected ? 0.34 : 0.16) / (data.remote[i] ? 2 : 1));
+  if (data.remote[i]) {
+    pen.strokeStyle = ink.dim;
+    pen.lineWidth = 1;
+    pen.setLineDash([3, 3]);
+    shape();
+    pen.stroke();
+    pen.setLineDash([]);
+  }
   if (data.is_active[i]) fill(stripes, 0.16);
   if (data.findings[i]) {
     pen.fillStyle = DAMAGE;
@@ -110,7 +119,7 @@ function paintSegmentName(pen, ink, data, i, left, wide) {
   pen.textAlign = "left";
   pen.fillText(name, left + 8, middle);
   const after = left + 16 + pen.measureText(name).width;
-  const text = `${bytes(data.size[i])}${data.is_active[i] ? " · active" : ""}`;
+  const text = `${bytes(data.size[i])}${data.remote[i] ? " · remote" : data.is_active[i] ? " · active" : ""}`;
   pen.font = ink.ui;
   pen.fillStyle = ink.dim;
   if (after + pen.measureText(text).width < left + wide - 6) pen.fillText(text, after, middle);

@@ -2,7 +2,7 @@
 
 import click
 
-from workbench.cli.command import Command
+from workbench.cli.command import Command, chosen_tier, reads_remote_tier
 from workbench.cli.output import print_json
 
 
@@ -13,6 +13,7 @@ from workbench.cli.output import print_json
 )
 @click.argument("paths", metavar="[PATH]... [-- OPTIONS]", nargs=-1, type=click.Path())
 @click.option("--show-values", is_flag=True, help="Show keys, values and headers.")
+@reads_remote_tier
 @click.option("--no-browser", is_flag=True, help="Print the address; do not open a browser.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Open nothing; print as JSON what would be opened."
@@ -36,4 +37,7 @@ def command(*, paths: tuple[str, ...], show_values: bool, no_browser: bool, as_j
             {"data": shown_paths(shown), "show_values": show_values, "options": list(options)}
         )
         return 0
-    return run_app(shown, show_values=show_values, browser=not no_browser, options=options)
+    tier = chosen_tier()
+    return run_app(
+        shown, tier=tier, show_values=show_values, browser=not no_browser, options=options
+    )

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from workbench.cli.command import Command, as_json, open_logs
+from workbench.cli.command import Command, as_json, open_logs, reads_remote_tier
 from workbench.cli.output import console, is_terminal, note, rich_text, say, size_text
 from workbench.cli.settings import named_values, takes_settings
 from workbench.inspection.findings import Finding
-from workbench.log_directory import open_log_directory, serve
+from workbench.log_directory import serve
 from workbench.runtime.words import plural
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ _MOST_WAITING: Final = 10_000  # events that wait to be printed; further ones ar
     help="With --writable: take directories that were not stopped cleanly, and recover their logs.",
 )
 @takes_settings
+@reads_remote_tier
 @as_json
 def command(
     *,
@@ -143,7 +144,7 @@ def command(
 
     events = _Events()
     server = serve(
-        open_log_directory(paths) if writable else open_logs(paths),
+        open_logs(paths, may_be_empty=writable),
         host=host,
         port=port,
         topics=topics or None,

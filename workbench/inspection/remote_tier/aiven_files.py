@@ -17,7 +17,7 @@ from workbench.file_system.source import FileSource
 from workbench.files.names import FileKind
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.remote_tier import tier_names
-from workbench.inspection.remote_tier.aiven_keys import Cipher, KeyRing
+from workbench.inspection.remote_tier.aiven_keys import IV_SIZE, TAG_SIZE, Cipher, KeyRing
 from workbench.inspection.remote_tier.aiven_manifest import (
     MOST_MANIFEST_BYTES,
     Manifest,
@@ -49,6 +49,11 @@ _KINDS: Final[dict[FileKind, str]] = {
 }
 
 
+def mount_prefix(tier: str) -> str:
+    """Return what the paths of a tier's files begin with."""
+    return f"aiven+{tier}" if "://" in tier else f"aiven+file://{tier}"
+
+
 class AivenFiles:
     """A tier of Aiven's plugin.
 
@@ -63,7 +68,7 @@ class AivenFiles:
     def __init__(self, tier: str, keys: KeyRing) -> None:
         self._tier = tier
         self._keys = keys
-        self.prefix = f"aiven+{tier}" if "://" in tier else f"aiven+file://{tier}"
+        self.prefix = mount_prefix(tier)
         self._ciphers: OrderedDict[str, Cipher] = OrderedDict()
         self._manifests: OrderedDict[str, Manifest] = OrderedDict()
         self._lock = threading.Lock()
@@ -167,15 +172,23 @@ class AivenFiles:
         """Return the name and size of a file; None if it cannot be opened."""
         stem, suffix = self._stem(path)
         name = path.rpartition("/")[2]
-        try:
-            if suffix == tier_names.LOG:  # without a look into the file itself
-                return RemoteEntry(
-                    name, is_folder=False, size=self.manifest(stem).size, modified_ms=0
-                )
-            file = self.open(path)
+        try:  # without a look into the files themselves
+            size = self._size_of(self.manifest(stem), suffix)
         except OSError:  # opening it says why
             return None
-        return RemoteEntry(name, is_folder=False, size=file.size(), modified_ms=0)
+        if size is None:
+            return None
+        return RemoteEntry(name, is_folder=False, size=size, modified_ms=0)
+
+    @staticmethod
+    def _size_of(manifest: Manifest, suffix: str) -> int | None:
+        """Return the size of a file as it was in the log; None if the segment has none."""
+        if suffix == tier_names.LOG:
+            return manifest.size
+        _, size = manifest.indexes.get(_SECTIONS.get(suffix, ""), (0, None))
+        if size is None or manifest.encryption is None:
+            return size
+        return max(size - IV_SIZE - TAG_SIZE, 0)
 
     def entries(self, path: str) -> list[RemoteEntry]:
         """Folders are listed as they are stored, not here."""

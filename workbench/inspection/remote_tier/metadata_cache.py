@@ -119,6 +119,14 @@ class MetadataCache:
         else:
             self.segments[segment_id] = changed
 
+    def highest_offset(self, epoch: int) -> int | None:
+        """Return the last offset of a leader epoch that was ever copied; None: none was.
+
+        Kafka: RemoteLogMetadataCache.highestOffsetForEpoch (4.2)
+        """
+        readable = self._epochs.get(epoch)
+        return None if readable is None else readable.highest
+
     def find(self, epoch: int, offset: int) -> tuple[RemoteSegmentMetadata | None, int | None]:
         """Return the segment that a broker reads at an offset of a leader epoch.
 

@@ -162,6 +162,22 @@ class RemoteLog:
                 yield RemoteRead(metadata, None if found is None else found.segment, at, end)
             at = end
 
+    def highest_offset(self, epochs: Sequence[EpochEntry], log_end: int) -> int | None:
+        """Return the last offset that was copied, in the newest epoch that has any; None: none.
+
+        Args:
+            epochs: the partition's leader epochs, ascending.
+            log_end: the log end offset.
+
+        Kafka: RemoteLogManager.findHighestRemoteOffset (4.2)
+        """
+        ends = [entry.start_offset for entry in epochs[1:]] + [log_end]
+        for entry, end in zip(reversed(epochs), reversed(ends), strict=True):
+            highest = self.contents.cache.highest_offset(entry.epoch)
+            if highest is not None:
+                return min(highest, end - 1)
+        return None
+
 
 def joined(parts: Iterable[RemoteRead | Gap]) -> Iterator[RemoteRead | Gap]:
     """Yield parts, with neighbors of the same segment, and neighboring gaps, as one."""

@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from workbench.errors import LogDirectoryError
+from workbench.file_system.mounts import mounted_at
 from workbench.inspection.entries import list_folder
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
-from workbench.inspection.remote_tier.aiven_files import AivenFiles
+from workbench.inspection.remote_tier.aiven_files import AivenFiles, mount_prefix
 from workbench.inspection.remote_tier.aiven_keys import KeyRing
 from workbench.inspection.remote_tier.aiven_segments import list_aiven_segments
 from workbench.inspection.remote_tier.metadata_cache import MetadataCache
@@ -164,6 +165,26 @@ class _Loader:
         return self.tier.contents_of(self.partition)
 
 
+def mount_remote_tier(path: str, keys: Mapping[str, str] | None = None) -> None:
+    """Make the segments of a tier readable in this process, where another one has listed them.
+
+    Args:
+        path: the tier's folder, mounted if it is a URL.
+        keys: see `attach_remote_tier`.
+
+    Raises:
+        ConfigError: a file holds no private key.
+        MissingDependencyError: keys are given, and cryptography is not installed.
+    """
+    tier = _tier_path(path)
+    if mounted_at(mount_prefix(tier)) is None:
+        AivenFiles(tier, KeyRing(keys or {}))
+
+
+def _tier_path(path: str) -> str:
+    return (path if "://" in path else os.path.abspath(path)).rstrip("/")
+
+
 def attach_remote_tier(
     listing: Listing, path: str, keys: Mapping[str, str] | None = None
 ) -> RemoteTier:
@@ -180,8 +201,7 @@ def attach_remote_tier(
         MissingDependencyError: keys are given, and cryptography is not installed.
         OSError: the folder cannot be listed.
     """
-    path = path if "://" in path else os.path.abspath(path)
-    tier = RemoteTier(path.rstrip("/"), listing.partitions.values(), KeyRing(keys or {}))
+    tier = RemoteTier(_tier_path(path), listing.partitions.values(), KeyRing(keys or {}))
     for partition in listing.partitions.values():
         if partition.kind == "log" and partition.only is None and partition.topic != TOPIC:
             partition.remote = RemoteLog(_Loader(tier, partition))

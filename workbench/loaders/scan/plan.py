@@ -7,7 +7,7 @@ this order. An index entry is trusted only if it points to a batch with a valid 
 
 import datetime as dt
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
@@ -76,6 +76,7 @@ class SegmentRead:
         floor: the piece's own offsets begin here: no batch before ``start`` has offsets from it on.
         span: the bytes of a planned piece; its other attributes are still those of the segment.
         log_end: the end of the log that a job planned with read_committed knows.
+        is_remote: whether the segment is in the remote tier.
     """
 
     partition: Partition
@@ -89,6 +90,7 @@ class SegmentRead:
     floor: int = LOWEST
     span: ByteRange | None = None
     log_end: LogEnd | None = None
+    is_remote: bool = False
 
 
 def input_paths(partitions: Iterable[Partition]) -> Iterator[str]:
@@ -177,16 +179,12 @@ def plan_partition(
 def segments_within(partition: Partition, low: int, high: int) -> list[SegmentRead]:
     """Return the segments that can hold offsets [low, high), ascending, by their names alone."""
     reads: list[SegmentRead] = []
-    for part in partition.remote_reads:
-        first, end = max(low, part.low), min(high, part.high)
-        if part.segment is not None and first < end:
-            # A remote segment may reach into the next one, which is no damage.
-            reads.append(SegmentRead(partition, part.segment, 0, first, end, HIGHEST, None))
-    segments: Sequence[Segment] = partition.segments
-    for at, segment in enumerate(segments):
-        following = segments[at + 1].base_offset if at + 1 < len(segments) else HIGHEST
-        if low < high and segment.base_offset < high and following > low:
-            reads.append(SegmentRead(partition, segment, 0, low, high, following, None))
+    for part in partition.parts:
+        if part.segment is None or not (low < high and part.low < high and part.high > low):
+            continue
+        bounds = (max(low, part.low), min(high, part.high)) if part.is_remote else (low, high)
+        read = SegmentRead(partition, part.segment, 0, *bounds, part.following, None)
+        reads.append(replace(read, is_remote=True) if part.is_remote else read)
     return reads
 
 

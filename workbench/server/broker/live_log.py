@@ -71,6 +71,16 @@ class LiveLog:
         return self.log.log_start_offset
 
     @property
+    def local_log_start_offset(self) -> int:
+        """The log start offset: the engine has no remote tier."""
+        return self.log.log_start_offset
+
+    @property
+    def highest_remote_offset(self) -> None:
+        """None: the engine has no remote tier."""
+        return None
+
+    @property
     def high_watermark(self) -> int:
         """The offset after the last committed record."""
         return self.log.high_watermark

@@ -21,6 +21,7 @@ from workbench.server.logs.catalog import PartitionLog
 from workbench.server.logs.served_log import (
     NO_EPOCH,
     DamagedBatchError,
+    StorageUnavailableError,
     TimestampAndOffset,
     UnsupportedCompressionError,
 )
@@ -158,6 +159,8 @@ def _fetch_partition(call: Call, topic: str, asked: Values, left: int, *, is_fir
         return failed_fetch(number, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     except DamagedBatchError:
         return failed_fetch(number, ErrorCode.CORRUPT_MESSAGE)
+    except StorageUnavailableError:
+        return failed_fetch(number, ErrorCode.KAFKA_STORAGE_ERROR)  # clients ask again
     result["cut"] = records.cut
     result["records"] = b"".join(records.parts) if len(records.parts) != 1 else records.parts[0]
     if is_committed and records.size:
@@ -211,10 +214,16 @@ def _offset(call: Call, topic: str, asked: Values, *, is_committed: bool) -> Val
 
 def _lookup(log: PartitionLog, timestamp: int, *, is_committed: bool) -> TimestampAndOffset:
     """Kafka: Partition.fetchOffsetForTimestamp, UnifiedLog.fetchOffsetByTimestamp (4.2)."""
-    if timestamp in (EARLIEST, EARLIEST_LOCAL):
+    if timestamp == EARLIEST:
         return TimestampAndOffset(-1, log.log_start_offset)
+    if timestamp == EARLIEST_LOCAL:
+        return TimestampAndOffset(-1, log.local_log_start_offset)
     if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return _NOTHING  # nothing of this directory is in remote storage
+        highest = log.highest_remote_offset
+        if highest is None:
+            return _NOTHING  # nothing of this log is in a remote tier
+        following = max(highest + 1, log.log_start_offset)
+        return TimestampAndOffset(-1, highest if timestamp == LATEST_TIERED else following)
     end = log.last_stable_offset if is_committed else log.high_watermark
     if timestamp == LATEST:
         return TimestampAndOffset(-1, end)

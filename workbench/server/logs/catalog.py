@@ -53,6 +53,14 @@ class PartitionLog(Protocol):
         """First offset that is served."""
 
     @property
+    def local_log_start_offset(self) -> int:
+        """First offset that is served from a local segment."""
+
+    @property
+    def highest_remote_offset(self) -> int | None:
+        """The last offset that was copied to the remote tier; None if none is known to be."""
+
+    @property
     def high_watermark(self) -> int:
         """The offset after the last record that is served."""
 

@@ -5,10 +5,11 @@ Everything is read when it is first asked for. Nothing is written or locked.
 Kafka: UnifiedLog.read, UnifiedLog.fetchOffsetByTimestamp, ReplicaManager.readFromLog (4.2)
 """
 
+import errno
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -16,21 +17,24 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from workbench.file_system.mounts import is_uri
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.findings import Finding
+from workbench.inspection.log_parts import HIGHEST, LogPart
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import (
     AbortedTransaction,
     aborted_transactions,
-    read_transactions,
+    transactions_of,
 )
-from workbench.inspection.unreadable import unreadable
+from workbench.inspection.unreadable import missing_remote, unreadable
 from workbench.layout import problems
 from workbench.layout.attributes import ZSTD
 from workbench.record.buffers import BufferPool, thread_pool
 from workbench.record.writing.record_encoding import empty_batch_header
+from workbench.server.logs.indexed_aborts import IndexedAborts
 from workbench.server.logs.sound_batches import SoundBatches, first_offsets, sound_batches
 from workbench.server.logs.stored_producers import StoredProducers
 from workbench.server.logs.up_conversion import runs, up_convert
@@ -41,7 +45,6 @@ Tell = Callable[[Finding | str], None]
 
 NO_EPOCH: Final = -1
 _FAR: Final = 1 << 31  # the offsets of a segment do not span more
-_HIGHEST: Final = (1 << 63) - 1
 _MOST_HINTS: Final = 64  # positions kept of where readers of a log continue
 _MOST_FINDINGS: Final = 1000  # that are reported of one log
 
@@ -73,12 +76,19 @@ class DamagedBatchError(Exception):
     """The next batch is damaged, and a server that is strict does not leave it out."""
 
 
+class StorageUnavailableError(Exception):
+    """The server that holds the next records does not answer; a later read may succeed."""
+
+
 class UnsupportedCompressionError(Exception):
     """The next batch has a codec that the version of the fetch does not know."""
 
 
 class _Ends(NamedTuple):
-    """Outcome of a partition's transactions: the last stable offset, and those that aborted."""
+    """Outcome of the transactions of local segments: the last stable offset, and those aborted.
+
+    A broker copies no segment before its transactions have ended, so none is open in a remote one.
+    """
 
     last_stable_offset: int
     aborted: list[AbortedTransaction]
@@ -112,7 +122,7 @@ class ServedLog:
         self._end_lock = threading.Lock()
         self._transactions_lock = threading.Lock()
         self._producers_lock = threading.Lock()
-        self._hints: OrderedDict[int, tuple[int, int]] = OrderedDict()
+        self._hints: OrderedDict[int, tuple[str, int]] = OrderedDict()
 
     @property
     def leader_epochs(self) -> LeaderEpochs:
@@ -144,8 +154,8 @@ class ServedLog:
         return NO_EPOCH if epoch is None else epoch
 
     @cached_property
-    def _bases(self) -> list[int]:
-        return [segment.base_offset for segment in self.partition.segments]
+    def _parts(self) -> tuple[LogPart, ...]:
+        return self.partition.parts
 
     @property
     def directory(self) -> str:
@@ -159,13 +169,23 @@ class ServedLog:
 
     @property
     def size(self) -> int:
-        """Bytes of all batches."""
+        """Bytes of all batches in local segments, as a broker tells them."""
         return self.partition.size
 
     @property
     def log_start_offset(self) -> int:
         """First offset that is served."""
         return self.partition.log_start_offset
+
+    @cached_property
+    def local_log_start_offset(self) -> int:
+        """First offset that is served from a local segment."""
+        return self.partition.local_log_start_offset
+
+    @cached_property
+    def highest_remote_offset(self) -> int | None:
+        """The last offset that was copied to the remote tier; None if none is known to be."""
+        return self.partition.highest_remote_offset
 
     @property
     def high_watermark(self) -> int:
@@ -186,7 +206,7 @@ class ServedLog:
     def _log_end_offset(self) -> int:
         segments = self.partition.segments
         if not segments:
-            return self.log_start_offset
+            return max(self.partition.log_end_offset, self.log_start_offset)
         last = segments[-1]
         end = last.base_offset
         position = last.position_of(max(last.next_offset - 1, last.base_offset))
@@ -214,17 +234,29 @@ class ServedLog:
     @cached_property
     def _ends(self) -> _Ends:
         with self._end_lock:
-            _ = self._log_end_offset  # if it cannot be read, this is not the time to remember
-        found = read_transactions(self.partition)
-        return _Ends(found.last_stable_offset, aborted_transactions(self.partition.segments, found))
+            end = self._log_end_offset  # if it cannot be read, this is not the time to remember
+        segments = self.partition.segments
+        found = transactions_of(segments, end)
+        return _Ends(found.last_stable_offset, aborted_transactions(segments, found))
+
+    @cached_property
+    def _remote_aborts(self) -> IndexedAborts:
+        found = IndexedAborts.of(self.partition.segments_of_log, self.local_log_start_offset)
+        self._note(found.findings)
+        return found
 
     def aborted_in(self, first: int, end: int) -> list[AbortedTransaction]:
         """Return the aborted transactions that have records or their end in [first, end).
 
-        Kafka: UnifiedLog.collectAbortedTransactions (4.2)
+        Those of remote segments are taken from the transaction indexes, as by a broker: their
+        batches would all have to be fetched.
+
+        Kafka: UnifiedLog.collectAbortedTransactions, RemoteLogManager.addAbortedTransactions (4.2)
         """
+        is_remote = first < self.local_log_start_offset
         with self._transactions_lock:
-            return [
+            remote = list(self._remote_aborts.within(first, end)) if is_remote else []
+            return remote + [
                 each
                 for each in self._known_ends().aborted
                 if each.first_offset < end and each.last_offset >= first
@@ -263,43 +295,59 @@ class ServedLog:
             UnsupportedCompressionError: the first batch is compressed with zstd, unknown to the
                 client.
             DamagedBatchError: the log is strict, and what is there at the offset is damaged.
+            StorageUnavailableError: what is there at the offset is on a server that fails.
         """
         del committed  # nothing is written meanwhile
         reading = _Reading(offset, end, most, is_first=first, zstd=zstd)
-        at = max(bisect_right(self._bases, offset) - 1, 0)
-        for index in range(at, len(self._bases)):
-            if reading.is_done or reading.parts or self._bases[index] >= end:
+        at = max(bisect_right(self._parts, offset, key=lambda part: part.low) - 1, 0)
+        for part in self._parts[at:]:
+            if reading.is_done or reading.parts or part.low >= end:
                 break
-            self._read_segment(index, reading)
+            if part.high > reading.low:
+                self._read_part(part, reading)
         if offset < end and not reading.is_done and not reading.parts:
             if self._strict:
                 raise DamagedBatchError
             reading.take_hole()
         return Records(reading.parts, reading.size, reading.low, reading.cut)
 
-    def _read_segment(self, index: int, reading: "_Reading") -> None:
-        segment = self.partition.segments[index]
-        following = self._bases[index + 1] if index + 1 < len(self._bases) else _HIGHEST
+    def _read_part(self, part: LogPart, reading: "_Reading") -> None:
+        segment = part.segment
+        if segment is None:
+            self._note(list(missing_remote(self.partition)))
+            if self._strict:
+                raise DamagedBatchError
+            return
         pool = thread_pool()
         try:
-            start = self._start(index, segment, reading.low)
-            offsets = reading.low, following
+            start = self._start(part, segment, reading.low)
+            offsets = reading.low, part.following
             for found in sound_batches(segment, start, offsets, pool, most=reading.left):
                 self._note(found.findings)
                 damage = reading.damage_in(found) if self._strict else None
                 wanted = found if damage is None else _before(damage, found)
                 if damage is not None and not len(wanted.rows) and not reading.parts:
                     raise DamagedBatchError
-                self._note(reading.take(wanted, segment, pool))
+                inside = _below(part.high, wanted) if part.is_remote else wanted
+                self._note(reading.take(inside, segment, pool))
                 reading.is_done |= damage is not None
-                self._tell_of_conversion(wanted.rows)
+                self._tell_of_conversion(inside.rows)
                 if reading.is_done:
-                    self._keep_hint(reading.low, (index, reading.position))
+                    self._keep_hint(reading.low, (segment.path, reading.position))
+                    return
+                if len(inside.rows) < len(wanted.rows):
                     return
         except OSError as error:
             self._note(unreadable(segment.path, error))
-            if self._strict and not reading.parts:
-                raise DamagedBatchError from error
+            if not reading.parts:
+                self._refuse(segment.path, error)
+
+    def _refuse(self, path: str, error: OSError) -> None:
+        """Raise the error for a file that cannot be read, unless clients continue after it."""
+        if is_uri(path) and error.errno == errno.EIO:
+            raise StorageUnavailableError from error
+        if self._strict:
+            raise DamagedBatchError from error
 
     def _tell_of_conversion(self, rows: Rows) -> None:
         if self._has_converted or not (rows["magic"] < 2).any():
@@ -309,15 +357,16 @@ class ServedLog:
             f"{self.partition.name}: messages of magic 0 or 1 are served as batches of magic 2"
         )
 
-    def _start(self, index: int, segment: Segment, offset: int) -> int:
-        """Return the position in a segment where to read an offset."""
+    def _start(self, part: LogPart, segment: Segment, offset: int) -> int:
+        """Return the position in a segment where to read an offset, or the part's first."""
         with self._lock:
             known = self._hints.get(offset)
-        if known is not None and known[0] == index:
+        if known is not None and known[0] == segment.path:
             return known[1]
+        offset = max(offset, part.low)
         return segment.position_of(offset) if offset > segment.base_offset else 0
 
-    def _keep_hint(self, offset: int, where: tuple[int, int]) -> None:
+    def _keep_hint(self, offset: int, where: tuple[str, int]) -> None:
         with self._lock:
             self._hints[offset] = where
             self._hints.move_to_end(offset)
@@ -329,9 +378,16 @@ class ServedLog:
     def offset_for_timestamp(self, timestamp: int, end: int) -> TimestampAndOffset | None:
         """Return the first record at or after a time and below ``end``; None without one.
 
-        Kafka: UnifiedLog.fetchOffsetByTimestamp (4.2)
+        Of a remote segment, the metadata says whether it has any, as to a broker.
+
+        Kafka: UnifiedLog.fetchOffsetByTimestamp, RemoteLogManager.findOffsetByTimestamp (4.2)
         """
-        for segment, rows in self._batches():
+        parts = (
+            part
+            for part in self._parts
+            if part.max_timestamp is None or part.max_timestamp >= timestamp
+        )
+        for segment, rows in self._batches(parts):
             reaching = (rows["max_timestamp"] >= timestamp) & (first_offsets(rows) < end)
             for row in rows[reaching]:
                 found = self._first_record(segment, row, timestamp, end)
@@ -342,10 +398,12 @@ class ServedLog:
     def max_timestamp(self) -> TimestampAndOffset | None:
         """Return the first record with the largest time; None without any.
 
+        As in a broker, only local segments count.
+
         Kafka: UnifiedLog.fetchOffsetByTimestamp with MAX_TIMESTAMP (4.2)
         """
         largest: tuple[int, Segment, Any] | None = None
-        for segment, rows in self._batches():
+        for segment, rows in self._batches(part for part in self._parts if not part.is_remote):
             at = int(rows["max_timestamp"].argmax())
             stamp = int(rows["max_timestamp"][at])
             if stamp >= 0 and (largest is None or stamp > largest[0]):
@@ -354,14 +412,16 @@ class ServedLog:
             return None
         return self._first_record(largest[1], largest[2], largest[0], self.high_watermark)
 
-    def _batches(self) -> Iterator[tuple[Segment, Rows]]:
+    def _batches(self, parts: Iterable[LogPart]) -> Iterator[tuple[Segment, Rows]]:
         """Yield the batches with records that are served, by their headers, some at a time."""
-        start = self.log_start_offset
-        for segment in self.partition.segments:
+        for part in parts:
+            segment, start = part.segment, max(self.log_start_offset, part.low)
+            if segment is None:
+                continue
             try:
                 for rows in _headers(segment):
                     wanted = (rows["last_offset"] >= start) & (rows["problem"] == problems.OK)
-                    wanted &= rows["record_count"] != 0
+                    wanted &= (rows["record_count"] != 0) & (first_offsets(rows) < part.high)
                     if wanted.any():
                         yield segment, rows[wanted]
             except OSError as error:
@@ -385,7 +445,7 @@ class ServedLog:
     def _note(self, findings: list[Finding]) -> None:
         """Report findings that were not reported yet."""
         for finding in findings:
-            key = (finding.kind, finding.path, finding.position)
+            key = (finding.kind, finding.path, finding.position or finding.offset)
             with self._lock:
                 is_new = key not in self._told and len(self._told) < _MOST_FINDINGS
                 if is_new:
@@ -399,7 +459,7 @@ def _headers(segment: Segment) -> Iterator[Rows]:
     for table in segment.batch_parts():
         yield table.rows
         if table.stop.code == problems.BAD_SIZE:
-            everywhere = (0, _HIGHEST)
+            everywhere = (0, HIGHEST)
             position = table.stop.position
             for found in sound_batches(segment, position, everywhere, thread_pool()):
                 yield found.rows
@@ -407,6 +467,10 @@ def _headers(segment: Segment) -> Iterator[Rows]:
 
 def _before(position: int, found: SoundBatches) -> SoundBatches:
     return found._replace(rows=found.rows[found.rows["position"] < position])
+
+
+def _below(offset: int, found: SoundBatches) -> SoundBatches:
+    return found._replace(rows=found.rows[first_offsets(found.rows) < offset])
 
 
 class _Reading:

@@ -240,7 +240,7 @@ class _Teller:
                 read = self._fetch_of(each, *limits)
         else:
             read = self._tell_lookup(each)
-        if is_chosen and read is not None:
+        if is_chosen and read is not None and not self._is_remote(each):
             self._tell_log(each, read)
         self._tell_answer(each, is_chosen=is_chosen)
 
@@ -300,6 +300,13 @@ class _Teller:
             return None
         return lambda path: rehearse_lookup(path, timestamp=timestamp)
 
+    def _is_remote(self, each: _Asked) -> bool:
+        """Return whether the answer comes from a remote segment, which the engine does not read."""
+        topic, _, number = each.name.rpartition("-")
+        log = self._watched.catalog.log(topic, int(number))
+        offset = {"fetchOffset": each.answer.get("offset", -1), **each.asked}["fetchOffset"]
+        return log is not None and 0 <= int(offset) < log.local_log_start_offset
+
     def _tell_log(self, each: _Asked, read: Callable[[str], Rehearsal]) -> None:
         topic, _, number = each.name.rpartition("-")
         log = self._watched.catalog.log(topic, int(number))
@@ -330,6 +337,8 @@ class _Teller:
             )
         elif "records" in answer:
             more = self._beyond(answer["records"]) if is_chosen else ""
+            if answer["records"] and self._is_remote(each):
+                more = " of a remote segment, whose reading has no steps here"
             high = answer["highWatermark"]
             size = f"{answer['records']:,} bytes of records" if answer["records"] else "no records"
             if not answer["records"] and each.asked["fetchOffset"] >= high:
