@@ -21,8 +21,8 @@ from workbench.record.reading.batch_search import (
     LOWEST,
     BatchHeader,
     check_size,
-    find_batch,
-    find_record,
+    search_batch,
+    search_record,
 )
 from workbench.record.reading.batch_table import BatchTable, scan_batches
 from workbench.record.reading.batch_times import BatchTimes, batch_times
@@ -282,7 +282,7 @@ class FileRecords:
 
         Kafka: FileRecords.firstBatch (4.2)
         """
-        _, batch = find_batch(self.file, position, self.size, LOWEST)
+        _, batch = search_batch(self.file, position, self.size, LOWEST)
         return None if batch is None else self.batches(position, position + batch.size).rows[0]
 
     def last_batch(self, start: int = 0) -> Any | None:
@@ -312,7 +312,7 @@ class FileRecords:
         """
         before, position = None, start
         while True:
-            passed, batch = find_batch(self.file, position, self.size, target, self._first_window)
+            passed, batch = search_batch(self.file, position, self.size, target, self._first_window)
             before = passed or before
             if batch is None:
                 break
@@ -345,7 +345,7 @@ class FileRecords:
         """
         position = start
         while True:
-            found = find_record(
+            found = search_record(
                 self.file, position, self.size, target, start_offset, self._first_window
             )
             if found is None:

@@ -71,7 +71,7 @@ class _Memory(threading.local):
 _MEMORY: Final = _Memory()
 
 
-def find_batch(
+def search_batch(
     source: FileSource, start: int, end: int, offset: int, first_window: int = FIRST_WINDOW
 ) -> tuple[BatchHeader | None, BatchHeader | None]:
     """Return the last batch before, and the first that begins at or after an offset.
@@ -102,7 +102,7 @@ def find_batch(
     return passed if passed.size else None, found
 
 
-def find_record(
+def search_record(
     source: FileSource,
     start: int,
     end: int,
@@ -116,7 +116,7 @@ def find_record(
         None if there is none. A batch without a record if it has such a timestamp, but is not as
         usual: compressed, for example. If no record of it is meant, search again after it.
 
-    Arguments and errors: see `find_batch`.
+    Arguments and errors: see `search_batch`.
     """
     memory = _MEMORY
     wanted = (
