@@ -28,6 +28,7 @@ from workbench.record.reading.batch_table import BatchTable, scan_batches
 from workbench.record.reading.batch_times import BatchTimes, batch_times
 
 MAX_SIZE: Final = 2**31 - 1  # bytes per segment
+_MORE: Final = 1024  # bytes: batches differ in size, and the header after them is read, too
 
 
 class LogOffsetPosition(NamedTuple):
@@ -364,7 +365,8 @@ class FileRecords:
 
     def _note_size(self, batch: BatchHeader) -> None:
         """Let the next search read so much at first that it finds a batch of this size at once."""
-        self._first_window = min(FIRST_WINDOW + 2 * batch.size, LARGEST_WINDOW)
+        more = FIRST_WINDOW if batch.size < FIRST_WINDOW else _MORE
+        self._first_window = min(2 * batch.size + more, LARGEST_WINDOW)
 
     def largest_timestamp_after(self, start: int = 0) -> TimestampAndOffset:
         """Return the largest timestamp of batches at or after ``start``, or (-1, -1, None).

@@ -95,7 +95,7 @@ def search_batch(
     """
     memory = _MEMORY
     memory.passed[1] = 0
-    wanted = (min(max(offset, LOWEST), _HIGHEST), _HIGHEST, memory.rows, memory.headers)
+    wanted = (_int64(offset), _HIGHEST, memory.rows, memory.headers)
     code, _ = _search(source, start, end, first_window, dispatch.find_batch, wanted)
     passed = BatchHeader._make(memory.passed.tolist())
     found = BatchHeader._make(memory.found.tolist()) if code == problems.FOUND else None
@@ -120,8 +120,8 @@ def search_record(
     """
     memory = _MEMORY
     wanted = (
-        min(max(offset, LOWEST), _HIGHEST),
-        min(max(timestamp, LOWEST), _HIGHEST),
+        _int64(offset),
+        _int64(timestamp),
         memory.rows,
         memory.headers,
         memory.offsets,
@@ -135,6 +135,11 @@ def search_record(
     if slot < 0:
         return FoundRecord(batch, batch.max_timestamp, None)
     return FoundRecord(batch, int(memory.timestamps[slot]), int(memory.offsets[slot]))
+
+
+def _int64(number: int) -> int:
+    """Return the nearest number that a batch can have."""
+    return number if LOWEST <= number <= _HIGHEST else max(LOWEST, min(number, _HIGHEST))
 
 
 def _search(
