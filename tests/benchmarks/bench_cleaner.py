@@ -106,6 +106,9 @@ def timed(folder: Path, what: str) -> Timing:
         runs: dict[str, Callable[[], object]] = {
             "clean": partial(clean_log, log, 0, end, NOW, collects=False, offset_map=offset_map),
             "plan": partial(plan_cleaning, log, 0, end, NOW, offset_map=offset_map),
+            "plan on all cores": partial(
+                plan_cleaning, log, 0, end, NOW, offset_map=offset_map, workers=None
+            ),
             "map": partial(builder.build, log, 0, end),
         }
         size = sum(segment.size for segment in log.segments)
@@ -181,6 +184,15 @@ def planning(size: int) -> None:
     records = (size << 20) // RECORD
     plan = timed(generated("none", size), "plan")
     print(f"\nA plan of {records / 1e6:.1f} million records: {plan.cpu:.2f} s of CPU; goal 3 s.")
+    for codec in GOALS:
+        folder = generated(codec, min(size, USUAL_SIZE))
+        one, every = in_turn(
+            partial(timed, folder, "plan"), partial(timed, folder, "plan on all cores")
+        )
+        print(
+            f"The plan on all cores, {codec}: {one.wall / every.wall:.2f} times as fast as on one, "
+            f"{every.cpu / one.cpu:.2f} of its CPU time."
+        )
     for codec in ("none", "zstd"):
         grown = memory(codec, size) / 1e6
         print(f"Memory, {codec}: {size} MiB take {grown:.0f} MB more than 16 MiB do.")

@@ -353,7 +353,7 @@ def reading(file: Path) -> None:
     theirs, ours = in_turn(
         partial(kafka, "time", place, "20000"), partial(offset_for_timestamp, folder, 4_000)
     )
-    rows.append(row("offset for a timestamp", theirs, ours, per_second, 0.3))
+    rows.append(row("offset for a timestamp", theirs, ours, per_second, 0.5))
     table("read and look up in a segment of 1 GiB; a second of CPU", COLUMNS, rows)
 
 

@@ -16,7 +16,7 @@ def found(folder: Path, data: bytes, start: int = 0, offsets: tuple[int, int] = 
     path = folder / "found.log"
     path.write_bytes(data)
     with FileSource(str(path)) as source:
-        return find_batch(source, start, len(data), offsets)
+        return find_batch(source, start, len(data), offsets).position
 
 
 @pytest.mark.parametrize("before", [0, 1, 40, 61, 16_000, 16_384, 70_000, (4 << 20) - 30])
@@ -57,3 +57,19 @@ def test_a_place_is_believed_only_with_a_right_crc(tmp_path: Path) -> None:
         assert batch_at(source, len(first))["base_offset"] == 8
         for position in (-1, 1, len(first) - 1, 2 * len(first), 3 * len(first), 10**9):
             assert batch_at(source, position) is None
+
+
+@pytest.mark.parametrize("at", [None, 0, 1, 16_500, (5 << 20) - 1])
+def test_a_search_tells_whether_there_was_anything_but_zeros(
+    at: int | None, tmp_path: Path
+) -> None:
+    """Written zeros and a hole, which is not read."""
+    path = tmp_path / "zeros.log"
+    with path.open("wb") as file:
+        file.write(bytes(1 << 20))
+        file.truncate(5 << 20)
+        if at is not None:
+            file.seek(at)
+            file.write(b"\x01")
+    with FileSource(str(path)) as source:
+        assert find_batch(source, 0, 5 << 20, ANY) == (None, at is None)

@@ -21,13 +21,14 @@ from workbench.record.reading.batch_search import (
     LOWEST,
     BatchHeader,
     check_size,
-    find_batch,
-    find_record,
+    search_batch,
+    search_record,
 )
 from workbench.record.reading.batch_table import BatchTable, scan_batches
 from workbench.record.reading.batch_times import BatchTimes, batch_times
 
 MAX_SIZE: Final = 2**31 - 1  # bytes per segment
+_MORE: Final = 1024  # bytes: batches differ in size, and the header after them is read, too
 
 
 class LogOffsetPosition(NamedTuple):
@@ -282,7 +283,7 @@ class FileRecords:
 
         Kafka: FileRecords.firstBatch (4.2)
         """
-        _, batch = find_batch(self.file, position, self.size, LOWEST)
+        _, batch = search_batch(self.file, position, self.size, LOWEST)
         return None if batch is None else self.batches(position, position + batch.size).rows[0]
 
     def last_batch(self, start: int = 0) -> Any | None:
@@ -312,7 +313,7 @@ class FileRecords:
         """
         before, position = None, start
         while True:
-            passed, batch = find_batch(self.file, position, self.size, target, self._first_window)
+            passed, batch = search_batch(self.file, position, self.size, target, self._first_window)
             before = passed or before
             if batch is None:
                 break
@@ -345,7 +346,7 @@ class FileRecords:
         """
         position = start
         while True:
-            found = find_record(
+            found = search_record(
                 self.file, position, self.size, target, start_offset, self._first_window
             )
             if found is None:
@@ -364,7 +365,8 @@ class FileRecords:
 
     def _note_size(self, batch: BatchHeader) -> None:
         """Let the next search read so much at first that it finds a batch of this size at once."""
-        self._first_window = min(FIRST_WINDOW + 2 * batch.size, LARGEST_WINDOW)
+        more = FIRST_WINDOW if batch.size < FIRST_WINDOW else _MORE
+        self._first_window = min(2 * batch.size + more, LARGEST_WINDOW)
 
     def largest_timestamp_after(self, start: int = 0) -> TimestampAndOffset:
         """Return the largest timestamp of batches at or after ``start``, or (-1, -1, None).

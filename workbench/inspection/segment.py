@@ -264,7 +264,7 @@ def is_preallocated(
     end = problem.position + problem.size
     size = source.size if stop is None else stop
     is_tail = problem.code == problems.BAD_SIZE and end >= size and segment.is_active
-    return is_tail and source.is_zero(problem.position, end)
+    return is_tail and problem.is_zeros
 
 
 _SMALL_LOG = 1 << 16  # bytes; walking a smaller log takes less time than reading its index

@@ -71,7 +71,7 @@ class _Memory(threading.local):
 _MEMORY: Final = _Memory()
 
 
-def find_batch(
+def search_batch(
     source: FileSource, start: int, end: int, offset: int, first_window: int = FIRST_WINDOW
 ) -> tuple[BatchHeader | None, BatchHeader | None]:
     """Return the last batch before, and the first that begins at or after an offset.
@@ -95,14 +95,14 @@ def find_batch(
     """
     memory = _MEMORY
     memory.passed[1] = 0
-    wanted = (min(max(offset, LOWEST), _HIGHEST), _HIGHEST, memory.rows, memory.headers)
+    wanted = (_int64(offset), _HIGHEST, memory.rows, memory.headers)
     code, _ = _search(source, start, end, first_window, dispatch.find_batch, wanted)
     passed = BatchHeader._make(memory.passed.tolist())
     found = BatchHeader._make(memory.found.tolist()) if code == problems.FOUND else None
     return passed if passed.size else None, found
 
 
-def find_record(
+def search_record(
     source: FileSource,
     start: int,
     end: int,
@@ -116,12 +116,12 @@ def find_record(
         None if there is none. A batch without a record if it has such a timestamp, but is not as
         usual: compressed, for example. If no record of it is meant, search again after it.
 
-    Arguments and errors: see `find_batch`.
+    Arguments and errors: see `search_batch`.
     """
     memory = _MEMORY
     wanted = (
-        min(max(offset, LOWEST), _HIGHEST),
-        min(max(timestamp, LOWEST), _HIGHEST),
+        _int64(offset),
+        _int64(timestamp),
         memory.rows,
         memory.headers,
         memory.offsets,
@@ -135,6 +135,11 @@ def find_record(
     if slot < 0:
         return FoundRecord(batch, batch.max_timestamp, None)
     return FoundRecord(batch, int(memory.timestamps[slot]), int(memory.offsets[slot]))
+
+
+def _int64(number: int) -> int:
+    """Return the nearest number that a batch can have."""
+    return number if LOWEST <= number <= _HIGHEST else max(LOWEST, min(number, _HIGHEST))
 
 
 def _search(

@@ -4,7 +4,7 @@ Kafka gives up at an invalid size; for a rescue we search further. A batch count
 its CRC is valid, so that ordinary bytes are never mistaken for one.
 """
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -103,14 +103,26 @@ class Patience:
         return True
 
 
+class Searched(NamedTuple):
+    """The outcome of a search for a batch.
+
+    Attributes:
+        position: where the batch starts; None if there is none.
+        is_zeros: whether all bytes that were searched are zero, so that nobody need look again.
+    """
+
+    position: int | None
+    is_zeros: bool
+
+
 def find_batch(
     source: FileSource,
     start: int,
     stop: int,
     offsets: tuple[int, int],
     patience: Patience | None = None,
-) -> int | None:
-    """Return the first position in [start, stop) where a batch with a valid CRC starts, or None.
+) -> Searched:
+    """Search for the first position in [start, stop) where a batch with a valid CRC starts.
 
     Batches above 4 MiB are not found.
 
@@ -124,12 +136,14 @@ def find_batch(
     patience = patience or Patience()
     rows: npt.NDArray[Any] = np.zeros(1, BATCH_ROW)
     matches = np.zeros(1, np.bool_)
-    position, step = start, _FIRST_WINDOW
+    position, step, is_zeros = start, _FIRST_WINDOW, True
     while position < stop:
         # A batch may begin with zeros that are still in a hole.
         position = max(position, source.past_hole(position, stop) - BATCH_HEADER_SIZE)
         data = source.read(position, min(step + SMALLEST_ENTRY - 1, stop - position))
-        for place in _candidates(data, stop - position).tolist():
+        has_bytes = bool(data.any())
+        is_zeros &= not has_bytes
+        for place in _candidates(data, stop - position).tolist() if has_bytes else ():
             rest, left = data[place : place + BATCH_HEADER_SIZE], stop - position - place
             if not offsets[0] <= int.from_bytes(rest[:8].tobytes(), signed=True) < offsets[1]:
                 continue
@@ -151,8 +165,8 @@ def find_batch(
             dispatch.check_message_crcs(whole, 0, rows, matches)
             if matches[0]:
                 patience.passed(size)
-                return position + int(place)
+                return Searched(position + int(place), is_zeros=False)
         patience.passed(step)
         position += step
         step = min(4 * step, _WINDOW)
-    return None
+    return Searched(None, is_zeros)

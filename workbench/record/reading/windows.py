@@ -26,7 +26,7 @@ from workbench.layout.message_header import SMALLEST_ENTRY, SMALLEST_MESSAGE
 from workbench.record.buffers import BufferPool
 from workbench.record.limits import LARGEST_BATCH
 from workbench.record.reading.batch_table import places_of
-from workbench.record.reading.resync import Patience, find_batch
+from workbench.record.reading.resync import Patience, Searched, find_batch
 
 WINDOW: Final = 4 << 20  # bytes read at a time: calls are rare, and a core's cache still helps
 _ROWS_AT_ONCE: Final = 8192
@@ -45,6 +45,7 @@ class Problem(NamedTuple):
         size: the number of bytes left out.
         offset: the batch's base offset according to its header, -1 if unknown.
         found, expected: the values in words; empty if the code says it all.
+        is_zeros: whether it is known that all these bytes are zero.
     """
 
     code: int
@@ -53,6 +54,7 @@ class Problem(NamedTuple):
     offset: int
     found: str = ""
     expected: str = ""
+    is_zeros: bool = False
 
 
 class Window(NamedTuple):
@@ -162,7 +164,7 @@ class BatchWindows:
         if needed or code not in {problems.BAD_SIZE, problems.UNFINISHED}:
             return None
         start = self._position + at
-        behind = self._find_next(start, self._position + self._filled)
+        behind, _ = self._find_next(start, self._position + self._filled)
         if behind is None:
             return None
         self._leave_out(start, behind, code)
@@ -202,11 +204,11 @@ class BatchWindows:
         self.stop_code = problems.UNFINISHED if code == problems.MORE_DATA else code
         if code not in {problems.BAD_SIZE, problems.UNFINISHED}:
             return False
-        behind = self._find_next(self._position, self._stop)
+        behind, is_zeros = self._find_next(self._position, self._stop)
         # A batch too long for the file is merely incomplete if nothing follows it.
         if behind is not None or code == problems.BAD_SIZE:
             end = self._stop if behind is None else behind
-            self._leave_out(self._position, end, code)
+            self._leave_out(self._position, end, code, is_zeros=is_zeros)
             self._position, self._filled = end, 0
         return behind is not None
 
@@ -220,8 +222,8 @@ class BatchWindows:
         self._filled = len(rest)
         self._position += count
 
-    def _find_next(self, position: int, stop: int) -> int | None:
-        """Return where a readable batch with a higher offset starts in (position, stop), or None.
+    def _find_next(self, position: int, stop: int) -> Searched:
+        """Search for a readable batch with a higher offset in (position, stop).
 
         One with a lower offset may be part of a value or of a wrapper.
         """
@@ -232,9 +234,10 @@ class BatchWindows:
         is_batch &= any(header[8:])  # zeros are what a file was made longer by: no offset 0
         if is_batch and low < offset < high:
             low = offset
-        return find_batch(self._source, position + 1, stop, (low + 1, high), self._patience)
+        found = find_batch(self._source, position + 1, stop, (low + 1, high), self._patience)
+        return found._replace(is_zeros=found.is_zeros and not any(header))
 
-    def _leave_out(self, start: int, end: int, code: int) -> None:
+    def _leave_out(self, start: int, end: int, code: int, *, is_zeros: bool = False) -> None:
         """Note the bytes from ``start`` to ``end`` as a problem: an invalid size."""
         size = int.from_bytes(self._source.read(start + 8, 4).tobytes(), signed=True)
         expected = f"at least {SMALLEST_MESSAGE} bytes"
@@ -243,7 +246,7 @@ class BatchWindows:
         elif size >= SMALLEST_MESSAGE:
             expected = f"at most {LARGEST_BATCH} bytes"
         self.problems.append(
-            Problem(problems.BAD_SIZE, start, end - start, -1, f"{size} bytes", expected)
+            Problem(problems.BAD_SIZE, start, end - start, -1, f"{size} bytes", expected, is_zeros)
         )
 
 

@@ -170,9 +170,9 @@ def read_log(
             end, code = _decode(source, reading, parts, useful(workers, reading.size))
         else:
             end, code = _walk(source, reading, parts)
-        end = parts.finish(end, code)
+        end, is_zeros = parts.finish(end, code)
         if end < reading.size:
-            reading.tail = _tail(source, end, code, reading)
+            reading.tail = _tail(source, end, code, reading, is_zeros=is_zeros)
     return reading
 
 
@@ -228,20 +228,21 @@ class _Parts:
                 self._problems.append(given.pop())  # perhaps the tail
             self._give(given)
 
-    def finish(self, end: int, code: int) -> int:
-        """Give what is left; return where the batches end.
+    def finish(self, end: int, code: int) -> tuple[int, bool | None]:
+        """Give what is left; return where the batches end, and whether zeros follow, if known.
 
         Args:
             end: where no further batch was found.
             code: why.
         """
-        reading, found = self._reading, self._problems
+        reading, found, is_zeros = self._reading, self._problems, None
         if found and _is_tail(found[-1], reading.size, code):
-            end = found.pop().position
+            tail = found.pop()
+            end, is_zeros = tail.position, tail.is_zeros
         self._give(found)
         lost = reading.problem_count > 0 and self._last_problem >= self._last_position
         reading.is_end_sure = not lost and self._is_last_sound
-        return end
+        return end, is_zeros
 
     def _give(self, found: list[Problem]) -> None:
         rows = joined_rows(self._tables, BATCH_ROW)
@@ -385,12 +386,20 @@ def _offset_of(row: Any) -> int:
     return int(row["base_offset"])
 
 
-def _tail(source: FileSource, position: int, code: int, reading: LogReading) -> Tail:
+def _tail(
+    source: FileSource,
+    position: int,
+    code: int,
+    reading: LogReading,
+    *,
+    is_zeros: bool | None = None,
+) -> Tail:
+    """Return what follows the last batch; ``is_zeros``: whether zeros do, if that is known."""
     size, next_offset = reading.size, reading.next_offset
     left = size - position
     head = source.read(position, HEADER_SIZE).tobytes()
     batch_size = int.from_bytes(head[8:12], signed=True) if len(head) >= 12 else None
-    zeros = source.is_zero(position, size)
+    zeros = source.is_zero(position, size) if is_zeros is None else is_zeros
     torn = code == problems.UNFINISHED
     if left < OFFSET_SIZE:  # the next batch's offset begins with zeros
         torn = head == (next_offset % 2**64).to_bytes(OFFSET_SIZE)[:left]
