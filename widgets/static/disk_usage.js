@@ -49,6 +49,7 @@ function render({ model, el, signal: outer }) {
     rowHeight: 26,
     emptyText: "Nothing here.",
     onPick: (i) => pick(i, { isFromList: true }),
+    onPress: (i) => openNode(shown[i]),
     onOpen: (i) => openNode(shown[i]),
     columns: [
       { name: "Name", width: "minmax(110px, 1.4fr)" },

@@ -44,7 +44,7 @@ export function playerFrame({ model, el, signal: outer, makeData, makeViews }) {
     columns: [{ name: "Step", width: "52px", number: true }, { name: "What", width: "minmax(150px, .42fr)" }, {
       name: "Why",
       width: "minmax(160px, 1fr)",
-    }, { name: "Where", width: "minmax(60px, .28fr)", mono: true }],
+    }, { name: "Where", width: "minmax(84px, .28fr)", mono: true }],
     cellsOf: (
       i,
     ) => [count(i + 1), { text: data.kind(i), kind: isBad(i) ? "bad" : "" }, {
