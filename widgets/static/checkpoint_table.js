@@ -63,7 +63,7 @@ function render({ model, el, signal: outer }) {
     emptyText: "No partitions.",
     onPick: (i) => choose(shown[i]),
     columns: [
-      { name: "Partition", width: "minmax(142px, 1.5fr)" },
+      { name: "Partition", width: "minmax(160px, 1.5fr)" },
       ...(hasDirectories ? [{ name: "Directory", width: "minmax(80px, .8fr)" }] : []),
       { name: "Log in segments", width: "minmax(104px, .8fr)", number: true, title: "First offset to log end offset" },
       ...FILES.map(([, name, file]) => ({
