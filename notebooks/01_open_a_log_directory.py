@@ -38,7 +38,8 @@ logs
 # index* maps times to offsets. `logs.inspect` returns each of these as an Arrow table.
 
 # %%
-partition = "orders-0" if "orders-0" in logs else max(logs, key=lambda name: logs[name].size)
+biggest = max(logs, key=lambda name: (name[:2] != "__", logs[name].size))
+partition = "orders-0" if "orders-0" in logs else biggest
 topic = logs[partition].topic
 
 segments = logs.inspect.segments(topics=[topic]).to_pandas()

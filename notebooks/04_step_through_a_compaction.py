@@ -408,9 +408,9 @@ manager.shutdown()
 #
 # A click opens an answer. To run its code, copy it into the cell below and press Shift+Enter.
 #
-# **1.** In the player with two rounds, type *oolong* into the box *Go to key or offset* and press
-# Enter. The key has three records: 4, 7 and 11. What happens to offset 7, and why is it not the one
-# that supersedes offset 4?
+# **1.** In the player with two rounds, type *oolong* into the box *Go to key or offset*. Each Enter
+# goes to the next step of the key. It has three records: 4, 7 and 11. What happens to offset 7, and
+# why is it not the one that supersedes offset 4?
 #
 # <details>
 # <summary>Answer</summary>

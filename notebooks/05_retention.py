@@ -45,7 +45,8 @@ if not logs:
 NOW = int(time.time() * 1000)
 if DATA == SAMPLE:
     NOW = 1_732_924_800_000  # ms: 30 November 2024, the end of the sample's week
-PARTITION = "orders-0" if "orders-0" in logs else max(logs, key=lambda name: logs[name].size)
+biggest = max(logs, key=lambda name: (name[:2] != "__", logs[name].size))
+PARTITION = "orders-0" if "orders-0" in logs else biggest
 TOPIC = logs[PARTITION].topic
 
 # %% [markdown]

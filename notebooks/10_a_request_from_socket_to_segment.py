@@ -33,7 +33,8 @@ if not logs:
     print(f"{DATA} has no partitions. This is the sample.")
     logs = wb.open_log_directory(DATA := SAMPLE)
 
-PARTITION = "orders-0" if "orders-0" in logs else max(logs, key=lambda name: logs[name].size)
+biggest = max(logs, key=lambda name: (name[:2] != "__", logs[name].size))
+PARTITION = "orders-0" if "orders-0" in logs else biggest
 TOPIC, NUMBER = logs[PARTITION].topic, logs[PARTITION].partition
 
 server = wb.serve(logs)

@@ -49,6 +49,22 @@ def test_keys_alone_go_in_and_out(page: Page, show: Show) -> None:
     until(page, lambda: usage.at == ["returns"])
 
 
+def test_a_click_on_a_row_of_the_sizes_opens_it_and_a_double_click_goes_no_deeper(
+    page: Page, show: Show
+) -> None:
+    usage = DiskUsage(SHOP)
+    show(usage)
+    grid = page.get_by_role("grid", name="Sizes")
+    grid.get_by_text("orders", exact=True).click()
+    until(page, lambda: usage.at == ["orders"])
+    page.keyboard.press("Escape")
+    until(page, lambda: usage.at == [])
+    grid.get_by_text("orders", exact=True).dblclick()
+    until(page, lambda: usage.at == ["orders"])
+    page.wait_for_timeout(200)
+    assert usage.at == ["orders"]
+
+
 def test_python_is_that_of_what_is_open(page: Page, show: Show) -> None:
     usage = DiskUsage(SHOP, at=["orders", "orders-0", "903"])
     show(usage)

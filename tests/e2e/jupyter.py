@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 from notebooks.build import sources
 from tests.browser.bridge import chromium
@@ -125,33 +126,37 @@ def jupyterlab(
 
 
 @contextmanager
-def notebook_page(
-    folders: pytest.TempPathFactory,
-    names: tuple[str, ...],
-    application: Application = JUPYTERLAB,
-) -> Iterator[tuple[Page, str]]:
-    """Start a front end with copies of some notebooks; yields a page and the address.
-
-    At the end, no script on the page may have complained, and nothing asked for another machine.
-    """
-    errors: list[str] = []
+def notebooks_served(
+    folders: pytest.TempPathFactory, application: Application = JUPYTERLAB
+) -> Iterator[str]:
+    """Start a front end with copies of all notebooks; yields its address."""
     home = folders.mktemp("jupyter")
     work = home / "work" / "notebooks"
     work.mkdir(parents=True)
     for source in sources():
-        if source.stem in names:
-            shutil.copy(source.with_suffix(".ipynb"), work)
+        shutil.copy(source.with_suffix(".ipynb"), work)
     (home / "work" / "sample_data").symlink_to(PROJECT / "sample_data")
+    with jupyterlab(work, home, None, application) as address:
+        yield address
+
+
+@contextmanager
+def notebook_page(folders: pytest.TempPathFactory, address: str) -> Iterator[Page]:
+    """Open a page of Chromium; at the end, the kernels that it started are shut down.
+
+    No script on the page may have complained, and nothing asked for another machine.
+    """
+    errors: list[str] = []
     SHOTS.mkdir(parents=True, exist_ok=True)
-    with (
-        jupyterlab(work, home, None, application) as address,
-        chromium(folders.mktemp("profile"), width=1360, height=1000) as context,
-    ):
+    with chromium(folders.mktemp("profile"), width=1360, height=1000) as context:
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(f"{error}\n{error.stack}"))
         page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
         page.on("request", lambda request: _stay_local(request.url, errors))
-        yield page, address
+        yield page
+        page.goto("about:blank")
+        for session in page.request.get(f"{address}/api/sessions").json():
+            page.request.delete(f"{address}/api/sessions/{session['id']}")
     ours = [each for each in errors if not any(word in each for word in NOT_OURS)]
     assert not ours, ours
 
@@ -198,6 +203,37 @@ class Notebook:
         """Run the selected cell and select the next one."""
         run = "window.jupyterapp.commands.execute('notebook:run-cell-and-select-next')"
         self.page.evaluate(run)
+
+    def run_by_menu(self, seconds: int = 180) -> None:
+        """Run all cells with the mouse, as the first cell says, and wait until the last has run."""
+        self.page.get_by_role("menuitem", name="Run", exact=True).click()
+        self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+        last = self.page.locator(".jp-Notebook .jp-CodeCell .jp-InputPrompt").last
+        # The saved number of the last cell goes when it waits for its turn: wait for its return.
+        expect(last).to_have_text("[*]:", timeout=30_000)
+        expect(last).to_have_text(re.compile(r"\[\d+\]:"), timeout=seconds * 1000)
+        self.until(lambda: self.page.evaluate(_STATUS) == "idle", "the kernel is not idle")
+
+    def click_a_batch(self) -> int:
+        """Click a batch in the middle of the first explorer; returns its base offset.
+
+        The kernel is told of it, and its records are listed.
+        """
+        explorer = self.page.locator(".klw").first
+        canvas = explorer.locator(".klw-map canvas")
+        expect(canvas).to_be_visible(timeout=60_000)
+        canvas.scroll_into_view_if_needed()
+        box = canvas.bounding_box()
+        assert box is not None
+        self.page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + 84)
+        self.until(
+            lambda: self.value("explorer.selected")["position"] is not None,
+            "the kernel was not told of the batch",
+        )
+        batch = int(self.value("explorer.selected_batch().base_offset"))
+        first = explorer.locator(".klw-row[data-kind~=within] > span:first-child").first
+        expect(first).to_have_text(f"{batch:,}")
+        return batch
 
     def value(self, expression: str) -> Any:
         """What an expression is in the kernel, as JSON."""

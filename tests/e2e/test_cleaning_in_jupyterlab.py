@@ -1,11 +1,9 @@
 """The notebooks on compaction and retention in JupyterLab, driven by a real browser."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.e2e.jupyter import SHOTS, Notebook, notebook_page
+from tests.e2e.jupyter import SHOTS, Notebook
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -13,15 +11,8 @@ COMPACTION, WHY = "04_step_through_a_compaction", "03_why_was_it_not_compacted"
 RETENTION = "05_retention"
 
 
-@pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Page, str]]:
-    """A page, and the address of a JupyterLab with the notebooks."""
-    with notebook_page(tmp_path_factory, (COMPACTION, WHY, RETENTION)) as found:
-        yield found
-
-
-def test_a_compaction_is_played_and_agrees_with_what_was_done(pages: tuple[Page, str]) -> None:
-    notebook = Notebook(*pages, f"{COMPACTION}.ipynb")
+def test_a_compaction_is_played_and_agrees_with_what_was_done(lab: tuple[Page, str]) -> None:
+    notebook = Notebook(*lab, f"{COMPACTION}.ipynb")
     notebook.run_all()
     page = notebook.page
     player = notebook.in_sight(".klw-player", "Clean prices-0")
@@ -48,8 +39,8 @@ def test_a_compaction_is_played_and_agrees_with_what_was_done(pages: tuple[Page,
     ]
 
 
-def test_the_cleaners_view_and_the_explorer_follow_each_other(pages: tuple[Page, str]) -> None:
-    notebook = Notebook(*pages, f"{WHY}.ipynb")
+def test_the_cleaners_view_and_the_explorer_follow_each_other(lab: tuple[Page, str]) -> None:
+    notebook = Notebook(*lab, f"{WHY}.ipynb")
     notebook.run_all()
     page = notebook.page
     view = notebook.in_sight(".klw-cleaner")
@@ -63,8 +54,8 @@ def test_the_cleaners_view_and_the_explorer_follow_each_other(pages: tuple[Page,
     expect(view.locator('.klw-region[aria-selected="true"] b')).to_have_text("608")
 
 
-def test_a_reader_chooses_a_log_and_sees_why_its_segments_went(pages: tuple[Page, str]) -> None:
-    notebook = Notebook(*pages, f"{RETENTION}.ipynb")
+def test_a_reader_chooses_a_log_and_sees_why_its_segments_went(lab: tuple[Page, str]) -> None:
+    notebook = Notebook(*lab, f"{RETENTION}.ipynb")
     notebook.run_all()
     page = notebook.page
     player = notebook.in_sight(".klw-player", "Retention")
@@ -82,14 +73,3 @@ def test_a_reader_chooses_a_log_and_sees_why_its_segments_went(pages: tuple[Page
     expect(player.locator(".klw-now")).to_contain_text("retention.ms")
     page.wait_for_timeout(400)
     page.screenshot(path=SHOTS / "notebook-retention.png")
-
-
-def test_an_answer_is_folded_until_somebody_clicks_it(pages: tuple[Page, str]) -> None:
-    notebook = Notebook(*pages, f"{COMPACTION}.ipynb")
-    exercises = notebook.in_sight(".jp-RenderedMarkdown", "Try it")
-    answer = exercises.locator("details").first
-    fact = answer.get_by_text("Offset 4 is superseded by")
-    expect(fact).to_be_hidden()
-    answer.get_by_text("Answer", exact=True).click()
-    expect(fact).to_be_visible()
-    notebook.page.screenshot(path=SHOTS / "notebook-answer.png")

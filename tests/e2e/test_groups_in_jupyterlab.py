@@ -1,12 +1,10 @@
 """The notebooks on groups and on replication, and the screen, in JupyterLab, in a real browser."""
 
-from collections.abc import Iterator
-
 import nbformat
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-from tests.e2e.jupyter import SHOTS, Notebook, notebook_page
+from tests.e2e.jupyter import SHOTS, Notebook
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -24,11 +22,10 @@ REPLICATION = "09_replication_and_the_high_watermark"
 
 
 @pytest.fixture(scope="module")
-def notebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
-    with notebook_page(tmp_path_factory, (GROUPS, REPLICATION)) as (page, address):
-        found = Notebook(page, address, f"{GROUPS}.ipynb")
-        found.run_all()
-        yield found
+def notebook(lab: tuple[Page, str]) -> Notebook:
+    found = Notebook(*lab, f"{GROUPS}.ipynb")
+    found.run_all()
+    return found
 
 
 def test_an_expiry_is_played_with_the_keys(notebook: Notebook) -> None:
@@ -59,16 +56,6 @@ def test_the_group_and_the_explorer_follow_each_other(notebook: Notebook) -> Non
     expect(view.locator(".klw-sum")).to_contain_text("lag 2,241")
     notebook.run("explorer.selected = {'partition': 'orders-1', 'offset': 527}")
     expect(view.locator(".klw-now h4")).to_have_text("orders-1")
-
-
-def test_the_open_transaction_is_shown(notebook: Notebook) -> None:
-    view = notebook.in_sight(".klw-coordinators", "655 transactions")
-    expect(view.locator(".klw-conclusion")).to_contain_text("'payments-eu' keeps the last stable")
-    view.get_by_role("tab", name="Open").click()
-    view.get_by_role("row", name="payments-eu").click()
-    notebook.until(lambda: notebook.value("lanes.selected")["offset"] == 4736, "nothing selected")
-    notebook.page.wait_for_timeout(400)
-    notebook.page.screenshot(path=SHOTS / "notebook-transactions.png")
 
 
 def test_a_lost_record_is_kept_under_other_rules(notebook: Notebook) -> None:

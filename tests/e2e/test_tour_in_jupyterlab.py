@@ -1,14 +1,13 @@
 """The tour in JupyterLab, driven by a real browser: what a new user does first."""
 
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.pages import press_quickly
-from tests.e2e.jupyter import SHOTS, Notebook, notebook_page
+from tests.e2e.jupyter import SHOTS, Notebook
 from workbench.cli.lab import TOUR
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -18,12 +17,11 @@ GONE = ".klw-gone"
 
 
 @pytest.fixture(scope="module")
-def tour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
+def tour(lab: tuple[Page, str]) -> Notebook:
     """The tour, open in a browser, with every cell run."""
-    with notebook_page(tmp_path_factory, (Path(TOUR).stem,)) as (page, address):
-        notebook = Notebook(page, address, TOUR)
-        notebook.run_all()
-        yield notebook
+    notebook = Notebook(*lab, TOUR)
+    notebook.run_all()
+    return notebook
 
 
 @pytest.fixture
@@ -39,25 +37,13 @@ def notebook(tour: Notebook) -> Notebook:
 def test_click_a_batch_and_see_its_records(notebook: Notebook) -> None:
     page = notebook.page
     explorer = page.locator(".klw").first
-    canvas = explorer.locator(MAP)
-    box = canvas.bounding_box()
-    assert box is not None
-    page.mouse.click(box["x"] + box["width"] * 0.6, box["y"] + 84)
-    notebook.until(
-        lambda: notebook.value("explorer.selected")["position"] is not None,
-        "the kernel was not told of the batch",
-    )
-    batch = notebook.value(
-        "(lambda b: [b.position, b.base_offset, b.last_offset])(explorer.selected_batch())"
-    )
-    first = explorer.locator(".klw-row[data-kind~=within] > span:first-child").first
-    expect(first).to_have_text(f"{batch[1]:,}")
+    batch = notebook.click_a_batch()
     page.screenshot(path=SHOTS / "tour-batch.png")
 
     record = explorer.locator(".klw-row[data-kind~=within]").first
     record.click()
     notebook.until(
-        lambda: notebook.value("explorer.selected")["offset"] == batch[1], "no record selected"
+        lambda: notebook.value("explorer.selected")["offset"] == batch, "no record selected"
     )
     explorer.get_by_role("tab", name="Bytes").click()
     expect(explorer.locator(".klw-hexrow:visible u[data-edge=true]").first).to_be_visible()

@@ -1,11 +1,9 @@
 """The notebook on how a log is written, in JupyterLab, driven by a real browser."""
 
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.e2e.jupyter import SHOTS, Notebook, notebook_page
+from tests.e2e.jupyter import SHOTS, Notebook
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -13,12 +11,11 @@ NAME = "02_how_a_log_is_written"
 
 
 @pytest.fixture(scope="module")
-def writing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Notebook]:
+def writing(lab: tuple[Page, str]) -> Notebook:
     """The notebook, open in a browser, with every cell run."""
-    with notebook_page(tmp_path_factory, (NAME,)) as (page, address):
-        notebook = Notebook(page, address, f"{NAME}.ipynb")
-        notebook.run_all()
-        yield notebook
+    notebook = Notebook(*lab, f"{NAME}.ipynb")
+    notebook.run_all()
+    return notebook
 
 
 def player(notebook: Notebook, title: str) -> Locator:
@@ -28,17 +25,21 @@ def player(notebook: Notebook, title: str) -> Locator:
     return found
 
 
+def test_a_list_that_changed_out_of_sight_is_not_blank(writing: Notebook) -> None:
+    shown = writing.in_sight(".klw-player", "Append to orders-0")
+    for cell in shown.get_by_role("row", selected=True).get_by_role("gridcell").all():
+        expect(cell).to_be_visible()
+
+
 def test_what_is_appended_shows_in_the_player_above(writing: Notebook) -> None:
     shown = player(writing, "Append to orders-0")
     before = writing.value("len(player.steps)")
     expect(shown.locator(".klw-place")).to_have_text(f"{before} of {before}")
-    writing.run(
-        "again = wb.LogManager([DATA], clock=clock, scheduler=ManualScheduler(clock),"
-        " observer=steps.append); again.startup(with_tasks=False);"
-        "log = again.get_log('orders-0'); sell(1); player.show(steps, ORDERS); again.shutdown()"
-    )
+    cell = writing.page.locator(".jp-CodeCell").filter(has_text="print(player.step)").first
+    cell.locator(".cm-content").click()
+    writing.page.keyboard.press("Shift+Enter")
+    writing.until(lambda: writing.value("len(player.steps)") > before, "nothing was appended")
     after = writing.value("len(player.steps)")
-    assert after > before
     expect(shown.locator(".klw-place")).to_have_text(f"{after:,} of {after:,}")
     expect(shown.locator(".klw-now h4")).to_have_text("appended")
     last = writing.value("player.step.numbers['last_offset']")

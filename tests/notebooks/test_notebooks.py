@@ -73,6 +73,20 @@ def test_a_notebook_ends_in_exercises_whose_answers_say_what_their_code_prints(n
         assert [fact for fact in facts if fact.replace(",", "") not in plain(answer.output)] == []
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_notebook_links_to_notebooks_and_no_line_of_its_text_begins_a_list(name: str) -> None:
+    cells = jupytext.read(source_of(name)).cells
+    texts = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    linked = re.findall(r"\]\((.+?)\.ipynb\)", "\n".join(texts))
+    assert linked
+    assert set(linked) <= set(NAMES) - {name}
+    if name == "01_open_a_log_directory":
+        assert linked == NAMES[1:]
+    for text in texts:
+        prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+        assert not re.search(r"^\w[^|\n]*\n(?:\d+[.)]|[-+*]) ", prose, re.MULTILINE)
+
+
 def plain(text: str) -> str:
     """Return a text without the separators of thousands."""
     return re.sub(r"(?<=\d),(?=\d)", "", text)

@@ -93,7 +93,7 @@ function checkpointGrid(view) {
     emptyText: "No partitions.",
     onPick: (i) => choose(view, view.shown[i]),
     columns: [
-      { name: "Partition", width: "minmax(var(--klw-named, 142px), 1.5fr)" },
+      { name: "Partition", width: "minmax(var(--klw-named, 160px), 1.5fr)" },
       ...(hasDirectories ? [{ name: "Directory", width: "minmax(80px, .8fr)" }] : []),
       {
         name: "Log in segments",

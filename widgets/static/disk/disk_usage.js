@@ -96,6 +96,7 @@ function sizeList(view, signal) {
     rowHeight: 26,
     emptyText: "Nothing here.",
     onPick: (i) => pick(view, i, { isFromList: true }),
+    onPress: (i) => openNode(view, view.shown[i]),
     onOpen: (i) => openNode(view, view.shown[i]),
     columns: [
       { name: "Name", width: "minmax(110px, 1.4fr)" },

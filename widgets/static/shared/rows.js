@@ -151,10 +151,10 @@ export function dataGrid(
     const row = event.target.closest(".klw-row[data-row]");
     if (!row) return;
     pick(Number(row.dataset.row));
-    onPress?.(selected);
+    if (event.detail < 2) onPress?.(selected);
   });
   box.addEventListener("dblclick", () => {
-    if (selected >= 0) onOpen?.(selected);
+    if (selected >= 0 && !onPress) onOpen?.(selected); // what a press opens is not opened twice
   });
   box.addEventListener("keydown", (event) => {
     const page = Math.max(1, rows.shown - 1);
