@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from tests.golden.cases import Case
 from widgets import LogExplorer
-from widgets.verification import check as checking
+from widgets import _background
 from widgets.verification.book import MOST_FINDINGS, FindingBook
 from widgets.verification.check import Verification
 from workbench.inspection.findings import Finding
@@ -56,7 +56,7 @@ def test_what_was_found_before_a_cancellation_stays(monkeypatch: pytest.MonkeyPa
             check.cancel()
 
     check = Verification(logs.listing, tell)
-    monkeypatch.setattr(checking, "TOLD_EVERY", 0.0)
+    monkeypatch.setattr(_background, "TOLD_EVERY", 0.0)
     check.start()
     check.wait()
     assert check.state == seen[-1] == "cancelled"
@@ -107,7 +107,7 @@ def test_a_failed_check_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_args: object, **_options: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(checking, "verify_partitions", fail)
+    monkeypatch.setattr(_background, "verify_partitions", fail)
     explorer.verify_all().wait()
     state = explorer.get_state()
     assert state["_error"] == "the disk is gone"
