@@ -19,19 +19,26 @@ from widgets.explorer.explorer import LogExplorer
 from widgets.file_view import find_file
 from widgets.finding_view import FindingView
 from widgets.records.record_browser import RecordBrowser
+from widgets.replication.replica_lanes import ReplicaLanes
 from workbench.errors import WorkbenchError
+from workbench.inspection.brokers import listings_by_broker
+from workbench.server.logs.replicas import Replicas
 
 EXPLORE: Final = "Explore"
 CLEANING: Final = "Cleaning"
+REPLICAS: Final = "Replicas"
 _TIMES: Final = {"Records": "brush", "Groups": "window"}  # [from, to) in ms; empty: all
 
 
 class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no types
-    """Explore · Records · Disk · Cleaning · Groups · Transactions · Files · Findings.
+    """Explore · Records · Disk · Cleaning · Groups · Transactions · Replicas · Files · Findings.
 
     A view of the same directories is made when its tab is first opened. All follow the same
     selection (partition, segment, batch, record), and the time chosen in Records and in Groups is
     the same. Cleaning shows the selected partition. Findings are those of the explorer.
+
+    Directories of several brokers, told apart by `node.id` in `meta.properties`, have the tab
+    Replicas; Groups then reads the offsets topic's replicas that are ahead.
 
     Attributes:
         logs: the log directories shown.
@@ -39,7 +46,8 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         views: name of a tab → its widget, of those that were opened.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or a path or list of paths to open.
+        logs: the result of `workbench.open_log_directory`, or a path or list of paths to open; of
+            one broker or of several.
         show_values: whether to show keys, values and headers, and the metadata of commits.
         mask: a function of "key", "value", "header" or "metadata" and the bytes; it returns the
             bytes to show.
@@ -77,13 +85,16 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             "Records": lambda: RecordBrowser(self.explorer.logs, **records),
             "Disk": lambda: DiskUsage(self.explorer.logs),
             CLEANING: self._cleaner,
-            "Groups": lambda: GroupView(self.explorer.logs, **shown),
+            "Groups": lambda: GroupView(self._of_one_broker(), **shown),
             "Transactions": lambda: TransactionLanes(self.explorer.logs),
+            REPLICAS: lambda: ReplicaLanes(self.explorer.logs, show=self._show_in_explorer),
             "Files": lambda: CheckpointTable(self.explorer.logs),
             "Findings": lambda: FindingView(
                 self.explorer.logs, verifier=self.explorer.verifier, show=self._show_in_explorer
             ),
         }
+        if len(listings_by_broker(logs.listing)) < 2:
+            del self._make[REPLICAS]
         places = [ipywidgets.VBox() for _ in self._make]
         super().__init__(places, titles=tuple(self._make), selected_index=0, **options)
         self.observe(self._open, "selected_index")
@@ -141,6 +152,11 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             self.explorer.selected = dict(place)
         self.explorer.file = path if listed and place["segment"] is None else None
         self.tab = EXPLORE
+
+    def _of_one_broker(self) -> workbench.LogDirectory:
+        """Return the directories with the replicas of Kafka's own topics that are ahead."""
+        chosen = Replicas(self.explorer.logs.listing, lambda _text: None)
+        return workbench.LogDirectory(chosen.listing) if chosen.brokers else self.explorer.logs
 
     def _cleaner(self) -> CleanerView:
         name = self.explorer.selected["partition"]

@@ -8,8 +8,8 @@ import pytest
 
 import workbench as wb
 from tests.golden.cases import Case
-from widgets import LogExplorer
-from widgets import _background
+from widgets import LogExplorer, _background
+from widgets.verification import check as checking
 from widgets.verification.book import MOST_FINDINGS, FindingBook
 from widgets.verification.check import Verification
 from workbench.inspection.findings import Finding
@@ -107,7 +107,7 @@ def test_a_failed_check_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_args: object, **_options: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(_background, "verify_partitions", fail)
+    monkeypatch.setattr(checking, "verify_partitions", fail)
     explorer.verify_all().wait()
     state = explorer.get_state()
     assert state["_error"] == "the disk is gone"

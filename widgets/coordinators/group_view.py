@@ -106,7 +106,7 @@ class GroupView(KafkaWidget):
         self._coordinator = StoredGroups(logs.listing, era=era, now=now, retention_ms=retention_ms)
         self._logs_by_name = {
             f"{each.topic}-{each.partition}": (key, each)
-            for key, each in logs.listing.partitions.items()
+            for key, each in reversed(logs.listing.partitions.items())  # of several, the first
             if each.kind == "log"
         }
         self._ends: dict[str, EndLine] = {}

@@ -20,6 +20,7 @@ from widgets.disk.checkpoint_rows import (
 )
 from widgets.queries import checkpoint_query
 from widgets.selection import NOTHING, from_front, to_front
+from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.checkpoint_table import Checkpoints, checkpoint_table
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
@@ -97,7 +98,9 @@ class CheckpointTable(KafkaWidget):
         """
         total = max(1, sum(partition.size for partition in self._partitions))
         done, shown, found = 0, time.monotonic(), list[Finding]()
-        for checked, findings in verify_partitions(self.logs.listing, deep=False):
+        brokers = listings_by_broker(self.logs.listing).values()
+        every = (each for listing in brokers for each in verify_partitions(listing, deep=False))
+        for checked, findings in every:
             found += findings
             done += checked.size if isinstance(checked, Partition) else 0
             if time.monotonic() - shown > _BETWEEN:

@@ -55,7 +55,8 @@ def _reason(compared: PartitionComparison, kept: Replica) -> str:
     leadership = compared.leaderships[kept.broker]
     lost = _lost(compared, kept)
     if lost:
-        return f"it lacks or cannot read {plural(lost, 'committed offset')}, and no replica fewer"
+        verb = "is" if lost == 1 else "are"
+        return f"with it, {plural(lost, 'committed offset')} {verb} lost, the fewest possible"
     text = "it has everything that is known to be committed"
     if leadership.uncommitted:
         others = plural(leadership.uncommitted, "offset")
