@@ -2,13 +2,28 @@
 
 import threading
 import time
-from collections.abc import Callable
-from typing import Any, Final, Literal, Self
+from collections.abc import Callable, Collection
+from typing import Any, Final, Literal
+
+from workbench.inspection.partition import Partition
 
 TOLD_EVERY: Final = 0.25
 """Seconds between two messages about progress."""
 
+LARGEST_AT_ONCE: Final = 4 << 30
+"""Bytes of `.log` files up to which the headers of logs are read without being asked to."""
+
+MOST_AT_ONCE: Final = 1000
+"""Partitions up to which they are."""
+
 State = Literal["running", "done", "cancelled", "failed"]
+
+
+def are_quickly_read(partitions: Collection[Partition]) -> bool:
+    """Return whether the headers of logs are read at once, not only when a button is pressed."""
+    return (
+        len(partitions) <= MOST_AT_ONCE and sum(each.size for each in partitions) <= LARGEST_AT_ONCE
+    )
 
 
 class Background:
@@ -23,7 +38,7 @@ class Background:
         tell: called in the thread when there is progress, and at the end.
     """
 
-    def __init__(self, name: str, tell: Callable[[Self], None]) -> None:
+    def __init__(self, name: str, tell: Callable[[Any], None]) -> None:
         self._tell = tell
         self._is_cancelled = threading.Event()
         self._checked = self._total = 0  # partitions

@@ -7,12 +7,11 @@ from typing import Any, Final
 import traitlets
 
 import workbench
+from widgets._background import are_quickly_read
 from widgets._file import Answer
 from widgets._link import STATIC, link
 from widgets._widget import KafkaWidget
 from widgets.disk.checkpoint_rows import (
-    LARGEST_CHECKED,
-    MOST_CHECKED,
     count_findings,
     directory_rows,
     partition_rows,
@@ -75,9 +74,7 @@ class CheckpointTable(KafkaWidget):
         self.findings: list[Finding] | None = None
         super().__init__(**options)
         self._read()
-        size = sum(partition.size for partition in self._partitions)
-        is_quick = size <= LARGEST_CHECKED and len(self._partitions) <= MOST_CHECKED
-        if is_quick if check is None else check:
+        if are_quickly_read(self._partitions) if check is None else check:
             self.check()
         else:
             self._show()

@@ -8,13 +8,12 @@ from typing import Final
 from widgets._background import Background
 from workbench.comparison.compare import Comparer
 from workbench.comparison.ranges import DifferentRanges, different_ranges
-from workbench.comparison.results import VERDICTS, PartitionComparison
-from workbench.files.names import TopicPartition
+from workbench.comparison.results import VERDICTS, PartitionComparison, Verdict
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
 
 MOST_PARTITIONS: Final = 1000
-"""Compared partitions that are kept and listed: those with the worst verdicts. Others are counted."""
+"""Compared partitions that are kept and listed: the worst. Others are counted."""
 
 
 class Comparing(Background):
@@ -46,7 +45,7 @@ class Comparing(Background):
         self._only = only
         self._order: list[tuple[int, int, str]] = []
         self.kept: dict[str, PartitionComparison] = {}
-        self.counts: Counter[str] = Counter()
+        self.counts: Counter[Verdict] = Counter()
         self.directory_findings: tuple[Finding, ...] = ()
 
     def _work(self) -> None:
@@ -54,18 +53,19 @@ class Comparing(Background):
         self.directory_findings = comparer.findings
         sizes = self._sizes()
         names = comparer.partitions(None, None if self._only is None else [self._only])
-        self._total, self._size = len(names), sum(sizes.get(name, 0) for name in names)
+        self._total, self._size = len(names), sum(sizes[name] for name in names)
         for name in names:
             compared = comparer.compare(name, deep=self._deep, advance=self._advance)
             self._keep(compared)
-            self._finish_one(sizes.get(name, 0))
+            self._finish_one(sizes[name])
 
-    def _sizes(self) -> Counter[TopicPartition]:
-        sizes: Counter[TopicPartition] = Counter()
+    def _sizes(self) -> Counter[tuple[str, int]]:
+        """Return topic and number → bytes of all replicas."""
+        sizes: Counter[tuple[str, int]] = Counter()
         for listing in self._brokers.values():
             for each in listing.partitions.values():
                 if each.kind == "log":
-                    sizes[TopicPartition(each.topic, each.partition)] += each.size
+                    sizes[each.topic, each.partition] += each.size
         return sizes
 
     def _keep(self, compared: PartitionComparison) -> None:
@@ -101,6 +101,4 @@ class Differing(Background):
         other = self.compared.replica(self.leader)
         for replica in self.compared.replicas:
             if replica is not other:
-                self.found[replica.broker] = different_ranges(
-                    replica, other, advance=self._advance
-                )
+                self.found[replica.broker] = different_ranges(replica, other, advance=self._advance)

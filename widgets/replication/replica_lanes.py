@@ -1,16 +1,17 @@
 """ReplicaLanes: what the disks of several brokers say of each partition, broker by broker."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import traitlets
 
 import workbench
+from widgets._background import are_quickly_read
 from widgets._file import Answer
 from widgets._link import STATIC, link
 from widgets._widget import KafkaWidget, error_text
-from widgets.disk.checkpoint_rows import LARGEST_CHECKED, MOST_CHECKED
 from widgets.replication.comparing import MOST_PARTITIONS, Comparing, Differing
 from widgets.replication.lane_state import axis_of, default_leader, lanes_of
 from widgets.selection import NOTHING, from_front, to_front
@@ -66,6 +67,14 @@ class ReplicaLanes(KafkaWidget):
         for name in ("explorer.css", "cleaner.css", "coordinators.css", "replica_lanes.css")
     )
 
+    logs: workbench.LogDirectory | None = None
+    running: Comparing | None = None
+    _alone: Comparing | None = None
+    _differing: Differing | None = None
+    _given: ReplicaComparison | None = None
+    _compared: PartitionComparison | None = None
+    _has_changed = False
+
     partition = traitlets.Unicode().tag(sync=True)
     leader = traitlets.Unicode().tag(sync=True)
     selected = traitlets.Dict(NOTHING).tag(sync=True, to_json=to_front, from_json=from_front)
@@ -84,14 +93,8 @@ class ReplicaLanes(KafkaWidget):
         **options: Any,
     ) -> None:
         """Show the partition with the worst verdict, or the one that is named."""
-        self.logs: workbench.LogDirectory | None = None
-        self.running: Comparing | None = None
-        self._alone: Comparing | None = None
-        self._differing: Differing | None = None
-        self._compared: PartitionComparison | None = None
         self._brokers: dict[str, Listing] = {}
         self._kept: dict[str, PartitionComparison] = {}
-        self._has_changed = False
         self._show_place = show
         if isinstance(comparison, ReplicaComparison):
             worst = sorted(comparison, key=lambda each: -VERDICTS.index(each.verdict))
@@ -119,7 +122,7 @@ class ReplicaLanes(KafkaWidget):
                 "these directories are of one broker (expected those of several, each with its "
                 "own node.id in meta.properties)"
             )
-        self.logs, self._given = logs, None
+        self.logs = logs
         self._brokers = {str(node_id): listing for node_id, listing in brokers.items()}
         listed = logs.listing.partitions
         self._keys = {each.path: key for key, each in listed.items()}
@@ -129,8 +132,7 @@ class ReplicaLanes(KafkaWidget):
 
     def _is_quick(self) -> bool:
         assert self.logs is not None
-        partitions = self.logs.listing.partitions.values()
-        return len(partitions) <= MOST_CHECKED and sum(p.size for p in partitions) <= LARGEST_CHECKED
+        return are_quickly_read(self.logs.listing.partitions.values())
 
     @property
     def comparison(self) -> ReplicaComparison:
@@ -211,12 +213,9 @@ class ReplicaLanes(KafkaWidget):
     def _list(self) -> None:
         """Send the partitions that were compared, the worst first."""
         shown = list(self._kept.values())[:MOST_PARTITIONS]
-        counts = {verdict: 0 for verdict in reversed(VERDICTS)}
+        counts = Counter(each.verdict for each in self._kept.values())
         if self.running is not None:
-            counts |= self.running.counts
-        else:
-            for each in self._kept.values():
-                counts[each.verdict] += 1
+            counts = self.running.counts
         paths = [] if self.logs is None else [str(root.path) for root in self.logs.roots]
         directories = self.comparison.directory_findings
         self._partitions = [[each.name, each.verdict, advice(each)] for each in shown]
@@ -224,8 +223,8 @@ class ReplicaLanes(KafkaWidget):
             "path": "\n".join(paths),
             "brokers": list(self._brokers or self.comparison.brokers),
             "partitions": len(self._names),
-            "counts": [[verdict, count] for verdict, count in counts.items() if count],
-            "left_out": sum(counts.values()) - len(shown),
+            "counts": [[each, counts[each]] for each in reversed(VERDICTS) if counts[each]],
+            "left_out": counts.total() - len(shown),
             "directories": [[each.severity, each.kind, each.found] for each in directories],
             "can_compare": self.logs is not None,
             "can_show": self._show_place is not None or self.logs is not None,
