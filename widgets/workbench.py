@@ -10,6 +10,7 @@ import traitlets
 
 import workbench
 from widgets._widget import error_text
+from widgets._written import Written
 from widgets.cleaner_view import CleanerView
 from widgets.coordinators.group_view import GroupView
 from widgets.coordinators.transaction_lanes import TransactionLanes
@@ -26,8 +27,9 @@ from workbench.server.logs.replicas import Replicas
 
 EXPLORE: Final = "Explore"
 CLEANING: Final = "Cleaning"
+GROUPS: Final = "Groups"
 REPLICAS: Final = "Replicas"
-_TIMES: Final = {"Records": "brush", "Groups": "window"}  # [from, to) in ms; empty: all
+_TIMES: Final = {"Records": "brush", GROUPS: "window"}  # [from, to) in ms; empty: all
 
 
 class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no types
@@ -36,6 +38,9 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
     A view of the same directories is made when its tab is first opened. All follow the same
     selection (partition, segment, batch, record), and the time chosen in Records and in Groups is
     the same. Cleaning shows the selected partition. Findings are those of the explorer.
+
+    While the explorer follows what a broker writes (its button, or F), the open tab does, too; the
+    others read what is new when they are opened. Only what is new is read where that is possible.
 
     Directories of several brokers, told apart by `node.id` in `meta.properties`, have the tab
     Replicas; Groups then reads the offsets topic's replicas that are ahead.
@@ -80,12 +85,13 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         self.views: dict[str, Any] = {}
         self._links: dict[str, Any] = {}
         self._cleaned: str | None = None
+        self._owed: dict[str, Written] = {}
         self._make: dict[str, Callable[[], Any]] = {
             EXPLORE: lambda: self.explorer,
             "Records": lambda: RecordBrowser(self.explorer.logs, **records),
             "Disk": lambda: DiskUsage(self.explorer.logs),
             CLEANING: self._cleaner,
-            "Groups": lambda: GroupView(self._of_one_broker(), **shown),
+            GROUPS: lambda: GroupView(self._of_one_broker(), **shown),
             "Transactions": lambda: TransactionLanes(self.explorer.logs),
             REPLICAS: lambda: ReplicaLanes(self.explorer.logs, show=self._show_in_explorer),
             "Files": lambda: CheckpointTable(self.explorer.logs),
@@ -99,6 +105,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         super().__init__(places, titles=tuple(self._make), selected_index=0, **options)
         self.observe(self._open, "selected_index")
         self.explorer.observe(self._clean_another, "selected")
+        self.explorer.show_by(self._follow)
         self._open()
 
     @property
@@ -124,6 +131,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             if CLEANING in self._links:
                 self._links.pop(CLEANING).unlink()
         if name in self.views:
+            self._catch_up()
             return
         place = self.children[self.selected_index or 0]
         for each in place.children:
@@ -139,6 +147,24 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         if view is not self.explorer:
             self._share(name, view)
         place.children = [view]
+
+    def _follow(self, written: Written) -> None:
+        """Bring the open view up to date, and the others when their tab is opened."""
+        for name, view in self.views.items():
+            if hasattr(view, "relist"):
+                self._owed[name] = self._owed.get(name, Written()) | written
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Let the open view read what was written since it was last shown."""
+        written = self._owed.pop(self.tab, None)
+        if written is None:
+            return
+        logs = self._of_one_broker() if self.tab == GROUPS else self.explorer.logs
+        try:
+            self.views[self.tab].relist(logs, written)
+        except FileNotFoundError:  # deleted meanwhile: the next look sees it
+            self._owed[self.tab] = written
 
     def _share(self, name: str, view: Any) -> None:
         self._links[name] = traitlets.link((self.explorer, "selected"), (view, "selected"))

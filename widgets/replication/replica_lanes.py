@@ -12,6 +12,7 @@ from widgets._background import are_quickly_read
 from widgets._file import Answer
 from widgets._link import STATIC, link
 from widgets._widget import KafkaWidget, error_text
+from widgets._written import Written
 from widgets.replication.comparing import MOST_PARTITIONS, Comparing, Differing
 from widgets.replication.lane_state import axis_of, default_leader, lanes_of
 from widgets.selection import NOTHING, from_front, to_front
@@ -177,12 +178,12 @@ class ReplicaLanes(KafkaWidget):
             if each is not None:
                 each.wait(seconds)
 
-    def relist(self, logs: workbench.LogDirectory) -> None:
+    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
         """Take over the directories as they are listed now; what was compared is marked as older.
 
         Brokers that write are always a little apart, so nothing is compared by itself.
         """
-        if self.logs is None:
+        if self.logs is None or not written.changed:
             return
         self._take(logs)
         self._has_changed = True

@@ -111,6 +111,7 @@ function render({ model, el, signal: outer }) {
     return { text: count(value), kind, title: findings?.[0].broker ?? "" };
   }
   function list() {
+    const before = shown.map((row) => row.key).join("\n");
     shown = held().rows.filter((row) =>
       (only === "all" || isMarked(row)) && (!wanted || row.name.toLowerCase().includes(wanted))
     );
@@ -123,8 +124,9 @@ function render({ model, el, signal: outer }) {
         ? "Nothing contradicts the logs."
         : "Not checked yet: Check compares the files with the logs.",
     );
-    grid.setCount(shown.length);
-    showSelected();
+    const keep = shown.length > 0 && shown.map((row) => row.key).join("\n") === before;
+    grid.setCount(shown.length, { keep });
+    showSelected(!keep);
   }
 
   // The selection.
@@ -135,9 +137,9 @@ function render({ model, el, signal: outer }) {
     const found = all(row);
     live.textContent = `${row.name}: ${found.length ? found.map((each) => each.broker).join(" ") : "no contradiction"}`;
   }
-  function showSelected() {
+  function showSelected(reveal = true) {
     const name = model.get("selected")?.partition, i = name ? shown.findIndex((row) => row.key === name) : -1;
-    if (i >= 0) grid.select(i);
+    if (i >= 0) grid.select(i, reveal);
     const row = shown[i] ?? (only === "all" ? shown.find(isMarked) : shown[0]) ?? null;
     if (row) explain(row);
     else facts.replaceChildren(h("p", { class: "klw-meaning" }, "Select a partition to see what each file says."));

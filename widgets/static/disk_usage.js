@@ -151,11 +151,12 @@ function render({ model, el, signal: outer }) {
       inside.partition ?? model.get("_partition"),
       inside.segment ?? model.get("_segment"),
     );
-    const path = nodesOnPath(root, at);
+    const path = nodesOnPath(root, at), before = open && open.path.join("\n"), kept = shown[picked]?.key;
     open = path[path.length - 1];
     shown = listed(open);
     tiled = open.children;
-    picked = -1;
+    const isSame = open.path.join("\n") === before;
+    picked = isSame ? shown.findIndex((node) => node.key === kept) : -1;
     title.textContent = root.name;
     title.title = model.get("_usage").path;
     const kinds = new Set();
@@ -169,8 +170,9 @@ function render({ model, el, signal: outer }) {
       (["partition", "segment"].includes(open.kind) && !open.isRead);
     frame.dataset.waiting = String(isWaiting);
     list.setEmptyText(isWaiting ? "Reading…" : "No files here.");
-    list.setCount(shown.length);
-    showLine(null);
+    list.setCount(shown.length, { keep: isSame });
+    list.select(picked, false);
+    showLine(shown[picked] ?? null);
     markSelected();
     ask();
   }

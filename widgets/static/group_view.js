@@ -177,7 +177,7 @@ function render({ model, el, signal: outer }) {
   function showLanes(isOther) {
     lanes = model.get("_lanes").lanes.map((sent) => new GroupLane(sent));
     chart.setLanes(lanes, { span: wholeOf(story().span ?? []), isOther });
-    if (isOther) chart.setMarks((story().marks ?? []).map((each) => ({ ...each, title: each.label })));
+    chart.setMarks((story().marks ?? []).map((each) => ({ ...each, title: each.label })));
   }
   // Story and lanes may come one after the other: both are shown once they are of one group.
   function showAll() {
@@ -186,17 +186,18 @@ function render({ model, el, signal: outer }) {
     else showStory();
   }
   function showStory() {
-    const sent = shown = story();
+    const sent = story(), keep = shown?.group === sent.group;
+    shown = sent;
     showGroups();
     about.textContent = about.title = sent.summary ?? "";
     conclusion.textContent = `${sent.conclusion}.`;
     root.setAttribute("aria-label", `Group ${sent.group}: ${sent.summary}. ${sent.conclusion}.`);
-    showLanes(true);
+    showLanes(!keep);
     laneNote.textContent = laneNote.title = noteText(sent);
     showLegend();
-    table.setCount(rows().length);
-    why.setCount((sent.why ?? []).length);
-    rebalances.setCount((sent.marks ?? []).length);
+    table.setCount(rows().length, { keep });
+    why.setCount((sent.why ?? []).length, { keep });
+    rebalances.setCount((sent.marks ?? []).length, { keep });
     tabs.setCount("rebalances", count((sent.marks ?? []).length));
     tabs.setCount("partitions", count(rows().length));
     tabs.setCount("why", count((sent.why ?? []).length));

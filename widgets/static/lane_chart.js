@@ -238,10 +238,14 @@ export function laneChart({ root, picture, fitText, onPick, onView, announce, si
     // Other lanes begin with the whole axis; the same lanes may come again with more items of a range.
     setLanes(next, { span, isOther }) {
       lanes = next;
-      if (isOther) {
+      const all = [span[0], Math.max(span[0] + picture.least, span[1])];
+      const isWhole = view[0] === whole[0] && view[1] === whole[1];
+      if (isOther || all[0] !== whole[0] || all[1] !== whole[1]) {
         cache = { ink: cache.ink };
-        whole = [span[0], Math.max(span[0] + picture.least, span[1])];
-        view = [...whole];
+        whole = all;
+        if (isOther || isWhole) view = [...whole];
+      }
+      if (isOther) {
         picked = { lane: -1, item: -1 };
       }
       setTall();

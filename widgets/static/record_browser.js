@@ -108,7 +108,7 @@ function render({ model, el, signal: outer }) {
   }
 
   // The search: shown as it is, and asked about until it is over.
-  let timer = 0, asked = false, shownRun = null;
+  let timer = 0, asked = false, shownRun = null, placedRun = null;
   function watch() {
     if (!isRunning() || asked || timer) return;
     const before = performance.now();
@@ -136,15 +136,16 @@ function render({ model, el, signal: outer }) {
     if (isNew && shownRun !== null) live.textContent = "";
     if (now.status !== "running" && now.count !== undefined) live.textContent = foundText(now);
     shownRun = now.run;
-    showPlace();
+    showPlace(placedRun !== now.run);
+    if (!isRunning()) placedRun = now.run;
     watch();
   }
-  function showPlace() {
+  function showPlace(reveal) {
     const { partition, offset } = chosen();
     if (partition === null || offset === null || isRunning() || !model.isLive) return list.mark(partition, offset);
     list.mark(partition, offset);
     ask("place", { partition, offset }).then((answer) => {
-      if (answer && chosen().offset === offset) list.select(answer.row);
+      if (answer && chosen().offset === offset) list.select(answer.row, reveal);
     });
   }
   function showRecord() {

@@ -26,7 +26,7 @@ function render({ model, el, signal: outer }) {
   });
   const about = h("span", { class: "klw-sum" }), conclusion = h("p", { class: "klw-conclusion" });
   const errorBar = h("div", { class: "klw-error", role: "alert", hidden: true });
-  let lanes = [], order = [];
+  let lanes = [], order = [], lastShown = null;
   const directory = () => model.get("_directory"), shown = () => model.get("_shown");
 
   const chart = laneChart({
@@ -165,8 +165,10 @@ function render({ model, el, signal: outer }) {
     const sent = directory();
     title.replaceChildren(...sent.partitions.map(({ name }) => h("option", { value: name }, name)));
     conclusion.textContent = `${sent.conclusion}.`;
-    open.setCount(sent.open.length);
-    partitions.setCount(sent.partitions.length);
+    title.value = shown().partition;
+    open.setCount(sent.open.length, { keep: true });
+    partitions.setCount(sent.partitions.length, { keep: true });
+    showPartitionRow();
     tabs.setCount("open", count(sent.open.length));
     tabs.setCount("partitions", count(sent.partitions.length));
   }
@@ -184,6 +186,8 @@ function render({ model, el, signal: outer }) {
     order = lanes.flatMap((lane, i) => Array.from({ length: lane.length }, (_, k) => [i, k])).sort((a, b) =>
       lanes[b[0]].first[b[1]] - lanes[a[0]].first[a[1]]
     );
+    const isOther = partition !== lastShown;
+    lastShown = partition;
     title.value = partition;
     const blocked = BigInt(end) - BigInt(stable);
     about.textContent = `${plural(order.length, "transaction")} of ${plural(lanes.length, "producer")} · offsets ${
@@ -213,7 +217,7 @@ function render({ model, el, signal: outer }) {
         Number(start),
         Math.max(Number(start) + 1, Number(end)) + Math.max(0.5, (Number(end) - Number(start)) * 0.012),
       ],
-      isOther: true,
+      isOther,
     });
     const has = (outcome) => lanes.some((lane) => lane.outcome.includes(outcome));
     legend.replaceChildren(
@@ -229,16 +233,16 @@ function render({ model, el, signal: outer }) {
           h("span", {}, h("i", { "data-mark": mark }), text)
         ),
     );
-    bars.setCount(order.length);
+    bars.setCount(order.length, { keep: !isOther });
     tabs.setCount("bars", count(order.length));
     showPartitionRow();
-    showSelected();
+    showSelected(isOther);
   }
   function showPartitionRow() {
     partitions.select(directory().partitions.findIndex(({ name }) => name === shown().partition), false);
   }
   // Find the transaction that the explorer's selection is in.
-  function showSelected() {
+  function showSelected(reveal = true) {
     const { partition, offset } = { ...NOTHING, ...model.get("selected") };
     if (partition === shown().partition && offset !== null) {
       const at = Number(offset),
@@ -250,11 +254,11 @@ function render({ model, el, signal: outer }) {
         : covering.find(([i, item]) => lanes[i].first[item] === at) ?? covering[0] ?? [-1, -1];
       chart.setPicked(lane, item);
     } else chart.setPicked(-1, -1);
-    showFacts();
+    showFacts(reveal);
   }
-  function showFacts() {
+  function showFacts(reveal = true) {
     const { lane: number, item } = chart.picked, lane = lanes[number];
-    bars.select(lane && item >= 0 ? order.findIndex(([a, b]) => a === number && b === item) : -1);
+    bars.select(lane && item >= 0 ? order.findIndex(([a, b]) => a === number && b === item) : -1, reveal);
     if (!lane || item < 0) {
       return facts.replaceChildren(
         h("p", { class: "klw-meaning" }, "Click a bar or a row for details. Drag across the lanes to zoom."),
