@@ -165,6 +165,8 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             self.views[self.tab].relist(logs, written)
         except FileNotFoundError:  # deleted meanwhile: the next look sees it
             self._owed[self.tab] = written
+        except Exception as error:  # noqa: BLE001 - a timer has nobody to raise to
+            self.views[self.tab].show_error(error)
 
     def _share(self, name: str, view: Any) -> None:
         self._links[name] = traitlets.link((self.explorer, "selected"), (view, "selected"))

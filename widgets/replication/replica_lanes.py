@@ -11,7 +11,7 @@ import workbench
 from widgets._background import are_quickly_read
 from widgets._file import Answer
 from widgets._link import STATIC, link
-from widgets._widget import KafkaWidget, error_text
+from widgets._widget import KafkaWidget
 from widgets._written import Written
 from widgets.replication.comparing import MOST_PARTITIONS, Comparing, Differing
 from widgets.replication.lane_state import axis_of, default_leader, lanes_of
@@ -199,7 +199,7 @@ class ReplicaLanes(KafkaWidget):
         if check is not self.running:
             return
         if check.error is not None:
-            self.last_error, self._error = check.error, error_text(check.error)
+            self.show_error(check.error)
         with self.hold_sync():
             kept = check.kept
             ranks = {name: -VERDICTS.index(each.verdict) for name, each in kept.items()}
@@ -284,7 +284,7 @@ class ReplicaLanes(KafkaWidget):
             if check is self._alone and check.state == "done":
                 self._show_partition()
             elif check is self._alone and check.error is not None:
-                self.last_error, self._error = check.error, error_text(check.error)
+                self.show_error(check.error)
 
         check = Comparing(self._brokers, tell, deep=False, only=self.partition)
         self._alone = check

@@ -25,7 +25,7 @@ def run_app(
     """Serve the screen until the command is interrupted; its kernels end with it.
 
     Args:
-        paths: the log directories of one broker; the sample by default.
+        paths: the log directories of one broker or of several; the sample by default.
         show_values: show keys, values and headers.
         browser: open a browser; the address is printed in any case.
         options: passed on to Voila.

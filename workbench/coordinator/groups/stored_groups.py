@@ -88,7 +88,9 @@ class StoredGroups:
         earlier: "StoredGroups | None" = None,
     ) -> None:
         self.logs = LogPositions(listing)
-        self.loads = _load(self.logs, era, [] if earlier is None else earlier.loads)
+        self.loads: list[GroupLoad] = _load(
+            self.logs, era, [] if earlier is None else earlier.loads
+        )
         self.era = self.loads[0].era if self.loads else era_of_cluster(self.logs.cluster)
         self.retention_ms = self.era.default_retention_ms if retention_ms is None else retention_ms
         self.now = now
