@@ -1,5 +1,6 @@
 """Every tab of the screen follows a live directory: what a broker writes appears in each."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,8 @@ def test_a_search_that_runs_goes_on_and_one_that_was_stopped_stays(broker: Broke
     view.wait()
     assert search.records_read == 6
     search.status = "canceled"
+    with pytest.raises(ValueError, match="only a search that is done can be extended"):
+        search.extend(search.scan)
     broker.append()
     broker.look()
     assert (view.search, search.records_read) == (search, 6)
@@ -175,9 +178,11 @@ def test_transactions_that_begin_and_end_are_shown(broker: Broker) -> None:
 def test_commits_and_the_lag_are_shown(broker: Broker) -> None:
     view = broker.open("Groups")
     assert view.offsets.select(["offset", "lag"]).to_pylist() == [{"offset": 1, "lag": 2}]
+    (load,) = view._coordinator.loads  # noqa: SLF001
     broker.append()
     broker.look()
     assert view.offsets["lag"].to_pylist() == [5]
+    assert view._coordinator.loads[0] is load  # noqa: SLF001 - nobody committed: not read again
     broker.offsets.commit("billing", {"orders-0": OffsetCommit(4)})
     broker.offsets.commit("shipping", {"orders-0": OffsetCommit(2)})
     broker.look()
@@ -195,11 +200,17 @@ def test_files_show_checkpoints_as_they_are_written(broker: Broker) -> None:
     broker.look()
     row = next(each for each in view.checkpoints.partitions if each.name == "orders-0")
     assert row.log_end == 9
+    shown = broker.screen.explorer
+    shown.file = os.path.join(broker.manager.directories[0], "recovery-point-offset-checkpoint")
+    before = shown.get_state("_file")["_file"]
+    broker.look()
+    assert shown.get_state("_file")["_file"] is before
     broker.orders.flush()
     broker.manager.checkpoint_recovery_points()
     broker.look()
     row = next(each for each in view.checkpoints.partitions if each.name == "orders-0")
     assert row.offsets["recovery_point"] == 9
+    assert shown.get_state("_file")["_file"] != before
 
 
 def test_a_hidden_tab_reads_when_it_is_opened_and_without_following_nothing_moves(

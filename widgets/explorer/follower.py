@@ -116,6 +116,7 @@ class Follower:
         """Note what was listed; the first look lists everything again and compares."""
         self.listing = listing
         self._roots = dict.fromkeys(opened_paths(listing), _NOTHING)
+        self._contents: list[list[tuple[str, int, int]]] = []  # of the last look
         self._folders: dict[str, Stamp] = {}
         self._logs: dict[str, dict[int, Stamp]] = {}
         for name, partition in listing.partitions.items():
@@ -201,9 +202,9 @@ class Follower:
         seen.has_other_files = [_entries(each) for each in before] != [
             _entries(each) for each in after
         ]
-        seen.has_other_contents = [_contents(each) for each in self.listing.roots] != [
-            _contents(each) for each in fresh.roots
-        ]
+        contents = [_contents(each) for each in fresh.roots]
+        seen.has_other_contents = contents != self._contents
+        self._contents = contents
         for name in seen.added:
             self._enter(name, kept[name])
             seen.new_from[name] = {each.base_offset: 0 for each in kept[name].segments}

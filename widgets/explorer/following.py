@@ -155,6 +155,7 @@ class Following(ExplorerAnswers, ShowsFindings):
             elif self._is_owed:
                 self._send_segment(name)
             self._show_fresh()
+        self.show_file_again()
         if changes:
             for show in self._shown_by:
                 show(changes.written)
@@ -243,6 +244,10 @@ class Following(ExplorerAnswers, ShowsFindings):
 
     _strip: Any
     _segment: Any
+
+    def show_file_again(self) -> None:
+        """Read the file that is shown again if it was written since."""
+        raise NotImplementedError
 
     def send_tree(self) -> None:
         """Send the tree of the directories."""
