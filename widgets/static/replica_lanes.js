@@ -112,7 +112,7 @@ function render({ model, el, signal: outer }) {
     const told = counts.map(([kind, n]) => `${count(n)} ${kind}`).join(", ");
     sum.textContent = [plural(partitions, "partition"), told || "not compared yet"].join(": ") +
       (left_out ? ` · ${plural(left_out, "harmless one")} not listed` : "");
-    again.hidden = deep.hidden = !can_compare;
+    again.hidden = deep.hidden = !can_compare || !model.isLive;
     again.disabled = deep.disabled = isRunning;
     progress.show(state, 0, 0, has_changed ? "The logs have changed since: compare again to see it." : "");
     directories.replaceChildren(
@@ -197,7 +197,7 @@ function render({ model, el, signal: outer }) {
         h("i", { "data-lane": kind }),
         h("strong", {}, `Broker ${broker}`),
         h("span", {}, text),
-        about().can_show && kind !== "more" && kind !== "missing"
+        about().can_show && model.isLive && kind !== "more" && kind !== "missing"
           ? button(`Show offset ${count(offset)} of broker ${broker} in Explore`, {
             glyph: "goto",
             onclick: () => ask("show", { broker, offset }),
