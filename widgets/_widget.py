@@ -116,13 +116,16 @@ class KafkaWidget(anywidget.AnyWidget):
         content, buffers = done
         self.send({"kind": kind, "id": ident, **content}, buffers=buffers)
 
+    def show_error(self, error: BaseException) -> None:
+        """Show what went wrong where nobody waits for it."""
+        self.last_error, self._error = error, error_text(error)
+
     def _guard(self, action: Callable[[], Any]) -> Any:
         """Run what the front end asked for; show an error instead of losing it."""
         try:
             result = action()
         except Exception as error:  # noqa: BLE001 - whatever it is, the user has to see it
-            self.last_error = error
-            self._error = error_text(error)
+            self.show_error(error)
             return None
         if self._error:
             self._error = ""

@@ -4,9 +4,11 @@ from typing import Any
 
 import traitlets
 
+import workbench
 from widgets._link import link, style
 from widgets._player import Place, directories_of, find_partition
 from widgets._widget import KafkaWidget
+from widgets._written import Written
 from widgets.selection import NOTHING, from_front, to_front
 from widgets.view.cleaner import SegmentState, marker_rows, rule_rows, segment_rows, segment_states
 from widgets.view.text import time_text
@@ -55,7 +57,7 @@ class CleanerView(KafkaWidget):
 
     def show(self, config: Config = None, *, now: int | None = None) -> None:
         """Apply the rules again: at another time, or under another configuration."""
-        moment, partition = time_or_now(now), self.partition
+        moment, partition, self._config = time_or_now(now), self.partition, config
         with open_dry(directories_of(partition), config, moment) as dry:
             log = load_one(dry, partition)
             checkpoint = dry.cleaner_offsets.get(log.topic_partition)
@@ -78,6 +80,13 @@ class CleanerView(KafkaWidget):
             "threshold": threshold,
             "rules": rule_rows(self.explanation),
         }
+
+    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+        """Apply the rules again, under the same configuration, if the partition has changed."""
+        key = next((key for key, each in logs.items() if each.path == self.partition.path), None)
+        if key is not None and key in written.changed:
+            self.partition = find_partition(logs[key])
+            self.show(self._config)
 
     def inputs(self) -> list[str]:
         """Return the path of the partition's directory."""

@@ -10,6 +10,7 @@ import traitlets
 
 import workbench
 from widgets._widget import error_text
+from widgets._written import Written
 from widgets.cleaner_view import CleanerView
 from widgets.coordinators.group_view import GroupView
 from widgets.coordinators.transaction_lanes import TransactionLanes
@@ -19,19 +20,30 @@ from widgets.explorer.explorer import LogExplorer
 from widgets.file_view import find_file
 from widgets.finding_view import FindingView
 from widgets.records.record_browser import RecordBrowser
+from widgets.replication.replica_lanes import ReplicaLanes
 from workbench.errors import WorkbenchError
+from workbench.inspection.brokers import listings_by_broker
+from workbench.server.logs.replicas import Replicas
 
 EXPLORE: Final = "Explore"
 CLEANING: Final = "Cleaning"
-_TIMES: Final = {"Records": "brush", "Groups": "window"}  # [from, to) in ms; empty: all
+GROUPS: Final = "Groups"
+REPLICAS: Final = "Replicas"
+_TIMES: Final = {"Records": "brush", GROUPS: "window"}  # [from, to) in ms; empty: all
 
 
 class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no types
-    """Explore · Records · Disk · Cleaning · Groups · Transactions · Files · Findings.
+    """Explore · Records · Disk · Cleaning · Groups · Transactions · Replicas · Files · Findings.
 
     A view of the same directories is made when its tab is first opened. All follow the same
     selection (partition, segment, batch, record), and the time chosen in Records and in Groups is
     the same. Cleaning shows the selected partition. Findings are those of the explorer.
+
+    While the explorer follows what a broker writes (its button, or F), the open tab does, too; the
+    others read what is new when they are opened. Only what is new is read where that is possible.
+
+    Directories of several brokers, told apart by `node.id` in `meta.properties`, have the tab
+    Replicas; Groups then reads the offsets topic's replicas that are ahead.
 
     Attributes:
         logs: the log directories shown.
@@ -39,7 +51,8 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         views: name of a tab → its widget, of those that were opened.
 
     Args:
-        logs: the result of `workbench.open_log_directory`, or a path or list of paths to open.
+        logs: the result of `workbench.open_log_directory`, or a path or list of paths to open; of
+            one broker or of several.
         show_values: whether to show keys, values and headers, and the metadata of commits.
         mask: a function of "key", "value", "header" or "metadata" and the bytes; it returns the
             bytes to show.
@@ -72,22 +85,27 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
         self.views: dict[str, Any] = {}
         self._links: dict[str, Any] = {}
         self._cleaned: str | None = None
+        self._owed: dict[str, Written] = {}
         self._make: dict[str, Callable[[], Any]] = {
             EXPLORE: lambda: self.explorer,
             "Records": lambda: RecordBrowser(self.explorer.logs, **records),
             "Disk": lambda: DiskUsage(self.explorer.logs),
             CLEANING: self._cleaner,
-            "Groups": lambda: GroupView(self.explorer.logs, **shown),
+            GROUPS: lambda: GroupView(self._of_one_broker(), **shown),
             "Transactions": lambda: TransactionLanes(self.explorer.logs),
+            REPLICAS: lambda: ReplicaLanes(self.explorer.logs, show=self._show_in_explorer),
             "Files": lambda: CheckpointTable(self.explorer.logs),
             "Findings": lambda: FindingView(
                 self.explorer.logs, verifier=self.explorer.verifier, show=self._show_in_explorer
             ),
         }
+        if len(listings_by_broker(logs.listing)) < 2:
+            del self._make[REPLICAS]
         places = [ipywidgets.VBox() for _ in self._make]
         super().__init__(places, titles=tuple(self._make), selected_index=0, **options)
         self.observe(self._open, "selected_index")
         self.explorer.observe(self._clean_another, "selected")
+        self.explorer.show_by(self._follow)
         self._open()
 
     @property
@@ -113,6 +131,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             if CLEANING in self._links:
                 self._links.pop(CLEANING).unlink()
         if name in self.views:
+            self._catch_up()
             return
         place = self.children[self.selected_index or 0]
         for each in place.children:
@@ -129,6 +148,26 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             self._share(name, view)
         place.children = [view]
 
+    def _follow(self, written: Written) -> None:
+        """Bring the open view up to date, and the others when their tab is opened."""
+        for name, view in self.views.items():
+            if hasattr(view, "relist"):
+                self._owed[name] = self._owed.get(name, Written()) | written
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Let the open view read what was written since it was last shown."""
+        written = self._owed.pop(self.tab, None)
+        if written is None:
+            return
+        logs = self._of_one_broker() if self.tab == GROUPS else self.explorer.logs
+        try:
+            self.views[self.tab].relist(logs, written)
+        except FileNotFoundError:  # deleted meanwhile: the next look sees it
+            self._owed[self.tab] = written
+        except Exception as error:  # noqa: BLE001 - a timer has nobody to raise to
+            self.views[self.tab].show_error(error)
+
     def _share(self, name: str, view: Any) -> None:
         self._links[name] = traitlets.link((self.explorer, "selected"), (view, "selected"))
         if name in _TIMES and _TIMES.keys() <= self.views.keys():
@@ -141,6 +180,11 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             self.explorer.selected = dict(place)
         self.explorer.file = path if listed and place["segment"] is None else None
         self.tab = EXPLORE
+
+    def _of_one_broker(self) -> workbench.LogDirectory:
+        """Return the directories with the replicas of Kafka's own topics that are ahead."""
+        chosen = Replicas(self.explorer.logs.listing, lambda _text: None)
+        return workbench.LogDirectory(chosen.listing) if chosen.brokers else self.explorer.logs
 
     def _cleaner(self) -> CleanerView:
         name = self.explorer.selected["partition"]

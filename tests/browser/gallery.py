@@ -114,6 +114,13 @@ def recovery(player: type[RecoveryPlayer]) -> RecoveryPlayer:
         shutil.rmtree(os.path.dirname(path))
 
 
+def brokers() -> Workbench:
+    """Return the screen of two brokers' disks, with the tab of their replicas open."""
+    screen = Workbench([BROKERS / "broker1", BROKERS / "broker2"])
+    screen.tab = "Replicas"
+    return screen
+
+
 WIDGETS: Final[dict[str, Callable[[], KafkaWidget]]] = {
     "explorer": lambda: LogExplorer(SHOP, selected={"partition": "orders-0", "segment": 442}),
     "checkpoints": lambda: CheckpointTable(SAMPLES / "damaged"),
@@ -144,12 +151,14 @@ MORE: Final[dict[str, Callable[[], KafkaWidget]]] = {
     ),
     "offsets": lambda: OffsetsPlayer.of_load(SAMPLES / "era-0.11.0.3"),
     "recovery": lambda: recovery(RecoveryPlayer),
+    "replica-disks": lambda: ReplicaLanes([BROKERS / "broker1", BROKERS / "broker2"]),
     "requests": lambda: RequestView(requests(), selected=requests()[-3].number),
     "steps": lambda: StepPlayer(recovered().steps, recovered().segments),
 }
 """Other widgets, and other states of them."""
 
 COMPOSED: Final[dict[str, Callable[[], Any]]] = {
+    "brokers": brokers,
     "stack": lambda: Stack([LookupPlayer(SHOP / "orders-0", offset=1000)]),
     "workbench": lambda: Workbench(SHOP),
 }

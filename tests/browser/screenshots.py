@@ -78,7 +78,7 @@ def draw_composed(context: BrowserContext, name: str) -> None:
         for theme in THEMES:
             page = context.new_page()
             page.goto(f"{address}?theme={theme}")
-            page.locator(".klw canvas").first.wait_for(timeout=STARTS * 1000)
+            page.locator(".klw:visible").first.wait_for(timeout=STARTS * 1000)
             shoot(page, name, theme, "body")
             page.close()
 

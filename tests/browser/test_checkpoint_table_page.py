@@ -1,5 +1,6 @@
 """CheckpointTable in a real browser: the marked cells, what a row says, the filter, the check."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -51,10 +52,11 @@ def test_large_logs_are_compared_by_the_button(page: Page, show: Show) -> None:
 
 
 @pytest.mark.parametrize("width", [480, 860, 1440, 1920])
-def test_it_fits_narrow_and_wide_pages(page: Page, show: Show, width: int) -> None:
+def test_it_fits_narrow_and_wide_pages(page: Page, show: Show, width: int, tmp_path: Path) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    brokers = [SAMPLES / "two-brokers" / name for name in ("broker1", "broker2")]
-    show(CheckpointTable(wb.open_log_directory(brokers)), theme="dark")
+    first = SAMPLES / "two-brokers" / "broker1"
+    twice = [first, shutil.copytree(first, tmp_path / "copy")]
+    show(CheckpointTable(wb.open_log_directory(twice)), theme="dark")
     assert page.locator(".klw-checkpoints").evaluate("(el) => el.scrollWidth <= el.clientWidth")
     expect(page.locator(".klw-card-of")).to_have_count(2)
     expect(page.locator(".klw-card-of").last).to_contain_text("does not start")

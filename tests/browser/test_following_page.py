@@ -8,8 +8,10 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.bridge import Bridge, Show
 from tests.browser.pages import until
+from tests.log.logs import end_transaction, in_transaction
 from tests.log_manager.managers import Managed
-from widgets import LogExplorer
+from widgets import LogExplorer, RecordBrowser, TransactionLanes
+from widgets._written import Written
 from widgets.view.packing import unpack
 from workbench.log.log import Log
 
@@ -92,3 +94,51 @@ def test_what_is_written_appears_and_the_selection_stays(
     page.keyboard.press("f")
     until(page, lambda: not explorer.follow)
     expect(follow).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_list_of_records_grows_and_neither_selection_nor_scroll_position_moves(
+    managed: Managed, page: Page, show: Show
+) -> None:
+    log = managed.manager.get_or_create_log("orders-0")
+    append(log, 40)
+    view = RecordBrowser(managed.manager.directories[0], topic="orders")
+    view.wait()
+    bridge = show(view)
+    grid = page.get_by_role("grid").first
+    expect(grid).to_have_attribute("aria-rowcount", "200")
+    grid.locator("[data-row='3']").click()
+    until(page, lambda: view.selected["offset"] == 3)
+    grid.evaluate("(el) => { el.scrollTop = 2000; }")
+    expect(grid.locator("[data-row='90']")).to_be_visible()
+    append(log, 4)
+    view.relist(view.logs.listed_again(), Written(frozenset(["orders-0"])))
+    view.wait()
+    bridge.push()
+    expect(grid).to_have_attribute("aria-rowcount", "220")
+    page.wait_for_timeout(150)  # the answer where the selected record is
+    assert grid.evaluate("(el) => el.scrollTop") == 2000
+    assert view.selected["offset"] == 3
+    grid.evaluate("(el) => { el.scrollTop = 0; }")
+    expect(grid.locator("[data-row='3']")).to_have_attribute("aria-selected", "true")
+
+
+def test_lanes_of_transactions_grow_and_the_zoom_stays(
+    managed: Managed, page: Page, show: Show
+) -> None:
+    log = managed.manager.get_or_create_log("orders-0")
+    for sequence in range(8):
+        log.append_as_leader(in_transaction(7, 2 * sequence, 2))
+        end_transaction(log, 7, commit=True)
+    view = TransactionLanes(managed.manager.directories[0])
+    bridge = show(view)
+    expect(page.locator(".klw-top")).to_contain_text("8 transactions of 1 producer")
+    page.locator(".klw-lanes").focus()
+    page.keyboard.press("+")
+    until(page, lambda: len(view.window) == 2)
+    window = list(view.window)
+    log.append_as_leader(in_transaction(9, 0, 2))
+    view.relist(view.logs.listed_again(), Written(frozenset(["orders-0"])))
+    bridge.push()
+    expect(page.locator(".klw-top")).to_contain_text("9 transactions of 2 producers")
+    page.wait_for_timeout(150)
+    assert view.window == window

@@ -7,8 +7,7 @@ import pytest
 import traitlets
 
 import workbench as wb
-from widgets import CheckpointTable, LogExplorer
-from widgets.disk import checkpoint_table as module
+from widgets import CheckpointTable, LogExplorer, _background
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SHOP = SAMPLES / "shop-4.3.1"
@@ -45,7 +44,7 @@ def test_it_finds_what_verify_finds() -> None:
 
 
 def test_large_logs_are_compared_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LARGEST_CHECKED", 1)
+    monkeypatch.setattr(_background, "LARGEST_AT_ONCE", 1)
     table = CheckpointTable(SAMPLES / "damaged")
     assert table.findings is None
     assert not sent(table)["is_checked"]

@@ -8,7 +8,7 @@ import pytest
 
 import workbench as wb
 from tests.golden.cases import Case
-from widgets import LogExplorer
+from widgets import LogExplorer, _background
 from widgets.verification import check as checking
 from widgets.verification.book import MOST_FINDINGS, FindingBook
 from widgets.verification.check import Verification
@@ -56,7 +56,7 @@ def test_what_was_found_before_a_cancellation_stays(monkeypatch: pytest.MonkeyPa
             check.cancel()
 
     check = Verification(logs.listing, tell)
-    monkeypatch.setattr(checking, "TOLD_EVERY", 0.0)
+    monkeypatch.setattr(_background, "TOLD_EVERY", 0.0)
     check.start()
     check.wait()
     assert check.state == seen[-1] == "cancelled"

@@ -78,6 +78,30 @@ def test_it_opens_any_directory(name: str) -> None:
         assert tab in screen.views or texts_of(screen), tab
 
 
+def test_disks_of_several_brokers_have_a_tab_of_replicas() -> None:
+    brokers = [SAMPLES / "two-brokers" / f"broker{number}" for number in (1, 2)]
+    screen = Workbench(brokers)
+    assert "Replicas" not in Workbench(SHOP).titles
+    for name in screen.titles:
+        screen.tab = name
+        assert name in screen.views, name
+    screen.tab = "Replicas"
+    view = screen.views["Replicas"]
+    view.wait()
+    assert view.comparison["ledger-0"].verdict == "loss"
+    view.answer_show("2", offset="1")
+    assert screen.tab == EXPLORE
+    assert screen.explorer.selected["partition"] == str(brokers[1] / "ledger-0")
+    assert screen.explorer.selected["offset"] == 1
+    roots = [n for n in screen.explorer.get_state()["_directory"]["nodes"] if n["kind"] == "root"]
+    assert [node["chip"] for node in roots] == ["broker 1", "broker 2"]
+
+    # Neither two directories of one partition nor two node ids are a mistake here.
+    screen.explorer.verify_all().wait()
+    assert screen.explorer.get_state("_findings")["_findings"] == []
+    assert screen.views["Files"].findings == []
+
+
 def test_a_saved_notebook_shows_the_explorers_picture() -> None:
     data = Workbench(SHOP)._repr_mimebundle_()
     assert data["image/png"].startswith(b"\x89PNG")

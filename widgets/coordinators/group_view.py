@@ -9,6 +9,7 @@ import traitlets
 import workbench
 from widgets._link import link, style
 from widgets._widget import KafkaWidget
+from widgets._written import Written
 from widgets.coordinators.group_lines import (
     NO_LOG,
     CommitLine,
@@ -23,6 +24,7 @@ from widgets.view.records import Lens, Mask
 from widgets.view.text import time_text
 from workbench.coordinator.era import era_of
 from workbench.coordinator.groups.commit_history import CommitHistory
+from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.loaders import schemas
@@ -99,21 +101,11 @@ class GroupView(KafkaWidget):
         self.logs = logs
         self.now = now
         self.lens = Lens(show_values=show_values or mask is not None, mask=mask)
-        era = None if version is None else era_of(version)
-        self._coordinator = StoredGroups(logs.listing, era=era, now=now, retention_ms=retention_ms)
-        self._logs_by_name = {
-            f"{each.topic}-{each.partition}": (key, each)
-            for key, each in logs.listing.partitions.items()
-            if each.kind == "log"
-        }
+        self._era = None if version is None else era_of(version)
+        self._retention_ms = retention_ms
         self._ends: dict[str, EndLine] = {}
         self.lines: dict[str, CommitLine] = {}
-        self._table = table_of(schemas.GROUPS, coordinator_rows.group_rows(self._coordinator))
-        offsets = coordinator_rows.offset_rows(self._coordinator.offsets())
-        self._all_offsets = table_of(schemas.GROUP_OFFSETS, offsets)
-        self.groups: list[str] = sorted(
-            {*self._table["group"].to_pylist(), *self._all_offsets["group"].to_pylist()}
-        )
+        self._load(logs, None)
         window = options.pop("window", [])
         super().__init__(**options)
         self._groups = self.groups
@@ -123,6 +115,47 @@ class GroupView(KafkaWidget):
         else:
             self._read("")
         self.window = window
+
+    def _load(self, logs: workbench.LogDirectory, earlier: StoredGroups | None) -> None:
+        """Load the groups; partitions that did not change since are not read again."""
+        self.logs = logs
+        self._coordinator = StoredGroups(
+            logs.listing,
+            era=self._era,
+            now=self.now,
+            retention_ms=self._retention_ms,
+            earlier=earlier,
+        )
+        self._logs_by_name = {
+            f"{each.topic}-{each.partition}": (key, each)
+            for key, each in reversed(logs.listing.partitions.items())  # of several, the first
+            if each.kind == "log"
+        }
+        self._table = table_of(schemas.GROUPS, coordinator_rows.group_rows(self._coordinator))
+        offsets = coordinator_rows.offset_rows(self._coordinator.offsets())
+        self._all_offsets = table_of(schemas.GROUP_OFFSETS, offsets)
+        self.groups: list[str] = sorted(
+            {*self._table["group"].to_pylist(), *self._all_offsets["group"].to_pylist()}
+        )
+
+    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+        """Take over the directories as they are listed now; the group and the window stay.
+
+        The partitions of `__consumer_offsets` that changed are loaded again.
+        """
+        mine = {name.rpartition("-")[0] for name in self.lines} | {GROUPS_TOPIC}
+        if not mine & written.topics:
+            self.logs = logs
+            return
+        self._load(logs, self._coordinator)
+        window = list(self.window)
+        with self.hold_sync():
+            self._groups = self.groups
+            if self.group:
+                self._read(self.group)
+                self.window = window
+            elif self._first():
+                self.group = self._first()
 
     def _first(self) -> str:
         counts = self._all_offsets["group"].to_pylist()

@@ -1,6 +1,7 @@
 """TransactionLanes: which transactions a log holds, how they ended, and what is open."""
 
 import os
+from collections.abc import Collection
 from typing import Any
 
 import traitlets
@@ -8,6 +9,7 @@ import traitlets
 import workbench
 from widgets._link import link, style
 from widgets._widget import KafkaWidget
+from widgets._written import Written
 from widgets.coordinators.group_rows import UNKNOWN
 from widgets.coordinators.transaction_bars import ABORTED, OPEN, PartitionBars, bars_of
 from widgets.selection import NOTHING, from_front, to_front
@@ -62,33 +64,65 @@ class TransactionLanes(KafkaWidget):
         if isinstance(logs, str | os.PathLike):
             logs = workbench.open_log_directory(logs)
         self.logs = logs
-        chosen = {id(each) for each in choose_partitions(logs.listing, topics, partitions)}
+        self._scope = (topics, partitions)
+        self.partitions: dict[str, PartitionBars] = {}
+        self._read(set(logs))
+        self._read_transactions()
+        wanted, window = options.pop("partition", None), options.pop("window", [])
+        super().__init__(**options)
+        self._send_directory()
+        if self.selected["partition"] in self.partitions:
+            wanted = wanted or self.selected["partition"]
+        self.partition = self._first() if wanted is None else wanted
+        self.window = window
+
+    def _read(self, names: Collection[str]) -> None:
+        """Read the transactions of some partitions, and what is open in all of them."""
+        topics, numbers = self._scope
+        chosen = {id(each) for each in choose_partitions(self.logs.listing, topics, numbers)}
         found = {
-            key: bars_of(each)
-            for key, each in logs.listing.partitions.items()
+            key: bars_of(each) if key in names else self.partitions.get(key)
+            for key, each in self.logs.listing.partitions.items()
             if id(each) in chosen and each.kind == "log" and each.topic != _STATE_TOPIC
         }
-        self.partitions: dict[str, PartitionBars] = {
-            key: bars for key, bars in found.items() if bars is not None
-        }
-        self.transactions = logs.inspect.transactions()
-        self.open_producers = logs.inspect.open_producers(topics, partitions)
+        self.partitions = {key: bars for key, bars in found.items() if bars is not None}
+        self.open_producers = self.logs.inspect.open_producers(topics, numbers)
+
+    def _read_transactions(self) -> None:
+        self.transactions = self.logs.inspect.transactions()
         self._names = {
             row["producer_id"]: row["transactional_id"]
             for row in self.transactions.select(["producer_id", "transactional_id"]).to_pylist()
             if row["transactional_id"] is not None
         }
-        wanted, window = options.pop("partition", None), options.pop("window", [])
-        super().__init__(**options)
+
+    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+        """Take over the directories as they are listed now; the partition and the window stay.
+
+        Of segments that grew, only new headers are read.
+        """
+        self.logs = logs
+        if not written.changed:
+            return
+        self._read(written.changed)
+        if _STATE_TOPIC in written.topics:
+            self._read_transactions()
+        window = list(self.window)
+        with self.hold_sync():
+            self._send_directory()
+            if self.partition not in self.partitions:
+                self.partition = self._first()
+            elif self.partition in written.changed:
+                self._show()
+                self.window = window
+
+    def _send_directory(self) -> None:
+        self._picture = None
         self._directory = {
             "conclusion": self._conclusion(),
             "partitions": [self._partition_row(key) for key in self.partitions],
             "open": [self._open_row(row) for row in self.open_producers.to_pylist()],
         }
-        if self.selected["partition"] in self.partitions:
-            wanted = wanted or self.selected["partition"]
-        self.partition = self._first() if wanted is None else wanted
-        self.window = window
 
     def _first(self) -> str:
         """Choose the partition with the most blocked offsets, then with the most transactions."""
@@ -109,7 +143,7 @@ class TransactionLanes(KafkaWidget):
         return name
 
     @traitlets.observe("partition")
-    def _show(self, _change: Any) -> None:
+    def _show(self, _change: Any = None) -> None:
         self._picture = None
         with self.hold_sync():
             self.window = []

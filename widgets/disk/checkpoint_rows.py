@@ -26,12 +26,6 @@ from workbench.runtime.words import plural
 
 Row = dict[str, Any]
 
-LARGEST_CHECKED: Final = 4 << 30
-"""Bytes of `.log` files up to which the logs are checked at once, by their headers."""
-
-MOST_CHECKED: Final = 1000
-"""Partitions up to which the logs are checked at once."""
-
 COLUMNS: Final = (
     LOG_START,
     RECOVERY_POINT,

@@ -7,12 +7,12 @@ from typing import Any, Final
 import traitlets
 
 import workbench
+from widgets._background import are_quickly_read
 from widgets._file import Answer
 from widgets._link import link, style
 from widgets._widget import KafkaWidget
+from widgets._written import Written
 from widgets.disk.checkpoint_rows import (
-    LARGEST_CHECKED,
-    MOST_CHECKED,
     count_findings,
     directory_rows,
     partition_rows,
@@ -20,6 +20,7 @@ from widgets.disk.checkpoint_rows import (
 )
 from widgets.queries import checkpoint_query
 from widgets.selection import NOTHING, from_front, to_front
+from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.checkpoint_table import Checkpoints, checkpoint_table
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
@@ -27,6 +28,10 @@ from workbench.inspection.verify.verify import verify_partitions
 from workbench.runtime.words import plural
 
 _BETWEEN: Final = 0.2  # seconds between two reports of progress
+
+
+MOST_COMPARED_AGAIN: Final = 64 << 20
+"""Bytes of changed logs whose headers are read again while a broker writes to them."""
 
 
 class CheckpointTable(KafkaWidget):
@@ -71,9 +76,7 @@ class CheckpointTable(KafkaWidget):
         self.findings: list[Finding] | None = None
         super().__init__(**options)
         self._read()
-        size = sum(partition.size for partition in self._partitions)
-        is_quick = size <= LARGEST_CHECKED and len(self._partitions) <= MOST_CHECKED
-        if is_quick if check is None else check:
+        if are_quickly_read(self._partitions) if check is None else check:
             self.check()
         else:
             self._show()
@@ -94,7 +97,9 @@ class CheckpointTable(KafkaWidget):
         """
         total = max(1, sum(partition.size for partition in self._partitions))
         done, shown, found = 0, time.monotonic(), list[Finding]()
-        for checked, findings in verify_partitions(self.logs.listing, deep=False):
+        brokers = listings_by_broker(self.logs.listing).values()
+        every = (each for listing in brokers for each in verify_partitions(listing, deep=False))
+        for checked, findings in every:
             found += findings
             done += checked.size if isinstance(checked, Partition) else 0
             if time.monotonic() - shown > _BETWEEN:
@@ -116,6 +121,35 @@ class CheckpointTable(KafkaWidget):
             self.check()
         else:
             self._show()
+
+    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+        """Take over the directories as they are listed now, and read the files again.
+
+        Partitions that changed are compared again, if they were, unless they are larger than
+        `MOST_COMPARED_AGAIN` together: then what was found stays until the next check.
+        """
+        before = {each.path for each in self._partitions}
+        self.logs = logs
+        found = self.findings
+        self._read()
+        if found is not None:
+            changed = [logs.listing.partitions[n] for n in written.changed if n in logs]
+            if sum(each.size for each in changed) <= MOST_COMPARED_AGAIN:
+                found = self._compared_again(found, {each.path for each in changed})
+            gone = before - {each.path for each in self._partitions}
+            found = [each for each in found if not _is_in(each.path, gone)]
+            self.checkpoints = self.checkpoints.with_findings(found)
+        self.findings = found
+        self._show()
+
+    def _compared_again(self, found: list[Finding], paths: set[str]) -> list[Finding]:
+        """Return findings with those of some partitions as they are now."""
+        kept = [each for each in found if not _is_in(each.path, paths)]
+        brokers = listings_by_broker(self.logs.listing).values()
+        for listing in brokers:
+            steps = verify_partitions(listing, folders=paths, deep=False)
+            kept += [each for _, some in steps for each in some if _is_in(each.path, paths)]
+        return kept
 
     def answer_check(self) -> Answer:
         """Read everything again and compare."""
@@ -156,3 +190,8 @@ class CheckpointTable(KafkaWidget):
 
             self._picture = checkpoint_picture(self._table)
         return self._picture
+
+
+def _is_in(path: str, folders: set[str]) -> bool:
+    """Return whether a path is one of the partition directories, or a file in one."""
+    return path in folders or os.path.dirname(path) in folders

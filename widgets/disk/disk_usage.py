@@ -10,6 +10,7 @@ import workbench
 from widgets._file import Answer
 from widgets._link import link, style
 from widgets._widget import KafkaWidget
+from widgets._written import Written
 from widgets.disk.usage_nodes import (
     KEY,
     KIND,
@@ -28,6 +29,7 @@ from widgets.selection import NOTHING, from_front, segment_with_base, to_front
 from widgets.view.text import size_text
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
+from workbench.loaders.tables.disk_usage import LogParts
 from workbench.runtime.words import plural
 
 
@@ -70,6 +72,7 @@ class DiskUsage(KafkaWidget):
         if isinstance(logs, str | os.PathLike):
             logs = workbench.open_log_directory(logs)
         self.logs = logs
+        self._parts = LogParts()  # of the open segment
         chosen = options.pop("selected", None)
         super().__init__(**options)
         self._list()
@@ -120,7 +123,8 @@ class DiskUsage(KafkaWidget):
                 self._partition = {"name": name, "nodes": nodes} if partition else None
             base = None if segment is None else str(segment.base_offset)
             if (name, base) != self._segment_place():
-                self._segment = self._sent(name, segment) if segment else None
+                self._parts = LogParts()
+                self._segment = self._sent(name, segment, self._parts) if segment else None
             selected = NOTHING | self.selected
             if name is not None and (
                 selected["partition"] != name
@@ -131,10 +135,11 @@ class DiskUsage(KafkaWidget):
             paths = [str(root.path) for root in self.logs.listing.roots]
             self.set_trait("query", usage_query(paths, self._topic(), partition, segment))
 
-    @staticmethod
-    def _sent(name: str | None, segment: Segment) -> dict[str, Any]:
-        base = str(segment.base_offset)
-        return {"partition": name, "base": base, "nodes": segment_nodes(segment)}
+    def _sent(
+        self, name: str | None, segment: Segment, parts: LogParts | None = None
+    ) -> dict[str, Any]:
+        base, nodes = str(segment.base_offset), segment_nodes(segment, parts)
+        return {"partition": name, "base": base, "nodes": nodes}
 
     def _segment_place(self) -> tuple[str | None, str | None]:
         held = self._segment or {}
@@ -200,13 +205,32 @@ class DiskUsage(KafkaWidget):
 
     def refresh(self) -> None:
         """List the log directories again, because a broker may have written since."""
-        self.logs = self.logs.listed_again()
+        logs = self.logs.listed_again()
+        every = frozenset(logs) | frozenset(self.logs)
+        self.relist(logs, Written(every, every))
+
+    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+        """Take over the directories as they are listed now; what is open stays open.
+
+        Of a segment that grew, only what is new is read.
+        """
+        self.logs = logs
         path = list(self.at)
+        name = (self._partition or {}).get("name")
         with self.hold_sync():
-            self._partition = self._segment = None
             self._list()
             while self._find(path) is None:
                 path.pop()
+            if name in written.changed:
+                partition, segment = self._place(path)
+                if partition is None or self._name_of(partition) != name:
+                    self._partition = None
+                else:
+                    self._partition = {"name": name, "nodes": partition_nodes(partition)}
+                if name in written.rewritten or segment is None:
+                    self._segment = None
+                elif self._segment is not None:
+                    self._segment = self._sent(name, segment, self._parts)
             self.at = path
             self._follow()
 

@@ -14,7 +14,7 @@ from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.loaders.tables.disk_usage import Part, file_kind, parts_of_file
+from workbench.loaders.tables.disk_usage import LogParts, Part, file_kind, parts_of_file
 from workbench.runtime.words import plural
 
 Node = list[Any]
@@ -109,15 +109,20 @@ def _add_remote(nodes: list[Node], partition: Partition) -> None:
         nodes[at][SIZE] = segment.size
 
 
-def segment_nodes(segment: Segment) -> list[Node]:
-    """Return the files of a segment with their parts: reads its records, up to `MOST_READ`."""
+def segment_nodes(segment: Segment, read: LogParts | None = None) -> list[Node]:
+    """Return the files of a segment with their parts: reads its records, up to `MOST_READ`.
+
+    Args:
+        segment: the segment.
+        read: what was read of it before it grew; it is updated.
+    """
     nodes: list[Node] = []
     for kind, entry in segment.files.items():
         note = _short(entry.name)
         if kind == "log" and entry.size > MOST_READ:
             note += f", estimated from its first {size_text(MOST_READ)}"
         at = _add(nodes, kind, _FILES.get(kind, kind), -1, kind, entry, note=note)
-        for part in parts_of_file(segment, kind, most=MOST_READ):
+        for part in parts_of_file(segment, kind, most=MOST_READ, read=read):
             _add_part(nodes, part, at)
     return nodes
 

@@ -152,6 +152,16 @@ class LogExplorer(Following):
             self._file = sent
             self.set_trait("query", self._queries())
 
+    def show_file_again(self) -> None:
+        """Read the file that is shown again if it was written since; end if it is gone."""
+        if self._file_view is None or self.file is None:
+            return
+        before, now = self._file_view.entry, find_file(self.logs.listing, self.file)
+        if now is None:
+            self.file = None
+        elif now is not before and (now.size, now.modified_ms) != (before.size, before.modified_ms):
+            self._read_file()
+
     def _first_choice(self) -> dict[str, Any]:
         """Choose what to show first: the largest partition of a user's topic."""
         partitions = self.logs.listing.partitions

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 import workbench
+from widgets._written import Written
 from workbench.inspection.listing import Listing, Root, opened_paths
 from workbench.inspection.partition import Partition
 from workbench.inspection.remote_tier.metadata_topic import TOPIC as REMOTE_METADATA
@@ -48,7 +49,9 @@ class Changes:
         new_from: name of a partition → base offset → the first new byte of that segment. A segment
             that is new, or that took another's place, is new from byte 0.
         replaced: name → base offsets of segments that are other files than before.
-        has_other_files: whether files or folders beside the partitions changed.
+        rewritten: names of partitions of which known records may be gone, or elsewhere.
+        has_other_files: whether files or folders beside the partitions came or went.
+        has_other_contents: whether files beside the partitions were written: checkpoints.
         has_other_tier: whether the remote tier may have changed: a segment was copied, or a local
             one is gone.
     """
@@ -59,12 +62,28 @@ class Changes:
     removed: set[str] = field(default_factory=set)
     new_from: dict[str, dict[int, int]] = field(default_factory=dict)
     replaced: dict[str, set[int]] = field(default_factory=dict)
+    rewritten: set[str] = field(default_factory=set)
     has_other_files: bool = False
     has_other_tier: bool = False
+    has_other_contents: bool = False
 
     def __bool__(self) -> bool:
         """Whether anything changed."""
-        return bool(self.changed or self.added or self.removed or self.has_other_files)
+        return bool(
+            self.changed
+            or self.added
+            or self.removed
+            or self.has_other_files
+            or self.has_other_contents
+        )
+
+    @property
+    def written(self) -> Written:
+        """What views must read again."""
+        return Written(
+            frozenset(self.changed | self.added | self.removed),
+            frozenset(self.rewritten | self.removed | set(self.replaced)),
+        )
 
 
 class Follower:
@@ -101,6 +120,7 @@ class Follower:
         """Note what was listed; the first look lists everything again and compares."""
         self.listing = listing
         self._roots = dict.fromkeys(opened_paths(listing), _NOTHING)
+        self._contents: list[list[tuple[str, int, int]]] = []  # of the last look
         self._folders: dict[str, Stamp] = {}
         self._logs: dict[str, dict[int, Stamp]] = {}
         for name, partition in listing.partitions.items():
@@ -181,11 +201,15 @@ class Follower:
                 kept[name] = _taking_over(each, was)
                 seen.changed.add(name)
                 seen.has_other_tier = True
+                seen.rewritten.add(name)
         before = [(root.files, root.unknown_folders) for root in self.listing.roots]
         after = [(root.files, root.unknown_folders) for root in fresh.roots]
         seen.has_other_files = [_entries(each) for each in before] != [
             _entries(each) for each in after
         ]
+        contents = [_contents(each) for each in fresh.roots]
+        seen.has_other_contents = contents != self._contents
+        self._contents = contents
         for name in seen.added:
             self._enter(name, kept[name])
             seen.new_from[name] = {each.base_offset: 0 for each in kept[name].segments}
@@ -226,6 +250,8 @@ class Follower:
         seen.has_other_tier |= is_shorter or partition.topic == REMOTE_METADATA
         self._folders[name], self._logs[name] = folder, now
         seen.changed.add(name)
+        if known.keys() - now.keys():
+            seen.rewritten.add(name)
         return anew
 
 
@@ -261,6 +287,10 @@ def _taking_over(partition: Partition, earlier: Partition) -> Partition:
 def _entries(found: tuple[tuple[object, ...], tuple[str, ...]]) -> tuple[list[str], list[str]]:
     files, folders = found
     return [str(getattr(each, "name", each)) for each in files], list(folders)
+
+
+def _contents(root: Root) -> list[tuple[str, int, int]]:
+    return [(each.name, each.size, each.modified_ms) for each in root.files]
 
 
 def _with(listing: Listing, partitions: dict[str, Partition]) -> Listing:

@@ -12,6 +12,7 @@ import numpy as np
 import traitlets
 
 from widgets._widget import error_text
+from widgets._written import Written
 from widgets.explorer.answers import ExplorerAnswers
 from widgets.explorer.follower import Changes, Follower
 from widgets.segment_view import SegmentView
@@ -52,6 +53,7 @@ class Following(ExplorerAnswers, ShowsFindings):
     def __init__(self, **options: Any) -> None:
         """Begin with nothing that is new."""
         self._new_from: dict[str, dict[int, int]] = {}
+        self._shown_by: list[Callable[[Written], None]] = []
         super().__init__(**options)
 
     @traitlets.observe("follow")
@@ -72,6 +74,13 @@ class Following(ExplorerAnswers, ShowsFindings):
             raise
         self._new_from, self._since = {}, datetime.now(UTC).strftime("%H:%M:%S")
         self._show_fresh()
+
+    def show_by(self, show: Callable[[Written], None]) -> None:
+        """Call a function with what was written, once `logs` are the directories as they are then.
+
+        It is called in the thread of the kernel.
+        """
+        self._shown_by.append(show)
 
     def start_following(self) -> None:
         """Look at the directories as they are listed now, and no more as they were before."""
@@ -145,6 +154,10 @@ class Following(ExplorerAnswers, ShowsFindings):
             elif self._is_owed:
                 self._send_segment(name)
             self._show_fresh()
+        self.show_file_again()
+        if changes:
+            for show in self._shown_by:
+                show(changes.written)
 
     def _mark(self, changes: Changes) -> None:
         for name in changes.removed:
@@ -229,6 +242,10 @@ class Following(ExplorerAnswers, ShowsFindings):
 
     _strip: Any
     _segment: Any
+
+    def show_file_again(self) -> None:
+        """Read the file that is shown again if it was written since."""
+        raise NotImplementedError
 
     def send_tree(self) -> None:
         """Send the tree of the directories."""

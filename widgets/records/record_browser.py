@@ -13,6 +13,7 @@ import workbench
 from widgets._file import PAGE_ROWS
 from widgets._link import link, style
 from widgets._widget import KafkaWidget
+from widgets._written import Written
 from widgets.queries import opening
 from widgets.records.record_code import record_code
 from widgets.records.shown_search import PATIENCE, ShownSearch, read_record
@@ -109,6 +110,7 @@ class RecordBrowser(KafkaWidget):
         self.export: Export | None = None
         self._run = 0
         self._problem = ""
+        self._owed = Written()
         self._is_ready = False
         if options.get("partition"):
             options["topic"] = self._topic_of(options["partition"])
@@ -229,12 +231,57 @@ class RecordBrowser(KafkaWidget):
         if self.search is not None:
             self.search.cancel()
         self._run += 1
-        self.shown = None
+        self.shown, self._owed = None, Written()
         if self.topic:
             order = cast(Order, self.order)
             self.shown = ShownSearch(
                 self._scan(where), self._meanings, order, descending=self.newest_first
             )
+        self._show()
+
+    def relist(self, logs: workbench.LogDirectory, written: Written) -> None:
+        """Take over the directories as they are listed now, and search what is new in them.
+
+        A search that runs goes on, and what is new is searched after it. One that was stopped
+        stays as it is. Where records are gone, the search begins anew.
+        """
+        self.logs = logs
+        self._meanings.relist(logs.listing)
+        with self.hold_sync():
+            self._list()
+            if self.topic not in logs.topics or (self.partition and self.partition not in logs):
+                self.topic, self.partition = self._first_topic(), ""
+                return
+            if written.changed & self._searched_names():
+                self._owed |= written
+                self._search_on()
+
+    def _searched_names(self) -> frozenset[str]:
+        """Return the names of the partitions that are searched, and of those that were."""
+        known = {} if self.search is None else {each.path for each in self.search.scan.partitions}
+        return frozenset(
+            name
+            for name, each in self.logs.items()
+            if (each.name == self.partition if self.partition else each.topic == self.topic)
+        ) | {os.path.basename(path) for path in known}
+
+    def _search_on(self) -> None:
+        """Search what was written since the search was done; if it runs, that is done later."""
+        search, owed = self.search, self._owed
+        if search is None or not search.is_over:
+            if search is None:
+                self._restart()
+            return
+        self._owed = Written()
+        if search.status != "done" or not owed.changed:
+            return
+        places = [each for each in self.logs.values() if each.path in search.reached]
+        ends = {each.name: (search.reached[each.path], None) for each in places}
+        if owed.rewritten & self._searched_names() or len(ends) < len(search.reached):
+            self._restart()
+            return
+        search.extend(self._scan(self._where(), offsets=ends))
+        search.wait(seconds=PATIENCE)
         self._show()
 
     def wait(self, seconds: float | None = None) -> None:
@@ -270,6 +317,9 @@ class RecordBrowser(KafkaWidget):
         if shown.can_sort_by(wanted):  # not if the query of a new order cannot be read
             shown.order = wanted
         shown.descending, shown.times = self.newest_first, self._times()
+        if shown.search.status == "done" and self._owed.changed:
+            self._search_on()  # which shows it
+            return
         state = shown.state(self.lens)
         self._result = state | {"run": self._run, "problem": self._problem or state["problem"]}
 

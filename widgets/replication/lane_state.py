@@ -3,8 +3,11 @@
 Offsets have up to 63 bits, more than the numbers of a page, so they are sent as text.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
+from workbench.comparison.advice import advice, replica_to_keep
+from workbench.comparison.ranges import DifferentRanges
 from workbench.comparison.replica import Replica
 from workbench.comparison.results import PartitionComparison
 from workbench.runtime.words import plural
@@ -12,11 +15,17 @@ from workbench.runtime.words import plural
 _MOST_EPOCHS: Final = 200  # of a lane; older ones are one run
 _MOST_FINDINGS: Final = 50
 _TICKS: Final = 10
+_MOST_LISTED: Final = 50  # ranges of a lane in words
 _STOPS: Final = {
     "clean": "clean shutdown",
     "unclean": "unclean shutdown",
     "running": "running",
     "unknown": "shutdown not known",
+}
+_KINDS: Final = {
+    "different": "other records than the leader's",
+    "missing": "missing, on the leader",
+    "extra": "not on the leader",
 }
 _OFFSET_CELLS: Final = 60  # with at most so many offsets, each has a cell
 
@@ -28,11 +37,26 @@ def default_leader(compared: PartitionComparison) -> str:
     return name if name in compared.leaderships else compared.ahead
 
 
-def lanes_of(compared: PartitionComparison, leader: str) -> dict[str, Any]:
-    """Return a partition as it is sent, with one broker taken as the leader."""
+def axis_of(compared: PartitionComparison) -> tuple[int, int]:
+    """Return the offsets [first, last) that the axis spans."""
     replicas = compared.replicas
     first = min(each.log_start_offset for each in replicas)
-    last = max(first + 1, *(max(r.log_end_offset, r.high_watermark or 0) for r in replicas))
+    return first, max(first + 1, *(max(r.log_end_offset, r.high_watermark or 0) for r in replicas))
+
+
+def lanes_of(
+    compared: PartitionComparison, leader: str, ranges: Mapping[str, DifferentRanges] | None = None
+) -> dict[str, Any]:
+    """Return a partition as it is sent, with one broker taken as the leader.
+
+    Args:
+        compared: the partition.
+        leader: the broker's name.
+        ranges: name of another broker → where its replica differs from the leader's; None: not
+            known.
+    """
+    replicas = compared.replicas
+    first, last = axis_of(compared)
 
     def at(offset: int) -> float:
         return max(0, min(last, offset) - first) / (last - first)
@@ -54,7 +78,14 @@ def lanes_of(compared: PartitionComparison, leader: str) -> dict[str, Any]:
         "ticks": [[at(tick), f"{tick:,}"] for tick in _ticks(first, last)],
         "divergence": None if divergence is None else [at(divergence), f"{divergence:,}"],
         "lost": None if lost is None else span(*lost),
-        "lanes": [_lane(compared, each, leader, at, span) for each in replicas],
+        "lanes": [
+            _lane(compared, each, leader, at, span)
+            | {"differs": _differs((ranges or {}).get(each.broker), span)}
+            for each in replicas
+        ],
+        "differs": _differs_in_words(ranges),
+        "advice": advice(compared),
+        "keep": replica_to_keep(compared).broker,
         "outcome": outcome(compared, leader),
         "findings": [
             [each.severity, each.kind, each.found, each.broker]
@@ -89,6 +120,34 @@ def _lane(
         "damage": replica.damage_count,
         "unreadable": [span(*each) for each in replica.lost],
     }
+
+
+def _differs(ranges: DifferentRanges | None, span: Any) -> list[list[Any]]:
+    """Return for each range: its kind, where it begins and ends, and its offsets."""
+    if ranges is None:
+        return []
+    return [[each.kind, *span(each.start, each.end)] for each in ranges.ranges]
+
+
+def _differs_in_words(ranges: Mapping[str, DifferentRanges] | None) -> list[list[str]] | None:
+    """Return for each range: the broker, the kind, its first offset and a text; None: unknown.
+
+    A last row of kind "more" says what is left out.
+    """
+    if ranges is None:
+        return None
+    rows: list[list[str]] = []
+    for broker, found in ranges.items():
+        for each in found.ranges[:_MOST_LISTED]:
+            text = f"{_KINDS[each.kind]}: {range_text(each.start, each.end)}"
+            rows.append([broker, each.kind, str(each.start), text])
+        left = len(found.ranges) - _MOST_LISTED
+        if found.compared_to is not None:
+            text = f"more ranges; offset {found.compared_to:,} and later were not compared"
+            rows.append([broker, "more", "", text])
+        elif left > 0:
+            rows.append([broker, "more", "", f"{plural(left, 'more range')}"])
+    return rows
 
 
 def _runs(replica: Replica, at: Any) -> list[list[Any]]:

@@ -17,6 +17,7 @@ _INCHES, _DPI = 10.0, 92
 _HEAD, _LANE, _ROW, _MOST_LINES = 0.85, 0.86, 0.18, 10
 _LEFT, _RIGHT = 0.13, 0.93
 _GREEN = "#009E73"
+_DIFFERS = {"different": DAMAGE, "extra": "#CC79A7"}
 _LATE, _WIDE = 0.8, 0.07  # parts of the axis
 
 
@@ -102,6 +103,9 @@ def _lane(pen: _Axes, lane: dict[str, Any], shown: dict[str, Any], top: float) -
     if text != "0":
         pen.line(_x(place), y - 0.14, _x(place), y + tall, ls=":")
         pen.write(_x(place) + 0.004, y - 0.09, f"start {text}", size=6.8)
+    for kind, start, end, _ in lane["differs"]:
+        style = {"fc": _DIFFERS[kind], "lw": 0} if kind != "missing" else {"fill": False, "ls": ":"}
+        pen.box(start, end, y + tall - 0.055, 0.055, **style)
     if lane["high"]:
         place, text = lane["high"]
         pen.box(lane["start"][0], place, y + tall + 0.02, 0.035, fc=_GREEN, alpha=0.6, lw=0)
@@ -112,6 +116,8 @@ def _lane(pen: _Axes, lane: dict[str, Any], shown: dict[str, Any], top: float) -
 
 def _words(shown: dict[str, Any]) -> list[str]:
     """Return what happens under the leader and the findings, in lines."""
-    texts = [shown["outcome"], *(f"{kind}: {found}" for _, kind, found, _ in shown["findings"])]
+    texts = [shown["advice"], shown["outcome"]]
+    texts += [f"Broker {each[0]}, {each[3]}" for each in shown["differs"] or ()]
+    texts += [f"{kind}: {found}" for _, kind, found, _ in shown["findings"]]
     lines = [part for text in texts for part in textwrap.wrap(text, 165)]
     return lines if len(lines) <= _MOST_LINES else [*lines[: _MOST_LINES - 1], "…"]

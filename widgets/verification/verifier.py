@@ -7,7 +7,7 @@ import traitlets
 
 import workbench
 from widgets._file import Answer
-from widgets._widget import KafkaWidget, error_text
+from widgets._widget import KafkaWidget
 from widgets.verification.book import FindingBook
 from widgets.verification.check import Verification
 from workbench.inspection.findings import Finding
@@ -102,7 +102,7 @@ class ShowsFindings(KafkaWidget):
     def _show_verified(self, check: Verification | None) -> None:
         """Send what was verified and found, and how far a check is."""
         if check is not None and check.error is not None:
-            self.last_error, self._error = check.error, error_text(check.error)
+            self.show_error(check.error)
         book = self.verifier.book
         with self.hold_sync():
             self._counts, self._verified, self._findings = book.counts, book.verified, book.rows

@@ -7,6 +7,7 @@ write are in the tree as well, marked, never left out.
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from workbench.inspection.brokers import listings_by_broker
 from workbench.inspection.entries import Unread
 from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import Partition
@@ -33,10 +34,13 @@ def tree_nodes(listing: Listing) -> list[Node]:
     nodes: list[Node] = []
     names = {id(partition): name for name, partition in listing.partitions.items()}
     deep = len(names) <= MOST_LOOKED_INTO
+    brokers = listings_by_broker(listing)
     for root in listing.roots:
         parent = -1
         if len(listing.roots) > 1:
-            parent = _add(nodes, f"root {root.path}", root.path, -1, "root")
+            owner = [node_id for node_id, own in brokers.items() if root in own.roots]
+            chip = f"broker {owner[0]}" if len(brokers) > 1 else None
+            parent = _add(nodes, f"root {root.path}", root.path, -1, "root", chip=chip)
         _add_topics(nodes, root, parent, lambda p: names[id(p)], deep=deep)
         _add_files(nodes, root, parent)
     return nodes

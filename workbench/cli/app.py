@@ -27,7 +27,7 @@ def run_app(
     """Serve the screen until the command is interrupted; its kernels end with it.
 
     Args:
-        paths: the log directories of one broker; the sample by default.
+        paths: the log directories of one broker or of several; the sample by default.
         tier: the arguments of `open_log_directory` that name the remote tier.
         show_values: show keys, values and headers.
         browser: open a browser; the address is printed in any case.

@@ -1,6 +1,6 @@
 """Compare the disks of several brokers of one cluster: each partition that any of them holds."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from workbench.comparison.committed import committed_prefix
@@ -63,22 +63,30 @@ class Comparer:
             and (numbers is None or name.partition in numbers or str(name) in numbers)
         ]
 
-    def compare(self, name: TopicPartition, *, deep: bool = True) -> PartitionComparison:
+    def compare(
+        self,
+        name: TopicPartition,
+        *,
+        deep: bool = True,
+        advance: Callable[[int], None] = lambda _size: None,
+    ) -> PartitionComparison:
         """Compare the replicas of one partition.
 
         Args:
             name: one of `partitions`.
             deep: whether to check the CRC of every batch; otherwise only headers are read, with the
                 stored CRCs.
+            advance: called with the bytes that were walked, those of every replica once; raises to
+                stop.
         """
         replicas = [
-            read_replica(disks, disks.logs[name], deep=deep)
+            read_replica(disks, disks.logs[name], deep=deep, advance=advance)
             for disks in self._disks
             if name in disks.logs
         ]
         is_compacted = self._is_compacted(name.topic, replicas)
         ahead = max(replicas, key=lambda replica: replica.rank)
-        pairs = compare_all(replicas, is_compacted=is_compacted)
+        pairs = compare_all(replicas, is_compacted=is_compacted, advance=lambda _size: advance(0))
         registration = self._registration(name, replicas)
         # Eligible leaders (KIP-966) have everything that is committed, as in-sync replicas do.
         bound = () if registration is None else (*registration.isr, *registration.elr)

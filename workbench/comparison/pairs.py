@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from workbench.comparison.records import Effort, differences
+from workbench.comparison.records import Advance, Effort, differences
 from workbench.comparison.replica import Replica
 from workbench.files.leader_epochs import LeaderEpochs
 
@@ -77,7 +77,9 @@ class Pairs:
         return self._by_names[frozenset((one.broker, other.broker))]
 
 
-def compare_all(replicas: Sequence[Replica], *, is_compacted: bool) -> Pairs:
+def compare_all(
+    replicas: Sequence[Replica], *, is_compacted: bool, advance: Advance = lambda _size: None
+) -> Pairs:
     """Compare all replicas of a partition with each other.
 
     Two that are both identical to the one that is ahead are not read again.
@@ -85,6 +87,7 @@ def compare_all(replicas: Sequence[Replica], *, is_compacted: bool) -> Pairs:
     Args:
         replicas: of one partition.
         is_compacted: whether records may be missing because of compaction.
+        advance: called with the bytes that were walked; raises to stop.
     """
     ahead = max(replicas, key=lambda replica: replica.rank)
     found: dict[frozenset[str], PairComparison] = {}
@@ -94,7 +97,7 @@ def compare_all(replicas: Sequence[Replica], *, is_compacted: bool) -> Pairs:
         found[frozenset((left.broker, right.broker))] = (
             _derived(left, right)
             if _follows(left, right, ahead, through)
-            else compare_pair(left, right, is_compacted=is_compacted)
+            else compare_pair(left, right, is_compacted=is_compacted, advance=advance)
         )
     return Pairs([found[frozenset((left.broker, right.broker))] for left, right in every])
 
@@ -118,7 +121,13 @@ def _derived(left: Replica, right: Replica) -> PairComparison:
     return PairComparison(left.broker, right.broker, start, end, epoch_divergence=by_epochs)
 
 
-def compare_pair(left: Replica, right: Replica, *, is_compacted: bool) -> PairComparison:
+def compare_pair(
+    left: Replica,
+    right: Replica,
+    *,
+    is_compacted: bool,
+    advance: Advance = lambda _size: None,
+) -> PairComparison:
     """Compare two replicas of a partition, up to the first offset where they differ.
 
     Offsets that cannot be read on one side are no difference: `Replica.damage` has them.
@@ -128,7 +137,9 @@ def compare_pair(left: Replica, right: Replica, *, is_compacted: bool) -> PairCo
     different: int | None = None
     gap: int | None = None
     try:
-        for found in differences(left.partition, right.partition, start, end, effort=effort):
+        for found in differences(
+            left.partition, right.partition, start, end, effort=effort, advance=advance
+        ):
             ours = found.only_left[~right.has_lost(found.only_left)]
             theirs = found.only_right[~left.has_lost(found.only_right)]
             if len(found.different):

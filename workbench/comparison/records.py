@@ -5,7 +5,7 @@ The others are decoded and compared record by record, so that batches may be spl
 differently: by compaction, a leader that converts, or a mirror.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +26,7 @@ from workbench.record.buffers import BufferPool
 from workbench.record.reading.reader import Chunk
 
 Offsets = npt.NDArray[np.int64]
+Advance = Callable[[int], None]
 
 _LINEAGE: Final = (
     "partition_leader_epoch", "producer_id", "producer_epoch", "is_transactional",
@@ -71,6 +72,7 @@ def differences(
     lineage: bool = True,
     check_crc: bool = False,
     effort: Effort | None = None,
+    advance: Advance = lambda _size: None,
 ) -> Iterator[Differences]:
     """Yield the offsets of [low, high) that two logs do not share, ascending.
 
@@ -84,6 +86,7 @@ def differences(
         check_crc: whether to read equal batches, too, to see whether their CRCs are valid. Others
             are always read.
         effort: is counted up.
+        advance: called with the bytes of both logs that were walked; raises to stop.
 
     Raises:
         OSError: a file cannot be read.
@@ -96,6 +99,7 @@ def differences(
             return
         limit = min(side.last_offset for side in sides if side.rows is not None)
         taken = [side.upto(limit) for side in sides]
+        advance(sum(int(rows["size"].sum()) for _, rows in taken))
         at = [np.zeros(0, np.intp)] * 2
         if all(waiting):
             at = list(equal_batches(*(rows for _, rows in taken)))

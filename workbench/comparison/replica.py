@@ -3,7 +3,7 @@
 Kafka: UnifiedLog, LogLoader.load (4.2)
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -119,13 +119,20 @@ class Replica:
         return found
 
 
-def read_replica(disks: BrokerDisks, partition: Partition, *, deep: bool = True) -> Replica:
+def read_replica(
+    disks: BrokerDisks,
+    partition: Partition,
+    *,
+    deep: bool = True,
+    advance: Callable[[int], None] = lambda _size: None,
+) -> Replica:
     """Read one broker's copy of a partition.
 
     Args:
         disks: the broker's.
         partition: one of `BrokerDisks.logs`.
         deep: whether to check the CRC of every batch; otherwise only headers are read.
+        advance: called with the bytes that were walked; raises to stop.
     """
     situation = disks.situation(partition)
     is_recovered = situation.stop == "unclean"
@@ -134,6 +141,7 @@ def read_replica(disks: BrokerDisks, partition: Partition, *, deep: bool = True)
     try:
         for part in parts_of(partition, check_crc=deep):
             reading.add(part)
+            advance(int(part.rows["size"].sum()))
     except OSError as error:
         found += unreadable(partition.path, error)
     reading.finish()

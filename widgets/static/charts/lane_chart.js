@@ -4,7 +4,7 @@ import { isModified, onKeys } from "../shared/frame.js";
 import { fitCanvas, painter } from "../shared/host.js";
 import { pointAtLanes, pointAtOverview } from "./lane_pointer.js";
 import { LANES, laneScene } from "./lane_scene.js";
-import { itemAlong, laneState, laneZoom, placeAcross } from "./lane_view.js";
+import { isWhole, itemAlong, laneState, laneZoom, placeAcross } from "./lane_view.js";
 import { inks } from "../shared/theme.js";
 
 // A lane has `name`, `length`, `nearest(at)`, `newest(at)`, `position(i)` and `sentence(i)`; its items ascend by position.
@@ -38,12 +38,13 @@ export function laneChart({ root, picture, fitText, onPick, onView, announce, si
     // Other lanes begin with the whole axis; the same lanes may come again with more items of a range.
     setLanes(next, { span, isOther }) {
       state.lanes = next;
-      if (isOther) {
+      const all = [span[0], Math.max(span[0] + picture.least, span[1])], { whole } = state;
+      if (isOther || all[0] !== whole[0] || all[1] !== whole[1]) {
         state.cache = { ink: state.cache.ink };
-        state.whole = [span[0], Math.max(span[0] + picture.least, span[1])];
-        state.view = [...state.whole];
-        state.picked = { lane: -1, item: -1 };
+        if (isOther || isWhole(state)) state.view = [...all];
+        state.whole = all;
       }
+      if (isOther) state.picked = { lane: -1, item: -1 };
       setTall();
       el.hidden = !next.length;
       el.setAttribute("aria-label", `${picture.describe(next)} Plus and minus zoom, A and D pan, 0 shows everything.`);

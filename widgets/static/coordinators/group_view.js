@@ -169,16 +169,17 @@ function showLanes(view, isOther) {
   const { span = [], marks = [] } = view.story();
   view.lanes = view.model.get("_lanes").lanes.map((sent) => new GroupLane(sent));
   view.chart.setLanes(view.lanes, { span: timeSpan(span), isOther });
-  if (isOther) view.chart.setMarks(marks.map((each) => ({ ...each, title: each.label })));
+  view.chart.setMarks(marks.map((each) => ({ ...each, title: each.label })));
 }
 
 function showStory(view) {
-  const sent = view.shown = view.story(), { about, conclusion, root, note, tabs } = view;
+  const sent = view.story(), keep = view.shown?.group === sent.group, { about, conclusion, root, note, tabs } = view;
+  view.shown = sent;
   showGroups(view);
   about.textContent = about.title = sent.summary ?? "";
   conclusion.textContent = `${sent.conclusion}.`;
   root.setAttribute("aria-label", `Group ${sent.group}: ${sent.summary}. ${sent.conclusion}.`);
-  showLanes(view, true);
+  showLanes(view, !keep);
   note.textContent = note.title = noteText(sent);
   view.legend.replaceChildren(...groupLegend(view.lanes, (sent.marks ?? []).length > 0));
   const counts = {
@@ -187,7 +188,7 @@ function showStory(view) {
     rebalances: [view.rebalances, (sent.marks ?? []).length],
   };
   for (const [name, [table, n]] of Object.entries(counts)) {
-    table.setCount(n);
+    table.setCount(n, { keep });
     tabs.setCount(name, count(n));
   }
   showSelected(view);

@@ -18,6 +18,7 @@ function render(given) {
     announce: frame.announce,
     lanes: [],
     order: [], // lane and number of each transaction, the newest first
+    lastShown: null, // the partition of these lanes
     title: h("select", { class: "klw-input klw-groups", "aria-label": "Partition" }),
     about: h("span", { class: "klw-sum" }),
     conclusion: h("p", { class: "klw-conclusion" }),
@@ -124,19 +125,22 @@ function transactionTables(view, signal) {
   };
 }
 
-function showDirectory({ directory, title, conclusion, open, partitions, tabs }) {
-  const sent = directory();
+function showDirectory(view) {
+  const { directory, shown, title, conclusion, open, partitions, tabs } = view, sent = directory();
   title.replaceChildren(...sent.partitions.map(({ name }) => h("option", { value: name }, name)));
+  title.value = shown().partition;
   conclusion.textContent = `${sent.conclusion}.`;
-  open.setCount(sent.open.length);
-  partitions.setCount(sent.partitions.length);
+  open.setCount(sent.open.length, { keep: true });
+  partitions.setCount(sent.partitions.length, { keep: true });
+  showPartitionRow(view);
   tabs.setCount("open", count(sent.open.length));
   tabs.setCount("partitions", count(sent.partitions.length));
 }
 
 function showPartition(view) {
   const sent = view.shown(), { partition, log_start: start = "0", log_end: end = "1", stable = "0" } = sent;
-  const blocked = BigInt(end) - BigInt(stable), { chart, bars } = view;
+  const blocked = BigInt(end) - BigInt(stable), { chart, bars } = view, isOther = partition !== view.lastShown;
+  view.lastShown = partition;
   const lanes = view.lanes = (sent.lanes ?? []).map((each) => new TransactionLane(each, end));
   const order = view.order = newestFirst(lanes);
   view.title.value = partition;
@@ -151,12 +155,12 @@ function showPartition(view) {
     } blocked. ${view.directory().conclusion}.`,
   );
   chart.setMarks(partition ? [stableMark(stable, end, blocked)] : []);
-  chart.setLanes(lanes, { span: offsetSpan(Number(start), Number(end)), isOther: true });
+  chart.setLanes(lanes, { span: offsetSpan(Number(start), Number(end)), isOther });
   view.legend.replaceChildren(...transactionLegend(lanes, blocked > 0n));
-  bars.setCount(order.length);
+  bars.setCount(order.length, { keep: !isOther });
   view.tabs.setCount("bars", count(order.length));
   showPartitionRow(view);
-  showSelected(view);
+  showSelected(view, isOther);
 }
 
 function stableMark(stable, end, blocked) {
@@ -191,16 +195,16 @@ function showPartitionRow({ partitions, directory, shown }) {
 }
 
 // Find the transaction that the explorer's selection is in.
-function showSelected(view) {
+function showSelected(view, reveal = true) {
   const { partition, offset } = { ...NOTHING, ...view.model.get("selected") }, { chart, lanes } = view;
   const isHere = partition === view.shown().partition && offset !== null;
   chart.setPicked(...(isHere ? transactionAt(lanes, Number(offset), chart.picked) : [-1, -1]));
-  showFacts(view);
+  showFacts(view, reveal);
 }
 
-function showFacts(view) {
+function showFacts(view, reveal = true) {
   const { chart, lanes, order, bars, facts } = view, { lane: number, item } = chart.picked, lane = lanes[number];
-  bars.select(lane && item >= 0 ? order.findIndex(([a, b]) => a === number && b === item) : -1);
+  bars.select(lane && item >= 0 ? order.findIndex(([a, b]) => a === number && b === item) : -1, reveal);
   if (!lane || item < 0) {
     return facts.replaceChildren(
       h("p", { class: "klw-meaning" }, "Click a bar or a row for details. Drag across the lanes to zoom."),

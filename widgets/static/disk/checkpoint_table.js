@@ -125,9 +125,9 @@ function choose({ model, facts, announce }, row) {
   announce(`${row.name}: ${found.length ? found.map((each) => each.broker).join(" ") : "no contradiction"}`);
 }
 
-function showSelected({ model, shown, grid, facts, filter }) {
+function showSelected({ model, shown, grid, facts, filter }, reveal = true) {
   const name = model.get("selected")?.partition, i = name ? shown.findIndex((row) => row.key === name) : -1;
-  if (i >= 0) grid.select(i);
+  if (i >= 0) grid.select(i, reveal);
   const row = shown[i] ?? (filter.only === "all" ? shown.find(isMarked) : shown[0]) ?? null;
   if (row) explain(facts, row);
   else facts.replaceChildren(h("p", { class: "klw-meaning" }, "Select a partition to see what each file says."));
@@ -153,11 +153,13 @@ function showTable(view) {
 }
 
 function showRows(view) {
-  const { grid, filter } = view, sent = view.table();
+  const { grid, filter } = view, sent = view.table(), keysOf = () => view.shown.map((row) => row.key).join("\n");
+  const before = keysOf();
   view.shown = partitionsLike(sent.rows, filter);
   grid.setEmptyText(noRowsText(sent, filter.only));
-  grid.setCount(view.shown.length);
-  showSelected(view);
+  const keep = view.shown.length > 0 && keysOf() === before;
+  grid.setCount(view.shown.length, { keep });
+  showSelected(view, !keep);
 }
 
 function capital(text) {

@@ -191,9 +191,11 @@ function showUsage(view) {
       inside.partition ?? model.get("_partition"),
       inside.segment ?? model.get("_segment"),
     );
-  const path = nodesOnPath(tree, at), open = view.open = path[path.length - 1];
+  const path = nodesOnPath(tree, at), open = path[path.length - 1], kept = view.shown[view.picked]?.key;
+  const isSame = open.path.join("\n") === view.open?.path.join("\n");
+  view.open = open;
   view.shown = listed(open);
-  view.picked = -1;
+  view.picked = isSame ? view.shown.findIndex((node) => node.key === kept) : -1;
   title.textContent = tree.name;
   title.title = usage.path;
   sum.textContent = `${plural(topicCount(tree), "topic")} · ${sizeText(tree)}`;
@@ -204,8 +206,9 @@ function showUsage(view) {
   const isWaiting = path.length - 1 < at.length || isUnread(open);
   root.dataset.waiting = String(isWaiting);
   list.setEmptyText(isWaiting ? "Reading…" : "No files here.");
-  list.setCount(view.shown.length);
-  showLine(view, null);
+  list.setCount(view.shown.length, { keep: isSame });
+  list.select(view.picked, false);
+  showLine(view, view.shown[view.picked] ?? null);
   map.markLinked();
   map.ask();
 }

@@ -21,6 +21,7 @@ function render(given) {
     model,
     ask,
     shownRun: null, // the search that is shown
+    placedRun: null, // the search in which the selected record was sought to its end
     result: () => model.get("_result") ?? {},
     chosen: () => ({ ...NOTHING, ...model.get("selected") }),
     isRunning: () => view.result().status === "running" && model.isLive,
@@ -111,17 +112,18 @@ function showResult(view) {
   if (isNew && view.shownRun !== null) view.announce("");
   if (now.status !== "running" && now.count !== undefined) view.announce(foundText(now));
   view.shownRun = now.run;
-  showPlace(view);
+  showPlace(view, view.placedRun !== now.run);
+  if (!view.isRunning()) view.placedRun = now.run;
   view.watch();
 }
 
 // Mark the selected record in the list, and find its row.
-function showPlace({ model, ask, chosen, isRunning, list }) {
+function showPlace({ model, ask, chosen, isRunning, list }, reveal) {
   const { partition, offset } = chosen();
   list.mark(partition, offset);
   if (partition === null || offset === null || isRunning() || !model.isLive) return;
   ask("place", { partition, offset }).then((answer) => {
-    if (answer && chosen().offset === offset) list.select(answer.row);
+    if (answer && chosen().offset === offset) list.select(answer.row, reveal);
   });
 }
 

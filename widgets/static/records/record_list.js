@@ -92,7 +92,7 @@ export function matchList({ fetch, isLive, onPick, onSort, signal }) {
 
   return {
     el: grid.el,
-    select: (i) => grid.select(i, true),
+    select: (i, reveal) => grid.select(i, reveal),
     mark(partition, offset) {
       marked = { partition, offset };
       if (offset === null) grid.select(-1);

@@ -1,24 +1,25 @@
-// ReplicaLanes: the logs of a partition on the disks of several brokers, as lanes over offsets.
-import { choice, h } from "../shared/dom.js";
-import { plural } from "../shared/format.js";
+// ReplicaLanes: the partitions of several brokers with their verdicts, and the logs of one as lanes over offsets.
+import { button, choice, h } from "../shared/dom.js";
+import { errorBar } from "../shared/error_bar.js";
+import { bytes, count, plural } from "../shared/format.js";
 import { painter } from "../shared/host.js";
 import { withKernel } from "../shared/kernel.js";
-import { followTheme, PALETTE } from "../shared/theme.js";
+import { colorOf, MARKS, paintReplicas } from "./replica_chart.js";
+import { requests } from "../shared/requests.js";
+import { dataGrid } from "../shared/rows.js";
+import { followTheme } from "../shared/theme.js";
+import { verifyBar } from "../verification/verify_bar.js";
 
-const SVG_SPACE = "http://www.w3.org/2000/svg";
-const SIZE = { head: 40, lane: 92, top: 30, log: 30, foot: 8, name: 150, narrow: 92, right: 78 };
 const MOST_BUTTONS = 8;
+const LIST_ROWS = 6;
+const ROW = 24, HEAD = 28; // px, as in rows.js
 
-function draw(tag, attributes, text) {
-  const el = document.createElementNS(SVG_SPACE, tag);
-  for (const [name, value] of Object.entries(attributes)) el.setAttribute(name, value);
-  if (text !== undefined) el.textContent = text;
-  return el;
-}
-
-function titled(el, text) {
-  el.append(draw("title", {}, text));
-  return el;
+// How far a comparison is, or how it ended.
+export function comparedText({ state, checked, partitions, bytes: done, size }) {
+  const part = `${count(checked)} of ${plural(partitions, "partition")}`;
+  if (state === "running") return `Comparing: ${part}, ${bytes(done)} of ${bytes(size)}.`;
+  if (state === "done") return `Compared ${plural(partitions, "partition")}, ${bytes(size)}.`;
+  return `${state === "failed" ? "Failed" : "Canceled"} after ${part}.`;
 }
 
 function render({ model, el, signal: outer }) {
@@ -26,31 +27,69 @@ function render({ model, el, signal: outer }) {
   outer?.addEventListener("abort", () => life.abort());
   const stats = (el.__stats = { draws: 0 });
   const root = h("section", { class: "klw klw-cleaner klw-coordinators klw-disks", tabindex: -1 });
-  const chooser = h("select", { class: "klw-input klw-groups", "aria-label": "Partition" });
-  chooser.addEventListener("change", () => {
-    if (!model.choose({ partition: chooser.value })) chooser.value = model.get("partition");
+  const error = errorBar();
+  const ask = requests(model, { signal, onError: error.show, onSilence: () => {} });
+  const shown = () => model.get("_shown"), about = () => model.get("_about");
+
+  // All partitions.
+  const title = h("span", { class: "klw-title" }), sum = h("span", { class: "klw-sum" });
+  const again = button("Compare headers and stored CRCs", {
+    glyph: "refresh",
+    text: "Compare",
+    kind: "klw-framed",
+    onclick: () => ask("compare", { deep: false }),
   });
-  const verdict = h("span", { class: "klw-verdict" }), about = h("span", { class: "klw-sum" });
+  const deep = button("Compare, and check the CRC of every batch", {
+    glyph: "shields",
+    text: "Check all CRCs",
+    kind: "klw-framed",
+    onclick: () => ask("compare", { deep: true }),
+  });
+  const progress = verifyBar({ onCancel: () => ask("cancel"), words: comparedText, label: "Compared bytes" });
+  const directories = h("div", { class: "klw-directories" });
+  const list = dataGrid({
+    label: "Partitions",
+    signal,
+    emptyText: "Nothing was compared yet.",
+    columns: [
+      { name: "Partition", width: "minmax(110px,.8fr)" },
+      { name: "Verdict", width: "88px" },
+      { name: "What to keep", width: "minmax(160px,4fr)" },
+    ],
+    cellsOf(i) {
+      const [name, kind, words] = model.get("_partitions")[i];
+      return [{ text: name, title: name }, { text: kind, kind: kind === "alike" ? "quiet" : "" }, {
+        text: words,
+        title: words,
+      }];
+    },
+    rowKind: (i) => (["alike", "lag"].includes(model.get("_partitions")[i][1]) ? "" : "bad"),
+    onPick: (i) => {
+      const [name] = model.get("_partitions")[i];
+      if (name !== model.get("partition")) model.choose({ partition: name });
+    },
+  });
+  const all = h("div", { class: "klw-replicalist" }, list.el);
+
+  // The partition that is shown.
+  const name = h("h3", {}), verdict = h("span", { class: "klw-verdict" }), summary = h("span", { class: "klw-about" });
   const leaders = h("div", { class: "klw-leads" });
-  const box = h("div", { class: "klw-disklanes", tabindex: 0, role: "img" });
+  const words = h("p", { class: "klw-advice" });
+  const box = h("div", { class: "klw-disklanes", tabindex: 0, role: "group" });
   const outcome = h("p", { class: "klw-outcome", role: "status" });
-  const legend = h("div", { class: "klw-legend" }),
-    findings = h("div", { class: "klw-verdicts", tabindex: 0, role: "region", "aria-label": "Findings" });
-  const errorBar = h("div", { class: "klw-error", role: "alert", hidden: true });
-  root.append(
-    h("header", { class: "klw-top" }, chooser, verdict, about),
-    errorBar,
-    h("div", { class: "klw-phead" }, h("h3", {}, "Disks by offset"), h("span", { class: "klw-about" }), leaders),
-    box,
-    legend,
-    outcome,
-    findings,
-  );
+  const legend = h("div", { class: "klw-legend" });
+  const differs = h("div", { class: "klw-ranges", role: "region", tabindex: 0, "aria-label": "Ranges that differ" });
+  const findings = h("div", { class: "klw-verdicts", tabindex: 0, role: "region", "aria-label": "Findings" });
+  const detail = h("div", {}, words, box, legend, outcome, differs, findings);
+  const head = h("div", { class: "klw-phead" }, name, verdict, summary, leaders);
+  const header = h("header", { class: "klw-top" }, title, sum, again, deep);
+  root.append(header, progress.el, error.el, directories, all, head, detail);
   el.append(root);
-  const shown = () => model.get("_shown");
-  const ask = painter(box, () => {
-    if (shown().lanes) paint(box, shown());
-    Object.assign(stats, { draws: stats.draws + 1 });
+
+  const goTo = (broker, part) => ask("show", part === null ? { broker } : { broker, part });
+  const repaint = painter(box, () => {
+    if (shown().lanes) paintReplicas(box, shown(), about().can_show && model.isLive ? goTo : null);
+    stats.draws++;
   }, signal);
 
   function lead(broker) {
@@ -58,28 +97,78 @@ function render({ model, el, signal: outer }) {
   }
   box.addEventListener("keydown", (event) => {
     const step = { ArrowUp: -1, ArrowDown: 1 }[event.key], { brokers, leader } = shown();
-    if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!step || !brokers || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     event.stopPropagation();
     lead(brokers[Math.max(0, Math.min(brokers.length - 1, brokers.indexOf(leader) + step))]);
   });
 
   function showPartitions() {
-    chooser.replaceChildren(
-      ...model.get("_partitions").map(([name, kind]) =>
-        h("option", { value: name }, kind === "alike" ? name : `${name} (${kind})`)
+    const rows = model.get("_partitions");
+    const { brokers, path, partitions, counts, left_out, can_compare, has_changed } = about();
+    const state = model.get("_progress"), isRunning = state.state === "running";
+    title.textContent = plural(brokers.length, "broker");
+    title.title = path;
+    const told = counts.map(([kind, n]) => `${count(n)} ${kind}`).join(", ");
+    sum.textContent = [plural(partitions, "partition"), told || "not compared yet"].join(": ") +
+      (left_out ? ` · ${plural(left_out, "harmless one")} not listed` : "");
+    again.hidden = deep.hidden = !can_compare || !model.isLive;
+    again.disabled = deep.disabled = isRunning;
+    progress.show(state, 0, 0, has_changed ? "The logs have changed since: compare again to see it." : "");
+    directories.replaceChildren(
+      ...about().directories.map(([severity, kind, found]) =>
+        h("p", {}, h("span", { class: "klw-chip", "data-kind": severity }, severity), ` ${kind}: ${found}.`)
       ),
     );
-    chooser.value = model.get("partition");
+    all.hidden = rows.length < 2 && partitions < 2;
+    all.style.height = `${HEAD + 1 + ROW * Math.min(LIST_ROWS, Math.max(2, rows.length))}px`;
+    list.setCount(rows.length, { keep: true });
+    const at = rows.findIndex(([each]) => each === model.get("partition"));
+    list.select(at, at >= 0 && !isRunning);
   }
   function show() {
     const state = shown();
-    if (!state.lanes) return;
-    chooser.value = state.name;
+    head.hidden = !state.name;
+    detail.hidden = !state.lanes;
+    name.textContent = state.name ?? "";
+    if (!state.lanes) {
+      verdict.textContent = summary.textContent = "";
+      leaders.replaceChildren();
+      return showPartitions();
+    }
     verdict.textContent = state.verdict;
     verdict.dataset.verdict = state.verdict;
-    about.textContent = state.summary;
-    about.title = state.summary;
+    summary.textContent = summary.title = state.summary;
+    words.textContent = state.advice;
+    showLeaders(state);
+    outcome.textContent = state.outcome;
+    outcome.dataset.loses = String(state.lost !== null);
+    legend.replaceChildren(
+      ...state.epochs.slice(-8).map((epoch) =>
+        h("span", {}, h("i", { style: `--swatch:${colorOf(state, epoch)}` }), epoch < 0 ? "no epoch" : `epoch ${epoch}`)
+      ),
+      ...MARKS.map(([mark, text]) => h("span", {}, h("i", { "data-lane": mark }), text)),
+    );
+    differs.replaceChildren(...rangesOf(state));
+    differs.hidden = state.lanes.length < 2;
+    findings.replaceChildren(
+      ...(state.findings.length
+        ? state.findings.map(([severity, kind, found, meaning]) =>
+          h(
+            "div",
+            { class: "klw-finding", "data-severity": severity },
+            h("strong", {}, kind),
+            h("p", {}, `${found}.`, meaning ? h("span", {}, ` ${meaning}`) : null),
+          )
+        )
+        : [h("p", { class: "klw-meaning" }, "No findings: the replicas hold the same records.")]),
+      state.left_out ? h("p", { class: "klw-meaning" }, `${plural(state.left_out, "more finding")}.`) : "",
+    );
+    root.setAttribute("aria-label", `Replicas of ${state.name}: ${state.verdict}. ${state.summary}.`);
+    showPartitions();
+    repaint();
+  }
+  function showLeaders(state) {
     const held = leaders.contains(document.activeElement);
     const options = state.brokers.map((broker) => [broker, broker]);
     if (options.length <= MOST_BUTTONS) {
@@ -97,228 +186,43 @@ function render({ model, el, signal: outer }) {
       leaders.replaceChildren("Leader: broker", select);
     }
     if (held) leaders.querySelector("[aria-pressed=true], select")?.focus();
-    outcome.textContent = state.outcome;
-    outcome.dataset.loses = String(state.lost !== null);
-    legend.replaceChildren(
-      ...state.epochs.slice(-8).map((epoch) =>
-        h("span", {}, h("i", { style: `--swatch:${colorOf(state, epoch)}` }), epoch < 0 ? "no epoch" : `epoch ${epoch}`)
-      ),
-      ...MARKS.map(([mark, text]) => h("span", {}, h("i", { "data-lane": mark }), text)),
-    );
-    findings.replaceChildren(
-      ...(state.findings.length
-        ? state.findings.map(([severity, kind, found, meaning]) =>
-          h(
-            "div",
-            { class: "klw-finding", "data-severity": severity },
-            h("strong", {}, kind),
-            h("p", {}, `${found}.`, meaning ? h("span", {}, ` ${meaning}`) : null),
-          )
-        )
-        : [h("p", { class: "klw-meaning" }, "No findings: the replicas hold the same records.")]),
-      state.left_out ? h("p", { class: "klw-meaning" }, `${plural(state.left_out, "more finding")}.`) : "",
-    );
-    root.setAttribute("aria-label", `Replicas of ${state.name}: ${state.verdict}. ${state.summary}.`);
-    ask();
   }
-  function showError() {
-    errorBar.textContent = model.get("_error") ?? "";
-    errorBar.hidden = !errorBar.textContent;
+  function rangesOf({ differs: rows, leader }) {
+    if (rows === null) return [h("p", { class: "klw-meaning" }, "Comparing the records…")];
+    if (!rows.length) return [h("p", { class: "klw-meaning" }, `All replicas have the records of broker ${leader}.`)];
+    return rows.map(([broker, kind, offset, text]) =>
+      h(
+        "p",
+        {},
+        h("i", { "data-lane": kind }),
+        h("strong", {}, `Broker ${broker}`),
+        h("span", {}, text),
+        about().can_show && model.isLive && kind !== "more" && kind !== "missing"
+          ? button(`Show offset ${count(offset)} of broker ${broker} in Explore`, {
+            glyph: "goto",
+            onclick: () => ask("show", { broker, offset }),
+          })
+          : null,
+      )
+    );
   }
-  const followed = { _partitions: showPartitions, _shown: show, _error: showError };
-  for (const [name, act] of Object.entries(followed)) model.on(`change:${name}`, act);
-  followTheme(root, ask, signal);
-  showPartitions();
+  const showError = () => error.show(model.get("_error") ?? "");
+  const followed = {
+    partition: showPartitions,
+    _partitions: showPartitions,
+    _about: showPartitions,
+    _progress: showPartitions,
+    _shown: show,
+    _error: showError,
+  };
+  for (const [trait, act] of Object.entries(followed)) model.on(`change:${trait}`, act);
+  followTheme(root, repaint, signal);
   show();
   showError();
   return () => {
     life.abort();
-    for (const [name, act] of Object.entries(followed)) model.off(`change:${name}`, act);
+    for (const [trait, act] of Object.entries(followed)) model.off(`change:${trait}`, act);
   };
-}
-
-const MARKS = [
-  ["leo", "log end offset (LEO)"],
-  ["hw", "checkpointed high watermark (HW)"],
-  ["divergence", "replicas differ from here"],
-  ["cut", "would be truncated"],
-  ["lost", "committed, would be lost"],
-];
-
-function colorOf({ epochs }, epoch) {
-  return PALETTE[Math.max(0, epochs.indexOf(epoch)) % PALETTE.length];
-}
-
-// Places on the axis are parts of 1.
-function paint(box, state) {
-  const width = box.clientWidth || 900,
-    isNarrow = width < 700,
-    left = isNarrow ? SIZE.narrow : SIZE.name,
-    right = width - (isNarrow ? 30 : SIZE.right);
-  const tall = SIZE.head + state.lanes.length * SIZE.lane + SIZE.foot, x = (part) => left + part * (right - left);
-  const picture = draw("svg", { width, height: tall, "aria-hidden": "true" });
-  const defs = draw("defs", {}),
-    pattern = draw("pattern", {
-      id: "klw-disk-cut",
-      width: 6,
-      height: 6,
-      patternUnits: "userSpaceOnUse",
-      patternTransform: "rotate(45)",
-    });
-  pattern.append(draw("rect", { class: "klw-hatch", width: 2.2, height: 6 }));
-  defs.append(pattern);
-  picture.append(defs);
-  if (state.lost) {
-    const [from, to, text] = state.lost, band = draw("g", { class: "klw-lostband" });
-    band.append(
-      draw("rect", { x: x(from), y: SIZE.head - 4, width: Math.max(2, x(to) - x(from)), height: tall - SIZE.head }),
-    );
-    picture.append(titled(band, `Committed ${text} would be lost`));
-  }
-  picture.append(draw("text", { class: "klw-tickname", x: left - 12, y: SIZE.head - 12 }, "offset"));
-  let last = -Infinity;
-  for (const [part, text] of state.ticks) {
-    picture.append(
-      draw("line", { class: "klw-tick", x1: x(part), x2: x(part), y1: SIZE.head - 7, y2: tall - SIZE.foot }),
-    );
-    if (x(part) - last < 12 + text.length * 6) continue;
-    last = x(part);
-    picture.append(draw("text", { class: "klw-ticktext", x: x(part), y: SIZE.head - 12 }, text));
-  }
-  const names = state.lanes.map((lane, k) => {
-    const top = SIZE.head + k * SIZE.lane;
-    picture.append(laneOf(lane, { state, x, top, right, width, left }));
-    return h(
-      "div",
-      { class: "klw-diskname", style: `top:${top + 16}px;width:${left - 22}px` },
-      h("strong", {}, `Broker ${lane.broker}`),
-      h(
-        "div",
-        {},
-        lane.broker === state.leader ? h("span", { class: "klw-chip", "data-leads": "true" }, "leads") : null,
-        lane.is_ahead ? h("span", { class: "klw-chip" }, "ahead") : null,
-      ),
-      h("small", {}, lane.damage ? plural(lane.damage, "problem") : lane.stopped),
-    );
-  });
-  if (state.divergence) {
-    const [part, text] = state.divergence, near = x(part) > width - 170, line = draw("g", { class: "klw-divergence" });
-    line.append(
-      draw("line", { x1: x(part), x2: x(part), y1: SIZE.head - 7, y2: tall - SIZE.foot }),
-      draw(
-        "text",
-        { x: x(part) + (near ? -5 : 5), y: 13, "text-anchor": near ? "end" : "start" },
-        `differ from ${text}`,
-      ),
-    );
-    picture.append(titled(line, `Replicas hold different records from offset ${text}`));
-  }
-  box.style.height = `${tall}px`;
-  box.replaceChildren(picture, ...names);
-  box.setAttribute(
-    "aria-label",
-    `${state.lanes.map(inWords).join(" ")} ${
-      state.divergence ? `Different from offset ${state.divergence[1]}.` : ""
-    } ${state.outcome} Up and down arrows choose the leader.`,
-  );
-}
-
-function inWords({ broker, start, end, high, cut }) {
-  return `Broker ${broker}: log start offset ${start[1]}, log end offset ${end[1]}, ${
-    high ? `high watermark ${high[1]}` : "no high watermark"
-  }${cut ? `, would truncate ${cut[2]}` : ""}.`;
-}
-
-function laneOf(lane, { state, x, top, right, width, left }) {
-  const y = top + SIZE.top, low = y + SIZE.log, group = draw("g", { class: "klw-disk" });
-  group.append(
-    draw("line", { class: "klw-laneline", x1: 0, x2: width, y1: top + SIZE.lane - 1, y2: top + SIZE.lane - 1 }),
-    draw("line", { class: "klw-laneaxis", x1: left, x2: right, y1: low, y2: low }),
-  );
-  for (const [epoch, from, to, text] of lane.epochs) {
-    const wide = x(to) - x(from), run = draw("g", { class: "klw-run" });
-    run.append(
-      draw("rect", {
-        x: x(from) + 0.75,
-        y,
-        width: Math.max(1.5, wide - 1.5),
-        height: SIZE.log,
-        rx: 3,
-        style: `--epoch:${colorOf(state, epoch)}`,
-      }),
-    );
-    if (wide > 56 && epoch >= 0) run.append(draw("text", { x: x(from) + 9, y: y + 19 }, `epoch ${epoch}`));
-    group.append(
-      titled(run, `Broker ${lane.broker}, ${text}: ${epoch < 0 ? "no leader epoch" : `leader epoch ${epoch}`}`),
-    );
-  }
-  if (state.cells) {
-    for (let k = 1; k < state.cells; k++) {
-      if (k / state.cells > lane.start[0] && k / state.cells < lane.end[0]) {
-        group.append(
-          draw("line", {
-            class: "klw-celline",
-            x1: x(k / state.cells),
-            x2: x(k / state.cells),
-            y1: y + 1,
-            y2: low - 1,
-          }),
-        );
-      }
-    }
-  }
-  for (const [from, to, text] of lane.unreadable) {
-    group.append(
-      titled(
-        draw("rect", { class: "klw-unreadable", x: x(from), y: y - 5, width: Math.max(3, x(to) - x(from)), height: 4 }),
-        `${text} cannot be read`,
-      ),
-    );
-  }
-  if (lane.cut) {
-    const [from, to, text] = lane.cut;
-    group.append(
-      titled(
-        draw("rect", {
-          class: "klw-cut",
-          x: x(from) + 0.75,
-          y,
-          width: Math.max(2, x(to) - x(from) - 1.5),
-          height: SIZE.log,
-          rx: 3,
-        }),
-        `Broker ${lane.broker} would truncate ${text}`,
-      ),
-    );
-  }
-  const mark = (kind, [part, offset], label, at, from, to, words) => {
-    const isLate = x(part) > width - 74, spot = draw("g", { class: "klw-diskmark", "data-lane": kind });
-    spot.append(
-      draw("line", { x1: x(part), x2: x(part), y1: from, y2: to }),
-      draw(
-        "text",
-        { x: x(part) + (isLate ? -5 : 5), y: at, "text-anchor": isLate ? "end" : "start" },
-        `${label} ${offset}`,
-      ),
-    );
-    group.append(titled(spot, `${words} ${offset}`));
-  };
-  if (lane.start[1] !== "0") mark("start", lane.start, "start", y - 6, y - 16, low, "Log start offset");
-  mark("leo", lane.end, "LEO", y - 6, y - 16, low, "Log end offset");
-  if (lane.high) {
-    group.append(
-      draw("rect", {
-        class: "klw-below-hw",
-        x: x(lane.start[0]),
-        y: low + 3,
-        width: Math.max(0, x(lane.high[0]) - x(lane.start[0])),
-        height: 4,
-        rx: 2,
-      }),
-    );
-    mark("hw", lane.high, "HW", low + 20, low, low + 22, "Checkpointed high watermark");
-  }
-  return group;
 }
 
 export default { render: withKernel(render) };

@@ -1,9 +1,9 @@
-// The bar under the head while all partitions are verified: how far it is, cancel, and the result.
+// The bar under the head while all partitions are verified, or compared: how far it is, cancel, and the result.
 import { button, h } from "../shared/dom.js";
 import { bytes, count, plural } from "../shared/format.js";
 
-export function verifyBar({ onCancel }) {
-  const text = h("span", {}), track = h("progress", { "aria-label": "Verified bytes", max: 1 });
+export function verifyBar({ onCancel, words = sentence, label = "Verified bytes" }) {
+  const text = h("span", {}), track = h("progress", { "aria-label": label, max: 1 });
   const cancel = button("Cancel: what was found stays", {
     glyph: "cross",
     text: "Cancel",
@@ -22,9 +22,9 @@ export function verifyBar({ onCancel }) {
   const el = h("div", { class: "klw-verify", role: "status", hidden: true }, track, text, cancel, dismiss);
   return {
     el,
-    // `changed`: how many of the verified partitions have changed since.
-    show(check, findings, changed = 0) {
-      el.hidden = !check.state && !changed;
+    // `changed`: how many of the verified partitions have changed since; `more` is said once it is over.
+    show(check, findings, changed = 0, more = "") {
+      el.hidden = !check.state && !changed && !more;
       if (el.hidden) return;
       const isRunning = check.state === "running";
       el.dataset.state = check.state ?? "";
@@ -32,7 +32,11 @@ export function verifyBar({ onCancel }) {
       dismiss.hidden = isRunning;
       if (!isRunning) cancel.disabled = false;
       track.value = check.size ? check.bytes / check.size : 0;
-      const sentences = [check.state && sentence(check, findings), changed && !isRunning && changedText(changed)];
+      const sentences = [
+        check.state && words(check, findings),
+        changed && !isRunning && changedText(changed),
+        !isRunning && more,
+      ];
       text.textContent = sentences.filter(Boolean).join(" ");
     },
   };

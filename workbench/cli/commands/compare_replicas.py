@@ -8,6 +8,7 @@ import click
 from workbench.cli.command import Command, as_json, open_logs
 from workbench.cli.output import console, print_json, print_table, rich_text, say
 from workbench.cli.progress import progress
+from workbench.comparison.advice import advice
 from workbench.comparison.replica import Replica
 from workbench.comparison.results import PartitionComparison, Verdict
 from workbench.inspection.findings import Finding, without_info
@@ -134,6 +135,7 @@ def _print(result: ReplicaComparison, *, everything: bool) -> None:
             click.echo()
             out.print(rich_text(f"{each.name}: {each.verdict}", f"bold {_COLORS[each.verdict]}"))
             say(each.summary)
+            say(advice(each))
             _print_replicas(each)
             for finding in each.findings if everything else without_info(list(each.findings)):
                 _print_finding(out, finding)

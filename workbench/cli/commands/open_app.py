@@ -23,8 +23,9 @@ def command(*, paths: tuple[str, ...], show_values: bool, no_browser: bool, as_j
 
     The screen shows the PATHs, the log directories of one broker, or by default the sample data:
     topics and segments down to bytes, records, sizes, cleaning, groups, transactions, findings.
-    Nothing is written to them. Only this machine can open the address, and only with the token
-    in it. OPTIONS after -- are passed to Voila, such as --port=9000.
+    With the directories of several brokers, it compares their replicas, too. Nothing is written to
+    them. Only this machine can open the address, and only with the token in it. OPTIONS after --
+    are passed to Voila, such as --port=9000.
 
     Exit codes: 0 done.
     """

@@ -3,7 +3,7 @@
 Kafka: GroupCoordinator (once OffsetManager and ConsumerCoordinator), GroupCoordinatorService (4.2)
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -71,6 +71,8 @@ class StoredGroups:
         retention_ms: `offsets.retention.minutes` in ms; None: Kafka's default.
         now: ms; offsets that have expired then are not served. None: expiry removes nothing, as
             when a broker has just loaded.
+        earlier: the groups as they were: partitions of the listing that are the same objects as
+            there are not read again.
 
     Raises:
         OSError: a file cannot be read.
@@ -83,9 +85,12 @@ class StoredGroups:
         era: Era | None = None,
         retention_ms: int | None = None,
         now: int | None = None,
+        earlier: "StoredGroups | None" = None,
     ) -> None:
         self.logs = LogPositions(listing)
-        self.loads = _load(self.logs, era)
+        self.loads: list[GroupLoad] = _load(
+            self.logs, era, [] if earlier is None else earlier.loads
+        )
         self.era = self.loads[0].era if self.loads else era_of_cluster(self.logs.cluster)
         self.retention_ms = self.era.default_retention_ms if retention_ms is None else retention_ms
         self.now = now
@@ -220,16 +225,22 @@ def _names(load: GroupLoad) -> set[str]:
     return {*load.table.offsets, *pending}
 
 
-def _load(logs: LogPositions, era: Era | None) -> list[GroupLoad]:
+def _load(logs: LogPositions, era: Era | None, earlier: Sequence[GroupLoad]) -> list[GroupLoad]:
     """Load every partition of the topic; again where a newer coordinator turns out to have written.
 
     Without an era the oldest possible one begins.
     """
     current = era_of_cluster(logs.cluster) if era is None else era
+    known = {id(load.partition): load for load in earlier if load.bound is None}
+    # Begin with the era that was found then: nothing older can have written since.
+    current = max([current, *(load.era for load in known.values())]) if era is None else era
     while True:
         loads: list[GroupLoad] = []
         for partition in logs.topics(GROUPS_TOPIC):
-            loads.append(load_group_partition(partition, current, stop_at_newer=era is None))
+            load = known.get(id(partition))
+            if load is None or load.era is not current:
+                load = load_group_partition(partition, current, stop_at_newer=era is None)
+            loads.append(load)
             if era is None and loads[-1].newest_era > current:
                 break
         newest = max((load.newest_era for load in loads), default=current)

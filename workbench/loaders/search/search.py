@@ -22,6 +22,7 @@ from workbench.loaders.search.matches import MOST_LISTED, SORT_COLUMNS, Matches,
 from workbench.loaders.search.pieces import Piece, pieces_by_time
 from workbench.loaders.search.time_histogram import TimeHistogram
 from workbench.record.buffers import BufferPool
+from workbench.record.reading.reader import Chunk
 
 MOST_FINDINGS: Final = 1000
 """Findings that a search keeps; further ones are counted."""
@@ -40,6 +41,7 @@ class Search:
         error: why it failed.
         bytes_read, bytes_total: how far it is; the total is known once it runs.
         records_read: how many records were looked at.
+        reached: path of a partition → the offset after the last batch that was looked at.
         findings: what could not be read, at most `MOST_FINDINGS`.
         finding_count: how many findings there were.
         seconds: how long it has run.
@@ -59,20 +61,27 @@ class Search:
         most: int = MOST_LISTED,
         order: Order = "time",
     ) -> None:
-        self.scan = copy.copy(scan)
-        self.scan.decode = {}
-        self.scan.options = dataclasses.replace(scan.options, columns=SORT_COLUMNS.get(order, ()))
+        self._order = order
+        self.scan = self._prepared(scan)
         self.newest_first = newest_first
         self.matches = Matches(most, order)
         self.histogram = TimeHistogram()
         self.status: Status = "ready"
         self.error: BaseException | None = None
         self.bytes_read = self.bytes_total = self.records_read = 0
+        self.reached: dict[str, int] = {}
         self.findings: list[Finding] = []
         self.finding_count = 0
         self._begun = self._ended = 0.0
         self._stop = False
         self._moved = threading.Condition()
+
+    def _prepared(self, scan: Scan) -> Scan:
+        mine = copy.copy(scan)
+        mine.decode = {}
+        columns = SORT_COLUMNS.get(self._order, ())
+        mine.options = dataclasses.replace(scan.options, columns=columns)
+        return mine
 
     @property
     def seconds(self) -> float:
@@ -88,6 +97,21 @@ class Search:
         """Run in a thread of its own."""
         self.status = "running"
         threading.Thread(target=self._run_quietly, name="search", daemon=True).start()
+
+    def extend(self, scan: Scan) -> None:
+        """Search more, in a thread of its own: what a scan of other records finds is added.
+
+        Args:
+            scan: what is searched now, such as the records after those that were `reached`.
+
+        Raises:
+            ValueError: the search is not done.
+        """
+        if self.status != "done":
+            raise ValueError(f"only a search that is done can be extended (it is {self.status})")
+        self.scan = self._prepared(scan)
+        self.bytes_read = self.bytes_total = 0
+        self.start()
 
     def cancel(self) -> None:
         """Stop soon: after the chunk that is being read. What was found remains."""
@@ -143,6 +167,7 @@ class Search:
                 times = self.matches.add(piece.read, chunk, keep)
                 self.records_read += len(keep)
                 if len(chunk.rows):
+                    self._reach(piece.read.partition.path, chunk)
                     end = int(chunk.rows["position"][-1] + chunk.rows["size"][-1])
                     self.bytes_read = min(before + max(0, end - start), before + piece.size)
                 with self._moved:
@@ -153,6 +178,10 @@ class Search:
         except FileNotFoundError:
             self._note([removed(piece.read.segment.path)])
         self.bytes_read = before + piece.size
+
+    def _reach(self, path: str, chunk: Chunk) -> None:
+        following = int(chunk.rows["last_offset"].max()) + 1
+        self.reached[path] = max(self.reached.get(path, 0), following)
 
     def _note(self, findings: list[Finding]) -> None:
         self.finding_count += len(findings)

@@ -93,7 +93,9 @@ def file_kind(entry: FileEntry, partition: Partition) -> str:
     return "unknown" if entry in partition.unknown else entry.name
 
 
-def parts_of_file(segment: Segment, kind: FileKind, *, most: int | None = None) -> list[Part]:
+def parts_of_file(
+    segment: Segment, kind: FileKind, *, most: int | None = None, read: "LogParts | None" = None
+) -> list[Part]:
     """Return the parts of one file of a segment that are not empty, in their order.
 
     Args:
@@ -101,9 +103,14 @@ def parts_of_file(segment: Segment, kind: FileKind, *, most: int | None = None) 
         kind: which of its files.
         most: read at most about so many bytes of a `.log` file, and estimate the parts of the
             rest from them. None reads the whole file.
+        read: what was read of the `.log` file before it grew: only what is new is read. It is
+            updated.
     """
     entry = segment.files[kind]
-    parts = _log_parts(segment, entry.size, most) if kind == "log" else _other(segment, kind, entry)
+    if kind == "log":
+        parts = (read or LogParts()).parts(segment, entry.size, most)
+    else:
+        parts = _other(segment, kind, entry)
     return [part for part in _with_holes(parts, entry) if part.size or part.uncompressed]
 
 
@@ -134,36 +141,56 @@ def _other(segment: Segment, kind: FileKind, entry: FileEntry) -> list[Part]:
     return [Part(ENTRIES, used, used), Part(PREALLOCATED, size - used, size - used)]
 
 
-def _log_parts(segment: Segment, size: int, most: int | None) -> list[Part]:
-    stored = np.zeros(len(_PARTS), np.int64)
-    plain = np.zeros(len(_PARTS), np.int64)
-    preallocated = reached = 0
-    with suppress(OSError), FileSource(segment.path) as source:
-        for chunk in segment.read():
-            own, before = _chunk_parts(chunk)
-            stored += own
-            plain += before
-            if len(chunk.rows):
-                reached = int(chunk.rows["position"][-1] + chunk.rows["size"][-1])
-            preallocated += sum(
-                problem.size
-                for problem in chunk.problems
-                if is_preallocated(problem, source, segment)
-            )
-            if most is not None and reached >= most:
-                stored = stored * size // max(reached, 1)
-                plain = plain * size // max(reached, 1)
-                stored[-1] += size - int(stored.sum())
-                break
-    rest = max(size - int(stored.sum()), 0)
-    preallocated = min(preallocated, rest)
-    parts = [
-        Part(name, own, own, before)
-        for name, own, before in zip(_PARTS, stored.tolist(), plain.tolist(), strict=True)
-    ]
-    unreadable = rest - preallocated
-    parts.append(Part(UNREADABLE, unreadable, unreadable))
-    return [*parts, Part(PREALLOCATED, preallocated, preallocated)]
+class LogParts:
+    """The parts of a `.log` file, as far as it was read.
+
+    Attributes:
+        reached: position after the last batch that was read.
+    """
+
+    def __init__(self) -> None:
+        self.reached = 0
+        self._stored = np.zeros(len(_PARTS), np.int64)
+        self._plain = np.zeros(len(_PARTS), np.int64)
+
+    def parts(self, segment: Segment, size: int, most: int | None) -> list[Part]:
+        """Read on, and return the parts; of more than ``most`` bytes the rest is estimated."""
+        preallocated = 0
+        with suppress(OSError), FileSource(segment.path) as source:
+            for chunk in self._new_chunks(segment, most):
+                own, before = _chunk_parts(chunk)
+                self._stored += own
+                self._plain += before
+                if len(chunk.rows):
+                    end = chunk.rows["position"][-1] + chunk.rows["size"][-1]
+                    self.reached = max(self.reached, int(end))
+                preallocated += sum(
+                    problem.size
+                    for problem in chunk.problems
+                    if is_preallocated(problem, source, segment)
+                )
+        stored, plain = self._stored.copy(), self._plain.copy()
+        if most is not None and self.reached >= most:
+            stored = stored * size // self.reached
+            plain = plain * size // self.reached
+            stored[-1] += size - int(stored.sum())
+        rest = max(size - int(stored.sum()), 0)
+        preallocated = min(preallocated, rest)
+        parts = [
+            Part(name, own, own, before)
+            for name, own, before in zip(_PARTS, stored.tolist(), plain.tolist(), strict=True)
+        ]
+        unreadable = rest - preallocated
+        parts.append(Part(UNREADABLE, unreadable, unreadable))
+        return [*parts, Part(PREALLOCATED, preallocated, preallocated)]
+
+    def _new_chunks(self, segment: Segment, most: int | None) -> Iterator[Chunk]:
+        if most is not None and self.reached >= most:
+            return
+        for chunk in segment.read(self.reached):
+            yield chunk
+            if most is not None and self.reached >= most:
+                return
 
 
 def _chunk_parts(chunk: Chunk) -> tuple[Longs, Longs]:

@@ -16,7 +16,8 @@ from workbench.config.internal_topics import HIDDEN_TOPICS
 from workbench.errors import ServerError
 from workbench.files.leader_epochs import UNKNOWN_EPOCH
 from workbench.files.names import TopicPartition
-from workbench.inspection.listing import Listing, Root
+from workbench.inspection.brokers import listings_by_broker
+from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.server.logs.served_log import Tell
 
@@ -40,13 +41,11 @@ class Replicas:
         self._tell = tell
         self._lock = threading.Lock()
         self._chosen: dict[TopicPartition, Partition] = {}
-        roots: dict[int, list[Root]] = {}
-        for root in listing.roots:
-            roots.setdefault(_node_id(root), []).append(root)
-        several = roots if len(roots) > 1 else {}
+        several = listings_by_broker(listing)
         self.brokers = {
-            node_id: BrokerDisks(str(node_id), _listing_of(own))
-            for node_id, own in sorted(several.items())
+            node_id: BrokerDisks(str(node_id), own)
+            for node_id, own in several.items()
+            if len(several) > 1
         }
         self._check_clusters()
 
@@ -114,23 +113,6 @@ class Replicas:
             if name.topic in HIDDEN_TOPICS:
                 partitions[str(name)] = self.choose(name)
         return Listing(self._whole.roots, partitions)
-
-
-def _node_id(root: Root) -> int:
-    with suppress(OSError):
-        found = root.meta_properties
-        if found is not None and found.node_id is not None:
-            return found.node_id
-    return -1
-
-
-def _listing_of(roots: list[Root]) -> Listing:
-    found: dict[str, Partition] = {}
-    for root in roots:
-        for partition in root.partitions:
-            key = partition.name if partition.name not in found else partition.path
-            found[key] = partition
-    return Listing(tuple(roots), found)
 
 
 def _state(node_id: int, replica: Replica) -> str:
