@@ -82,8 +82,8 @@ def measured(records: int, cores: int) -> dict[str, tuple[float, float]]:
         "compaction_savings": lambda: compaction_savings(spark, data).count(),
         "cluster_verify": lambda: verified(spark, data),
         "rescue_to_parquet": lambda: rescued(spark, data),
-        "replica_diff, equal": lambda: replica_diff(spark, data, copy).count(),
-        "replica_diff, other batches": lambda: replica_diff(spark, data, other).count(),
+        "replica_diff, equal": lambda: replica_diff(spark, data, copy).collect(),
+        "replica_diff, other batches": lambda: replica_diff(spark, data, other).collect(),
     }
     small = generated(spark, records // 20, "none")
     topic_profile(spark, small).count()  # starts the workers, and lets Java compile
