@@ -4,22 +4,22 @@ They need no network and no build step, and become pictures where no widget can 
 """
 
 from widgets.charts import follow_theme
-from widgets.cleaner_view import CleanerView
-from widgets.compaction import CompactionPlayer
+from widgets.cleaning.cleaner_view import CleanerView
+from widgets.cleaning.compaction import CompactionPlayer
 from widgets.coordinators.group_view import GroupView
 from widgets.coordinators.offsets_player import OffsetsPlayer
 from widgets.coordinators.transaction_lanes import TransactionLanes
 from widgets.disk.checkpoint_table import CheckpointTable
 from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer.explorer import LogExplorer
-from widgets.finding_view import FindingView
-from widgets.player import LookupPlayer, RecoveryPlayer, StepPlayer
+from widgets.players.player import LookupPlayer, RecoveryPlayer, StepPlayer
 from widgets.records.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
 from widgets.replication.replication_player import ReplicationPlayer
 from widgets.requests.request_player import RequestPlayer
 from widgets.requests.request_view import RequestView
 from widgets.stack import Stack
+from widgets.verification.finding_view import FindingView
 from widgets.workbench import Workbench
 
 __all__ = [

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from workbench.inspection.file_facts import is_small_file_name
+from workbench.inspection.facts.file_facts import is_small_file_name
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 
@@ -84,7 +84,7 @@ def _file(path: str) -> str:
     """Return code that decodes a small file, reads the batches of a log, or reads the bytes."""
     quoted, name = json.dumps(path), os.path.basename(path)
     if is_small_file_name(name):
-        start = "from workbench.inspection.file_facts import small_file_facts\n\n"
+        start = "from workbench.inspection.facts.file_facts import small_file_facts\n\n"
         return f"{start}small_file_facts({quoted}, 1000)"
     if ".log" in name or ".checkpoint" in name:
         opened = f"(partition,) = wb.open_log_directory({quoted}).values()\n"
@@ -137,7 +137,7 @@ def checkpoint_query(paths: Sequence[str]) -> str:
     """Return the Python code for what `CheckpointTable` shows."""
     opened = json.dumps(paths[0] if len(paths) == 1 else list(paths))
     return (
-        f"{HEAD}\nfrom workbench.inspection.checkpoint_table import checkpoint_table\n\n"
+        f"{HEAD}\nfrom workbench.inspection.facts.checkpoint_table import checkpoint_table\n\n"
         f"logs = wb.open_log_directory({opened})\n"
         "found = logs.verify(deep=False, info=True)\n"
         "checkpoint_table(logs.listing).with_findings(found).partitions"

@@ -11,16 +11,16 @@ import traitlets
 import workbench
 from widgets._widget import error_text
 from widgets._written import Written
-from widgets.cleaner_view import CleanerView
+from widgets.cleaning.cleaner_view import CleanerView
 from widgets.coordinators.group_view import GroupView
 from widgets.coordinators.transaction_lanes import TransactionLanes
 from widgets.disk.checkpoint_table import CheckpointTable
 from widgets.disk.disk_usage import DiskUsage
 from widgets.explorer.explorer import LogExplorer
-from widgets.file_view import find_file
-from widgets.finding_view import FindingView
+from widgets.explorer.file_view import find_file
 from widgets.records.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
+from widgets.verification.finding_view import FindingView
 from workbench.errors import WorkbenchError
 from workbench.inspection.brokers import listings_by_broker
 from workbench.server.logs.replicas import Replicas

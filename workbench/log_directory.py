@@ -13,8 +13,8 @@ from uuid import UUID
 from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.errors import LogDirectoryError, WorkbenchError
 from workbench.file_system.mounts import absolute, files_at, is_uri, real
+from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.findings import Finding
-from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import (
     Listing,
     Root,

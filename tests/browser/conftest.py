@@ -12,8 +12,8 @@ from tests.browser.bridge import Bridge, Show, chromium, served
 from tests.browser.gallery import entry_of
 from tests.browser.pages import STATS
 from widgets import LogExplorer
-from widgets._player import Player
 from widgets._widget import KafkaWidget
+from widgets.players._player import Player
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.trees import snapshot
-from workbench.inspection.checkpoint_table import (
+from workbench.inspection.facts.checkpoint_table import (
     CLEANER_OFFSET,
     HIGH_WATERMARK,
     LEADER_EPOCH,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workbench.inspection.html import table_html
+from workbench.inspection.facts.html import table_html
 
 
 def test_text_is_escaped_in_title_heading_cell_and_note() -> None:

@@ -147,7 +147,13 @@ test("the view moves only to a batch that is outside of it, and widens for one t
 });
 
 test("a pixel of the strip belongs to the segment that is drawn there", () => {
-  const data = { size: [100, 300], base_offset: ["0", "50"], next_offset: ["50", "60"], is_active: [false, true] };
+  const data = {
+    size: [100, 300],
+    base_offset: ["0", "50"],
+    next_offset: ["50", "60"],
+    is_active: [false, true],
+    remote: [null, null],
+  };
   const spans = stripSpans(data, "bytes"), scene = stripScene(null, {}, 560, spans), { x } = scene;
   assert.deepEqual([x(0) - 1, x(0) + 1, x(100) - 1, x(100) + 1, 560].map((px) => segmentAt(px, scene, spans)), [
     -1,

@@ -6,8 +6,8 @@ from typing import Any
 import pyarrow as pa
 
 from workbench.spark_source.columns import arrow_schema
-from workbench.spark_source.reading import TaskPartition
 from workbench.spark_source.source import KafkaLogSource
+from workbench.spark_source.tasks.reading import TaskPartition
 
 ORDER = ("topic", "partition", "offset")
 

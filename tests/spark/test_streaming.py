@@ -13,7 +13,7 @@ from tests.values.avro_values import written
 from workbench.errors import OffsetOutOfRangeError
 from workbench.loaders.scan.scan import Scan
 from workbench.spark_source.options import parse_options
-from workbench.spark_source.planning import DataLossWarning
+from workbench.spark_source.plan.planning import DataLossWarning
 from workbench.spark_source.streaming import KafkaLogStreamReader, limited
 
 pytestmark = pytest.mark.spark

@@ -10,7 +10,7 @@ import workbench as wb
 from tests.cleaner.cleaning import DAY
 from tests.widgets.cleanable import CONFIG, NOW, prices
 from widgets import CleanerView, LogExplorer
-from widgets.view.cleaner import age_text
+from widgets.view.players.cleaner import age_text
 
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 

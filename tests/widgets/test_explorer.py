@@ -17,7 +17,7 @@ import workbench as wb
 from tests.golden.cases import Case
 from widgets import LogExplorer
 from widgets._widget import error_text
-from widgets.segment_view import SegmentView
+from widgets.explorer.segment_view import SegmentView
 from widgets.view.packing import unpack
 from workbench.errors import SchemaError
 from workbench.log_manager.manager import LogManager

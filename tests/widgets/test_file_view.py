@@ -9,7 +9,7 @@ import traitlets
 
 import workbench as wb
 from widgets import LogExplorer
-from widgets.file_view import MOST_ENTRIES, FileView, find_file
+from widgets.explorer.file_view import MOST_ENTRIES, FileView, find_file
 from widgets.view.file_words import file_words
 from widgets.view.records import OPEN, Lens
 from workbench.inspection.entries import FileEntry

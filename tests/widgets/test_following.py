@@ -12,7 +12,7 @@ from tests.log_manager.cleaning import COMPACT
 from tests.log_manager.managers import Managed
 from widgets import LogExplorer
 from widgets.explorer import following
-from widgets.segment_view import SegmentView
+from widgets.explorer.segment_view import SegmentView
 from widgets.view.packing import unpack
 from workbench.log.log import Log
 from workbench.record.reading import batch_table

@@ -13,10 +13,10 @@ from ipywidgets import IntSlider
 import workbench as wb
 from tests.golden.cases import Case
 from widgets import LookupPlayer, RecoveryPlayer, Stack, StepPlayer
-from widgets.player_picture import player_picture
-from widgets.view import steps as steps_view
-from widgets.view.player_states import PlayerStates
-from widgets.view.steps import MOST_STEPS, number_text
+from widgets.players.player_picture import player_picture
+from widgets.view.players import steps as steps_view
+from widgets.view.players.player_states import PlayerStates
+from widgets.view.players.steps import MOST_STEPS, number_text
 from workbench.errors import LogDirectoryError
 from workbench.foresight.rehearse.log import rehearse_recovery
 from workbench.runtime.steps import KINDS, Step

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from widgets.view.players.steps import kinds_of, number_text
 from widgets.view.records import Lens
-from widgets.view.steps import kinds_of, number_text
 from widgets.view.text import time_text
 from workbench.coordinator.groups.offset_metadata import OffsetAndMetadata
 from workbench.coordinator.offsets.steps import KINDS

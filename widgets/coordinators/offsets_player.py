@@ -8,11 +8,11 @@ import traitlets
 
 import workbench
 from widgets._link import link, style
-from widgets._player import Player
 from widgets.coordinators.offset_steps import Effect, kind_rows, logs_of, step_rows
+from widgets.players._player import Player
 from widgets.selection import NOTHING
+from widgets.view.players.steps import MOST_STEPS
 from widgets.view.records import Lens, Mask
-from widgets.view.steps import MOST_STEPS
 from workbench.coordinator.era import era_of
 from workbench.coordinator.groups.stored_groups import StoredGroups
 from workbench.runtime.steps import Step

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from widgets.view.text import size_text
-from workbench.inspection.checkpoint_table import (
+from workbench.inspection.facts.checkpoint_table import (
     CLEANER_OFFSET,
     DIRECTORY,
     HIGH_WATERMARK,

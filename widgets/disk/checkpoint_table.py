@@ -21,7 +21,7 @@ from widgets.disk.checkpoint_rows import (
 from widgets.queries import checkpoint_query
 from widgets.selection import NOTHING, from_front, to_front
 from workbench.inspection.brokers import listings_by_broker
-from workbench.inspection.checkpoint_table import Checkpoints, checkpoint_table
+from workbench.inspection.facts.checkpoint_table import Checkpoints, checkpoint_table
 from workbench.inspection.findings import Finding
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify.verify import verify_partitions

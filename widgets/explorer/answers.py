@@ -8,8 +8,8 @@ import numpy as np
 import workbench
 from widgets._file import PAGE_ROWS, Answer
 from widgets._widget import MOST_BYTES, KafkaWidget
-from widgets.file_view import FileView, list_files
-from widgets.segment_view import SegmentView
+from widgets.explorer.file_view import FileView, list_files
+from widgets.explorer.segment_view import SegmentView
 from widgets.view.bytes import byte_window
 from widgets.view.packing import pack
 from widgets.view.records import OPEN, Lens

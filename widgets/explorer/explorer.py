@@ -12,10 +12,10 @@ import traitlets
 
 import workbench
 from widgets._link import link, style
+from widgets.explorer.file_view import FileView, find_file, find_unread, nothing_read
 from widgets.explorer.following import Following
-from widgets.file_view import FileView, find_file, find_unread, nothing_read
+from widgets.explorer.segment_view import SegmentView
 from widgets.queries import view_queries
-from widgets.segment_view import SegmentView
 from widgets.selection import NOTHING, complete, from_front, segment_with_base, to_front
 from widgets.verification.verifier import Verifier
 from widgets.view.findings import rows_by_place

@@ -15,7 +15,7 @@ from widgets._widget import error_text
 from widgets._written import Written
 from widgets.explorer.answers import ExplorerAnswers
 from widgets.explorer.follower import Changes, Follower
-from widgets.segment_view import SegmentView
+from widgets.explorer.segment_view import SegmentView
 from widgets.selection import segment_with_base
 from widgets.verification.verifier import ShowsFindings
 from widgets.view.meanings import Meanings

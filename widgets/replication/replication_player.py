@@ -7,7 +7,7 @@ from typing import Any, Final
 import traitlets
 
 from widgets._link import link, style
-from widgets._player import Player
+from widgets.players._player import Player
 from widgets.replication.moments import (
     MOST_MOMENTS,
     cluster_state,

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text
-from widgets.player_picture import player_picture
+from widgets.players.player_picture import player_picture
 from widgets.requests.request_rows import request_rows
 from widgets.requests.story_rows import PRIVATE
 from widgets.view.bytes import places

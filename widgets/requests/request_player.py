@@ -5,7 +5,7 @@ from typing import Any
 import traitlets
 
 from widgets._link import link, style
-from widgets._player import Player, find_partition
+from widgets.players._player import Player, find_partition
 from widgets.requests.request_rows import request_name, request_summary
 from widgets.requests.story_rows import (
     flow_rows,
@@ -14,8 +14,8 @@ from widgets.requests.story_rows import (
     story_scenes,
     story_touches,
 )
+from widgets.view.players.steps import Scene, Touch, kind_rows, segment_columns
 from widgets.view.records import Lens
-from widgets.view.steps import Scene, Touch, kind_rows, segment_columns
 from workbench.runtime.steps import KINDS
 from workbench.server.watching.request_steps import REQUEST_KINDS, RequestStory, tell_request
 from workbench.server.watching.watch import WatchedRequest

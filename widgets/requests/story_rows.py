@@ -6,8 +6,8 @@ from typing import Any, Final
 import numpy as np
 
 from widgets.view.bytes import byte_window, places
+from widgets.view.players.steps import NOWHERE, Scene, Touch, place, role_of, scene_of, step_rows
 from widgets.view.records import Lens
-from widgets.view.steps import NOWHERE, Scene, Touch, place, role_of, scene_of, step_rows
 from workbench.loaders.partition import Partition
 from workbench.server.watching.frame_fields import NamedFrame
 from workbench.server.watching.request_steps import REQUEST_KINDS, ToldStep

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from workbench.inspection.text_table import numeric_columns, padded
+from workbench.inspection.facts.text_table import numeric_columns, padded
 from workbench.runtime.times import LONGEST_TIME, time_text
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from workbench.inspection.entries import (
     remote_contents,
     without_unreadable,
 )
-from workbench.inspection.html import table_html
+from workbench.inspection.facts.html import table_html
 from workbench.inspection.log_parts import LogPart, log_parts
 from workbench.inspection.remote_tier.remote_log import Gap, RemoteLog, RemoteRead, joined
 from workbench.inspection.segment import Segment

@@ -18,7 +18,7 @@ from workbench.files.indexes.time_index import TimeIndex
 from workbench.files.indexes.transaction_index import TransactionIndex
 from workbench.files.names import FileKind
 from workbench.inspection.entries import FileEntry
-from workbench.inspection.html import table_html
+from workbench.inspection.facts.html import table_html
 from workbench.layout import problems
 from workbench.record.buffers import BufferPool
 from workbench.record.reading.batch_table import BatchTable, scan_batches, scan_more, walk_batches

@@ -32,7 +32,7 @@ from workbench.record.compaction.key_table import Secret, new_secret
 from workbench.spark_source.mapping import Batches, mapped
 from workbench.spark_source.option_values import Paths
 from workbench.spark_source.options import parse_options
-from workbench.spark_source.planning import Plan
+from workbench.spark_source.plan.planning import Plan
 
 NEWEST: Final = "newest of its key"
 TOMBSTONE: Final = "tombstone, delete horizon not passed"

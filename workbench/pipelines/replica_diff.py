@@ -24,7 +24,7 @@ from workbench.loaders.scan.plan import HIGHEST
 from workbench.pipelines.frames import LOG, source_options
 from workbench.spark_source.option_values import Paths
 from workbench.spark_source.options import parse_options
-from workbench.spark_source.planning import Plan
+from workbench.spark_source.plan.planning import Plan
 from workbench.spark_source.worker import spare_collections
 
 MISSING: Final = "missing"

@@ -31,7 +31,7 @@ from workbench.spark_source.columns import ALL_COLUMNS, DAMAGE_COLUMN, arrow_sch
 from workbench.spark_source.mapping import Batches, mapped
 from workbench.spark_source.option_values import Path, Paths, plain_path
 from workbench.spark_source.options import parse_options
-from workbench.spark_source.planning import Plan
+from workbench.spark_source.plan.planning import Plan
 
 RECEIPT: Final = "_rescued.json"
 """In the directory of each partition; Spark skips names that begin so."""

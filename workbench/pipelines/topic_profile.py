@@ -28,7 +28,7 @@ from workbench.record.compaction.key_table import Secret, new_secret
 from workbench.spark_source.mapping import Batches, mapped
 from workbench.spark_source.option_values import Paths
 from workbench.spark_source.options import DEFAULT_PARTITION_BYTES, parse_options
-from workbench.spark_source.planning import Plan
+from workbench.spark_source.plan.planning import Plan
 
 _NARROW: Final = "topic,partition,offset,timestamp,segment,isControl"
 _HOUR: Final = 3_600_000  # ms

@@ -21,7 +21,6 @@ from workbench.spark_source.columns import (
     KAFKA_COLUMNS,
     METADATA_COLUMNS,
 )
-from workbench.spark_source.offsets import EARLIEST, LATEST, Limit, parse_limit, parse_partitions
 from workbench.spark_source.option_values import (
     flag,
     paths,
@@ -30,7 +29,14 @@ from workbench.spark_source.option_values import (
     size,
     small_names,
 )
-from workbench.spark_source.remote_tier import TierOptions, parse_tier
+from workbench.spark_source.plan.offsets import (
+    EARLIEST,
+    LATEST,
+    Limit,
+    parse_limit,
+    parse_partitions,
+)
+from workbench.spark_source.plan.remote_tier import TierOptions, parse_tier
 from workbench.values.masking import Masks
 
 OnCorrupt = Literal["fail", "skip", "rows"]

@@ -12,10 +12,10 @@ from pyspark.sql.types import StructType
 
 from workbench.spark_source.columns import NO_KINDS, spark_schema
 from workbench.spark_source.options import SourceOptions, parse_columns, parse_options
-from workbench.spark_source.planning import Plan
-from workbench.spark_source.reading import TaskPartition, TaskReader
+from workbench.spark_source.plan.planning import Plan
 from workbench.spark_source.streaming import KafkaLogStreamReader
-from workbench.spark_source.values import SparkValues
+from workbench.spark_source.tasks.reading import TaskPartition, TaskReader
+from workbench.spark_source.tasks.values import SparkValues
 from workbench.spark_source.writing import KafkaLogWriter, parse_write_options
 
 

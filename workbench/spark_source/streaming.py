@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 
-from workbench.spark_source.offsets import Offsets, flat, nested
 from workbench.spark_source.options import SourceOptions
-from workbench.spark_source.planning import Plan
-from workbench.spark_source.reading import TaskPartition, TaskReader
+from workbench.spark_source.plan.offsets import Offsets, flat, nested
+from workbench.spark_source.plan.planning import Plan
+from workbench.spark_source.tasks.reading import TaskPartition, TaskReader
 
 try:
     from pyspark.sql.streaming.datasource import (

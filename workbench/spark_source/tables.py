@@ -25,7 +25,7 @@ from workbench.loaders.tables import segment_tables
 from workbench.loaders.tables.rows import finding_table
 from workbench.spark_source.option_values import flag, small_names
 from workbench.spark_source.options import SourceOptions, parse_options
-from workbench.spark_source.planning import Plan
+from workbench.spark_source.plan.planning import Plan
 from workbench.spark_source.worker import spare_collections
 
 Found = Sequence[tuple[Partition, Segment]]

@@ -218,7 +218,7 @@ def _job(master: str, brokers: Sequence[Sequence[str]], topics: tuple[str, ...])
 
         from workbench.pipelines.frames import source_options
         from workbench.spark_source.options import parse_options
-        from workbench.spark_source.planning import SKIP_HINT, Plan
+        from workbench.spark_source.plan.planning import SKIP_HINT, Plan
     except ImportError as error:
         raise MissingDependencyError("pyspark", INSTALL) from error
     for paths in brokers:

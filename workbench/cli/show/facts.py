@@ -18,7 +18,7 @@ from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.names import TopicPartition
 from workbench.inspection.bytes.field_list import Field
-from workbench.inspection.file_facts import entry_facts
+from workbench.inspection.facts.file_facts import entry_facts
 from workbench.inspection.listing import Root
 from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition

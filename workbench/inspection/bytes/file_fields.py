@@ -12,7 +12,7 @@ import numpy as np
 from workbench.file_system.source import FileSource
 from workbench.files import names
 from workbench.inspection.bytes.field_list import Field, FieldList
-from workbench.inspection.file_facts import in_use
+from workbench.inspection.facts.file_facts import in_use
 from workbench.layout.index_entries import ABORTED_TRANSACTION, OFFSET_ENTRY, TIME_ENTRY
 from workbench.layout.producer_snapshot import PRODUCER_ENTRY, SNAPSHOT_HEADER
 from workbench.runtime.times import exact_time

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from workbench.cleaner.decisions import Keeping, Reason, Verdict
 from workbench.foresight.rehearse.rounds import CleaningRound
-from workbench.inspection.html import table_html
+from workbench.inspection.facts.html import table_html
 from workbench.inspection.partition import Partition
 from workbench.loaders import schemas
 from workbench.loaders.scan import arrow

@@ -14,9 +14,9 @@ from workbench.coordinator.transactions.stored_transactions import StoredTransac
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
 from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.foresight.dry_listing import settings_of
-from workbench.inspection.html import Cell, table_html
+from workbench.inspection.facts.html import Cell, table_html
+from workbench.inspection.facts.text_table import text_table
 from workbench.inspection.listing import Listing
-from workbench.inspection.text_table import text_table
 from workbench.loaders import schemas
 from workbench.loaders.tables.explanation import value_text
 from workbench.loaders.tables.rows import table_of

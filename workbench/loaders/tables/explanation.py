@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from workbench.files.text import INT64_MAX
 from workbench.foresight.explain.rule_verdict import RuleVerdict, Value
-from workbench.inspection.html import Cell, table_html
-from workbench.inspection.text_table import text_table
+from workbench.inspection.facts.html import Cell, table_html
+from workbench.inspection.facts.text_table import text_table
 from workbench.loaders import schemas
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.times import time_text, with_hours

@@ -10,8 +10,8 @@ from workbench.comparison.compare import Comparer
 from workbench.comparison.replica import Replica
 from workbench.comparison.results import VERDICTS, PartitionComparison, Verdict
 from workbench.comparison.truncation import NEWEST
+from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.findings import Finding, Severity, worst
-from workbench.inspection.html import Cell, table_html
 from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
 from workbench.loaders.tables.rows import finding_table, table_of

@@ -23,7 +23,7 @@ from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import Policy, explain_cleaning, explain_uncleanable
 from workbench.foresight.explain.retention import explain_retention
 from workbench.foresight.explain.rule_verdict import RuleVerdict
-from workbench.inspection.html import Cell, table_html
+from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
 from workbench.loaders.tables.explain_partition import (

@@ -101,7 +101,7 @@ def command(
     fields.
     """  # noqa: D301 - click's mark for lines to keep is a backspace
     from workbench.cli.show import facts
-    from workbench.inspection.file_facts import is_small_file, small_file_facts
+    from workbench.inspection.facts.file_facts import is_small_file, small_file_facts
 
     most = None if everything or as_json else rows
     if len(paths) == 1 and is_small_file(paths[0]):

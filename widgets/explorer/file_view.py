@@ -11,7 +11,7 @@ from widgets.view.text import time_text
 from workbench.inspection.bytes.field_list import Field
 from workbench.inspection.bytes.file_fields import file_window
 from workbench.inspection.entries import FileEntry
-from workbench.inspection.file_facts import is_small_file_name, small_file_facts
+from workbench.inspection.facts.file_facts import is_small_file_name, small_file_facts
 from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from workbench.inspection.partition import Partition
-from workbench.spark_source.time_lookup import first_offset_at
+from workbench.spark_source.plan.time_lookup import first_offset_at
 
 EARLIEST: Final = -2
 LATEST: Final = -1

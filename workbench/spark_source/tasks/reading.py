@@ -26,11 +26,11 @@ from workbench.spark_source.columns import (
     damage_rows,
     to_spark,
 )
-from workbench.spark_source.committed import with_markers
 from workbench.spark_source.options import OnCorrupt, SourceOptions
-from workbench.spark_source.planning import DataLossWarning, LeftOut, Task, unreadable_error
-from workbench.spark_source.remote_tier import TierOptions, segments_from
-from workbench.spark_source.values import SparkValues
+from workbench.spark_source.plan.planning import DataLossWarning, LeftOut, Task, unreadable_error
+from workbench.spark_source.plan.remote_tier import TierOptions, segments_from
+from workbench.spark_source.tasks.committed import with_markers
+from workbench.spark_source.tasks.values import SparkValues
 from workbench.spark_source.worker import spare_collections
 
 

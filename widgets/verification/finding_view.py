@@ -116,7 +116,7 @@ class FindingView(ShowsFindings):
     def to_png(self) -> bytes:
         """The first findings as a PNG file. Imports matplotlib."""
         if self._picture is None:
-            from widgets.finding_picture import finding_picture
+            from widgets.verification.finding_picture import finding_picture
 
             self._picture = finding_picture(self.describe(), self.listed())
         return self._picture

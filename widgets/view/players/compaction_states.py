@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from widgets.view.compaction import ROLES, Layout, Touched
+from widgets.view.players.compaction import ROLES, Layout, Touched
 from workbench.cleaner.decisions import Reason, Verdict
 from workbench.runtime.steps import Step
 

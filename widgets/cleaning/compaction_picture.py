@@ -14,9 +14,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
 from widgets.pictures import DAMAGE, DIM, HAIR, INK, LINE, plain_text
-from widgets.view.compaction import Layout, Touched, round_of
-from widgets.view.compaction_states import CompactionStates
 from widgets.view.key_names import KeyNames
+from widgets.view.players.compaction import Layout, Touched, round_of
+from widgets.view.players.compaction_states import CompactionStates
 from workbench.cleaner.decisions import Verdict
 from workbench.foresight.rehearse.cleaning import CleaningRehearsal
 from workbench.runtime.steps import Step

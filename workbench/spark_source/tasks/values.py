@@ -11,7 +11,7 @@ from workbench.loaders.scan.scan import Scan
 from workbench.spark_source.columns import ALL_COLUMNS
 from workbench.spark_source.kinds import spark_kind
 from workbench.spark_source.options import SourceOptions, parse_options
-from workbench.spark_source.planning import Plan
+from workbench.spark_source.plan.planning import Plan
 
 
 @dataclass(frozen=True)

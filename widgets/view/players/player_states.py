@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from widgets.view.steps import NOWHERE, Scene, Touch, role_of
+from widgets.view.players.steps import NOWHERE, Scene, Touch, role_of
 from workbench.runtime.steps import Step
 
 _ON_BATCHES: Final = frozenset({"passed", "found", "valid", "invalid", "appended"})

@@ -29,10 +29,10 @@ from workbench.loaders.scan.plan import (
 )
 from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.scan.splits import by_offsets, byte_ranges, pack, size_of
-from workbench.spark_source.committed import stable_end
-from workbench.spark_source.offsets import LogEnds, Offsets
 from workbench.spark_source.options import SourceOptions
-from workbench.spark_source.remote_tier import without_tier
+from workbench.spark_source.plan.offsets import LogEnds, Offsets
+from workbench.spark_source.plan.remote_tier import without_tier
+from workbench.spark_source.tasks.committed import stable_end
 
 _SMALLEST_RANGE: Final = 512  # bytes, whatever maxPartitionBytes says
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from widgets.view.compaction import Layout
+from widgets.view.players.compaction import Layout
 from widgets.view.records import Lens
 from workbench.cleaner.decisions import Decisions, Reason
 from workbench.inspection.partition import Partition

@@ -7,17 +7,17 @@ import numpy as np
 
 from widgets._file import PAGE_ROWS, Answer
 from widgets._link import link
-from widgets._player import Place, Player, directories_of, find_partition
-from widgets.view.compaction import Layout, Touched, layout_of, round_of, sent, touched_by
-from widgets.view.compaction_records import (
+from widgets.players._player import Place, Player, directories_of, find_partition
+from widgets.view.key_names import KeyNames
+from widgets.view.players.compaction import Layout, Touched, layout_of, round_of, sent, touched_by
+from widgets.view.players.compaction_records import (
     batches_of,
     offsets_of,
     record_count,
     record_rows,
 )
-from widgets.view.key_names import KeyNames
+from widgets.view.players.steps import MOST_STEPS
 from widgets.view.records import Lens, Mask
-from widgets.view.steps import MOST_STEPS
 from widgets.view.text import size_text
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.decisions import Reason
@@ -198,7 +198,7 @@ class CompactionPlayer(Player):
     def to_png(self) -> bytes:
         """Draw the step shown and the records' states so far as a PNG. Imports matplotlib."""
         if self._picture is None:
-            from widgets.compaction_picture import compaction_picture
+            from widgets.cleaning.compaction_picture import compaction_picture
 
             self._picture = compaction_picture(self)
         return self._picture

@@ -16,8 +16,8 @@ from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
 from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE
-from widgets.view.player_states import PlayerStates
-from widgets.view.steps import Scene, Touch
+from widgets.view.players.player_states import PlayerStates
+from widgets.view.players.steps import Scene, Touch
 from widgets.view.text import size_text
 from workbench.runtime.steps import Step
 from workbench.runtime.words import plural

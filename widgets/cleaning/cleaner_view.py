@@ -6,11 +6,17 @@ import traitlets
 
 import workbench
 from widgets._link import link, style
-from widgets._player import Place, directories_of, find_partition
 from widgets._widget import KafkaWidget
 from widgets._written import Written
+from widgets.players._player import Place, directories_of, find_partition
 from widgets.selection import NOTHING, from_front, to_front
-from widgets.view.cleaner import SegmentState, marker_rows, rule_rows, segment_rows, segment_states
+from widgets.view.players.cleaner import (
+    SegmentState,
+    marker_rows,
+    rule_rows,
+    segment_rows,
+    segment_states,
+)
 from widgets.view.text import time_text
 from workbench.cleaner.schedule.log_to_clean import LogToClean, log_to_clean
 from workbench.foresight.dry_listing import open_dry, time_or_now
@@ -99,7 +105,7 @@ class CleanerView(KafkaWidget):
     def to_png(self) -> bytes:
         """Draw the segments in their regions and the rules' verdicts. Imports matplotlib."""
         if self._picture is None:
-            from widgets.cleaner_picture import cleaner_picture
+            from widgets.cleaning.cleaner_picture import cleaner_picture
 
             self._picture = cleaner_picture(self._cleaning)
         return self._picture

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from widgets._link import link
-from widgets._player import Place, Player, find_partition
-from widgets.view.steps import (
+from widgets.players._player import Place, Player, find_partition
+from widgets.view.players.steps import (
     MOST_STEPS,
     Scene,
     Touch,
@@ -113,7 +113,7 @@ class StepPlayer(Player):
     def to_png(self) -> bytes:
         """Draw the step shown and the steps so far as a PNG. Imports matplotlib."""
         if self._picture is None:
-            from widgets.player_picture import player_picture
+            from widgets.players.player_picture import player_picture
 
             self._picture = player_picture(self)
         return self._picture

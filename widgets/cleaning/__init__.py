@@ -1,0 +1,1 @@
+"""A partition as the cleaner sees it, and a cleaning step by step."""

@@ -1,0 +1,1 @@
+"""The engine's steps, one after the other: writing, recovery, retention, lookups."""

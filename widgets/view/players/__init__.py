@@ -1,0 +1,1 @@
+"""Steps and cleanings as data of the players."""

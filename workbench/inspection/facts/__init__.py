@@ -1,0 +1,1 @@
+"""What files of a log directory say, as rows, text and HTML."""

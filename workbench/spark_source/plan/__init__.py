@@ -1,0 +1,1 @@
+"""What runs on the driver: partitions, offsets, times, pieces of segments."""

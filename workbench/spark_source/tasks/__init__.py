@@ -1,0 +1,1 @@
+"""What runs in a task: pieces of segments to Arrow batches for Spark."""
