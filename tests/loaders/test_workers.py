@@ -219,7 +219,7 @@ def test_a_scan_that_ends_early_leaves_no_thread_and_no_file(tmp_path: Path) -> 
     logs = workbench.open_log_directory(tmp_path)
     batches = logs.scan(workers=3).batches()
     first = next(batches)
-    assert running_workers() == 3
+    assert 1 <= running_workers() <= 3  # one whose piece was short may have ended
     batches.close()
     assert running_workers() == 0
     assert first.column("offset")[0].as_py() == 0
