@@ -22,6 +22,7 @@ import pandas as pd
 
 import workbench as wb
 from widgets import CheckpointTable, LogExplorer, RecoveryPlayer
+from workbench.foresight.copies.copying import copy_log_directory
 from workbench.foresight.copies.repair import recover_directory
 
 SAMPLE = "../sample_data/shop-4.3.1"
@@ -94,7 +95,7 @@ def fresh_copy(name: str) -> str:
     """Return a new log directory with a copy of the partition, as a killed broker leaves it."""
     target = os.path.join(home.name, name)
     shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(source.path, os.path.join(target, source.name))
+    copy_log_directory(source.path, target)
     with open(os.path.join(target, "recovery-point-offset-checkpoint"), "w") as file:
         file.write("0\n0\n")  # no log was flushed
     meta = os.path.join(os.path.dirname(source.path), "meta.properties")

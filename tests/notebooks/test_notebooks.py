@@ -15,6 +15,7 @@ import pytest
 from nbconvert import HTMLExporter
 
 from notebooks.build import PICTURES, WIDGET, answers, execute, sources, tidy
+from tests.s3_server import s3_server
 from widgets._widget import KafkaWidget
 
 NAMES = [source.stem for source in sources()]
@@ -157,14 +158,29 @@ WITHOUT_WHAT_IT_NEEDS = {("13_transactions_in_lanes", "era-0.8.2.2")}  # before 
 def test_a_notebook_runs_on_any_directory(
     name: str, data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = SAMPLES / data if data else tmp_path
-    monkeypatch.setenv("KAFKA_WORKBENCH_DATA", str(path))
+    fell_back = run_on(str(SAMPLES / data if data else tmp_path), name, monkeypatch)
+    assert fell_back == (not data or (name, data) in WITHOUT_WHAT_IT_NEEDS)
+
+
+@pytest.mark.notebook
+@pytest.mark.filterwarnings("ignore:The locs attribute")  # of Matplotlib, which pandas sets
+def test_notebooks_run_on_a_directory_in_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
+    with s3_server() as server:
+        server.put_folder("logs", "broker-1", SAMPLES / "era-3.9.1")
+        for name in ("01_open_a_log_directory", "12_is_my_data_damaged"):
+            server.requests.clear()
+            assert not run_on(server.uri("logs/broker-1"), name, monkeypatch)
+            assert server.requests
+
+
+def run_on(path: str, name: str, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Run a notebook on a directory; return whether it says that it lacks something there."""
+    monkeypatch.setenv("KAFKA_WORKBENCH_DATA", path)
     monkeypatch.chdir(FOLDER)
     printed = io.StringIO()
     with redirect_stdout(printed):
         run_cells(name, *ON_ANY_DIRECTORY[name])
-    fell_back = f"{path} has no " in printed.getvalue()
-    assert fell_back == (not data or (name, data) in WITHOUT_WHAT_IT_NEEDS)
+    return f"{path} has no " in printed.getvalue()
 
 
 def run_cells(name: str, first: str, end: str) -> None:
