@@ -147,7 +147,13 @@ test("the view moves only to a batch that is outside of it, and widens for one t
 });
 
 test("a pixel of the strip belongs to the segment that is drawn there", () => {
-  const data = { size: [100, 300], base_offset: ["0", "50"], next_offset: ["50", "60"], is_active: [false, true] };
+  const data = {
+    size: [100, 300],
+    base_offset: ["0", "50"],
+    next_offset: ["50", "60"],
+    is_active: [false, true],
+    remote: ["0_400.log", null],
+  };
   const spans = stripSpans(data, "bytes"), scene = stripScene(null, {}, 560, spans), { x } = scene;
   assert.deepEqual([x(0) - 1, x(0) + 1, x(100) - 1, x(100) + 1, 560].map((px) => segmentAt(px, scene, spans)), [
     -1,
@@ -159,6 +165,10 @@ test("a pixel of the strip belongs to the segment that is drawn there", () => {
   assert.equal(
     segmentSentence({ ...data, findings: [0, 2] }, 1, false),
     "Segment 2 of 2: base offset 50, 300 B, active, 2 findings.",
+  );
+  assert.equal(
+    segmentSentence({ ...data, findings: [0, 2] }, 0, true),
+    "Segment 1 of 2: base offset 0, 100 B, written since following began, in the remote tier.",
   );
 });
 
