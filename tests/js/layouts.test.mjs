@@ -7,6 +7,7 @@ import { extentOf, isMarked, partitionsLike, statements } from "../../widgets/st
 import {
   nodeSentence,
   nodesOnPath,
+  rowOf,
   shareText,
   topicCount,
   usageTree,
@@ -53,6 +54,13 @@ test("a node says its size on the disk, its length if it has holes, and its shar
   assert.equal(shareText({ occupied: 1 }, { occupied: 10_000 }), "<0.1 %");
   assert.equal(shareText({ occupied: 0 }, { occupied: 0 }), "0.0 %");
   assert.equal(topicCount(root), 2);
+});
+
+test("a row of the list is found by its path: two files of a segment have parts of one name", () => {
+  const files = [["x.index", "entries"], ["x.timeindex", "entries"]].map((path) => ({ key: path.at(-1), path }));
+  assert.equal(rowOf(files, ["x.timeindex", "entries"]), 1);
+  assert.equal(rowOf(files, ["x.log"]), -1);
+  assert.equal(rowOf(files, undefined), -1);
 });
 
 const partition = (change = {}) => ({

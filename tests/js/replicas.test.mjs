@@ -11,8 +11,8 @@ import {
 test("a comparison says how far it is, and how it ended", () => {
   const progress = { checked: 2, partitions: 3, bytes: 2048, size: 4096 };
   const text = (state) => comparedText({ ...progress, state });
-  assert.equal(text("running"), "Comparing: 2 of 3 partitions, 2.0 KiB of 4.0 KiB.");
-  assert.equal(text("done"), "Compared 3 partitions, 4.0 KiB.");
+  assert.equal(text("running"), "Comparing: 2 of 3 partitions, 2 KiB of 4 KiB.");
+  assert.equal(text("done"), "Compared 3 partitions, 4 KiB.");
   assert.equal(text("failed"), "Failed after 2 of 3 partitions.");
   assert.equal(text("cancelled"), "Canceled after 2 of 3 partitions.");
 });
