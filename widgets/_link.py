@@ -4,7 +4,7 @@ The files stay real modules, so that node and a browser can load and test them o
 their imports are removed and each module is inserted once, before the first that needs it. There
 is no build step. The rules are strict because the joined modules share one scope: only
 named imports by relative path, ``export`` only before a declaration, every imported name exported,
-and no top-level name twice.
+no top-level name twice, and no top-level destructuring.
 """
 
 import posixpath
@@ -17,9 +17,16 @@ _IMPORT = re.compile(
     r'^import \{(?P<names>[\w,\s]+)\} from "(?P<file>\.\.?/[\w./-]+)";$', re.MULTILINE
 )
 _EXPORT = re.compile(r"^export (?=(?:const|let|function|class|async function) )", re.MULTILINE)
+# A declaration, down to the next line that neither is indented nor begins with a closing bracket.
 _DECLARED = re.compile(
-    r"^(?P<export>export )?(?:const|let|class|function|async function) (?P<name>\w+)", re.MULTILINE
+    r"^(?P<export>export )?(?P<kind>const|let|class|function|async function) "
+    r"(?P<rest>.*(?:\n(?:[ )\]}].*)?)*)",
+    re.MULTILINE,
 )
+_TEXT = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`""", re.DOTALL
+)
+_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}")
 _UNKNOWN = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
 
 
@@ -31,7 +38,8 @@ def link(entry: str, folder: Path = STATIC) -> str:
 
     Raises:
         ValueError: an import or export has a form that cannot be joined, a name is imported that
-            is not exported, two modules declare one name, or modules import each other in a ring.
+            is not exported, two modules declare one name, a declaration takes apart an object or a
+            list, or modules import each other in a ring.
     """
     linked: dict[str, str] = {}
     owners: dict[str, str] = {}
@@ -71,10 +79,23 @@ def _declare(module: str, source: str, owners: dict[str, str]) -> set[str]:
     """Enter the top-level names of a module into ``owners``; return those it exports."""
     exported = set()
     for found in _DECLARED.finditer(source):
-        name = found["name"]
-        if name in owners:
-            raise ValueError(f"{module}: {name} is declared in {owners[name]} already")
-        owners[name] = module
+        names = _names(found["kind"], found["rest"])
+        if "" in names:
+            raise ValueError(f"{module}: cannot join {found[0].splitlines()[0]!r}")
+        for name in names:
+            if name in owners:
+                raise ValueError(f"{module}: {name} is declared in {owners[name]} already")
+            owners[name] = module
         if found["export"]:
-            exported.add(name)
+            exported.update(names)
     return exported
+
+
+def _names(kind: str, rest: str) -> list[str]:
+    """Return the names of a declaration, ``A = 1, B = 2;`` after ``const``; empty: no name."""
+    if kind not in {"const", "let"}:
+        return re.findall(r"^\w*", rest)
+    outer, before = _TEXT.sub("", rest), ""
+    while outer != before:
+        outer, before = _BRACKETS.sub("", outer), outer
+    return re.findall(r"(?:^|,)\s*(\w*)", outer.partition(";")[0])

@@ -7,6 +7,7 @@ import { extentOf, isMarked, partitionsLike, statements } from "../../widgets/st
 import {
   nodeSentence,
   nodesOnPath,
+  rowOf,
   shareText,
   topicCount,
   usageTree,
@@ -53,6 +54,13 @@ test("a node says its size on the disk, its length if it has holes, and its shar
   assert.equal(shareText({ occupied: 1 }, { occupied: 10_000 }), "<0.1 %");
   assert.equal(shareText({ occupied: 0 }, { occupied: 0 }), "0.0 %");
   assert.equal(topicCount(root), 2);
+});
+
+test("a row of the list is found by its path: two files of a segment have parts of one name", () => {
+  const files = [["x.index", "entries"], ["x.timeindex", "entries"]].map((path) => ({ key: path.at(-1), path }));
+  assert.equal(rowOf(files, ["x.timeindex", "entries"]), 1);
+  assert.equal(rowOf(files, ["x.log"]), -1);
+  assert.equal(rowOf(files, undefined), -1);
 });
 
 const partition = (change = {}) => ({
@@ -152,7 +160,7 @@ test("a pixel of the strip belongs to the segment that is drawn there", () => {
     base_offset: ["0", "50"],
     next_offset: ["50", "60"],
     is_active: [false, true],
-    remote: [null, null],
+    remote: ["0_400.log", null],
   };
   const spans = stripSpans(data, "bytes"), scene = stripScene(null, {}, 560, spans), { x } = scene;
   assert.deepEqual([x(0) - 1, x(0) + 1, x(100) - 1, x(100) + 1, 560].map((px) => segmentAt(px, scene, spans)), [
@@ -165,6 +173,10 @@ test("a pixel of the strip belongs to the segment that is drawn there", () => {
   assert.equal(
     segmentSentence({ ...data, findings: [0, 2] }, 1, false),
     "Segment 2 of 2: base offset 50, 300 B, active, 2 findings.",
+  );
+  assert.equal(
+    segmentSentence({ ...data, findings: [0, 2] }, 0, true),
+    "Segment 1 of 2: base offset 0, 100 B, written since following began, in the remote tier.",
   );
 });
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { bytePages } from "../../widgets/static/bytes/byte_pages.js";
 import { byteTexts } from "../../widgets/static/bytes/byte_row.js";
-import { commitAtSelection, timeSpan } from "../../widgets/static/coordinators/group_data.js";
+import { commitAtSelection, pickedAgain, timeSpan } from "../../widgets/static/coordinators/group_data.js";
 import { newestFirst, offsetSpan, transactionAt } from "../../widgets/static/coordinators/transaction_data.js";
 import { shortFile } from "../../widgets/static/players/player_steps.js";
 import {
@@ -49,6 +49,20 @@ test("a selection is a partition of the group, a commit in it, or the record of 
   assert.deepEqual([at("__consumer_offsets-0", "101"), at("c-0", "1"), at(null, null)], [[1, 1], [-1, -1], [-1, -1]]);
   assert.deepEqual(at("b-0", "3", { lane: 1, item: 0 }), [1, 0]);
   assert.deepEqual([timeSpan([]), timeSpan([100, 200])], [[0, 1], [100, 202]]);
+});
+
+test("a picked commit is found again among the commits of a range", () => {
+  const lane = (name, places) => ({
+    name,
+    record: (i) => ({ partition: "__consumer_offsets-0", offset: places[i] }),
+    findRecord: (_log, place) => places.indexOf(place),
+  });
+  const all = [lane("a-0", ["1", "2"]), lane("b-0", ["3", "5", "9"])], ofRange = [lane("b-0", ["5", "7", "9"])];
+  assert.deepEqual(pickedAgain(ofRange, all, { lane: 1, item: 1 }), { lane: 0, item: 0 });
+  assert.deepEqual(pickedAgain(ofRange, all, { lane: 1, item: 0 }), { lane: 0, item: -1 });
+  assert.deepEqual(pickedAgain(ofRange, all, { lane: 1, item: -1 }), { lane: 0, item: -1 });
+  assert.deepEqual(pickedAgain(ofRange, all, { lane: 0, item: 1 }), NO_PICK);
+  assert.deepEqual(pickedAgain(ofRange, [], NO_PICK), NO_PICK);
 });
 
 test("a brush is in whole milliseconds, moves and grows by keys, and names its day once", () => {

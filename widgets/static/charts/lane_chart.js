@@ -4,7 +4,7 @@ import { isModified, onKeys } from "../shared/frame.js";
 import { fitCanvas, painter } from "../shared/host.js";
 import { pointAtLanes, pointAtOverview } from "./lane_pointer.js";
 import { LANES, laneScene } from "./lane_scene.js";
-import { isWhole, itemAlong, laneState, laneZoom, placeAcross } from "./lane_view.js";
+import { isWhole, itemAlong, laneState, laneZoom, placeAcross, rangeWithin } from "./lane_view.js";
 import { inks } from "../shared/theme.js";
 
 // A lane has `name`, `length`, `nearest(at)`, `newest(at)`, `position(i)` and `sentence(i)`; its items ascend by position.
@@ -35,16 +35,17 @@ export function laneChart({ root, picture, fitText, onPick, onView, announce, si
   return {
     el,
     tools: zoomTools(zoom, fitText),
-    // Other lanes begin with the whole axis; the same lanes may come again with more items of a range.
-    setLanes(next, { span, isOther }) {
+    // Other lanes begin with the whole axis. The same lanes may come again with other items of a range: `picked` is where
+    // the picked one is among them, if not where it was.
+    setLanes(next, { span, isOther, picked = state.picked }) {
       state.lanes = next;
       const all = [span[0], Math.max(span[0] + picture.least, span[1])], { whole } = state;
       if (isOther || all[0] !== whole[0] || all[1] !== whole[1]) {
         state.cache = { ink: state.cache.ink };
-        if (isOther || isWhole(state)) state.view = [...all];
+        state.view = isOther || isWhole(state) ? [...all] : rangeWithin(state.view, all, picture.least);
         state.whole = all;
       }
-      if (isOther) state.picked = { lane: -1, item: -1 };
+      state.picked = isOther ? { lane: -1, item: -1 } : picked;
       setTall();
       el.hidden = !next.length;
       el.setAttribute("aria-label", `${picture.describe(next)} Plus and minus zoom, A and D pan, 0 shows everything.`);

@@ -2,7 +2,8 @@
 import { CLEANING, LANES, paintCleaning } from "./compaction_tracks.js";
 import { cellsInView } from "./compaction_view.js";
 import { h } from "../shared/dom.js";
-import { fitCanvas, glider, painter } from "../shared/host.js";
+import { stageView } from "../players/stage_view.js";
+import { fitCanvas, painter } from "../shared/host.js";
 import { inks } from "../shared/theme.js";
 
 // The least width of a cell in pixels: room for most names of keys.
@@ -19,17 +20,12 @@ export function cleaningStage({ root, onPick, signal, stats }) {
   let data = null,
     at = -1,
     round = null,
-    view = null,
-    target = null,
     isWhole = false,
     ink = null,
     scene = null,
     wasWide = 0;
   const ask = painter(canvas, paint, signal);
-  const glide = glider((a, b) => {
-    view = [a, b];
-    ask();
-  }, signal);
+  const view = stageView({ ask, signal });
   const side = (width) => (width < 560 ? 12 : CLEANING.gutter);
 
   function paint() {
@@ -40,8 +36,8 @@ export function cleaningStage({ root, onPick, signal, stats }) {
     if (round && span !== wasWide) follow(true);
     pen.clearRect(0, 0, width, CLEANING.tall);
     pen.textBaseline = "middle";
-    if (round && view) {
-      const now = view, first = Math.max(0, round.batchAt(now[0]) - 1), last = round.batchAt(now[1]);
+    if (round && view.shown) {
+      const now = view.shown, first = Math.max(0, round.batchAt(now[0]) - 1), last = round.batchAt(now[1]);
       scene = {
         pen,
         ink,
@@ -61,7 +57,7 @@ export function cleaningStage({ root, onPick, signal, stats }) {
     Object.assign(stats, {
       draws: (stats.draws ?? 0) + 1,
       lastDraw: performance.now() - start,
-      view,
+      view: view.shown,
       at,
       round: data?.rounds.indexOf(round) ?? -1,
     });
@@ -73,17 +69,10 @@ export function cleaningStage({ root, onPick, signal, stats }) {
     const wanted = cellsInView(round, at < 0 ? null : round.touched(data, at), {
       span,
       least: leastWidth(data),
-      view: isFar ? null : target,
+      view: isFar ? null : view.target,
       isWhole,
     });
-    const isSame = target && !isFar && wanted[0] === target[0] && wanted[1] === target[1];
-    target = wanted;
-    if (isSame) return ask();
-    if (isFar || !view) {
-      glide.stop();
-      view = wanted;
-      ask();
-    } else glide.go(view, wanted, 220);
+    view.go(wanted, isFar);
   }
   canvas.addEventListener("click", (event) => {
     if (!scene || !round.count) return;
@@ -91,7 +80,7 @@ export function cleaningStage({ root, onPick, signal, stats }) {
       x = event.clientX - place.left,
       y = event.clientY - place.top,
       part = (x - scene.left) / scene.span;
-    const cell = y < LANES.name[0] ? part * round.wide : view[0] + part * (view[1] - view[0]);
+    const [from, to] = view.shown, cell = y < LANES.name[0] ? part * round.wide : from + part * (to - from);
     const batch = round.batchAt(cell), first = round.records ? round.firstRecords[batch] : 0;
     const record = round.records && round.firstRecords[batch + 1] > first
       ? Math.min(round.firstRecords[batch + 1] - 1, first + Math.max(0, Math.floor(cell - round.from[batch])))
@@ -103,7 +92,8 @@ export function cleaningStage({ root, onPick, signal, stats }) {
     el,
     setData(next) {
       data = next;
-      round = view = target = null;
+      round = null;
+      view.forget();
     },
     show(i, isSmooth = true) {
       at = i;

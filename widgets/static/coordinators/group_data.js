@@ -161,6 +161,14 @@ export function timeSpan([from, to]) {
   return from === undefined ? [0, 1] : [from, to + (to - from) * 0.02];
 }
 
+// Where a commit that was picked is among lanes that came again: a range of time has other commits than the whole.
+export function pickedAgain(lanes, before, { lane, item }) {
+  const own = before[lane], at = own ? lanes.findIndex(({ name }) => name === own.name) : -1;
+  if (at < 0 || item < 0) return { lane: at, item: -1 };
+  const { partition, offset } = own.record(item);
+  return { lane: at, item: lanes[at].findRecord(partition, offset) };
+}
+
 // What a selection is here, as lane and commit: what is picked already, a partition of the group, or a commit's record.
 export function commitAtSelection(lanes, { partition, offset }, picked) {
   const isIt = (each) => each && each.partition === partition && each.offset === offset, own = lanes[picked.lane];

@@ -6,7 +6,7 @@ import { count, plural } from "../shared/format.js";
 import { NOTHING, widgetFrame } from "../shared/frame.js";
 import { withKernel } from "../shared/kernel.js";
 import { tabStrip } from "../shared/tabs.js";
-import { commitAtSelection, GroupLane, KINDS, timeSpan } from "./group_data.js";
+import { commitAtSelection, GroupLane, KINDS, pickedAgain, timeSpan } from "./group_data.js";
 import { partitionFacts, rebalanceFacts, ruleFacts } from "./group_facts.js";
 import { committedTable, rebalanceTable, ruleTable } from "./group_tables.js";
 import { groupPicture } from "./group_tracks.js";
@@ -167,8 +167,10 @@ function showAll(view) {
 
 function showLanes(view, isOther) {
   const { span = [], marks = [] } = view.story();
-  view.lanes = view.model.get("_lanes").lanes.map((sent) => new GroupLane(sent));
-  view.chart.setLanes(view.lanes, { span: timeSpan(span), isOther });
+  const lanes = view.model.get("_lanes").lanes.map((sent) => new GroupLane(sent));
+  const picked = pickedAgain(lanes, view.lanes, view.chart.picked);
+  view.lanes = lanes;
+  view.chart.setLanes(lanes, { span: timeSpan(span), isOther, picked });
   view.chart.setMarks(marks.map((each) => ({ ...each, title: each.label })));
 }
 

@@ -5,6 +5,7 @@ import {
   listed,
   nodeSentence,
   nodesOnPath,
+  rowOf,
   shareText,
   sizeText,
   topicCount,
@@ -191,11 +192,11 @@ function showUsage(view) {
       inside.partition ?? model.get("_partition"),
       inside.segment ?? model.get("_segment"),
     );
-  const path = nodesOnPath(tree, at), open = path[path.length - 1], kept = view.shown[view.picked]?.key;
+  const path = nodesOnPath(tree, at), open = path[path.length - 1], kept = view.shown[view.picked]?.path;
   const isSame = open.path.join("\n") === view.open?.path.join("\n");
   view.open = open;
   view.shown = listed(open);
-  view.picked = isSame ? view.shown.findIndex((node) => node.key === kept) : -1;
+  view.picked = isSame ? rowOf(view.shown, kept) : -1;
   title.textContent = tree.name;
   title.title = usage.path;
   sum.textContent = `${plural(topicCount(tree), "topic")} · ${sizeText(tree)}`;

@@ -105,6 +105,11 @@ export function listed(node) {
   return node.kind === "segment" ? node.children.flatMap((file) => [file, ...file.children]) : node.children;
 }
 
+// The row of the node with this path; -1 for none.
+export function rowOf(nodes, path) {
+  return path ? nodes.findIndex((node) => node.path.join("\n") === path.join("\n")) : -1;
+}
+
 // Can a node be opened? Partitions and segments are read when they are.
 export function isOpenable(node) {
   return Boolean(node.path) && (node.kind === "partition" || node.kind === "segment" || node.children.length > 0);

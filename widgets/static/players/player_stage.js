@@ -1,8 +1,9 @@
 // The stage of a player: a segment's bytes from left to right, and what the steps so far did to them.
 import { h } from "../shared/dom.js";
-import { fitCanvas, glider, painter } from "../shared/host.js";
+import { fitCanvas, painter } from "../shared/host.js";
 import { paintStage, STAGE, TRACKS } from "./player_tracks.js";
 import { viewOf } from "./player_view.js";
+import { stageView } from "./stage_view.js";
 import { inks } from "../shared/theme.js";
 
 export function playerStage({ root, onPick, signal, stats }) {
@@ -11,18 +12,13 @@ export function playerStage({ root, onPick, signal, stats }) {
   const pen = canvas.getContext("2d");
   let data = null,
     at = -1,
-    view = null,
-    target = null,
     stage = -1,
     isWhole = false,
     ink = null,
     scene = null,
     tall = STAGE.tall;
   const ask = painter(canvas, paint, signal);
-  const glide = glider((a, b) => {
-    view = [a, b];
-    ask();
-  }, signal);
+  const view = stageView({ ask, signal });
 
   function paint() {
     const start = performance.now();
@@ -31,8 +27,8 @@ export function playerStage({ root, onPick, signal, stats }) {
     const width = canvas.clientWidth, segment = data?.segments[stage];
     pen.clearRect(0, 0, width, tall);
     pen.textBaseline = "middle";
-    if (segment && view) {
-      const left = width < 560 ? 12 : STAGE.gutter, span = width - left - STAGE.right, now = view;
+    if (segment && view.shown) {
+      const left = width < 560 ? 12 : STAGE.gutter, span = width - left - STAGE.right, now = view.shown;
       scene = {
         pen,
         ink,
@@ -47,25 +43,25 @@ export function playerStage({ root, onPick, signal, stats }) {
       };
       paintStage(scene);
     } else scene = null;
-    Object.assign(stats, { draws: (stats.draws ?? 0) + 1, lastDraw: performance.now() - start, view, at, stage });
+    Object.assign(stats, {
+      draws: (stats.draws ?? 0) + 1,
+      lastDraw: performance.now() - start,
+      view: view.shown,
+      at,
+      stage,
+    });
   }
   function follow(isFar) {
     const wanted = isWhole && data.segments[stage]
       ? [0, Math.max(1, data.segments[stage].size)]
-      : viewOf(data, at, isFar ? null : target);
-    if (target && wanted[0] === target[0] && wanted[1] === target[1] && !isFar) return ask();
-    target = wanted;
-    if (isFar || !view) {
-      glide.stop();
-      view = wanted;
-      ask();
-    } else glide.go(view, wanted, 220);
+      : viewOf(data, at, isFar ? null : view.target);
+    view.go(wanted, isFar);
   }
   canvas.addEventListener("click", (event) => {
     if (!scene) return;
     const box = canvas.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
     const part = (x - scene.left) / scene.span, inOverview = y < TRACKS.axis[0];
-    const byte = inOverview ? part * scene.segment.size : view[0] + part * (view[1] - view[0]);
+    const [from, to] = view.shown, byte = inOverview ? part * scene.segment.size : from + part * (to - from);
     const nearest = nearestStep(data, stage, byte);
     if (nearest >= 0) onPick(nearest);
   });
@@ -75,7 +71,7 @@ export function playerStage({ root, onPick, signal, stats }) {
     setData(next) {
       data = next;
       stage = -1;
-      target = view = null;
+      view.forget();
       const hasSearch = data.segments.some((each) => each.probes.length);
       tall = hasSearch ? STAGE.tall : STAGE.tallWithoutSearch;
       canvas.style.height = `${tall}px`;

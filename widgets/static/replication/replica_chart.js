@@ -34,112 +34,145 @@ export function colorOf({ epochs }, epoch) {
   return PALETTE[Math.max(0, epochs.indexOf(epoch)) % PALETTE.length];
 }
 
-// Places on the axis are parts of 1. `onShow` gets a broker and the part of the axis that was clicked, or null for the
-// replica as a whole; without it, nothing can be clicked.
+// Places on the axis are parts of 1. `onShow` gets {broker, part}, the broker and the part of the axis that was clicked,
+// or {broker} for the replica as a whole; null: nothing can be clicked.
 export function paintReplicas(box, state, onShow) {
-  const width = box.clientWidth || 900,
-    isNarrow = width < 700,
-    left = isNarrow ? SIZE.narrow : SIZE.name,
-    right = width - (isNarrow ? 30 : SIZE.right);
-  const tall = SIZE.head + state.lanes.length * SIZE.lane + SIZE.foot, x = (part) => left + part * (right - left);
+  const scene = sceneOf(state, box.clientWidth || 900), { width, tall } = scene;
   const picture = draw("svg", { width, height: tall, "aria-hidden": "true" });
-  const defs = draw("defs", {}),
-    pattern = draw("pattern", {
-      id: "klw-disk-cut",
-      width: 6,
-      height: 6,
-      patternUnits: "userSpaceOnUse",
-      patternTransform: "rotate(45)",
-    });
-  pattern.append(draw("rect", { class: "klw-hatch", width: 2.2, height: 6 }));
-  defs.append(pattern);
-  picture.append(defs);
-  if (state.lost) {
-    const [from, to, text] = state.lost, band = draw("g", { class: "klw-lostband" });
-    band.append(
-      draw("rect", { x: x(from), y: SIZE.head - 4, width: Math.max(2, x(to) - x(from)), height: tall - SIZE.head }),
-    );
-    picture.append(titled(band, `Committed ${text} would be lost`));
-  }
-  picture.append(draw("text", { class: "klw-tickname", x: left - 12, y: SIZE.head - 12 }, "offset"));
-  let last = -Infinity;
-  for (const [part, text] of state.ticks) {
-    picture.append(
-      draw("line", { class: "klw-tick", x1: x(part), x2: x(part), y1: SIZE.head - 7, y2: tall - SIZE.foot }),
-    );
-    if (x(part) - last < 12 + text.length * 6) continue;
-    last = x(part);
-    picture.append(draw("text", { class: "klw-ticktext", x: x(part), y: SIZE.head - 12 }, text));
-  }
+  picture.append(hatching());
+  if (state.lost) picture.append(lostBand(scene));
+  picture.append(...axisParts(scene));
   const names = state.lanes.map((lane, k) => {
-    const top = SIZE.head + k * SIZE.lane;
-    const drawn = laneOf(lane, { state, x, top, right, width, left });
-    if (onShow && lane.start[1] !== lane.end[1]) {
-      drawn.dataset.can = "show";
-      drawn.addEventListener("click", (event) => {
-        const at = event.clientX - box.getBoundingClientRect().left;
-        if (at >= left) onShow(lane.broker, (at - left) / (right - left));
-      });
-    }
+    const top = SIZE.head + k * SIZE.lane, drawn = laneOf(lane, scene, top);
+    if (onShow && lane.start[1] !== lane.end[1]) showOnClick(drawn, box, lane, scene, onShow);
     picture.append(drawn);
-    return h(
-      "div",
-      { class: "klw-diskname", style: `top:${top + 16}px;width:${left - 22}px` },
-      onShow
-        ? button(`Show ${state.name} of broker ${lane.broker} in Explore`, {
-          glyph: "goto",
-          text: `Broker ${lane.broker}`,
-          kind: "klw-diskgo",
-          onclick: () => onShow(lane.broker, null),
-        })
-        : h("strong", {}, `Broker ${lane.broker}`),
-      h(
-        "div",
-        {},
-        lane.broker === state.leader ? h("span", { class: "klw-chip", "data-leads": "true" }, "leads") : null,
-        lane.is_ahead ? h("span", { class: "klw-chip" }, "ahead") : null,
-        state.lanes.length > 1 && lane.broker === state.keep
-          ? h("span", { class: "klw-chip", "data-keep": "true" }, "keep")
-          : null,
-      ),
-      h("small", {}, lane.damage ? plural(lane.damage, "problem") : lane.stopped),
-    );
+    return laneName(lane, scene, top, onShow);
   });
-  if (state.divergence) {
-    const [part, text] = state.divergence, near = x(part) > width - 170, line = draw("g", { class: "klw-divergence" });
-    line.append(
-      draw("line", { x1: x(part), x2: x(part), y1: SIZE.head - 7, y2: tall - SIZE.foot }),
-      draw(
-        "text",
-        { x: x(part) + (near ? -5 : 5), y: 13, "text-anchor": near ? "end" : "start" },
-        `differ from ${text}`,
-      ),
-    );
-    picture.append(titled(line, `Replicas hold different records from offset ${text}`));
-  }
+  if (state.divergence) picture.append(divergenceLine(scene));
   box.style.height = `${tall}px`;
   box.replaceChildren(picture, ...names);
-  box.setAttribute(
-    "aria-label",
-    `${state.lanes.map(inWords).join(" ")} ${
-      state.divergence ? `Different from offset ${state.divergence[1]}.` : ""
-    } ${state.outcome} Up and down arrows choose the leader.`,
+  box.setAttribute("aria-label", inWords(state));
+}
+
+function sceneOf(state, width) {
+  const isNarrow = width < 700,
+    left = isNarrow ? SIZE.narrow : SIZE.name,
+    right = width - (isNarrow ? 30 : SIZE.right);
+  return {
+    state,
+    width,
+    left,
+    right,
+    tall: SIZE.head + state.lanes.length * SIZE.lane + SIZE.foot,
+    x: (part) => left + part * (right - left),
+  };
+}
+
+function hatching() {
+  const pattern = draw("pattern", {
+    id: "klw-disk-cut",
+    width: 6,
+    height: 6,
+    patternUnits: "userSpaceOnUse",
+    patternTransform: "rotate(45)",
+  });
+  pattern.append(draw("rect", { class: "klw-hatch", width: 2.2, height: 6 }));
+  const defs = draw("defs", {});
+  defs.append(pattern);
+  return defs;
+}
+
+function lostBand({ state, x, tall }) {
+  const [from, to, text] = state.lost, band = draw("g", { class: "klw-lostband" });
+  band.append(
+    draw("rect", { x: x(from), y: SIZE.head - 4, width: Math.max(2, x(to) - x(from)), height: tall - SIZE.head }),
+  );
+  return titled(band, `Committed ${text} would be lost`);
+}
+
+// Lines at the offsets of the axis, and as many of the offsets as there is room for.
+function axisParts({ state, x, tall, left }) {
+  const parts = [draw("text", { class: "klw-tickname", x: left - 12, y: SIZE.head - 12 }, "offset")];
+  let last = -Infinity;
+  for (const [part, text] of state.ticks) {
+    const at = x(part);
+    parts.push(draw("line", { class: "klw-tick", x1: at, x2: at, y1: SIZE.head - 7, y2: tall - SIZE.foot }));
+    if (at - last < 12 + text.length * 6) continue;
+    last = at;
+    parts.push(draw("text", { class: "klw-ticktext", x: at, y: SIZE.head - 12 }, text));
+  }
+  return parts;
+}
+
+function divergenceLine({ state, x, tall, width }) {
+  const [part, text] = state.divergence, at = x(part), isLate = at > width - 170;
+  const line = draw("g", { class: "klw-divergence" });
+  line.append(
+    draw("line", { x1: at, x2: at, y1: SIZE.head - 7, y2: tall - SIZE.foot }),
+    draw("text", { x: at + (isLate ? -5 : 5), y: 13, "text-anchor": isLate ? "end" : "start" }, `differ from ${text}`),
+  );
+  return titled(line, `Replicas hold different records from offset ${text}`);
+}
+
+function showOnClick(drawn, box, { broker }, { left, right }, onShow) {
+  drawn.dataset.can = "show";
+  drawn.addEventListener("click", (event) => {
+    const at = event.clientX - box.getBoundingClientRect().left;
+    if (at >= left) onShow({ broker, part: (at - left) / (right - left) });
+  });
+}
+
+function laneName(lane, { state, left }, top, onShow) {
+  const { broker } = lane, name = `Broker ${broker}`;
+  const open = onShow && button(`Show ${state.name} of broker ${broker} in Explore`, {
+    glyph: "goto",
+    text: name,
+    kind: "klw-diskgo",
+    onclick: () => onShow({ broker }),
+  });
+  const isKept = state.lanes.length > 1 && broker === state.keep;
+  return h(
+    "div",
+    { class: "klw-diskname", style: `top:${top + 16}px;width:${left - 22}px` },
+    open ?? h("strong", {}, name),
+    h(
+      "div",
+      {},
+      broker === state.leader ? h("span", { class: "klw-chip", "data-leads": "true" }, "leads") : null,
+      lane.is_ahead ? h("span", { class: "klw-chip" }, "ahead") : null,
+      isKept ? h("span", { class: "klw-chip", "data-keep": "true" }, "keep") : null,
+    ),
+    h("small", {}, lane.damage ? plural(lane.damage, "problem") : lane.stopped),
   );
 }
 
-function inWords({ broker, start, end, high, cut }) {
-  return `Broker ${broker}: log start offset ${start[1]}, log end offset ${end[1]}, ${
-    high ? `high watermark ${high[1]}` : "no high watermark"
-  }${cut ? `, would truncate ${cut[2]}` : ""}.`;
+function inWords({ lanes, divergence, outcome }) {
+  const sentences = lanes.map(({ broker, start, end, high, cut }) =>
+    `Broker ${broker}: log start offset ${start[1]}, log end offset ${end[1]}, ${
+      high ? `high watermark ${high[1]}` : "no high watermark"
+    }${cut ? `, would truncate ${cut[2]}` : ""}.`
+  );
+  if (divergence) sentences.push(`Different from offset ${divergence[1]}.`);
+  return [...sentences, outcome, "Up and down arrows choose the leader."].join(" ");
 }
 
-function laneOf(lane, { state, x, top, right, width, left }) {
-  const y = top + SIZE.top, low = y + SIZE.log, group = draw("g", { class: "klw-disk" });
+function laneOf(lane, scene, top) {
+  const y = top + SIZE.top, low = y + SIZE.log, { width, left, right, state } = scene;
+  const group = draw("g", { class: "klw-disk" }), bottom = top + SIZE.lane - 1;
   group.append(
-    draw("line", { class: "klw-laneline", x1: 0, x2: width, y1: top + SIZE.lane - 1, y2: top + SIZE.lane - 1 }),
+    draw("line", { class: "klw-laneline", x1: 0, x2: width, y1: bottom, y2: bottom }),
     draw("line", { class: "klw-laneaxis", x1: left, x2: right, y1: low, y2: low }),
+    ...epochRuns(lane, scene, y),
+    ...cellLines(lane, state.cells, scene, y),
+    ...strips(lane, scene, y),
+    ...offsetMarks(lane, scene, y),
   );
-  for (const [epoch, from, to, text] of lane.epochs) {
+  return group;
+}
+
+// The log, as a box for each leader epoch.
+function epochRuns({ broker, epochs }, { state, x }, y) {
+  return epochs.map(([epoch, from, to, text]) => {
     const wide = x(to) - x(from), run = draw("g", { class: "klw-run" });
     run.append(
       draw("rect", {
@@ -152,86 +185,66 @@ function laneOf(lane, { state, x, top, right, width, left }) {
       }),
     );
     if (wide > 56 && epoch >= 0) run.append(draw("text", { x: x(from) + 9, y: y + 19 }, `epoch ${epoch}`));
-    group.append(
-      titled(run, `Broker ${lane.broker}, ${text}: ${epoch < 0 ? "no leader epoch" : `leader epoch ${epoch}`}`),
-    );
-  }
-  if (state.cells) {
-    for (let k = 1; k < state.cells; k++) {
-      if (k / state.cells > lane.start[0] && k / state.cells < lane.end[0]) {
-        group.append(
-          draw("line", {
-            class: "klw-celline",
-            x1: x(k / state.cells),
-            x2: x(k / state.cells),
-            y1: y + 1,
-            y2: low - 1,
-          }),
-        );
-      }
-    }
-  }
-  for (const [from, to, text] of lane.unreadable) {
-    group.append(
-      titled(
-        draw("rect", { class: "klw-unreadable", x: x(from), y: y - 5, width: Math.max(3, x(to) - x(from)), height: 4 }),
-        `${text} cannot be read`,
-      ),
-    );
-  }
-  if (lane.cut) {
-    const [from, to, text] = lane.cut;
-    group.append(
-      titled(
-        draw("rect", {
-          class: "klw-cut",
-          x: x(from) + 0.75,
-          y,
-          width: Math.max(2, x(to) - x(from) - 1.5),
-          height: SIZE.log,
-          rx: 3,
-        }),
-        `Broker ${lane.broker} would truncate ${text}`,
-      ),
-    );
-  }
-  for (const [kind, from, to, text] of lane.differs) {
-    const strip = draw("rect", {
-      class: "klw-diffmark",
-      "data-lane": kind,
-      x: x(from) + 0.75,
-      y: low - 7,
-      width: Math.max(2, x(to) - x(from) - 1.5),
-      height: 7,
-    });
-    group.append(titled(strip, `Broker ${lane.broker}, ${DIFFERS[kind]}: ${text}`));
-  }
-  const mark = (kind, [part, offset], label, at, from, to, words) => {
-    const isLate = x(part) > width - 74, spot = draw("g", { class: "klw-diskmark", "data-lane": kind });
-    spot.append(
-      draw("line", { x1: x(part), x2: x(part), y1: from, y2: to }),
-      draw(
-        "text",
-        { x: x(part) + (isLate ? -5 : 5), y: at, "text-anchor": isLate ? "end" : "start" },
-        `${label} ${offset}`,
-      ),
-    );
-    group.append(titled(spot, `${words} ${offset}`));
+    return titled(run, `Broker ${broker}, ${text}: ${epoch < 0 ? "no leader epoch" : `leader epoch ${epoch}`}`);
+  });
+}
+
+// Between the offsets of a short log.
+function cellLines({ start, end }, cells, { x }, y) {
+  const inside = Array.from({ length: cells }, (_, k) => k / cells).filter((part) => part > start[0] && part < end[0]);
+  return inside.map((part) =>
+    draw("line", { class: "klw-celline", x1: x(part), x2: x(part), y1: y + 1, y2: y + SIZE.log - 1 })
+  );
+}
+
+// Ranges of the log: above it what cannot be read, over it what would be truncated, in it what differs.
+function strips({ broker, unreadable, cut, differs }, { x }, y) {
+  const strip = ([from, to], inset, least, attributes, text) => {
+    const width = Math.max(least, x(to) - x(from) - 2 * inset);
+    return titled(draw("rect", { x: x(from) + inset, width, ...attributes }), text);
   };
-  if (lane.start[1] !== "0") mark("start", lane.start, "start", y - 6, y - 16, low, "Log start offset");
-  mark("leo", lane.end, "LEO", y - 6, y - 16, low, "Log end offset");
-  if (lane.high) {
-    group.append(
-      draw("rect", {
-        class: "klw-below-hw",
-        x: x(lane.start[0]),
-        y: low + 3,
-        width: Math.max(0, x(lane.high[0]) - x(lane.start[0])),
-        height: 4,
-        rx: 2,
-      }),
+  return [
+    ...unreadable.map(([from, to, text]) =>
+      strip([from, to], 0, 3, { class: "klw-unreadable", y: y - 5, height: 4 }, `${text} cannot be read`)
+    ),
+    ...(cut ? [cut] : []).map(([from, to, text]) =>
+      strip(
+        [from, to],
+        0.75,
+        2,
+        { class: "klw-cut", y, height: SIZE.log, rx: 3 },
+        `Broker ${broker} would truncate ${text}`,
+      )
+    ),
+    ...differs.map(([kind, from, to, text]) =>
+      strip(
+        [from, to],
+        0.75,
+        2,
+        { class: "klw-diffmark", "data-lane": kind, y: y + SIZE.log - 7, height: 7 },
+        `Broker ${broker}, ${DIFFERS[kind]}: ${text}`,
+      )
+    ),
+  ];
+}
+
+// The log start offset unless it is 0, the log end offset, and the checkpointed high watermark with what is below it.
+function offsetMarks({ start, end, high }, { x, width }, y) {
+  const low = y + SIZE.log;
+  const mark = (kind, [part, offset], label, at, from, to, words) => {
+    const place = x(part), isLate = place > width - 74, spot = draw("g", { class: "klw-diskmark", "data-lane": kind });
+    const anchor = isLate ? "end" : "start";
+    spot.append(
+      draw("line", { x1: place, x2: place, y1: from, y2: to }),
+      draw("text", { x: place + (isLate ? -5 : 5), y: at, "text-anchor": anchor }, `${label} ${offset}`),
     );
-    mark("hw", lane.high, "HW", low + 20, low, low + 22, "Checkpointed high watermark");
-  }
-  return group;
+    return titled(spot, `${words} ${offset}`);
+  };
+  const above = (kind, place, label, words) => mark(kind, place, label, y - 6, y - 16, low, words);
+  const marks = [above("leo", end, "LEO", "Log end offset")];
+  if (start[1] !== "0") marks.unshift(above("start", start, "start", "Log start offset"));
+  if (!high) return marks;
+  const from = x(start[0]), wide = Math.max(0, x(high[0]) - from);
+  const below = draw("rect", { class: "klw-below-hw", x: from, y: low + 3, width: wide, height: 4, rx: 2 });
+  return [...marks, below, mark("hw", high, "HW", low + 20, low, low + 22, "Checkpointed high watermark")];
 }
