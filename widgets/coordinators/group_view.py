@@ -149,13 +149,12 @@ class GroupView(KafkaWidget):
             return
         self._load(logs, self._coordinator)
         window = list(self.window)
-        with self.hold_sync():
-            self._groups = self.groups
-            if self.group:
-                self._read(self.group)
-                self.window = window
-            elif self._first():
-                self.group = self._first()
+        self._groups = self.groups
+        if self.group:
+            self._read(self.group)
+            self.window = window  # after the lanes of all time, from which the overview is drawn
+        elif self._first():
+            self.group = self._first()
 
     def _first(self) -> str:
         counts = self._all_offsets["group"].to_pylist()

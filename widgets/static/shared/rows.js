@@ -140,10 +140,14 @@ export function dataGrid(
       columns.forEach((_, k) => fillCell(row.children[k], cells === null ? (k ? "" : "…") : cells[k]));
     },
   });
+  function mark(i) {
+    selected = i;
+    if (i < 0) box.removeAttribute("aria-activedescendant");
+    else box.setAttribute("aria-activedescendant", `${id}-${i}`);
+  }
   function pick(i, tell = true) {
     if (!rows.count) return;
-    selected = Math.max(0, Math.min(rows.count - 1, i));
-    box.setAttribute("aria-activedescendant", `${id}-${selected}`);
+    mark(Math.max(0, Math.min(rows.count - 1, i)));
     rows.reveal(selected);
     if (tell) onPick?.(selected);
   }
@@ -174,9 +178,8 @@ export function dataGrid(
     refresh: rows.refresh,
     setCount(n, { keep = false, isTail = false } = {}) {
       if (!keep) {
-        selected = -1;
+        mark(-1);
         rows.reset();
-        box.removeAttribute("aria-activedescendant");
       }
       empty.hidden = n > 0;
       rows.setCount(n, isTail);
@@ -185,7 +188,7 @@ export function dataGrid(
       empty.textContent = text;
     },
     select(i, reveal = true) {
-      selected = i;
+      mark(i);
       if (i >= 0 && reveal) rows.reveal(i);
       rows.refresh();
     },
