@@ -1,5 +1,5 @@
 // ReplicaLanes: the partitions of several brokers with their verdicts, and the logs of one as lanes over offsets.
-import { button, choice, h } from "../shared/dom.js";
+import { button, choice, disable, h } from "../shared/dom.js";
 import { errorBar } from "../shared/error_bar.js";
 import { bytes, count, plural } from "../shared/format.js";
 import { painter } from "../shared/host.js";
@@ -113,7 +113,7 @@ function render({ model, el, signal: outer }) {
     sum.textContent = [plural(partitions, "partition"), told || "not compared yet"].join(": ") +
       (left_out ? ` · ${plural(left_out, "harmless one")} not listed` : "");
     again.hidden = deep.hidden = !can_compare || !model.isLive;
-    again.disabled = deep.disabled = isRunning;
+    for (const each of [again, deep]) disable(each, isRunning);
     progress.show(state, 0, 0, has_changed ? "The logs have changed since: compare again to see it." : "");
     directories.replaceChildren(
       ...about().directories.map(([severity, kind, found]) =>
