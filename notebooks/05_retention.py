@@ -102,7 +102,7 @@ def move(days: int) -> None:
     found = verdicts(days)
     deleted = (found.verdict == "deleted").sum()
     title = f"<p>{deleted} of {len(found)} segments deleted</p>"
-    table.value = title + found.style.set_properties(**{"text-align": "left"}).to_html()
+    table.value = title + found.to_html()
 
 
 table = ipywidgets.HTML().add_class("jp-RenderedHTMLCommon")
