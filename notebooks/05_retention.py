@@ -58,11 +58,7 @@ TOPIC = logs[PARTITION].topic
 # segment and stop at the first segment that is kept.
 
 # %%
-explanation = logs[PARTITION].explain_retention(now=NOW)
-print(f"{explanation.conclusion}\n")
-for row in explanation:
-    where = "" if row.segment is None else f" of segment {row.segment}"
-    print(f"{row.rule}{where}: {row.verdict}: {row.reason}")
+logs[PARTITION].explain_retention(now=NOW)
 
 # %% [markdown]
 # Each bar is a segment, from its earliest record to its latest. The segment is deleted when its
@@ -83,25 +79,40 @@ axes.invert_yaxis()
 axes.spines[["top", "right", "left"]].set_visible(False)
 
 # %% [markdown]
-# Six days later, the first segments of the sample are old enough. Change the number of hours to
-# move the clock.
+# Six days later, the first segments of the sample are old enough. Move the clock: drag the slider,
+# or click it and press the arrow keys.
 
 
 # %%
-def verdicts(hours: int) -> pd.DataFrame:
-    """Return which segments of the topic's partitions would be deleted in the given hours."""
+def verdicts(days: int) -> pd.DataFrame:
+    """Return which segments of the topic's partitions would be deleted in the given days."""
     columns = ["partition", "segment", "verdict", "why"]
     rows = [
         [name, row.segment, row.verdict, row.reason]
         for name, partition in logs.items()
         if partition.topic == TOPIC
-        for row in partition.explain_retention(now=NOW + hours * HOUR)
+        for row in partition.explain_retention(now=NOW + days * DAY)
         if row.rule == "retention.ms" and row.verdict in {"deleted", "kept"}
     ]
     return pd.DataFrame(rows, columns=columns).set_index(["partition", "segment"])
 
 
-verdicts(6 * 24)
+def move(days: int) -> None:
+    """Show the verdicts in the given days."""
+    found = verdicts(days)
+    deleted = (found.verdict == "deleted").sum()
+    title = f"<p>{deleted} of {len(found)} segments deleted</p>"
+    table.value = title + found.to_html()
+
+
+table = ipywidgets.HTML().add_class("jp-RenderedHTMLCommon")
+later = ipywidgets.IntSlider(
+    6, 0, 14, description="days later", style={"description_width": "initial"},
+    layout={"width": "480px"}, continuous_update=False,
+)  # fmt: skip
+later.observe(lambda change: move(change["new"]), names="value")
+move(later.value)
+Stack([later, table])
 
 # %% [markdown]
 # ## What if?
@@ -270,8 +281,7 @@ wb.open_log_directory(DIRECTORY).inspect.segments().to_pandas()[["name", "base_o
 # The numbers are those of the sample. A click opens an answer. To run its code, copy it into the
 # cell below and press Shift+Enter.
 #
-# **1.** Change the number of days in `verdicts(6 * 24)`. After how many days is nothing of `orders`
-# left?
+# **1.** Move the slider *days later*. After how many days is nothing of `orders` left?
 #
 # <details>
 # <summary>Answer</summary>
@@ -280,7 +290,7 @@ wb.open_log_directory(DIRECTORY).inspect.segments().to_pandas()[["name", "base_o
 #
 # ```python
 # for days in (6, 7):
-#     found = verdicts(days * 24).verdict
+#     found = verdicts(days).verdict
 #     print(f"{days} days: {(found == 'deleted').sum()} of {len(found)} segments deleted")
 # ```
 #

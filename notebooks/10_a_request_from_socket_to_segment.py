@@ -23,6 +23,7 @@ import pandas as pd
 
 import workbench as wb
 from widgets import RequestPlayer, RequestView, Stack
+from workbench.runtime.times import time_text
 from workbench.server.watching.watch import WatchedRequest
 
 SAMPLE = "../sample_data/shop-4.3.1"
@@ -240,7 +241,7 @@ largest = [segment.largest_timestamp for segment in logs[PARTITION].segments]
 wanted = max((stamp for stamp in largest if stamp is not None), default=0)
 answer = ask(LIST_OFFSETS, 1, struct.pack(">i", -1) + one_partition + struct.pack(">q", wanted))
 (found,) = struct.unpack(">q", answer[-8:])
-print(f"the first record at or after timestamp {wanted} has offset {found:,}")
+print(f"the first record at or after {time_text(wanted)} has offset {found:,}")
 play("ListOffsets", "index entry found")
 
 # %% [markdown]

@@ -123,6 +123,11 @@ costs[counts.records > 0].sort_values("records", ascending=False)
 #
 # Two answers, from the engine's own rules: what a shorter retention would delete, and which keys
 # have the most bytes in old values, which compaction would drop.
+#
+# Why are segments "in the future" in the sample? The broker itself dated the records of `clicks`
+# (`message.timestamp.type=LogAppendTime`) and the transaction markers of `payments`, by its clock
+# when the sample was made, in 2026. The clock here is the end of the orders' week in 2024, so these
+# segments are kept: the same happens if a producer's clock is wrong.
 
 # %%
 outcome = wb.what_if(logs, {"retention.ms": DAY}, now=NOW)

@@ -126,7 +126,7 @@ def tidy(notebook: Any) -> Any:
             if output.get("name") == "stderr":  # progress and log lines of Java
                 continue
             data = output.get("data", {})
-            if data.pop(WIDGET, None) is not None and not PICTURES & set(data):
+            if data.pop(WIDGET, None) is not None and not {*PICTURES, "text/html"} & set(data):
                 raise ValueError(f"cell {number}: a widget without a picture")
             if PICTURES & set(data):
                 data.pop("text/html", None)  # a chart in the page's theme: its picture is enough

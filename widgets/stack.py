@@ -9,7 +9,9 @@ from widgets._widget import KafkaWidget
 
 
 class Stack(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
-    """Show widgets one below the other; where none can be shown, the first one's picture.
+    """Show widgets one below the other; where none can be shown, the picture of the first of ours.
+
+    Without one of ours, that is the text of the first `ipywidgets.HTML`.
 
     Args:
         children: the widgets from top to bottom, including sliders and buttons of ipywidgets.
@@ -20,10 +22,14 @@ class Stack(ipywidgets.VBox):  # type: ignore[misc]  # ipywidgets has no types
         super().__init__(tuple(children), **options)
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Return the widget's bundle with a picture for saved notebooks."""
+        """Return the widget's bundle with a picture or a text for saved notebooks."""
         data = super()._repr_mimebundle_(**options)
         ours = next((each for each in self.children if isinstance(each, KafkaWidget)), None)
         if ours is not None:
             data["text/plain"] = ours.describe()
             data["image/png"] = ours.to_png()
+            return data
+        text = next((each for each in self.children if isinstance(each, ipywidgets.HTML)), None)
+        if text is not None:
+            data["text/html"] = text.value
         return data

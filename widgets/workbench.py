@@ -103,6 +103,7 @@ class Workbench(ipywidgets.Tab):  # type: ignore[misc]  # ipywidgets has no type
             del self._make[REPLICAS]
         places = [ipywidgets.VBox() for _ in self._make]
         super().__init__(places, titles=tuple(self._make), selected_index=0, **options)
+        self.add_class("klw-workbench")
         self.observe(self._open, "selected_index")
         self.explorer.observe(self._clean_another, "selected")
         self.explorer.show_by(self._follow)

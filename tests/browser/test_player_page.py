@@ -59,6 +59,30 @@ def test_keys_step_and_space_plays(page: Page, show: Show) -> None:
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
+def test_the_keys_still_step_after_a_button_has_ended_its_way(page: Page, show: Show) -> None:
+    player = LookupPlayer(SHOP / "orders-0", offset=1234)
+    show(player)
+    page.get_by_role("button", name="Last step").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Last step")).to_be_disabled()
+    expect(page.locator(".klw-player")).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    until(page, lambda: player.at == 11)
+
+
+def test_tab_stays_in_the_sheet_of_keys_and_escape_leads_back(page: Page, show: Show) -> None:
+    show(LookupPlayer(SHOP / "orders-0", offset=1234))
+    page.locator(".klw-player").focus()
+    page.keyboard.press("?")
+    close = page.get_by_role("dialog", name="Keys").get_by_role("button", name="Close")
+    expect(close).to_be_focused()
+    for key in ("Tab", "Shift+Tab"):
+        page.keyboard.press(key)
+        expect(close).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="Keys (?)")).to_be_focused()
+
+
 def test_playing_can_be_stopped(page: Page, show: Show) -> None:
     player = RecoveryPlayer(SHOP / "orders-0")
     show(player)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import traitlets
-from ipywidgets import IntSlider
+from ipywidgets import HTML, IntSlider
 
 import workbench as wb
 from tests.golden.cases import Case
@@ -263,6 +263,9 @@ def test_a_stack_is_saved_as_the_picture_in_it(orders: tuple[wb.Partition, list[
     assert bundle["image/png"] == player.to_png()
     assert bundle["text/plain"] == player.describe()
     assert "image/png" not in Stack([IntSlider()])._repr_mimebundle_()
+    assert Stack([IntSlider(), HTML("<p>7 days</p>")])._repr_mimebundle_()["text/html"] == (
+        "<p>7 days</p>"
+    )
 
 
 def test_numbers_are_told_as_people_read_them() -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from workbench.config.log_config import LogConfig
 from workbench.log.segments.segment import LogSegment
-from workbench.runtime.times import age_text, time_text, with_hours
+from workbench.runtime.times import age_text, ms_and_time, with_hours
 
 
 class RetentionVerdict(NamedTuple):
@@ -145,7 +145,7 @@ def by_time(state: LogState) -> list[RetentionVerdict]:
         if segment.max_timestamp_so_far.timestamp < 0:
             what = "file time (no record has a timestamp)"
         reason = (
-            f"the segment's {what} {largest} ({time_text(largest)}) is {age_text(age)}, "
+            f"the segment's {what} {ms_and_time(largest)} is {age_text(age)}, "
             f"{'' if age > limit else 'not '}above retention.ms = {with_hours(limit)}"
         )
         return age > limit, reason, age, limit

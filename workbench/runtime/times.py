@@ -36,6 +36,11 @@ def time_text(milliseconds: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
 
 
+def ms_and_time(milliseconds: int) -> str:
+    """Return a time as a file holds it, and as `time_text`: ``1732853441587 (2024-11-29T…)``."""
+    return f"{milliseconds} ({time_text(milliseconds)})"
+
+
 def exact_time(milliseconds: int) -> str:
     """Return a time as `time_text` does, and its ms where that is not a time."""
     if 0 <= milliseconds <= LONGEST_TIME:

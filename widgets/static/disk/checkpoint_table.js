@@ -1,7 +1,7 @@
 // CheckpointTable: what checkpoints and metadata files say, beside the logs; contradictions are marked.
 import { checkpointCells, CHECKPOINTS, findingsOf, isMarked, noRowsText, partitionsLike } from "./checkpoint_data.js";
 import { checkpointFacts, directoryCard } from "./checkpoint_facts.js";
-import { button, choice, h } from "../shared/dom.js";
+import { button, choice, disable, h } from "../shared/dom.js";
 import { errorLine } from "../shared/error_bar.js";
 import { plural } from "../shared/format.js";
 import { NOTHING, onKeys, widgetFrame } from "../shared/frame.js";
@@ -59,7 +59,7 @@ function checkButton(model) {
   });
   function show(progress) {
     const [done, total] = progress ?? [], isOn = total > 0;
-    el.disabled = isOn;
+    disable(el, isOn);
     el.lastChild.textContent = isOn ? `Checking ${Math.floor((100 * done) / total)} %` : "Check";
   }
   return { el, show };

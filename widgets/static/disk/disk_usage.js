@@ -11,7 +11,7 @@ import {
   topicCount,
   usageTree,
 } from "./disk_usage_data.js";
-import { button, h, icon } from "../shared/dom.js";
+import { button, disable, h, icon } from "../shared/dom.js";
 import { errorLine } from "../shared/error_bar.js";
 import { bytes, plural } from "../shared/format.js";
 import { isModified, onKeys, widgetFrame } from "../shared/frame.js";
@@ -203,7 +203,7 @@ function showUsage(view) {
   root.setAttribute("aria-label", `What fills the disk of ${tree.name}: ${sizeText(tree)}`);
   crumbs.replaceChildren(...path.flatMap((node, i) => crumb(view, node, i, path.length - 1)));
   crumbs.append(h("span", { class: "klw-about" }, sizeText(open)));
-  view.up.disabled = at.length === 0;
+  disable(view.up, at.length === 0);
   const isWaiting = path.length - 1 < at.length || isUnread(open);
   root.dataset.waiting = String(isWaiting);
   list.setEmptyText(isWaiting ? "Reading…" : "No files here.");

@@ -1,5 +1,5 @@
 // The explorer's head: what is open, go to, follow, verify, read again, keys.
-import { button, h } from "../shared/dom.js";
+import { button, disable, h } from "../shared/dom.js";
 import { followButton } from "./following.js";
 
 // `ask` sends a request to the kernel; `onVerify` and `onVerifyAll` are called when a button is pressed.
@@ -24,9 +24,9 @@ export function explorerHead({ model, sheet, ask, chosen, announce, onVerify, on
     text: "Verify",
     kind: "klw-framed",
     onclick: () => {
-      verify.disabled = true;
+      disable(verify);
       ask("verify", { partition: chosen().partition }).then(() => {
-        verify.disabled = chosen().partition === null;
+        disable(verify, chosen().partition === null);
         onVerify();
       });
     },

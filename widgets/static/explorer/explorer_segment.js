@@ -2,6 +2,7 @@
 import { Column } from "../shared/columns.js";
 import { hasPartitions } from "./explorer_directory.js";
 import { isGrowth } from "./following.js";
+import { disable } from "../shared/dom.js";
 import { count } from "../shared/format.js";
 import { segmentLegend } from "../segments/legend.js";
 import { listSummary } from "../segments/lists.js";
@@ -89,7 +90,7 @@ export function showFindings(view) {
   findings.setFindings(all, total, partition);
   tree.setFindings(counts, verified, changed);
   progress.show(check, total, changed.length);
-  head.verifyAll.disabled = isRunning || !hasPartitions(view);
+  disable(head.verifyAll, isRunning || !hasPartitions(view));
   tabs.setCount("findings", isVerified ? (mine.length ? count(mine.length) : "✓") : "");
   if (isVerified && !isRunning) view.announce(`${partition}: ${listSummary(mine)}.`);
   if (!data) return;

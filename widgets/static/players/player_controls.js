@@ -1,5 +1,5 @@
 // The controls of a player: first, back, play, next, last, a slider, and how fast it plays.
-import { button, choice, h, icon } from "../shared/dom.js";
+import { button, choice, disable, h, icon } from "../shared/dom.js";
 import { count } from "../shared/format.js";
 
 const SPEEDS = [["1", "1/s"], ["5", "5/s"], ["25", "25/s"]];
@@ -91,9 +91,9 @@ export function playerControls({ onGo, signal }) {
       [at, length] = [i, n];
       slider.max = Math.max(0, n - 1);
       slider.value = Math.max(0, i);
-      slider.disabled = play.disabled = n === 0;
-      first.disabled = back.disabled = i <= 0;
-      next.disabled = last.disabled = i >= n - 1;
+      for (const each of [slider, play]) disable(each, n === 0);
+      for (const each of [first, back]) disable(each, i <= 0);
+      for (const each of [next, last]) disable(each, i >= n - 1);
       place.textContent = n ? `${count(i + 1)} of ${count(n)}` : "no steps";
       slider.setAttribute("aria-valuetext", place.textContent);
     },

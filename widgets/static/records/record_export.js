@@ -1,5 +1,5 @@
 // The sheet that writes the listed records to a file, where the kernel runs.
-import { button, h } from "../shared/dom.js";
+import { button, disable, h } from "../shared/dom.js";
 import { plural } from "../shared/format.js";
 
 const FORMATS = [["parquet", "Parquet"], ["csv", "CSV"], ["jsonl", "JSON lines"]];
@@ -38,7 +38,7 @@ export function exportSheet({ sheet, from, ask, count: listed, signal }) {
   stop.hidden = true;
   const write = button("Write the file", { glyph: "save", text: "Write", kind: "klw-framed", onclick: () => begin() });
   async function begin() {
-    write.disabled = true;
+    disable(write);
     stop.hidden = false;
     let answer = await ask("export", { path: path.value, format: format.value });
     while (answer?.status === "running" && !signal.aborted) {

@@ -1,5 +1,5 @@
 // All partitions of several brokers: a head that starts a comparison and shows how far it is, and the list of verdicts.
-import { button, h } from "../shared/dom.js";
+import { button, disable, h } from "../shared/dom.js";
 import { plural } from "../shared/format.js";
 import { dataGrid } from "../shared/rows.js";
 import { verifyBar } from "../verification/verify_bar.js";
@@ -31,7 +31,7 @@ export function comparisonHead({ model, send }) {
       title.title = about.path;
       sum.textContent = verdictsText(about);
       again.hidden = deep.hidden = !about.can_compare || !model.isLive;
-      again.disabled = deep.disabled = state.state === "running";
+      for (const each of [again, deep]) disable(each, state.state === "running");
       progress.show(state, 0, 0, about.has_changed ? "The logs have changed since: compare again to see it." : "");
     },
   };

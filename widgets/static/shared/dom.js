@@ -15,6 +15,13 @@ export function h(tag, attributes, ...children) {
   return el;
 }
 
+// Disable a control, or enable it. A browser takes the focus from what is disabled; the widget keeps it for its keys.
+export function disable(el, isOff = true) {
+  const hadFocus = isOff && el.ownerDocument.activeElement === el;
+  el.disabled = isOff;
+  if (hadFocus) el.closest(".klw")?.focus({ preventScroll: true });
+}
+
 // Pairs of a name and a text, as a list of definitions.
 export function pairList(pairs, attributes = {}) {
   return h("dl", attributes, ...pairs.flatMap(([name, text]) => [h("dt", {}, name), h("dd", {}, text)]));

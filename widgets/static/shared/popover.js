@@ -48,7 +48,19 @@ export function popover(root, keyNames = EXPLORER_KEYS) {
     root.append(el);
     const box = root.getBoundingClientRect(), at = from ? from.getBoundingClientRect().bottom - box.top + 4 : 44;
     el.style.top = `${Math.max(44, Math.min(at, box.height - el.offsetHeight - 8))}px`;
+    el.addEventListener("keydown", stayInside);
     el.querySelector("button")?.focus();
+  }
+  // Tab moves in a circle: after the last control comes the first, not what is below the widget.
+  function stayInside(event) {
+    if (event.key !== "Tab") return;
+    const stops = [...el.querySelectorAll("a, button, input, select, textarea, [tabindex]")].filter((each) =>
+      !each.disabled && each.tabIndex >= 0 && each.offsetParent
+    );
+    const [from, to] = event.shiftKey ? [stops[0], stops.at(-1)] : [stops.at(-1), stops[0]];
+    if (document.activeElement !== from) return;
+    event.preventDefault();
+    to.focus();
   }
   return {
     open,

@@ -1,5 +1,5 @@
 // FindingView: every finding of log directories, by severity, kind and topic; selecting one selects where it is.
-import { button, h } from "../shared/dom.js";
+import { button, disable, h } from "../shared/dom.js";
 import { errorBar } from "../shared/error_bar.js";
 import { ANY, filterBar, findingTotals, matching } from "./finding_filter.js";
 import { findingView } from "./finding_view.js";
@@ -99,7 +99,7 @@ function showFindings(view) {
   head.title.textContent = directory.title;
   head.title.title = directory.path;
   head.sum.textContent = verifiedText(verified.length, directory.partitions, totals);
-  head.verifyAll.disabled = isRunning || !directory.partitions;
+  disable(head.verifyAll, isRunning || !directory.partitions);
   filter.show(all, asked, isFiltered);
   filter.about.textContent = [
     isFiltered && `${count(shown.length)} of ${count(all.length)}`,

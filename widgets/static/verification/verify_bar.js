@@ -1,5 +1,5 @@
 // The bar under the head while all partitions are verified, or compared: how far it is, cancel, and the result.
-import { button, h } from "../shared/dom.js";
+import { button, disable, h } from "../shared/dom.js";
 import { bytes, count, plural } from "../shared/format.js";
 
 export function verifyBar({ onCancel, words = sentence, label = "Verified bytes" }) {
@@ -9,7 +9,7 @@ export function verifyBar({ onCancel, words = sentence, label = "Verified bytes"
     text: "Cancel",
     kind: "klw-framed",
     onclick: () => {
-      cancel.disabled = true;
+      disable(cancel);
       onCancel();
     },
   });

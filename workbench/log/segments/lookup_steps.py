@@ -8,6 +8,7 @@ from workbench.files.file_records import FileRecords, LogOffsetPosition
 from workbench.files.indexes.offset_index import WritableOffsetIndex
 from workbench.files.indexes.time_index import WritableTimeIndex
 from workbench.log.context import LogContext
+from workbench.runtime.times import ms_and_time
 
 
 def tell_segment_found(
@@ -69,7 +70,8 @@ def tell_time_probes(context: LogContext, index: WritableTimeIndex, timestamp: i
     for slot, entry in index.probes(timestamp):
         context.tell(
             "index probed",
-            f"timestamp {entry.timestamp} is {_relation(entry.timestamp, timestamp)} {timestamp}",
+            f"timestamp {ms_and_time(entry.timestamp)} is {_relation(entry.timestamp, timestamp)} "
+            f"{ms_and_time(timestamp)}",
             index.path,
             slot=slot,
             timestamp=entry.timestamp,
@@ -80,8 +82,8 @@ def tell_time_probes(context: LogContext, index: WritableTimeIndex, timestamp: i
     found = index.lookup(timestamp)
     context.tell(
         "index entry found",
-        f"the last entry at or before {timestamp} says: up to offset {found.offset} no record is "
-        f"later than {found.timestamp}",
+        f"the last entry at or before {ms_and_time(timestamp)} says: up to offset {found.offset} "
+        f"no record is later than {ms_and_time(found.timestamp)}",
         index.path,
         timestamp=found.timestamp,
         offset=found.offset,

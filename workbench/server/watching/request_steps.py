@@ -16,6 +16,7 @@ from workbench.log.log import Isolation
 from workbench.record.message_spans import Path
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.steps import Step
+from workbench.runtime.times import ms_and_time
 from workbench.runtime.words import plural
 from workbench.server.protocol.frames import SIZE, UnknownRequestError, read_request
 from workbench.server.protocol.log_messages import FETCH, LIST_OFFSETS
@@ -291,7 +292,7 @@ class _Teller:
         timestamp = each.asked["timestamp"]
         special = SPECIAL_TIMES.get(timestamp)
         reason = (
-            f"find in {each.name} the first record at or after timestamp {timestamp}"
+            f"find in {each.name} the first record at or after timestamp {ms_and_time(timestamp)}"
             if special is None
             else f"in {each.name}, {timestamp} stands for {special}, which needs no index"
         )
