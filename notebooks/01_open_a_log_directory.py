@@ -97,13 +97,15 @@ frame.head()
 # %%
 follow_theme()  # charts have the colors of the page, light or dark
 timed = frame.dropna(subset="timestamp")  # the oldest format has no timestamps
-if len(timed):
-    per_hour = timed.set_index("timestamp").resample("1h").size()
+per_hour = timed.set_index("timestamp").resample("1h").size()
+if len(per_hour) > 1:
     axes = per_hour.plot.area(figsize=(10, 2.2), color="#0072B2", alpha=0.25, lw=0)
     per_hour.plot(ax=axes, color="#0072B2", lw=1.4)
     axes.set_title(f"{topic}: records per hour", loc="left", size=10)
     axes.set(xlabel="", ylim=(0, None))
     axes.spines[["top", "right", "left"]].set_visible(False)
+elif len(timed):
+    print(f"All {len(timed)} records of {topic} with a timestamp are from one hour.")
 else:
     print(f"The records of {topic} have no timestamps.")
 

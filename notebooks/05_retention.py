@@ -70,13 +70,16 @@ spans = batches.groupby("segment").agg(
     begin=("base_timestamp", "min"), end=("max_timestamp", "max")
 )
 spans = spans.dropna()  # without timestamps, a segment is as old as its file
-axes = plt.figure(figsize=(10, 1.8)).gca()
-axes.barh(spans.index.astype(str), spans.end - spans.begin, left=spans.begin, color="#0072B2")
-axes.axvline(pd.Timestamp(NOW - 7 * DAY, unit="ms", tz="UTC"), color="#D55E00", lw=2)
-axes.axvline(pd.Timestamp(NOW, unit="ms", tz="UTC"), color="#16191d", lw=1)
-axes.set_title(f"{PARTITION}: segments; a week before now, and now", loc="left", size=10)
-axes.invert_yaxis()
-axes.spines[["top", "right", "left"]].set_visible(False)
+if len(spans):
+    axes = plt.figure(figsize=(10, 1.8)).gca()
+    axes.barh(spans.index.astype(str), spans.end - spans.begin, left=spans.begin, color="#0072B2")
+    axes.axvline(pd.Timestamp(NOW - 7 * DAY, unit="ms", tz="UTC"), color="#D55E00", lw=2)
+    axes.axvline(pd.Timestamp(NOW, unit="ms", tz="UTC"), color="#16191d", lw=1)
+    axes.set_title(f"{PARTITION}: segments; a week before now, and now", loc="left", size=10)
+    axes.invert_yaxis()
+    axes.spines[["top", "right", "left"]].set_visible(False)
+else:
+    print(f"The records of {PARTITION} have no timestamps.")
 
 # %% [markdown]
 # Six days later, the first segments of the sample are old enough. Move the clock: drag the slider,
