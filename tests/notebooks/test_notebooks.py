@@ -166,10 +166,10 @@ def test_a_notebook_runs_on_any_directory(
 @pytest.mark.filterwarnings("ignore:The locs attribute")  # of Matplotlib, which pandas sets
 def test_notebooks_run_on_a_directory_in_a_bucket(monkeypatch: pytest.MonkeyPatch) -> None:
     with s3_server() as server:
-        server.put_folder("logs", "broker-1", SAMPLES / "era-3.9.1")
+        server.put_folder("notebooks", "broker-1", SAMPLES / "era-3.9.1")
         for name in ("01_open_a_log_directory", "12_is_my_data_damaged"):
             server.requests.clear()
-            assert not run_on(server.uri("logs/broker-1"), name, monkeypatch)
+            assert not run_on(server.uri("notebooks/broker-1"), name, monkeypatch)
             assert server.requests
 
 
