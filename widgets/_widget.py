@@ -61,7 +61,8 @@ class KafkaWidget(anywidget.AnyWidget):
 
         Zoom, selection and playback work in it. It holds what the widget shows now, under the
         widget's mask, and, up to 32 MiB before compression, the answers to the questions that its
-        front end would ask a kernel. Where something is missing, it says so.
+        front end would ask a kernel. Where something is missing, it says so. A search or comparison
+        that runs is waited for.
 
         Args:
             path: a file to write the page to; None: none.
@@ -78,9 +79,13 @@ class KafkaWidget(anywidget.AnyWidget):
             front = Front(str(self._esm), str(self._css), self.get_state())
             return file_page(front, self.foreseen_answers(), about, title or about)
 
+        self.wait()
         if path is None:
             return make()
         return write_page(path, make, self.inputs(), overwrite=overwrite)
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until what runs in the background is over, and show it; here nothing does."""
 
     def inputs(self) -> list[str]:
         """Return the paths of the directories that the widget reads."""

@@ -413,21 +413,6 @@ class RecordBrowser(KafkaWidget):
             self.export.cancel()
         return {}, []
 
-    def to_html(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        title: str | None = None,
-        overwrite: bool = False,
-    ) -> str:
-        """Return the widget as one HTML page, as `KafkaWidget.to_html`, after the search is over.
-
-        Raises:
-            As `KafkaWidget.to_html`.
-        """
-        self.wait()
-        return super().to_html(path, title=title, overwrite=overwrite)
-
     def inputs(self) -> list[str]:
         """Return the paths of the directories that the widget reads."""
         return self._paths()

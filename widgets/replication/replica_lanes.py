@@ -376,21 +376,6 @@ class ReplicaLanes(KafkaWidget):
         """Return the paths of the log directories."""
         return [] if self.logs is None else [str(root.path) for root in self.logs.roots]
 
-    def to_html(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        title: str | None = None,
-        overwrite: bool = False,
-    ) -> str:
-        """Return the widget as one HTML page, as `KafkaWidget.to_html`, after the comparison.
-
-        Raises:
-            As `KafkaWidget.to_html`.
-        """
-        self.wait()
-        return super().to_html(path, title=title, overwrite=overwrite)
-
     def describe(self) -> str:
         """Return the partition, the verdict, and what would happen under the leader."""
         if self._compared is None:
