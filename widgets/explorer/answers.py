@@ -44,7 +44,7 @@ class ExplorerAnswers(KafkaWidget):
         return {"rows": view.page(start, stop, self.lens)}, []
 
     def foreseen_answers(self) -> Iterable[tuple[str, dict[str, Any], Answer]]:
-        """Yield those about the selected segment: its files and records, the bytes of each batch."""
+        """Yield those about the selected segment: its files, records, and bytes of each batch."""
         if self.shown is None:
             return
         partition, segment = self._place

@@ -13,7 +13,11 @@ from workbench.cli.output import print_json
 )
 @click.argument("path", metavar="[PATH]", required=False, type=click.Path())
 @click.argument("options", metavar="[-- OPTIONS]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--folder", metavar="FOLDER", help="Copy the notebooks to this folder; default: ~/kafka-workbench.")
+@click.option(
+    "--folder",
+    metavar="FOLDER",
+    help="Copy the notebooks to this folder; default: ~/kafka-workbench.",
+)
 @click.option("--no-browser", is_flag=True, help="Print the address; do not open a browser.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Open nothing; print as JSON what would be opened."
