@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import MissingDependencyError, SchemaError
+from workbench.runtime.extras import optional
 from workbench.values import registry
 from workbench.values.column import Column, ColumnDecoder, Decoded
-from workbench.values.formats.packages import optional
 from workbench.values.formats.protobuf import descriptors_of
 from workbench.values.registry import AnyDecoding, Decoding, decoder
 from workbench.values.schemas.schemas import Schemas
