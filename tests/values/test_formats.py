@@ -241,7 +241,7 @@ def test_a_missing_package_is_named_with_its_extra() -> None:
     with pytest.raises(
         MissingDependencyError, match=r"pip install 'kafka-log-workbench\[values\]'"
     ):
-        optional("no_such_module", "no-such-package")
+        optional("no_such_module", "msgpack")
 
 
 @pytest.mark.parametrize(
