@@ -23,24 +23,21 @@ from workbench.inspection.listing import (
     opened_paths,
     require_logs,
 )
-from workbench.inspection.remote_tier.tier import attach_remote_tier
 from workbench.loaders.partition import Partition
 from workbench.loaders.remote import all_mounted, mounted
-from workbench.loaders.scan.arrow import utf8
-from workbench.loaders.scan.column_engines import new_connection
 from workbench.loaders.scan.plan import choose_partitions
-from workbench.loaders.scan.scan import Scan, ScanOptions
-from workbench.loaders.tables.inspect import Inspect, chosen_findings
 
-if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
+if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are asked for
     from workbench.comparison.results import PartitionComparison
     from workbench.config.broker_config import BrokerConfig
     from workbench.foresight.startup.prediction import StartupPrediction
+    from workbench.loaders.scan.scan import Scan, ScanOptions
     from workbench.loaders.tables.coordinator_explanation import (
         GroupExplanation,
         TransactionExplanation,
     )
     from workbench.loaders.tables.explanation import Explanation
+    from workbench.loaders.tables.inspect import Inspect
     from workbench.loaders.tables.replica_comparison import ReplicaComparison
     from workbench.loaders.tables.what_if import WhatIf
     from workbench.log_manager.loading import Progress
@@ -81,6 +78,8 @@ def open_log_directory(
             cast(Partition, partition).log_directories = together
     keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
     if remote is not None:
+        from workbench.inspection.remote_tier.tier import attach_remote_tier
+
         attach_remote_tier(listing, mounted(os.fspath(remote)), keys)
     return LogDirectory(listing, remote=remote, remote_keys=keys)
 
@@ -319,6 +318,8 @@ class LogDirectory(Mapping[str, Partition]):
             OSError: the tier cannot be listed.
         """
         if is_tier_read_again and self._remote is not None:
+            from workbench.inspection.remote_tier.tier import attach_remote_tier
+
             attach_remote_tier(listing, mounted(os.fspath(self._remote)), self._keys())
         return LogDirectory(listing, remote=self._remote, remote_keys=self._remote_keys)
 
@@ -366,20 +367,24 @@ class LogDirectory(Mapping[str, Partition]):
         return sorted({partition.topic for partition in self.values()})
 
     @property
-    def inspect(self) -> Inspect:
+    def inspect(self) -> "Inspect":
         """Everything but the records as Arrow tables: ``logs.inspect.batches()``."""
+        from workbench.loaders.tables.inspect import Inspect
+
         return Inspect(self.listing)
 
-    def scan(self, **options: Unpack[ScanOptions]) -> Scan:
+    def scan(self, **options: "Unpack[ScanOptions]") -> "Scan":
         """Return a lazy scan over the records; `Scan` describes the options.
 
         Raises:
             LookupError: a topic, partition or column does not exist.
             ValueError: an option has no meaning.
         """
+        from workbench.loaders.scan.scan import Scan
+
         return Scan(self.listing, **options)
 
-    def to_duckdb(self, connection: Any = None, **options: Unpack[ScanOptions]) -> Any:
+    def to_duckdb(self, connection: Any = None, **options: "Unpack[ScanOptions]") -> Any:
         """Make every topic a view of its name and return the `duckdb` connection.
 
         Args:
@@ -392,6 +397,9 @@ class LogDirectory(Mapping[str, Partition]):
             MissingDependencyError: duckdb is not installed.
             ValueError: an option has no meaning.
         """
+        from workbench.loaders.scan.arrow import utf8
+        from workbench.loaders.scan.column_engines import new_connection
+
         every = self.scan(**options)
         for topic in sorted({partition.topic for partition in every.partitions}):
             scan = copy.copy(every)
@@ -427,6 +435,8 @@ class LogDirectory(Mapping[str, Partition]):
             LookupError: a topic or partition does not exist.
             ValueError: ``workers`` is below 1.
         """
+        from workbench.loaders.tables.inspect import chosen_findings
+
         return chosen_findings(
             self.listing, topics, partitions, deep=deep, info=info, workers=workers
         )

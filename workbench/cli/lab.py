@@ -9,7 +9,6 @@ change them.
 
 import hashlib
 import importlib.metadata
-import importlib.util
 import json
 import os
 import subprocess
@@ -18,11 +17,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from jupyter_core.paths import jupyter_runtime_dir
-
 from workbench.errors import LogDirectoryError, MissingDependencyError
 from workbench.file_system.mounts import absolute, is_uri
 from workbench.file_system.outputs import new_file
+from workbench.runtime.extras import require
 
 TOUR: Final = "01_open_a_log_directory.ipynb"
 DATA_VARIABLE: Final = "KAFKA_WORKBENCH_DATA"
@@ -78,8 +76,7 @@ def run_lab(
         LogDirectoryError: ``directory`` is not there.
         MissingDependencyError: JupyterLab is not installed.
     """
-    if importlib.util.find_spec("jupyterlab") is None:
-        raise MissingDependencyError("jupyterlab", f"pip install {DISTRIBUTION}")
+    require("jupyterlab")
     if directory is not None:
         check_there(directory)
     tour = find_tour()
@@ -186,6 +183,8 @@ def lab_environment(inherited: Mapping[str, str], directory: str | None) -> dict
     A given directory takes precedence over the environment's, and that over the sample, which the
     notebooks find by themselves.
     """
+    from jupyter_core.paths import jupyter_runtime_dir
+
     environment = dict(inherited)
     if directory is not None:
         environment[DATA_VARIABLE] = absolute(directory)

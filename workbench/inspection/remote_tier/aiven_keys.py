@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from workbench.errors import ConfigError, CorruptFileError, MissingDependencyError
+from workbench.errors import ConfigError, CorruptFileError
 from workbench.file_system.source import open_regular
 from workbench.inspection.remote_tier.aiven_manifest import Encryption
+from workbench.runtime.extras import missing
 
 IV_SIZE: Final = 12
 TAG_SIZE: Final = 16
@@ -118,8 +119,7 @@ def _read_key(path: str) -> _PrivateKey:
         from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
     except ImportError:
-        install = "pip install 'kafka-log-workbench[remote]'"
-        raise MissingDependencyError("cryptography", install) from None
+        raise missing("cryptography") from None
     try:
         with os.fdopen(open_regular(path), "rb") as file:
             data = file.read(_MOST_KEY_BYTES)

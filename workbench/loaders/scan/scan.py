@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack
 
 import pyarrow as pa
 
-from workbench.errors import CorruptRecordError, MissingDependencyError
+from workbench.errors import CorruptRecordError
 from workbench.file_system.outputs import new_file
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
@@ -46,6 +46,7 @@ from workbench.loaders.scan.segment_batches import ReadOptions, read_segments
 from workbench.loaders.scan.splits import size_of
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.record.buffers import thread_pool
+from workbench.runtime.extras import optional
 from workbench.runtime.times import milliseconds
 from workbench.runtime.words import unknown_column
 from workbench.runtime.workers import useful, worker_count
@@ -356,11 +357,7 @@ class Scan:
         Raises:
             MissingDependencyError: polars is not installed.
         """
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingDependencyError("polars", "pip install polars") from error
-        return pl.from_arrow(self.to_arrow())
+        return optional("polars").from_arrow(self.to_arrow())
 
     def to_duckdb(self, table_name: str = "records", connection: Any = None) -> Any:
         """Make this scan a view and return the `duckdb` connection.

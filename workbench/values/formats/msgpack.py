@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from workbench.errors import SchemaError
+from workbench.runtime.extras import optional
 from workbench.values.column import Bytes, Decoded, Int64s
-from workbench.values.formats.packages import optional
 from workbench.values.formats.pieces import decoded_one_by_one
 
 

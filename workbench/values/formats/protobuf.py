@@ -22,8 +22,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from workbench.errors import SchemaError
+from workbench.runtime.extras import optional
 from workbench.values.column import Bytes, Decoded, Int64s
-from workbench.values.formats.packages import optional
 from workbench.values.formats.pieces import decoded_one_by_one
 
 MOST_FIELDS: Final = 5000

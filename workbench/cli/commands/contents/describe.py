@@ -49,7 +49,7 @@ _COUNTS: Final = {
 _TIMES_IN_TABLES: Final = _TIMES | {"timestamp", "event_timestamp"}
 
 
-@click.command("describe", cls=Command, short_help="Show one thing in detail.")
+@click.command("describe", cls=Command)
 @click.argument(
     "paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(), callback=mount_paths
 )

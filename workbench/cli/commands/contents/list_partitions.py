@@ -76,7 +76,7 @@ class Row:
     remote_size: int = 0
 
 
-@click.command("ls", cls=Command, short_help="List topics and partitions.")
+@click.command("ls", cls=Command)
 @chooses_partitions
 @reads_remote_tier
 @click.option("--topics", "by_topic", is_flag=True, help="Show one row per topic.")

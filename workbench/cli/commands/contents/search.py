@@ -145,7 +145,7 @@ def _compiler(*, literal: bool, as_hex: bool, ignore_case: bool) -> Callable[[st
     return compiled
 
 
-@click.command("search", cls=Command, short_help="Find records by key, value, header, time.")
+@click.command("search", cls=Command)
 @chooses_records
 @click.option("--key", "-k", metavar="PATTERN", help="Only records with a matching key.")
 @click.option("--value", "-v", metavar="PATTERN", help="Only records with a matching value.")

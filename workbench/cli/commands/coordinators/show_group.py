@@ -23,7 +23,7 @@ NOT_THERE = 1
 _NEWEST = 10  # rebalances in the text
 
 
-@click.command("group", cls=Command, short_help="Show one group and its story.")
+@click.command("group", cls=Command)
 @click.argument("name")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @loads_groups

@@ -17,7 +17,7 @@ NOT_THERE_OR_HANGS = 1
 _TIMES = frozenset({"transactionStartTimeMs", "lastUpdateTimestamp", "timesOutAt", "expiresAt"})
 
 
-@click.command("transaction", cls=Command, short_help="Show one transaction and what ends it.")
+@click.command("transaction", cls=Command)
 @click.argument("name", metavar="ID")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(

@@ -18,7 +18,7 @@ _FAILURES: Final = frozenset({"offline", "refuses"})
 _COLORS: Final = {_LOADS: "green", _CHANGES: "yellow", _FAILS: "red"}
 
 
-@click.command("predict", cls=Command, short_help="Predict what a broker will do at its start.")
+@click.command("predict", cls=Command)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @takes_settings
 @click.option(

@@ -11,7 +11,7 @@ from workbench.loaders.tables.what_if import WhatIf
 from workbench.log_directory import what_if
 
 
-@click.command("what-if", cls=Command, short_help="Show what another configuration would do.")
+@click.command("what-if", cls=Command)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic; repeatable."
