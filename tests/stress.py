@@ -9,6 +9,7 @@ import hashlib
 import sys
 import threading
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +29,8 @@ THREADS: Final = 4 * workers.cores() + 1
 CODECS: Final = range(5)
 TOPIC: Final = "codec-{}"
 RECORDS: Final = 40  # of a batch
-VALUE: Final = 400  # bytes
+LARGE: Final = "large/large-0"
+LARGE_BATCHES: Final = 4000
 NOW: Final = 1_800_000_000_000
 _SEGMENTS: Final = 3
 
@@ -36,29 +38,45 @@ Call = Callable[[Path, int], object]
 """Takes the directory and a number of threads; what it returns is the same for all numbers."""
 
 
-def make_logs(folder: Path, batches: int) -> None:
-    """Write a log of each codec, with keys that come again in later batches."""
-    chance = np.random.default_rng(1)
+def make_logs(folder: Path, count: int) -> None:
+    """Write a log of each codec, with keys that come again in later batches, and a large one.
+
+    Args:
+        folder: empty; `LARGE` is beside the others, since it is only planned to be cleaned.
+        count: batches of each codec.
+    """
     for codec in CODECS:
-        place = folder / f"{TOPIC.format(codec)}-0"
-        place.mkdir(parents=True)
-        values = [chance.integers(97, 107, VALUE, np.uint8).tobytes() for _ in range(RECORDS)]
-        made = []
-        for number in range(batches):
-            keys = chance.integers(0, batches * RECORDS // 4, RECORDS).tolist()
-            first = number * RECORDS
-            made.append(
-                batch(
-                    [
-                        Record(first + n, NOW + n, b"key-%d" % key, values[key % RECORDS])
-                        for n, key in enumerate(keys)
-                    ],
-                    codec,
-                )
-            )
-        for number in range(_SEGMENTS):
-            low, high = (batches * each // _SEGMENTS for each in (number, number + 1))
-            (place / f"{low * RECORDS:020}.log").write_bytes(b"".join(made[low:high]))
+        _write(folder / f"{TOPIC.format(codec)}-0", _made(codec, count, 400), RECORDS)
+    made = _made(0, count, 80)
+    copies = (made * (LARGE_BATCHES // count))[:LARGE_BATCHES]
+    _write(
+        folder.parent / LARGE,
+        [(at * RECORDS).to_bytes(8) + each[8:] for at, each in enumerate(copies)],
+        RECORDS,
+    )
+
+
+def _made(codec: int, count: int, size: int) -> list[bytes]:
+    """Return batches with values of a size in bytes."""
+    chance = np.random.default_rng(codec)
+    values = [chance.integers(97, 107, size, np.uint8).tobytes() for _ in range(RECORDS)]
+    made = []
+    for first in range(0, count * RECORDS, RECORDS):
+        keys = chance.integers(0, count * RECORDS // 4, RECORDS).tolist()
+        records = [
+            Record(first + n, NOW + n, b"key-%d" % key, values[key % RECORDS])
+            for n, key in enumerate(keys)
+        ]
+        made.append(batch(records, codec))
+    return made
+
+
+def _write(folder: Path, made: list[bytes], records: int) -> None:
+    """Write batches of so many records as a log of some segments."""
+    folder.mkdir(parents=True)
+    edges = [len(made) * number // _SEGMENTS for number in range(_SEGMENTS + 1)]
+    for low, high in pairwise(edges):
+        (folder / f"{low * records:020}.log").write_bytes(b"".join(made[low:high]))
 
 
 def scan(folder: Path, count: int) -> object:
@@ -82,13 +100,21 @@ def parquet(folder: Path, count: int) -> object:
 
 def plan(folder: Path, count: int) -> object:
     """Plan a cleaning: build the map, and filter."""
-    logs = workbench.open_log_directory(folder)
     config = {"cleanup.policy": "compact", "segment.bytes": 1 << 20}
-    plans = [
+    logs = workbench.open_log_directory(folder)
+    small = [
         logs[f"{TOPIC.format(codec)}-0"].plan_cleaning(config, now=NOW, workers=count)
         for codec in CODECS
     ]
-    return [(each.decisions.to_pydict(), each.batches.to_pydict()) for each in plans]
+    every = [(each.decisions.to_pydict(), each.batches.to_pydict()) for each in small]
+    large = workbench.open_log_directory(folder.parent / LARGE)["large-0"]
+    planned = large.plan_cleaning(config, now=NOW, workers=count)
+    return (
+        every,
+        planned.counts(),
+        planned.size_after,
+        planned.decisions["reason"].value_counts().to_pylist(),
+    )
 
 
 def search(folder: Path, count: int) -> object:
