@@ -95,7 +95,7 @@ class Player:
         """Return what the recorded state of a step says."""
         cluster = self.cluster
         known, fenced = cluster.state, cluster.controller.brokers
-        has_elr = self.case.truth["metadata"] == "KRaft"
+        tells_elr = self.case.tells_elr
         replicas: dict[str, Any] = {}
         for broker in known.replicas:
             one = cluster.brokers[broker]
@@ -109,8 +109,8 @@ class Player:
             "leader": known.leader,
             "leader_epoch": known.leader_epoch,
             "isr": sorted(known.isr),
-            "elr": sorted(known.elr) if has_elr else None,
-            "last_known_elr": sorted(known.last_known_elr) if has_elr else None,
+            "elr": sorted(known.elr) if tells_elr else None,
+            "last_known_elr": sorted(known.last_known_elr) if tells_elr else None,
             "alive": [b for b in sorted(known.replicas) if not fenced[b].is_fenced],
             "replicas": replicas,
         }

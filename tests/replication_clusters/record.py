@@ -41,7 +41,9 @@ def record(version: str, schedule: Schedule, into: Path) -> Path:
             player = Player(cluster, case)
             played = player.play(schedule)
             led = player.state()["leader"]
-            consumed = cluster.wire.consume(cluster.nodes[led].port, TOPIC)
+            port = cluster.nodes[led].port
+            consumed = cluster.wire.consume(port, TOPIC)
+            highest_fetch = cluster.wire.highest_fetch(port)
         for number, node in cluster.nodes.items():
             copy_directory(node.data, case / "end" / f"broker{number}")
         if cluster.is_kraft:
@@ -55,6 +57,7 @@ def record(version: str, schedule: Schedule, into: Path) -> Path:
             "settings": cluster.settings,
             "settings_of": schedule.settings_of,
             "features": schedule.features,
+            "highest_fetch": highest_fetch,
             "steps": played,
             "consumed": [one._asdict() for one in consumed],
         }

@@ -47,6 +47,8 @@ from workbench.runtime.steps import Observer, Step
 START_MS: Final = 1_700_000_000_000
 SESSION_TIMEOUT_MS: Final = 9_000
 CHECKPOINT_INTERVAL_MS: Final = 5_000
+REGISTRATION_MS: Final = 2_000
+"""Time after which a broker whose ZooKeeper session is over has registered again."""
 _CLUSTER_ID: Final = "c2ltdWxhdGVkLWNsdXN0ZQ"
 
 
@@ -104,6 +106,8 @@ class SimulatedBroker:
         waiting: (number, timeout in ms) of the records that clients sent while it was paused.
         was_clean: whether it was stopped cleanly the last time.
         last_heartbeat_ms: when the controller heard of it.
+        registers_at_ms: when it will have registered again, because its ZooKeeper session is over;
+            None: it need not.
     """
 
     def __init__(self, broker: int, cluster: "Cluster", storage: Storage) -> None:
@@ -116,6 +120,7 @@ class SimulatedBroker:
         self.waiting: tuple[tuple[int, int], ...] = ()
         self.was_clean = True
         self.last_heartbeat_ms = cluster.clock.now()
+        self.registers_at_ms: int | None = None
         self._cluster = cluster
 
     # What the replica manager needs of its broker
@@ -200,6 +205,7 @@ class SimulatedBroker:
         other.waiting = self.waiting
         other.was_clean = self.was_clean
         other.last_heartbeat_ms = self.last_heartbeat_ms
+        other.registers_at_ms = self.registers_at_ms
         other._cluster = cluster  # noqa: SLF001
         other.manager = (
             None if self.manager is None else self.manager.copy(other, lambda _: storage.stored)
@@ -609,7 +615,7 @@ class Cluster:
 
         Without the controller the change waits for ever.
         """
-        if broker.is_isolated:
+        if not self._heartbeats(broker):
             return
         answer = self.controller.alter_partition(partition.name, request)
         partition.handle_alter_partition(request, answer)
@@ -740,6 +746,7 @@ class Cluster:
         victim.manager = None
         victim.exchange = None
         victim.is_paused = False
+        victim.registers_at_ms = None
         victim.waiting = ()
 
     def _break_connections(self, broker: int) -> None:
@@ -808,11 +815,16 @@ class Cluster:
         if chosen.manager is None or chosen.is_paused:
             return False
         chosen.is_paused = True
+        chosen.registers_at_ms = None
         chosen.last_heartbeat_ms = self.clock.now()
         return True
 
     def resume(self, broker: int) -> bool:
-        """Let a paused broker go on: first with the requests that wait, then with new metadata."""
+        """Let a paused broker go on: first with the requests that wait, then with new metadata.
+
+        With ZooKeeper, a broker whose session is over gets metadata only when it has registered
+        again, `REGISTRATION_MS` later; with KRaft its next heartbeat is enough.
+        """
         chosen = self._broker(broker)
         if not chosen.is_paused:
             return False
@@ -829,13 +841,14 @@ class Cluster:
         if chosen.is_isolated:
             return False
         chosen.is_isolated = True
+        chosen.registers_at_ms = None
         self._break_connections(broker)
         if chosen.exchange is not None and not chosen.exchange.is_answered:
             self._deliver(chosen, chosen.exchange, None)
         return True
 
     def heal(self, broker: int) -> bool:
-        """Connect an isolated broker again; it gets the newest metadata."""
+        """Connect an isolated broker again; it gets the newest metadata, when `resume` says."""
         chosen = self._broker(broker)
         if not chosen.is_isolated:
             return False
@@ -846,10 +859,19 @@ class Cluster:
     def _return(self, broker: SimulatedBroker) -> None:
         """Let the controller hear of a broker again."""
         broker.last_heartbeat_ms = self.clock.now()
-        if self._heartbeats(broker):
-            if self._is_fenced(broker.id):
-                self.controller.unfence(broker.id)
-            self._send_metadata()
+        if broker.manager is None or broker.is_isolated or broker.is_paused:
+            return
+        if self._is_fenced(broker.id) and not self.rules.has_quorum_controller:
+            broker.registers_at_ms = self.clock.now() + REGISTRATION_MS
+            return
+        self._register(broker)
+
+    def _register(self, broker: SimulatedBroker) -> None:
+        """Let the controller take a broker for alive, and send it the metadata."""
+        broker.registers_at_ms = None
+        if self._is_fenced(broker.id):
+            self.controller.unfence(broker.id)
+        self._send_metadata()
 
     # Time
 
@@ -888,10 +910,17 @@ class Cluster:
                 times += [o.deadline_ms for o in broker.manager.fetch_purgatory.operations]
             if not self._heartbeats(broker) and not self._is_fenced(broker.id):
                 times.append(self._session_end(broker))
+            if broker.registers_at_ms is not None:
+                times.append(broker.registers_at_ms)
         return min(times)
 
     def _heartbeats(self, broker: SimulatedBroker) -> bool:
-        return broker.manager is not None and not broker.is_isolated and not broker.is_paused
+        return (
+            broker.manager is not None
+            and not broker.is_isolated
+            and not broker.is_paused
+            and broker.registers_at_ms is None
+        )
 
     def _session_end(self, broker: SimulatedBroker) -> int:
         return broker.last_heartbeat_ms + self._session_timeouts[broker.id]
@@ -902,6 +931,8 @@ class Cluster:
     def _do_due(self) -> None:
         now = self.clock.now()
         for broker in self.brokers.values():
+            if broker.registers_at_ms is not None and now >= broker.registers_at_ms:
+                self._register(broker)
             if self._heartbeats(broker):
                 broker.last_heartbeat_ms = now
             elif now >= self._session_end(broker):
@@ -984,7 +1015,8 @@ class Cluster:
             exchange = broker.exchange
             brokers.append(
                 (
-                    broker.is_isolated, broker.is_paused, broker.waiting, content,
+                    broker.is_isolated, broker.is_paused, broker.registers_at_ms is not None,
+                    broker.waiting, content,
                     None if partition is None else partition.key(),
                     tuple(fetcher.key() for fetcher in manager.fetchers.values()),
                     None if exchange is None
