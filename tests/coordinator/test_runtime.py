@@ -122,7 +122,7 @@ def test_a_transaction_takes_effect_at_its_marker(life: Life) -> None:
     life.runtime.load(0)
     for producer, is_commit in ((7, True), (8, False)):
         write_number = partial(put_number, producer)
-        life.runtime.write_transactional(0, producer, 3, write_number)
+        life.runtime.schedule_write(0, write_number, producer, 3).result()
         assert life.values().get(b"k") != b"%d" % producer
         offset = life.runtime.complete_transaction(0, producer, 3, 5, is_commit=is_commit)
         assert offset == life.log.log_end_offset - 1

@@ -20,6 +20,9 @@ played in order. ``broker`` and the like are broker ids:
 - ``{"do": "elect", "how": "unclean"}``: ask the controller for an election, or ``preferred``.
 - ``{"do": "delete", "from": 1, "before": 3}``: ask that leader to raise the log start offset.
 - ``{"do": "consume", "from": 1}``: read all that a consumer gets from that leader.
+- ``{"do": "commit", "to": 1, "value": "billing orders-0=42"}``: let a group commit an offset at
+  that broker; with ``"answer": "later"`` as above.
+- ``{"do": "resumes", "at": 1, "group": "billing"}``: ask that broker for the group's offset.
 - ``{"do": "keep", "as": "apart"}``: keep what all brokers have on disk.
 
 After each step the cluster is left alone until nothing has changed for `REST_MS`, which is longer
@@ -617,6 +620,63 @@ ZOMBIE_LEADER_ZOOKEEPER = replace(
         *ZOMBIE_LEADER.steps[ZOMBIE_LEADER.steps.index(until("isr", [1, 2, 3]), 1) :],
     ],
     versions=("2.8.2", "1.1.1"),
+)
+
+
+def commit(offset: int, to: int, **options: Any) -> Step:
+    """Return a step in which a group commits an offset."""
+    return {"do": "commit", "to": to, "value": f"billing orders-0={offset}"} | options
+
+
+def resumes(at: int) -> Step:
+    """Return a step that asks a broker for the group's offset."""
+    return {"do": "resumes", "at": at, "group": "billing"}
+
+
+# A commit waits longer for the paused follower than `offsets.commit.timeout.ms`, 5 s.
+GROUP_COORDINATOR = Schedule(
+    "group-coordinator",
+    "the coordinator answers a commit when the high watermark passed it, and moves with the leader",
+    [1, 2, 3],
+    [
+        until("isr", [1, 2, 3]),
+        resumes(1),
+        commit(42, 1),
+        resumes(1),
+        resumes(2),
+        commit(43, 2),
+        do("pause", 3),
+        commit(50, 1, answer="later"),
+        resumes(1),
+        answer("billing orders-0=50"),
+        resumes(1),
+        do("resume", 3),
+        resumes(1),
+        do("stop", 1),
+        until("leader", 2),
+        resumes(2),
+        commit(60, 2),
+        resumes(2),
+        do("start", 1),
+        until("isr", [1, 2, 3]),
+        resumes(1),
+        do("stop", 1),
+        do("stop", 3),
+        until("isr", [2]),
+        commit(70, 2),
+        resumes(2),
+        do("start", 3),
+        until("isr", [2, 3]),
+        commit(80, 2),
+        resumes(2),
+    ],
+    {**MIN_ISR_2, "cleanup.policy": "compact"},
+    {
+        "broker.session.timeout.ms": "40000",
+        "offsets.topic.num.partitions": "1",
+        "replica.lag.time.max.ms": "30000",
+    },
+    versions=("4.2.0", "3.9.1"),
 )
 
 ALL_SCHEDULES = (

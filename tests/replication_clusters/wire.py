@@ -24,6 +24,7 @@ from kafka.protocol.admin.topics import (
 )
 from kafka.protocol.api_header import ResponseClassRegistry
 from kafka.protocol.consumer.fetch import FetchRequest
+from kafka.protocol.consumer.group import OffsetCommitRequest, OffsetFetchRequest
 from kafka.protocol.consumer.offsets import ListOffsetsRequest
 from kafka.protocol.metadata.api_versions import ApiVersionsRequest
 from kafka.protocol.metadata.metadata import MetadataRequest
@@ -264,6 +265,42 @@ class Wire:
         (partition,) = told.partitions
         isr = sorted(partition.isr_nodes)
         return Leadership(partition.leader_id, partition.leader_epoch, isr, None, None)
+
+    def commit(self, port: int, group: str, offset: int) -> Sent:
+        """Commit an offset for `orders-0` from outside of the group; see `produce`."""
+        kind = OffsetCommitRequest.OffsetCommitRequestTopic
+        partition = kind.OffsetCommitRequestPartition(
+            partition_index=0, committed_offset=offset, committed_metadata=""
+        )
+        request = OffsetCommitRequest(
+            version=2,
+            group_id=group,
+            generation_id_or_member_epoch=-1,
+            member_id="",
+            retention_time_ms=-1,
+            topics=[kind(name="orders", partitions=[partition])],
+        )
+        try:
+            code = ask(port, request, seconds=30).topics[0].partitions[0].error_code
+        except OSError:
+            return Sent("NO_ANSWER", None)
+        return Sent(error_name(code) if code else None, None)
+
+    def committed(self, port: int, group: str) -> int | str:
+        """Return the offset at which a group resumes in `orders-0`, or the name of an error."""
+        kind = OffsetFetchRequest.OffsetFetchRequestTopic
+        request = OffsetFetchRequest(
+            version=2, group_id=group, topics=[kind(name="orders", partition_indexes=[0])]
+        )
+        answer = ask(port, request)
+        if answer.error_code:
+            return error_name(answer.error_code)
+        partition = answer.topics[0].partitions[0]
+        return (
+            error_name(partition.error_code)
+            if partition.error_code
+            else (int(partition.committed_offset))
+        )
 
     def highest_fetch(self, port: int) -> int:
         """Return the highest version of Fetch that a broker takes; 0.10 and later."""

@@ -19,8 +19,10 @@ Kafka: ReplicaManager and its fetchers on each broker; the quorum controller as 
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Literal, NamedTuple, Self
 
+from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.errors import ReplicationError
 from workbench.files.names import TopicPartition, parse_directory_name
 from workbench.replication.controller import Controller
@@ -34,6 +36,7 @@ from workbench.replication.partition import Partition
 from workbench.replication.replica_log import ReplicaLog
 from workbench.replication.replica_manager import ReplicaManager
 from workbench.replication.rules import Rules
+from workbench.replication.simulation.coordinator import Commit, SimulatedCoordinator
 from workbench.replication.simulation.storage import (
     EngineStorage,
     LightStorage,
@@ -61,6 +64,7 @@ class Produced(NamedTuple):
         to: the broker.
         answer: None: no answer came; otherwise NONE for success, or an error.
         offset: where the broker wrote it; -1: nowhere.
+        is_commit: whether it is a commit, such as `billing orders-0=42`, for the coordinator.
     """
 
     value: str
@@ -68,6 +72,7 @@ class Produced(NamedTuple):
     to: int
     answer: ErrorCode | None = None
     offset: int = -1
+    is_commit: bool = False
 
     @property
     def is_acked(self) -> bool:
@@ -100,6 +105,7 @@ class SimulatedBroker:
         id: the broker's id.
         storage: its log.
         manager: its replica manager; None: it is dead.
+        coordinator: its group coordinator; None: it is dead, or the cluster has none.
         exchange: its request to a leader that is under way; None: there is none.
         is_isolated: whether neither the controller nor other brokers reach it; clients do.
         is_paused: whether its process stands still: requests wait in its sockets.
@@ -114,6 +120,7 @@ class SimulatedBroker:
         self.id = broker
         self.storage = storage
         self.manager: ReplicaManager | None = None
+        self.coordinator: SimulatedCoordinator | None = None
         self.exchange: Exchange | None = None
         self.is_isolated = False
         self.is_paused = False
@@ -192,6 +199,13 @@ class SimulatedBroker:
         latest = log.leader_epochs.latest_epoch
         return (-1 if latest is None else latest), log.log_end_offset
 
+    def expire_delayed(self) -> None:
+        """Answer the requests whose time is over."""
+        if self.manager is not None:
+            self.manager.expire_delayed()
+        if self.coordinator is not None:
+            self.coordinator.expire(self.now())
+
     def copy(self, cluster: "Cluster") -> "SimulatedBroker":
         """Return the same broker of another cluster; only for light storage."""
         assert isinstance(self.storage, LightStorage)
@@ -199,6 +213,7 @@ class SimulatedBroker:
         other.id = self.id
         storage = self.storage.copy()
         other.storage = storage
+        other.coordinator = None
         other.exchange = self.exchange
         other.is_isolated = self.is_isolated
         other.is_paused = self.is_paused
@@ -220,7 +235,8 @@ class Cluster:
         brokers: how many brokers, with ids from 0.
         rules: the version whose rules hold, such as `"0.10"`, `"2.8"`; `"kraft"`: a quorum of
             voters, as of `__cluster_metadata`.
-        partition: the partition's name.
+        partition: the partition's name. With one of `__consumer_offsets`, brokers have a group
+            coordinator, unless the storage is light; see `commit`.
         replicas: the assigned brokers, the preferred leader first; None: all.
         min_insync_replicas: `min.insync.replicas` of the topic.
         unclean_leader_election: of the topic; None takes the default of the rules.
@@ -358,7 +374,7 @@ class Cluster:
         """Stop all brokers cleanly."""
         for broker in self.brokers.values():
             if broker.is_alive:
-                broker.manager = None
+                broker.manager = broker.coordinator = None
                 broker.storage.stop()
 
     # What is
@@ -372,6 +388,12 @@ class Cluster:
     def leader(self) -> int:
         """The leader's broker id; -1: there is none."""
         return self.state.leader
+
+    @property
+    def has_coordinator(self) -> bool:
+        """Whether its brokers have group coordinators."""
+        storage = next(iter(self.brokers.values())).storage
+        return self.partition.topic == GROUPS_TOPIC and isinstance(storage, EngineStorage)
 
     @property
     def lag_time_max_ms(self) -> int:
@@ -460,10 +482,70 @@ class Cluster:
             before, "a client deleted records"
         )
 
+    def commit(self, group: str, partition: str, offset: int, *, to: int | None = None) -> int:
+        """Let a group commit an offset; return the number of the commit in `produced`.
+
+        The coordinator answers when the high watermark has passed the record, or after 5 s.
+
+        Args:
+            group: the group.
+            partition: the partition that it consumes, such as `orders-0`.
+            offset: the offset.
+            to: the broker; None: the leader, which is the coordinator.
+
+        Raises:
+            ReplicationError: the cluster has no coordinator, or there is no leader.
+
+        Kafka: KafkaApis.handleOffsetCommitRequest (4.2)
+        """
+        self._require_coordinator()
+        broker = self._broker(self.leader if to is None else to)
+        number = len(self.produced)
+        text = str(Commit.of(f"{group} {partition}={offset}"))
+        self.produced.append(Produced(text, -1, broker.id, is_commit=True))
+        if broker.is_paused:
+            broker.waiting += ((number, 0),)
+        else:
+            self._append(broker, number, 0)
+        return number
+
+    def committed_offset(
+        self, group: str, partition: str, *, of: int | None = None
+    ) -> int | ErrorCode:
+        """Return the offset that a group resumes at, -1 without one; or a broker's error.
+
+        Args:
+            group: the group.
+            partition: the partition.
+            of: the broker; None: the leader.
+
+        Raises:
+            ReplicationError: the cluster has no coordinator, or there is no leader.
+
+        Kafka: KafkaApis.handleOffsetFetchRequest (4.2)
+        """
+        self._require_coordinator()
+        coordinator = self._broker(self.leader if of is None else of).coordinator
+        if coordinator is None:
+            return ErrorCode.NETWORK_EXCEPTION
+        return coordinator.fetch(group, partition)
+
+    def _require_coordinator(self) -> None:
+        if not self.has_coordinator:
+            raise ReplicationError(
+                f"{self.partition} has no group coordinator: expected partition="
+                f'"{GROUPS_TOPIC}-0" and storage="engine"'
+            )
+
     def _append(self, broker: SimulatedBroker, number: int, timeout_ms: int) -> None:
         sent = self.produced[number]
         if broker.manager is None:
             self._answer_client(number, ErrorCode.NETWORK_EXCEPTION)
+            return
+        if sent.is_commit:
+            assert broker.coordinator is not None
+            answer = partial(self._answer_client, number)
+            broker.coordinator.commit(Commit.of(sent.value), answer)
             return
         records = broker.storage.records_of(sent.value)
         broker.manager.append_records(
@@ -636,6 +718,8 @@ class Cluster:
     def _apply(self, broker: SimulatedBroker, state: LeaderAndIsr) -> None:
         assert broker.manager is not None
         broker.manager.apply({self.partition: state})
+        if broker.coordinator is not None:
+            broker.coordinator.apply()
         exchange = broker.exchange
         if exchange is not None and exchange.leader not in broker.manager.fetchers:
             broker.exchange = None  # the fetcher's connection is closed
@@ -743,7 +827,7 @@ class Cluster:
     def _end(self, victim: SimulatedBroker) -> None:
         for number, _ in victim.waiting:
             self._answer_client(number, ErrorCode.NETWORK_EXCEPTION)
-        victim.manager = None
+        victim.manager = victim.coordinator = None
         victim.exchange = None
         victim.is_paused = False
         victim.registers_at_ms = None
@@ -805,6 +889,11 @@ class Cluster:
             if self.rules.tells_broker_epoch
             else -1,
         )
+        if self.has_coordinator and isinstance(broker.storage, EngineStorage):
+            observer = None if self.observer is None else partial(_with_broker, self, broker.id)
+            broker.coordinator = SimulatedCoordinator(
+                self.partition, broker.storage.manager, broker.manager, observer
+            )
 
     def pause(self, broker: int) -> bool:
         """Let a broker's process stand still, as SIGSTOP does; return whether it ran.
@@ -908,6 +997,8 @@ class Cluster:
             if broker.manager is not None and not broker.is_paused:
                 times += [o.deadline_ms for o in broker.manager.produce_purgatory.operations]
                 times += [o.deadline_ms for o in broker.manager.fetch_purgatory.operations]
+                deadline = broker.coordinator and broker.coordinator.next_deadline_ms
+                times += [] if deadline is None else [deadline]
             if not self._heartbeats(broker) and not self._is_fenced(broker.id):
                 times.append(self._session_end(broker))
             if broker.registers_at_ms is not None:
@@ -938,8 +1029,8 @@ class Cluster:
             elif now >= self._session_end(broker):
                 self.notice(broker.id)
         for broker in self.brokers.values():
-            if broker.manager is not None and not broker.is_paused:
-                broker.manager.expire_delayed()
+            if not broker.is_paused:
+                broker.expire_delayed()
         if now >= self._next_isr_check:
             self.check_isr()
             self._next_isr_check += max(1, self.lag_time_max_ms // 2)
@@ -1039,6 +1130,13 @@ class Cluster:
             known = "no leader" if broker == NO_LEADER else f"no broker {broker}"
             raise ReplicationError(f"{known}: expected one of {sorted(self.brokers)}")
         return found
+
+
+def _with_broker(cluster: Cluster, broker: int, step: Step) -> None:
+    """Report a step of a coordinator as one of replication: `at` is the broker."""
+    assert cluster.observer is not None
+    numbers = {"offset" if name == "at" else name: n for name, n in step.numbers.items()}
+    cluster.observer(step._replace(numbers={"at": broker, **numbers}))
 
 
 def _key_of(exchange: Exchange) -> Any:
