@@ -418,7 +418,7 @@ def leaderships(
         if data["leader"] != NO_CHANGE:
             leader, epoch = data["leader"], epoch + 1
         isr = isr if data["isr"] is None else sorted(data["isr"])
-        # Version 0 of the records, that of 3.9, has no ELR.
+        # Version 0 of the records, that of 3.3 to 3.9, has no ELR.
         elr = elr if data.get("eligibleLeaderReplicas") is None else data["eligibleLeaderReplicas"]
         last_known = last_known if data.get("lastKnownElr") is None else data["lastKnownElr"]
         yield leader, epoch, isr, sorted(elr), last_known
