@@ -66,6 +66,7 @@ def record_coordinator(version: str, into: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         cluster = _cluster(version, GROUP_COORDINATOR, Path(folder))
         with cluster:
+            cluster.create_topic("orders", GROUP_COORDINATOR.replicas, {})
             played = Player(cluster, case, GROUPS_TOPIC).play(GROUP_COORDINATOR)
         _write(case, GROUP_COORDINATOR, cluster, GROUPS_TOPIC, {"steps": played})
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from workbench.replication.simulation.events import KINDS, Event
+from workbench.replication.simulation.events import KINDS, OF_CLIENTS, Event
 from workbench.replication.simulation.playback import Moment, Playback, step_text
 from workbench.replication.simulation.snapshots import Replica, Snapshot
 from workbench.runtime.error_codes import ErrorCode
@@ -57,7 +57,7 @@ def steps_of(played: Playback) -> tuple[Step, ...]:
 
 
 def _where(moment: Moment) -> str:
-    if moment.event.do in {"produce", "validate"}:
+    if moment.event.do in OF_CLIENTS | {"validate"}:
         return "client"
     return f"broker {moment.event.broker}" if moment.event.broker >= 0 else "cluster"
 

@@ -294,14 +294,14 @@ class ReplicaManager:
         self._complete_after_appends(changes)
 
     def append_records_to_leader(
-        self, name: TopicPartition, records: Any, origin: AppendOrigin
+        self, name: TopicPartition, records: Any, origin: AppendOrigin, required_acks: int
     ) -> ProduceResponse:
-        """Append with acks=all and do not wait: for a coordinator, which waits by itself.
+        """Append and do not wait, also with acks=all: for a coordinator, which waits by itself.
 
         Kafka: ReplicaManager.appendRecordsToLeader (4.2)
         """
         changes: dict[TopicPartition, HighWatermarkChange] = {}
-        answer = self._append(name, records, origin, ALL_REPLICAS, changes)
+        answer = self._append(name, records, origin, required_acks, changes)
         self._complete_after_appends(changes)
         return answer
 

@@ -22,6 +22,7 @@ from workbench.log.append.append_origin import AppendOrigin
 from workbench.log.log import Log
 from workbench.log_manager.manager import LogManager
 from workbench.record.memory_records import MemoryRecords
+from workbench.replication.partition import ALL_REPLICAS
 from workbench.replication.replica_manager import ReplicaManager
 from workbench.replication.rules import Rules
 from workbench.runtime.error_codes import ErrorCode
@@ -76,12 +77,13 @@ class SimulatedCoordinator:
         self._replicas = replicas
         self._log: Log | None = None
         self._epoch = -1
+        self._era = _era_of(replicas.rules)
         self.offsets = OffsetManager(
             logs,
             config=OffsetConfig(
                 topic_num_partitions=DEFAULT_PARTITIONS if partition.partition else 1
             ),
-            era=_era_of(replicas.rules),
+            era=self._era,
             observer=observer,
             creates_topic=False,
             append=self._append,
@@ -116,9 +118,15 @@ class SimulatedCoordinator:
         self.offsets.runtime.on_high_watermark(self._number)
 
     def _append(self, log: Log, batch: MemoryRecords, leader_epoch: int, _: int) -> Any:  # noqa: ARG002
-        """Append as the leader of the partition, as Kafka's CoordinatorPartitionWriter does."""
+        """Append as the leader of the partition.
+
+        Since 4.0 with acks=1, so that it appends below `min.insync.replicas`, too.
+
+        Kafka: CoordinatorPartitionWriter.append (4.2), GroupMetadataManager.appendForGroup (3.9)
+        """
+        acks = 1 if self._era is Era.KIP_848 else ALL_REPLICAS
         answer = self._replicas.append_records_to_leader(
-            self._partition, batch, AppendOrigin.COORDINATOR
+            self._partition, batch, AppendOrigin.COORDINATOR, acks
         )
         if answer.error is not ErrorCode.NONE:
             raise answer.error.error(f"an append to {self._partition} was refused")

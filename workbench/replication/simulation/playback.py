@@ -4,8 +4,8 @@ played = play(["produce m0", "fetch 1", "answer 1", "fetch 1"], brokers=2)
 print(played.table())
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from workbench.errors import ReplicationError
@@ -94,6 +94,7 @@ class Playback:
         moments: the events in order.
         start: the cluster before the first event.
         cluster: the cluster after the last event; its logs can be looked at.
+        options: of the `Cluster`, as they were given.
     """
 
     title: str
@@ -102,6 +103,7 @@ class Playback:
     moments: tuple[Moment, ...]
     start: Snapshot
     cluster: Cluster
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{self.title}, rules of {self.rules}\n{self.table()}\n{self.result}"
@@ -226,7 +228,7 @@ def play(
         before = after
         steps.clear()
     version = cluster.rules.version
-    return Playback(title or "Events", about, version, tuple(moments), start, cluster)
+    return Playback(title or "Events", about, version, tuple(moments), start, cluster, options)
 
 
 def _with_reason(each: Event | str | tuple[Event | str, str]) -> tuple[Event, str]:

@@ -761,8 +761,8 @@ _ALL: Final = (
             fetch 2
                 Both followers wait for records.
             commit billing orders-0=42
-                The coordinator appends the commit with acks=all. The high watermark is 0, so it
-                does not answer yet.
+                The coordinator appends the commit. The high watermark is 0, so it does not answer
+                yet.
             ask offset billing orders-0
                 A consumer that starts now gets no offset: the commit does not count before all
                 in-sync replicas have it.
