@@ -270,6 +270,20 @@ def test_an_operation_that_waits_too_long_fails_and_still_counts(replicated: Rep
     assert replicated.value() == b"1"
 
 
+def test_up_to_3_9_it_counts_after_the_next_load(tmp_path: Path) -> None:
+    """As 3.9.1 does: see `tests/replication/coordinator_cases`."""
+    replicated = Replicated(tmp_path, reads_committed=False)
+    answer = replicated.put(1)
+    replicated.runtime.expire_deferred(NOW + 5_000)
+    assert failure(answer) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    replicated.commit(1)
+    assert replicated.value() is None
+    replicated.runtime.unload(0)
+    replicated.runtime.load(0, 1)
+    assert replicated.value() == b"1"
+    replicated.manager.shutdown()
+
+
 def test_an_unload_answers_what_waits(replicated: Replicated) -> None:
     """CoordinatorRuntimeTest.testScheduleUnloading: NOT_COORDINATOR."""
     answer = replicated.put(1)

@@ -104,8 +104,9 @@ class CoordinatorRuntime(Generic[S]):
         append: appends a batch; raises what `Log.append_as_leader` raises.
         waits_for_replicas: whether operations wait for the high watermark; whoever moves it calls
             `on_high_watermark`.
-        reads_committed: whether a load shows records only when the high watermark passed them, as
-            since 4.0; for `waits_for_replicas`.
+        reads_committed: whether records count when the high watermark passes them and never
+            before, as since 4.0; for `waits_for_replicas`. Up to 3.9 a load shows all records, and
+            what an operation wrote that timed out counts only after the next load.
         observer: receives each step, of `KINDS`.
 
     Kafka: CoordinatorRuntime (4.2)
@@ -325,11 +326,11 @@ class CoordinatorRuntime(Generic[S]):
     def expire_deferred(self, now: int) -> None:
         """Answer the operations that have waited too long; their records stay in the log.
 
-        Kafka: CoordinatorRuntime.CoordinatorWriteEvent's timeout (4.2)
+        Kafka: CoordinatorRuntime.CoordinatorWriteEvent's timeout (4.2), DelayedProduce (up to 3.9)
         """
         for context in list(self._contexts.values()):
             with context.lock:
-                context.deferred.expire(now)
+                context.deferred.expire(now, keeps=self._shows_committed)
 
     @property
     def next_deadline_ms(self) -> int | None:

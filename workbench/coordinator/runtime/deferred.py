@@ -18,8 +18,8 @@ class DeferredEvent(NamedTuple):
     Attributes:
         offset: the high watermark that it waits for.
         deadline_ms: when it has waited too long.
-        complete: called with NONE once the high watermark is there, or with an error; after
-            REQUEST_TIMED_OUT a second time, because what was written still counts.
+        complete: called with NONE once the high watermark is there, or with an error. After
+            REQUEST_TIMED_OUT it may be called a second time, because what was written still counts.
     """
 
     offset: int
@@ -42,12 +42,18 @@ class DeferredEventQueue:
         while self._events and self._events[0].offset <= high_watermark:
             self._events.popleft().complete(ErrorCode.NONE)
 
-    def expire(self, now: int) -> None:
-        """Tell the events whose deadline is over, once; they stay."""
+    def expire(self, now: int, *, keeps: bool) -> None:
+        """Tell the events whose deadline is over, once.
+
+        Args:
+            now: the time, ms.
+            keeps: whether they wait on.
+        """
         late = [each for each in self._events if each.deadline_ms <= now]
         self._events = deque(
             each._replace(deadline_ms=_NEVER) if each.deadline_ms <= now else each
             for each in self._events
+            if keeps or each.deadline_ms > now
         )
         for each in late:
             each.complete(ErrorCode.REQUEST_TIMED_OUT)
