@@ -49,9 +49,11 @@ from workbench.log_manager.opening import (
 )
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.log_manager.tasks import DeletionTask, schedule_tasks
+from workbench.runtime.broker_state import BrokerState
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.scheduler import Scheduler, Task, ThreadScheduler
-from workbench.runtime.steps import Observer
+from workbench.runtime.steps import Observer, Step
+from workbench.runtime.words import plural
 
 _BACKGROUND_THREADS: Final = 4
 
@@ -82,6 +84,9 @@ class LogManager:
     Attributes:
         cleaner: compacts logs; None before `startup`, and with `log.cleaner.enable=false`.
         starting_high_watermarks: partition → high watermark of its log after `startup`.
+        broker_state: the state of the broker whose logs these are. RECOVERY is while logs are
+            loaded, recovered or not. Alone, the broker has no leadership to move before it shuts
+            down.
 
     Raises:
         ConfigError: a configuration's name or value is wrong.
@@ -109,6 +114,7 @@ class LogManager:
         clock = SystemClock() if clock is None else clock
         self._owns_scheduler = scheduler is None
         self._is_running = False
+        self.broker_state = BrokerState.NOT_RUNNING
         self._context = ManagerContext.of(
             directories,
             config,
@@ -145,6 +151,14 @@ class LogManager:
 
     # Start and stop
 
+    def _become(self, state: BrokerState, reason: str) -> None:
+        """Enter a state of a broker."""
+        before, self.broker_state = self.broker_state, state
+        observer = self._context.observer
+        if observer is not None:
+            numbers = {"before": int(before), "state": int(state)}
+            observer(Step("broker state changed", state.name, reason, numbers))
+
     def startup(self, *, with_tasks: bool = True) -> list[Outcome]:
         """Lock the directories, load all logs, schedule the periodic tasks and start the cleaner.
 
@@ -166,8 +180,10 @@ class LogManager:
         """
         context = self._context
         allow_open_files()
+        self._become(BrokerState.STARTING, "the log directories are checked and locked")
         try:
             self._identity = take_directories(context, *self._expected)
+            self._become(BrokerState.RECOVERY, "the logs are loaded")
             outcomes = load_logs(
                 context.live,
                 lambda folder: load_folder(context, folder, self._is_stray),
@@ -180,6 +196,7 @@ class LogManager:
             check_any_is_live(context)
         except BaseException:
             release(context)
+            self._become(BrokerState.NOT_RUNNING, "the start failed")
             raise
         for path in context.offline:
             leave_directory(context, path)
@@ -198,6 +215,9 @@ class LogManager:
             if self.cleaner is not None:
                 self.cleaner.startup()
         self._is_running = True
+        self._become(
+            BrokerState.RUNNING, f"the logs of {plural(len(self.logs), 'partition')} are served"
+        )
         return outcomes
 
     def shutdown(self, broker_epoch: int | None = None) -> None:
@@ -214,6 +234,9 @@ class LogManager:
             return
         self._is_running = False
         context = self._context
+        state = BrokerState.PENDING_CONTROLLED_SHUTDOWN
+        self._become(state, "no other broker could lead, so nothing is moved")
+        self._become(BrokerState.SHUTTING_DOWN, "tasks are stopped, logs flushed and closed")
         if self.cleaner is not None:
             self.cleaner.shutdown()
         for task in self._tasks:
@@ -225,6 +248,7 @@ class LogManager:
             close_directories(context, broker_epoch)
         finally:
             release(context)
+            self._become(BrokerState.NOT_RUNNING, "the log directories are unlocked")
 
     def halt(self) -> None:
         """Stop as a process that is killed: no flush, no checkpoint, no clean shutdown file.
@@ -242,6 +266,7 @@ class LogManager:
         if self._owns_scheduler:
             self._context.scheduler.shutdown()
         release(self._context)
+        self._become(BrokerState.NOT_RUNNING, "the process was killed")
 
     @property
     def clock(self) -> Clock:
@@ -290,12 +315,13 @@ class LogManager:
         Names of a log's metrics end with tags: ``"LogEndOffset,topic=orders,partition=0"``; metrics
         that count over all logs are mappings of their attributes, with JMX's names.
 
-        Kafka: the gauges of LogManager, UnifiedLog, LogCleaner; LogFlushStats, BrokerTopicMetrics
-        (4.2)
+        Kafka: the gauges of KafkaBroker, LogManager, UnifiedLog, LogCleaner; LogFlushStats,
+        BrokerTopicMetrics (4.2)
         """
         context = self._context
         found: dict[str, Any] = {
             **context.metrics.values(),
+            "BrokerState": int(self.broker_state),
             "OfflineLogDirectoryCount": len(context.offline),
             "LogDirectoryOffline": {
                 path: int(context.failures.is_offline(path)) for path in context.directories

@@ -189,6 +189,7 @@ class TransactionCoordinator:
         Kafka: TransactionCoordinator.startup (4.2)
         """
         config = self._config
+        self.states.open()
         self._manager.update_topic_config(TRANSACTIONS_TOPIC, config.topic_config)
         if with_tasks:
             self._tasks = [
