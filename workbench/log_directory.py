@@ -77,7 +77,7 @@ def open_log_directory(
     listing = list_log_directories(all_mounted(os.fspath(each) for each in given), Partition)
     together = tuple(absolute(root.path) for root in listing.roots if root.is_log_directory)
     for partition in listing.partitions.values():
-        if partition.root is not None:
+        if not partition.is_alone:
             cast(Partition, partition).log_directories = together
     keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
     if remote is not None:

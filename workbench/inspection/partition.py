@@ -130,9 +130,10 @@ class Partition:
         name: the directory's name: ``orders-0``; deleted, stray and future ones have a suffix.
         topic, partition: parsed from the name.
         path: the directory.
-        root: the log directory that holds it; None when the partition was opened alone.
+        root: the log directory that holds it; None when nothing beside it is a broker's.
         kind: "log" in use, or "delete", "stray", "future".
         only: name of the single file that was opened; None for a whole partition.
+        is_alone: whether it was opened by its own path, and not with its log directory.
     """
 
     _remote: RemoteLog | None = None
@@ -149,6 +150,7 @@ class Partition:
         only: str | None = None,
         checkpoint_start: int | None = None,
         entries: Iterable[RemoteEntry] | None = None,
+        is_alone: bool = False,
     ) -> None:
         self.name = name
         self.path = path
@@ -157,6 +159,7 @@ class Partition:
         self.partition = partition
         self.kind: DirectoryKind = kind
         self.only = only
+        self.is_alone = is_alone
         self._checkpoint_start = checkpoint_start
         self._entries = entries  # as listed with the whole log directory; None: not listed yet
 
@@ -200,7 +203,9 @@ class Partition:
             if entries is not None:
                 contents = remote_contents(self.path, entries)
             else:
-                contents = list_folder(self.path, self.root)
+                # The caller named a link that was opened alone, so it may lead anywhere.
+                is_named_link = self.is_alone and os.path.islink(self.path)
+                contents = list_folder(self.path, None if is_named_link else self.root)
         except FileNotFoundError:  # a broker deleted it since the log directory was opened
             return _sort_files(FolderContents([], [], []))
         except OSError as error:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, Self, TypeVar
 
-from workbench.config.internal_topics import INTERNAL_TOPICS
+from workbench.config.internal_topics import INTERNAL_TOPICS, METADATA_LOG
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.commit_checks import NO_GENERATION, Committer
@@ -37,7 +37,7 @@ from workbench.coordinator.runtime.records import CoordinatorResult
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.stored_configs import METADATA_LOG, read_stored_cluster
+from workbench.inspection.stored_configs import read_stored_cluster
 from workbench.log_manager.manager import LogManager
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.runtime.error_codes import ErrorCode

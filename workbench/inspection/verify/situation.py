@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from workbench.file_system.mounts import absolute
 from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.listing import Root
@@ -30,8 +29,7 @@ class Situation:
 
     Attributes:
         stop: "clean", "unclean" (killed: recovery follows), "running" (a process holds the lock),
-            or "unknown" (only a partition or a file was opened, and no process holds the lock of
-            the log directory).
+            or "unknown" (the directory has none of a broker's own files).
         recovery_points: partition → offset where recovery begins; 0 for partitions that it lacks.
     """
 
@@ -154,10 +152,8 @@ def has_own_files(root: Root) -> bool:
 
 def situation_of(root: Root) -> Situation:
     """Return how a broker would find a log directory."""
-    if not root.is_log_directory or not has_own_files(root):
-        lock_beside = os.path.join(os.path.dirname(absolute(root.path)), names.LOCK)
-        is_part = not root.is_log_directory
-        return Situation("running" if is_part and _is_locked(lock_beside) else "unknown")
+    if not has_own_files(root):
+        return Situation()
     points = if_readable(lambda: root.checkpoint(names.RECOVERY_POINTS))
     offsets = {} if points is None or points.problems else points.offsets
     if root.has_name(names.CLEAN_SHUTDOWN):

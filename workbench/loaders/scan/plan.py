@@ -123,9 +123,7 @@ def choose_partitions(
     named = {str(p) for p in given if not isinstance(p, int)}
     # A directory that was opened alone, or is named, is wanted even if it is marked for deletion.
     chosen = [
-        p
-        for p in listing.partitions.values()
-        if p.kind == "log" or p.root is None or p.name in named
+        p for p in listing.partitions.values() if p.kind == "log" or p.is_alone or p.name in named
     ]
     if topics is not None:
         wanted = {topics} if isinstance(topics, str) else set(topics)

@@ -15,7 +15,7 @@ from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.names import TopicPartition
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.listing import Listing
-from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, read_stored_cluster
+from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
 from workbench.server.logs.replicas import Replicas
@@ -235,7 +235,7 @@ class Catalog:
     @cached_property
     def cluster(self) -> StoredCluster | None:
         """The cluster by `__cluster_metadata`; None if that is not in the directories."""
-        metadata = self.listing.partitions.get(METADATA_LOG)
+        metadata = self.listing.metadata_log
         with suppress(OSError):
             return None if metadata is None else read_stored_cluster(metadata)
         return None
@@ -287,4 +287,4 @@ class Catalog:
     @property
     def directories(self) -> list[str]:
         """Paths of the log directories."""
-        return [root.path for root in self._whole.roots]
+        return list(dict.fromkeys(root.log_directory for root in self._whole.roots))

@@ -123,7 +123,8 @@ def command(
         return 0
     found = _one_segment(chosen, segment)
     if batch is None:
-        return _show(facts.segment_facts(found, most), rows=most, as_json=as_json)
+        about = facts.segment_facts(chosen[0], found, most)
+        return _show(about, rows=most, as_json=as_json)
     return _show_batch(found, batch, rows=most, as_json=as_json, show_values=show_values)
 
 
