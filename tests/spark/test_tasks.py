@@ -20,7 +20,7 @@ from workbench.loaders.scan.scan import CorruptDataWarning
 from workbench.loaders.scan.splits import size_of
 from workbench.spark_source.options import parse_options
 from workbench.spark_source.plan.planning import DataLossWarning, Plan
-from workbench.spark_source.plan.time_lookup import first_offset_at
+
 from workbench.spark_source.tasks import committed
 
 pytestmark = pytest.mark.spark  # it imports pyspark, as the source does

@@ -33,6 +33,7 @@ from workbench.inspection.facts.html import table_html
 from workbench.inspection.log_parts import LogPart, log_parts
 from workbench.inspection.remote_tier.remote_log import Gap, RemoteLog, RemoteRead, joined
 from workbench.inspection.segment import Segment
+from workbench.inspection.time_lookup import first_record_at
 
 
 @dataclass(slots=True)
@@ -426,29 +427,19 @@ class Partition:
         return below[-1] if below else None
 
     def offset_for_timestamp(self, timestamp: int) -> int | None:
-        """Return the first offset whose record is at or after ``timestamp`` (ms); None without one.
+        """Return the first offset at or after ``timestamp`` (ms) that a broker finds.
 
-        The answer of a broker's ListOffsets, from the batches and records themselves: a wrong time
-        index changes nothing. Remote segments that end earlier by their metadata are not read.
+        None if it finds none: it looks only into the first segment whose largest timestamp reaches
+        the time, and the file's time counts for a segment without timestamps. Times are read from
+        batches and records: a wrong time index changes nothing.
 
-        Kafka: UnifiedLog.fetchOffsetByTimestamp, FileRecords.searchForTimestamp (4.2)
+        Raises:
+            OSError: a file cannot be read.
+
+        Kafka: UnifiedLog.fetchOffsetByTimestamp (4.2)
         """
-        for part in self.parts:
-            start, segment = max(self.log_start_offset, part.low), part.segment
-            is_earlier = part.max_timestamp is not None and part.max_timestamp < timestamp
-            if segment is None or is_earlier:
-                continue
-            rows = segment.batches.rows
-            reaching = (rows["max_timestamp"] >= timestamp) & (rows["last_offset"] >= start)
-            for row in rows[reaching]:
-                begin, end = int(row["position"]), int(row["position"] + row["size"])
-                for chunk in segment.read(begin, end, options=0):
-                    offsets = chunk.columns.offsets
-                    found = (chunk.columns.timestamps >= timestamp) & (offsets >= start)
-                    found &= offsets < part.high
-                    if found.any():
-                        return int(offsets[found][0])
-        return None
+        found = first_record_at(self, timestamp)
+        return None if found is None else found.offset
 
     def _repr_html_(self) -> str:
         rows = [
