@@ -31,6 +31,7 @@ from workbench.inspection.entries import (
     without_unreadable,
 )
 from workbench.inspection.partition import Partition
+from workbench.runtime.several import several
 
 IGNORED_FOLDERS: Final = frozenset({"remote-log-index-cache"})
 """Folders in a log directory that are not partitions and that a broker skips."""
@@ -373,7 +374,7 @@ def list_log_directories(
         LogDirectoryError: a path does not exist, or none was given.
         OSError: a folder cannot be listed.
     """
-    given: Sequence[StrPath] = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    given: Sequence[StrPath] = several(paths)
     if not given:
         raise LogDirectoryError("open_log_directory", "no path was given")
     roots = tuple(_list_path(os.fspath(path), make, whole=whole) for path in given)

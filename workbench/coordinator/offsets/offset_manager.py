@@ -42,6 +42,7 @@ from workbench.log_manager.manager import LogManager
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.scheduler import Task
+from workbench.runtime.several import several
 from workbench.runtime.steps import Observer
 
 _LONGEST_STRING: Final = (1 << 15) - 1  # bytes of a string in a key
@@ -404,7 +405,7 @@ class OffsetManager:
                     ),
                 )
             )
-        wanted = [partition_of(each) for each in partitions]
+        wanted = [partition_of(each) for each in several(partitions)]
         return Answers(
             self.runtime.read(
                 number,
@@ -431,7 +432,7 @@ class OffsetManager:
         """
         if not group_id:
             raise ErrorCode.INVALID_GROUP_ID.error("the request names no group")
-        wanted = [partition_of(each) for each in partitions]
+        wanted = [partition_of(each) for each in several(partitions)]
         number = self._partition_of(group_id)
         codes = self.runtime.write(number, lambda shard: shard.delete_offsets(group_id, wanted))
         return Answers(codes)
@@ -442,7 +443,7 @@ class OffsetManager:
         Kafka: GroupCoordinatorService.deleteGroups (4.2)
         """
         codes: dict[str, ErrorCode] = {}
-        for name in group_ids:
+        for name in several(group_ids):
             try:
                 number = self._partition_of(name)
                 found = self.runtime.write(number, partial(_delete_groups, names=[name]))
@@ -456,7 +457,7 @@ class OffsetManager:
 
         Kafka: GroupCoordinatorService.onPartitionsDeleted (4.2)
         """
-        gone = [partition_of(each) for each in partitions]
+        gone = [partition_of(each) for each in several(partitions)]
         counts = self.runtime.write_all(lambda shard: shard.on_partitions_deleted(gone))
         return sum(counts.values())
 

@@ -12,7 +12,7 @@ from workbench.config.broker_config import BROKER_NAMES
 from workbench.config.internal_topics import HIDDEN_TOPICS, METADATA_TOPIC
 from workbench.config.settings import Settings
 from workbench.files.leader_epochs import LeaderEpochs
-from workbench.files.names import TopicPartition
+from workbench.files.names import TopicPartition, topic_name_problem
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.listing import Listing
 from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
@@ -20,7 +20,6 @@ from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
 from workbench.server.logs.replicas import Replicas
 from workbench.server.logs.served_log import Records, ServedLog, Tell, TimestampAndOffset
-from workbench.server.logs.topic_names import LEGAL
 
 DEFAULT_NODE: Final = 1
 
@@ -187,7 +186,7 @@ class Catalog:
             logs = self.topics.setdefault(partition.topic, {})
             name = TopicPartition(partition.topic, partition.partition)
             is_replica = len(self.replicas.of(name)) > 1
-            if LEGAL.fullmatch(partition.topic) is None:
+            if topic_name_problem(partition.topic) is not None:
                 self.left_out.append(partition.name)
             elif partition.partition not in logs:
                 logs[partition.partition] = (
