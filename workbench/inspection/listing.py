@@ -50,13 +50,14 @@ class Root:
 
     Attributes:
         path: as it was given.
-        files: its plain files; of a partition or file that was opened alone, the broker's own
-            files in the log directory that holds it.
+        files: its plain files; empty when only a partition or a file was opened.
         partitions: its partition directories, sorted by topic and number.
         unknown: plain files with names that no broker uses.
         unknown_folders: folders whose names keep a broker from starting.
         unread: entries that are neither file nor folder, and links that are not followed.
         is_log_directory: False when only a partition or a file was opened.
+        beside: of a partition or file that was opened alone, the broker's own files in the log
+            directory that holds it.
         metadata_log: the cluster's metadata log in the log directory; None if it is not there.
     """
 
@@ -67,6 +68,7 @@ class Root:
     unknown_folders: tuple[str, ...] = ()
     unread: tuple[Unread, ...] = ()
     is_log_directory: bool = True
+    beside: tuple[FileEntry, ...] = ()
     metadata_log: Partition | None = None
 
     @property
@@ -75,8 +77,8 @@ class Root:
         return self.path if self.is_log_directory else self.partitions[0].root or self.path
 
     def file(self, name: str) -> FileEntry | None:
-        """Return a plain file of the directory by name."""
-        return next((file for file in self.files if file.name == name), None)
+        """Return a plain file of the log directory by name."""
+        return next((file for file in (*self.files, *self.beside) if file.name == name), None)
 
     def has_name(self, name: str) -> bool:
         """Return whether anything has a name here, even if it is not read."""
@@ -268,10 +270,11 @@ def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
     )
     return Root(
         folder,
-        tuple(files),
+        (),
         (partition,),
         unread=tuple(unread),
         is_log_directory=False,
+        beside=tuple(files),
         metadata_log=metadata,
     )
 

@@ -147,7 +147,7 @@ def _count(number: int, what: str) -> str:
 
 def has_own_files(root: Root) -> bool:
     """Return whether a log directory has any of a broker's own files; otherwise it is a part."""
-    return any(file.name in names.ROOT_FILES for file in root.files)
+    return any(file.name in names.ROOT_FILES for file in (*root.files, *root.beside))
 
 
 def situation_of(root: Root) -> Situation:
