@@ -241,12 +241,11 @@ def topic_name_problem(topic: str) -> str | None:
     return None
 
 
-def partition_problem(where: TopicPartition) -> str | None:
-    """Return why no broker would create a partition; None if one would.
+def partition_problem(topic: object, number: object) -> str | None:
+    """Return why no broker would create a partition of a topic; None if one would.
 
     Kafka: Topic.validate, ReplicationControlManager.createTopic (4.2)
     """
-    topic, number = where
     if not isinstance(topic, str):
         return f"a topic's name is a text (found {topic!r})"
     if (problem := topic_name_problem(topic)) is not None:

@@ -7,13 +7,14 @@ without timestamps, such as an empty one, has the time of its file as its larges
 Timestamps are taken from the batches; a time index saves reading where it is sound, and a wrong one
 changes nothing. Of a remote segment, the metadata says where it ends.
 
-Kafka: UnifiedLog.fetchOffsetByTimestamp, LogSegment.findOffsetByTimestamp, LogSegment.\
-largestTimestamp, RemoteLogManager.findOffsetByTimestamp (4.2)
+Kafka: UnifiedLog.fetchOffsetByTimestamp, LogSegment.findOffsetByTimestamp, LogSegment.largestTimestamp,
+RemoteLogManager.findOffsetByTimestamp (4.2)
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -62,13 +63,11 @@ def first_record_at(
         if read.segment is None or (stamp is not None and stamp < time):
             continue
         bounds = max(start, read.low), read.high
-        found = _tried(
-            lambda s=read.segment, b=bounds: _look(s, time, *b), read.segment, unreadable
-        )
+        found = _tried(partial(_look, read.segment, time, *bounds), read.segment, unreadable)
         if found is not None and found.record is not None:
             return found.record
     for segment in _not_before(partition.segments, time):
-        found = _tried(lambda s=segment: _look(s, time, start), segment, unreadable)
+        found = _tried(partial(_look, segment, time, start), segment, unreadable)
         if found is not None and found.reaches:
             return found.record
     return None

@@ -79,7 +79,7 @@ class LogCreation:
         topic_id: UUID | None,
         directory_id: UUID | None,
     ) -> Log:
-        if (problem := partition_problem(topic_partition)) is not None:
+        if (problem := partition_problem(*topic_partition)) is not None:
             raise ValueError(problem)
         context = self._context
         preferred = self._preferred_directory(topic_partition, directory_id)

@@ -16,10 +16,11 @@ from workbench.files.names import TopicPartition, topic_name_problem
 from workbench.files.producer_snapshot import ProducerEntry
 from workbench.inspection.listing import Listing
 from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
+from workbench.inspection.time_lookup import TimestampAndOffset
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
 from workbench.server.logs.replicas import Replicas
-from workbench.server.logs.served_log import Records, ServedLog, Tell, TimestampAndOffset
+from workbench.server.logs.served_log import Records, ServedLog, Tell
 
 DEFAULT_NODE: Final = 1
 
