@@ -250,7 +250,6 @@ def partition_problem(topic: object, number: object) -> str | None:
         return f"a topic's name is a text (found {topic!r})"
     if (problem := topic_name_problem(topic)) is not None:
         return f"topic name {topic!r} is invalid: {problem}"
-    is_number = isinstance(number, int) and not isinstance(number, bool)
-    if not is_number or not 0 <= number <= MAX_PARTITION:
+    if isinstance(number, bool) or not (isinstance(number, int) and 0 <= number <= MAX_PARTITION):
         return f"partition {number!r} of {topic} is invalid (expected a number, 0 or more)"
     return None

@@ -48,6 +48,7 @@ KINDS: Final[dict[str, str]] = {
     "time-index-entry": "an entry of a .timeindex that contradicts the batches",
     "time-index-beyond-end": "an entry of a .timeindex past the end of the log",
     "time-index-short": "a .timeindex that does not end with the segment's largest timestamp",
+    "timestamp-range": "a timestamp that is hardly one in ms: of another unit, or far out of range",
     "time-lookup-blind": "a segment without timestamps that ends lookups before later records",
     "transaction-index-size": "a .txnindex that ends inside an entry",
     "transaction-index-version": "an entry of a .txnindex in an unknown version",

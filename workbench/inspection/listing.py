@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal
 
 from workbench.config.internal_topics import METADATA_LOG, METADATA_TOPIC
@@ -32,12 +33,14 @@ from workbench.inspection.entries import (
 )
 from workbench.inspection.partition import Partition
 from workbench.runtime.several import several
+from workbench.runtime.words import did_you_mean
 
 IGNORED_FOLDERS: Final = frozenset({"remote-log-index-cache"})
 """Folders in a log directory that are not partitions and that a broker skips."""
 
 _READ_FILES: Final = names.ROOT_FILES - {names.LOCK}
 _FEW: Final = 2  # partitions that are listed one by one, each when it is asked for
+_COMPARED: Final = 20_000  # names that a mistyped one is compared with
 _NAMED: Final = 5  # unknown files and folders that a message names
 
 StrPath = str | os.PathLike[str]
@@ -336,12 +339,22 @@ def _kind_of(path: str) -> Literal["file", "folder", "nothing"]:
     return "nothing" if entry is None else "folder" if entry.is_folder else "file"
 
 
+def _near(path: str) -> str:
+    """Return ``; did you mean orders-0?`` if the folder that should hold a path has such a name."""
+    if is_uri(path):
+        return ""
+    folder, name = os.path.split(absolute(path))
+    with suppress(OSError), os.scandir(folder) as entries:
+        return did_you_mean(name, [entry.name for entry in islice(entries, _COMPARED)])
+    return ""
+
+
 def _list_path(path: str, make: MakePartition, *, whole: bool) -> Root:
     kind = _kind_of(path)
     if kind == "file":
         return _alone(os.path.dirname(path) or ".", os.path.basename(path), make)
     if kind == "nothing":
-        raise LogDirectoryError(path, "there is no such file or directory")
+        raise LogDirectoryError(path, f"there is no such file or directory{_near(path)}")
     if _holds_segments(path):
         return _alone(path, None, make)
     return _list_root(path, make, whole=whole)

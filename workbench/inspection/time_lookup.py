@@ -7,8 +7,8 @@ without timestamps, such as an empty one, has the time of its file as its larges
 Timestamps are taken from the batches; a time index saves reading where it is sound, and a wrong one
 changes nothing. Of a remote segment, the metadata says where it ends.
 
-Kafka: UnifiedLog.fetchOffsetByTimestamp, LogSegment.findOffsetByTimestamp, LogSegment.largestTimestamp,
-RemoteLogManager.findOffsetByTimestamp (4.2)
+Kafka: UnifiedLog.fetchOffsetByTimestamp, LogSegment.findOffsetByTimestamp,
+LogSegment.largestTimestamp, RemoteLogManager.findOffsetByTimestamp (4.2)
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -71,6 +71,15 @@ def first_record_at(
         if found is not None and found.reaches:
             return found.record
     return None
+
+
+def first_in_segment(segment: Segment, time: int) -> TimestampAndOffset | None:
+    """Return the first record of a segment at or after a time (ms); None without one.
+
+    Raises:
+        OSError: the segment cannot be read.
+    """
+    return _look(segment, time, 0).record
 
 
 class _Look(NamedTuple):

@@ -252,7 +252,8 @@ class GroupExplainer:
                 offset, at = each.committed.offset, each.committed.record_offset
                 reason = (
                     f"producer {each.producer_id} committed {offset} at record {at} in a "
-                    "transaction that is open: consumers that want stable offsets wait"
+                    "transaction that is open: consumers that ask for stable offsets get "
+                    "UNSTABLE_OFFSET_COMMIT until it ends"
                 )
                 yield CoordinatorVerdict(
                     "transaction", where, "limits", offset, None, reason, _FETCH
@@ -301,6 +302,11 @@ class GroupExplainer:
         yield CoordinatorVerdict(
             "order", where, "limits", offset, _offset_of(highest), reason, _FETCH
         )
+
+
+def waits_for_transaction(row: CoordinatorVerdict) -> bool:
+    """Return whether a row says that consumers wait for the end of a transaction."""
+    return (row.rule, row.kafka) == ("transaction", _FETCH)
 
 
 def _offset_of(commit: Commit) -> int:

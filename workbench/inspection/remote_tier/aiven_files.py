@@ -2,7 +2,8 @@
 
 Below ``aiven+<URL of the tier>`` (``aiven-<keys>+…`` if it was opened with keys), a segment has a
 `.log`, an `.index`, a `.timeindex`, a `.txnindex`, a `.snapshot` and a `.leader_epoch_checkpoint`.
-A read fetches only the chunks that it needs, and decrypts and decompresses them; one chunk is kept for the next read.
+A read fetches only the chunks that it needs, and decrypts and decompresses them; one chunk is kept
+for the next read.
 
 Aiven: FetchChunkEnumeration, DefaultChunkManager (1.2)
 """

@@ -1,12 +1,13 @@
 """`kafka-workbench group`: everything about one group."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
 from workbench.cli.command import Command, as_json
 from workbench.cli.commands.coordinators.list_offsets import print_offsets
-from workbench.cli.output import print_json, print_table, time_of
+from workbench.cli.output import label, note, print_json, print_table, time_of
 from workbench.cli.show.coordinator_facts import (
     group_facts,
     load_groups,
@@ -18,9 +19,12 @@ from workbench.cli.show.coordinator_facts import (
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
 from workbench.loaders.tables.coordinator_explanation import explained
+from workbench.runtime.words import did_you_mean
 
-NOT_THERE = 1
+NOT_THERE = NOT_EVERYWHERE = 1
 _NEWEST = 10  # rebalances in the text
+_SHOWN = 10  # groups that a message names
+_RULES_OF_NO_GROUP = 3  # where no record mentions it: nothing to show
 
 
 @click.command("group", cls=Command, short_help="Show one group and its story.")
@@ -43,7 +47,8 @@ def command(
     its generation, epochs and assignments follow, with who came and went. The rules at the end say
     for each partition whether consumers resume there or start over, and why.
 
-    Exit codes: 0 done, 1 there is no such group (state Dead), or something could not be read.
+    Exit codes: 0 consumers resume everywhere, as the group left off; 1 there is no such group
+    (state Dead), a rule blocks or limits where they resume, or something could not be read.
 
     With --json: an object as `groups --json` gives; its offsets are a list of objects as
     `offsets --json` gives. Beside them conclusion, and rules: a list of objects with rule, where
@@ -65,16 +70,19 @@ def command(
     coordinator.observe(history, name, each_commit=False)
     facts["rebalances"] = [rebalance_facts(each) for each in history.finish()]
     code = report(coordinator.findings())
+    if loaded is None:
+        note(_absence(name, coordinator.groups))
     if as_json:
         print_json(facts)
-    else:
+    elif loaded is not None or len(story) > _RULES_OF_NO_GROUP:
         tables = {"members", "offsets", "rules", "rebalances"}
-        shown = {field: value for field, value in facts.items() if field not in tables}
+        shown = {"group": name, "conclusion": story.conclusion, **facts}
+        shown = {field: value for field, value in shown.items() if field not in tables}
         times = ("stateTimestamp", "lastCommitTimestamp")
         print_table(
             ["field", "value"],
             [
-                [field, time_of(value) if field in times else value]
+                [label(field), time_of(value) if field in times else value]
                 for field, value in shown.items()
                 if value is not None
             ],
@@ -86,7 +94,18 @@ def command(
         _print_rebalances(facts["rebalances"])
         click.echo()
         print_table(["partition", "rule", "verdict", "why"], story.cells())
-    return NOT_THERE if loaded is None else code
+    if loaded is None:
+        return NOT_THERE
+    return code or (NOT_EVERYWHERE if story.is_limited else 0)
+
+
+def _absence(name: str, groups: Iterable[str]) -> str:
+    """Return that there is no such group, and which there are."""
+    there = sorted(groups)
+    shown = ", ".join(there[:_SHOWN]) + (
+        f" and {len(there) - _SHOWN:,} more" * (len(there) > _SHOWN)
+    )
+    return f"no such group: {name}{did_you_mean(name, there)}; groups: {shown or 'none'}"
 
 
 def _print_rebalances(rebalances: list[dict[str, Any]]) -> None:
