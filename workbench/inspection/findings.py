@@ -106,6 +106,7 @@ KINDS: Final[dict[str, str]] = {
     "remote-epochs": "leader epochs of a remote segment that its batches or its partition deny",
     # the coordinators' topics
     "group-record": "a record of __consumer_offsets that a broker cannot load",
+    "share-record": "a record of __share_group_state that a broker cannot load",
     "group-partition": "a group in another partition than its name's hash selects",
     "hanging-transaction": "an open transaction that its coordinator does not know",
     "prepared-transaction": "a transaction whose end is decided, without its transaction markers",

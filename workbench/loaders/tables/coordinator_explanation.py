@@ -9,6 +9,7 @@ import pyarrow as pa
 from workbench.coordinator.era import era_of
 from workbench.coordinator.groups.commit_history import CommitHistory
 from workbench.coordinator.groups.group_explanation import (
+    START_OFFSET,
     GroupExplainer,
     waits_for_transaction,
 )
@@ -24,6 +25,7 @@ from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
 from workbench.loaders.tables.explanation import value_text
 from workbench.loaders.tables.rows import table_of
+from workbench.runtime.words import plural
 
 _COLUMNS: Final = ("partition", "rule", "verdict", "why")
 
@@ -180,6 +182,9 @@ def _conclusion(rows: tuple[CoordinatorVerdict, ...], partitions: int) -> str:
     for row in rows:
         if row.where is None and row.verdict == "blocks":
             return f"starts over everywhere: {row.reason}"
+    shares = [row for row in rows if row.rule == START_OFFSET]
+    if shares:
+        return _share_conclusion(shares)
     if not partitions:
         return "no commit is in the log, so its start is unknown"
     waits = {row.where: row for row in reversed(rows) if waits_for_transaction(row)}
@@ -198,6 +203,14 @@ def _conclusion(rows: tuple[CoordinatorVerdict, ...], partitions: int) -> str:
     if limit is not None:
         parts.append(f"{limit.where or 'the group'}: {limit.reason}")
     return "; ".join(filter(None, parts))
+
+
+def _share_conclusion(shares: list[CoordinatorVerdict]) -> str:
+    """Say where a share group delivers, or does not yet."""
+    known = [row for row in shares if row.value is not None]
+    text = f"delivers from its start offsets in {len(known)} of {plural(len(shares), 'partition')}"
+    other = next((row for row in shares if row.verdict != "allows"), None)
+    return text if other is None else f"{text}; {other.where}: {other.reason}"
 
 
 def _counted(

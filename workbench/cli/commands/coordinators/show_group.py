@@ -15,6 +15,7 @@ from workbench.cli.show.coordinator_facts import (
     offset_facts,
     rebalance_facts,
     report,
+    share_facts,
 )
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.rebalance_history import RebalanceHistory
@@ -51,11 +52,15 @@ def command(
     (state Dead), a rule blocks or limits where they resume, or something could not be read.
 
     With --json: an object as `groups --json` gives; its offsets are a list of objects as
-    `offsets --json` gives. Beside them conclusion, and rules: a list of objects with rule, where
-    (partition, or null: the whole group), verdict (allows, blocks, limits, unknown), value,
-    threshold, reason, kafka and due. rebalances is a list of objects with timestamp, event, state,
-    generation (the epoch if the group is not classic), targetAssignmentEpoch, protocol, leader,
-    memberCount, joined, left, reason, log and recordOffset; null is unknown.
+    `offsets --json` gives. shareOffsets is a list of objects, one for each partition of a share
+    group: startOffset (null: not read yet), endOffset, leaderEpoch, deliveryCompleteCount, lag,
+    inFlight (endOffset less startOffset), how many of these offsets are available (to be delivered
+    again), acknowledged and archived, and states. Beside them conclusion, and rules: a list of
+    objects with rule, where (partition, or null: the whole group), verdict (allows, blocks, limits,
+    unknown), value, threshold, reason, kafka and due. rebalances is a list of objects with
+    timestamp, event, state, generation (the epoch if the group is not classic),
+    targetAssignmentEpoch, protocol, leader, memberCount, joined, left, reason, log and
+    recordOffset; null is unknown.
     """
     coordinator = load_groups(paths, era, now, retention_minutes)
     loaded = coordinator.groups.get(name)
@@ -64,6 +69,7 @@ def command(
     if loaded is not None:
         facts = group_facts(loaded, coordinator)
     facts["offsets"] = [offset_facts(each) for each in offsets]
+    facts["shareOffsets"] = [share_facts(each) for each in coordinator.share_partitions(name)]
     story = explained(coordinator, name)
     facts |= {"conclusion": story.conclusion, "rules": story.as_dict()["rules"]}
     history = RebalanceHistory(coordinator.logs.topic_names, name)
@@ -75,7 +81,7 @@ def command(
     if as_json:
         print_json(facts)
     elif loaded is not None or len(story) > _RULES_OF_NO_GROUP:
-        tables = {"members", "offsets", "rules", "rebalances"}
+        tables = {"members", "offsets", "shareOffsets", "rules", "rebalances"}
         shown = {"group": name, "conclusion": story.conclusion, **facts}
         shown = {field: value for field, value in shown.items() if field not in tables}
         times = ("stateTimestamp", "lastCommitTimestamp")
@@ -91,6 +97,7 @@ def command(
         if offsets:
             click.echo()
             print_offsets(offsets, everything=True)
+        _print_shares(facts["shareOffsets"])
         _print_rebalances(facts["rebalances"])
         click.echo()
         print_table(["partition", "rule", "verdict", "why"], story.cells())
@@ -106,6 +113,21 @@ def _absence(name: str, groups: Iterable[str]) -> str:
         f" and {len(there) - _SHOWN:,} more" * (len(there) > _SHOWN)
     )
     return f"no such group: {name}{did_you_mean(name, there)}; groups: {shown or 'none'}"
+
+
+def _print_shares(shares: list[dict[str, Any]]) -> None:
+    if not shares:
+        return
+    click.echo()
+    names = ("startOffset", "logEndOffset", "lag", "inFlight")
+    states = ("available", "acknowledged", "archived")
+    print_table(
+        ["share-partition", *map(label, names), *states],
+        [
+            [f"{each['topic']}-{each['partition']}", *(each[name] for name in (*names, *states))]
+            for each in shares
+        ],
+    )
 
 
 def _print_rebalances(rebalances: list[dict[str, Any]]) -> None:
