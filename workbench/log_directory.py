@@ -5,7 +5,7 @@ Nothing is written or locked, bad bytes raise nothing, and nothing is read befor
 
 import copy
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack, cast
 from uuid import UUID
@@ -26,6 +26,7 @@ from workbench.inspection.listing import (
 from workbench.loaders.partition import Partition
 from workbench.loaders.remote import all_mounted, mounted
 from workbench.loaders.scan.plan import choose_partitions
+from workbench.runtime.several import several
 
 if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are asked for
     from workbench.comparison.results import PartitionComparison
@@ -70,11 +71,11 @@ def open_log_directory(
         MissingDependencyError: keys are given, and cryptography is not installed.
         OSError: a directory cannot be listed.
     """
-    given = [paths] if isinstance(paths, str | os.PathLike) else paths
-    listing = list_log_directories(all_mounted(os.fspath(each) for each in given), Partition)
+    given = all_mounted(os.fspath(each) for each in several(paths))
+    listing = list_log_directories(given, Partition)
     together = tuple(absolute(root.path) for root in listing.roots if root.is_log_directory)
     for partition in listing.partitions.values():
-        if partition.root is not None:
+        if not partition.is_alone:
             cast(Partition, partition).log_directories = together
     keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
     if remote is not None:
@@ -110,7 +111,7 @@ def what_if(
     config: Mapping[str, Any],
     *,
     now: int | None = None,
-    topics: Collection[str] | None = None,
+    topics: Iterable[str] | str | None = None,
 ) -> "WhatIf":
     """Return what a broker would delete and compact with this configuration; nothing is written.
 
@@ -134,7 +135,7 @@ def what_if(
     from workbench.loaders.tables.what_if import what_would_be
 
     opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
-    return what_would_be(opened.listing, config, now, topics)
+    return what_would_be(opened.listing, config, now, several(topics))
 
 
 def compare_replicas(
@@ -192,19 +193,12 @@ def compare_replicas(
         raise LogDirectoryError("compare_replicas", "no broker was given")
     return compare_listings(
         listings,
-        topics=_several(topics),
-        partitions=_several(partitions),
+        topics=several(topics),
+        partitions=several(partitions),
         deep=deep,
         version=version,
         progress=progress,
     )
-
-
-def _several(given: Iterable[Any] | str | int | None) -> list[Any] | None:
-    """Return one value, or several, as a list; None stays."""
-    if given is None:
-        return None
-    return [given] if isinstance(given, str | int) else list(given)
 
 
 def serve(
@@ -212,7 +206,7 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    topics: Collection[str] | None = None,
+    topics: Iterable[str] | str | None = None,
     insecure: bool = False,
     security: "ServerSecurity | None" = None,
     advertised: str | None = None,
@@ -265,6 +259,7 @@ def serve(
         raise LogDirectoryError(where, "a writable server reads no remote tier; leave it out")
     if not writable:  # which may begin with an empty directory
         require_logs(opened.listing)
+    topics = several(topics)
     if topics is not None:
         choose_partitions(opened.listing, topics, None)
     return Server(
@@ -446,7 +441,7 @@ class LogDirectory(Mapping[str, Partition]):
         config: Mapping[str, Any] | None = None,
         *,
         now: int | None = None,
-        partitions: Iterable[str] | None = None,
+        partitions: Iterable[str] | str | None = None,
     ) -> "dict[str, Explanation]":
         """Return what `Partition.explain_cleaning` says of many partitions; each log loads once.
 
@@ -470,7 +465,7 @@ class LogDirectory(Mapping[str, Partition]):
             for name, partition in self.items()
             if partition.kind == "log" and partition.topic != METADATA_TOPIC
         )
-        chosen = [self[name] for name in (in_use if partitions is None else partitions)]
+        chosen = [self[name] for name in several(in_use if partitions is None else partitions)]
         moment = time_or_now(now)
         found: dict[str, Explanation] = {}
         with open_dry(self.listing.log_directories, config, moment) as dry:
@@ -547,7 +542,7 @@ class LogDirectory(Mapping[str, Partition]):
         topic_configs: Mapping[str, Mapping[str, Any]] | None = None,
         node_id: int | None = None,
         now: int | None = None,
-        topic_ids: Collection[UUID] | None = None,
+        topic_ids: Iterable[UUID] | UUID | None = None,
         kraft: bool | None = None,
         consumers: bool = True,
         progress: "Progress | None" = None,
@@ -585,7 +580,7 @@ class LogDirectory(Mapping[str, Partition]):
             topic_configs=topic_configs,
             node_id=node_id,
             now=now,
-            topic_ids=topic_ids,
+            topic_ids=several(topic_ids),
             kraft=kraft,
             only=names or None,
             consumers=consumers,

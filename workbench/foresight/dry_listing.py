@@ -15,7 +15,7 @@ from workbench.files.meta_properties import MetaProperties
 from workbench.files.names import META_PROPERTIES
 from workbench.foresight.dry_logs import DryLogs
 from workbench.inspection.listing import Listing, list_log_directories
-from workbench.inspection.stored_configs import METADATA_LOG, StoredConfigs, read_stored_configs
+from workbench.inspection.stored_configs import StoredConfigs, read_stored_configs
 from workbench.runtime.clock import SystemClock
 
 Config = Mapping[str, Any] | Settings | None
@@ -67,7 +67,7 @@ def settings_of(listing: Listing, config: Config) -> Settings:
     Raises:
         ConfigError: a configuration's name or value is wrong.
     """
-    metadata = listing.partitions.get(METADATA_LOG)
+    metadata = listing.metadata_log
     stored = StoredConfigs() if metadata is None else read_stored_configs(metadata)
     if not isinstance(config, Settings):
         of_broker = stored.of_broker(_node_id(listing))

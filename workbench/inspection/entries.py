@@ -182,6 +182,26 @@ def list_folder(path: str, within: str | None = None) -> FolderContents:
     return FolderContents(listed, folders, sorted(each for each in unread if each is not None))
 
 
+def list_named(path: str, names: Collection[str]) -> FolderContents:
+    """Return what a folder has of some names; the folder may hold very many others.
+
+    Links that lead out of the folder are not followed.
+
+    Raises:
+        OSError: the folder cannot be listed.
+    """
+    remote = files_at(path)
+    if remote is not None:
+        return remote_contents(path, [e for e in remote.entries(path) if e.name in names])
+    files: list[str] = []
+    folders: list[str] = []
+    unread = [
+        _sort_other(name, os.path.join(path, name), path, files, folders) for name in sorted(names)
+    ]
+    listed = [FileEntry(name, os.path.join(path, name)) for name in files]
+    return FolderContents(listed, folders, [each for each in unread if each is not None])
+
+
 def remote_contents(path: str, entries: Iterable[RemoteEntry]) -> FolderContents:
     """Return what is in a folder of a mounted file system, from what that says is there."""
     there = sorted(entries, key=lambda each: each.name)

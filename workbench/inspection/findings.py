@@ -48,6 +48,8 @@ KINDS: Final[dict[str, str]] = {
     "time-index-entry": "an entry of a .timeindex that contradicts the batches",
     "time-index-beyond-end": "an entry of a .timeindex past the end of the log",
     "time-index-short": "a .timeindex that does not end with the segment's largest timestamp",
+    "timestamp-range": "a timestamp that is hardly one in ms: of another unit, or far out of range",
+    "time-lookup-blind": "a segment without timestamps that ends lookups before later records",
     "transaction-index-size": "a .txnindex that ends inside an entry",
     "transaction-index-version": "an entry of a .txnindex in an unknown version",
     "transaction-index-entry": "an entry of a .txnindex that contradicts the transaction markers",
@@ -104,6 +106,7 @@ KINDS: Final[dict[str, str]] = {
     "remote-epochs": "leader epochs of a remote segment that its batches or its partition deny",
     # the coordinators' topics
     "group-record": "a record of __consumer_offsets that a broker cannot load",
+    "share-record": "a record of __share_group_state that a broker cannot load",
     "group-partition": "a group in another partition than its name's hash selects",
     "hanging-transaction": "an open transaction that its coordinator does not know",
     "prepared-transaction": "a transaction whose end is decided, without its transaction markers",

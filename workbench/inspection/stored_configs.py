@@ -16,7 +16,6 @@ from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.record.reading.reader import KEYS, VALUES
 
-METADATA_LOG: Final = "__cluster_metadata-0"
 EVERY_BROKER: Final = ""
 """The name for a configuration of all brokers."""
 

@@ -52,6 +52,7 @@ from workbench.log_manager.tasks import DeletionTask, schedule_tasks
 from workbench.runtime.broker_state import BrokerState
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.scheduler import Scheduler, Task, ThreadScheduler
+from workbench.runtime.several import several
 from workbench.runtime.steps import Observer, Step
 from workbench.runtime.words import plural
 
@@ -128,7 +129,7 @@ class LogManager:
         self._context.commits_appends = commits_appends
         failures = self._context.failures
         failures.listeners.append(self._directory_failed)
-        for path in initial_offline_directories:
+        for path in several(initial_offline_directories):
             failures.add(os.path.abspath(path), OSError("the log directory failed before startup"))
         self._expected = (node_id, cluster_id)
         self._identity = Identity(node_id, cluster_id, {})
@@ -398,7 +399,8 @@ class LogManager:
         Raises:
             StorageError: no directory can hold it, or an offline one may hold it.
             InconsistentTopicIdError: the log exists with another topic id.
-            ValueError: a future log has no preferred directory, or it is the log's own.
+            ValueError: no topic can have the name, or no partition the number; or a future log has
+                no preferred directory, or it is the log's own.
             ConfigError: the topic's configuration is wrong.
 
         Kafka: LogManager.getOrCreateLog (4.2)
@@ -462,20 +464,24 @@ class LogManager:
 
         Kafka: LogManager.asyncDelete (4.2)
         """
-        chosen = [partition_of(partition) for partition in partitions]
+        chosen = [partition_of(partition) for partition in several(partitions)]
         moving.delete_all_later(self._context, chosen, is_stray=is_stray, on_error=on_error)
 
-    def truncate_to(
-        self, offsets: Mapping[TopicPartition, int], *, is_future: bool = False
-    ) -> None:
+    def truncate_to(self, offsets: Mapping[PartitionName, int], *, is_future: bool = False) -> None:
         """Truncate logs to offsets, then write the recovery points of their directories.
 
         Log start offsets are written too if one fell: a start past the log end offset empties the
-        log when it is loaded. (Kafka writes those a minute later.)
+        log when it is loaded. (Kafka writes those a minute later.) A partition without a log is
+        ignored.
+
+        Args:
+            offsets: partition, or its name as ``"orders-0"`` → new log end offset.
+            is_future: whether to truncate the copies that are moving in.
 
         Kafka: LogManager.truncateTo (4.2)
         """
-        upkeep.truncate_to(self._context, offsets, is_future=is_future)
+        chosen = {partition_of(partition): offset for partition, offset in offsets.items()}
+        upkeep.truncate_to(self._context, chosen, is_future=is_future)
 
     def truncate_fully_and_start_at(
         self,

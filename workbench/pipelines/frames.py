@@ -5,6 +5,7 @@ from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 
+from workbench.runtime.several import several
 from workbench.spark_source.option_values import Paths, joined
 
 LOG: Final = ("topic", "partition")
@@ -19,7 +20,7 @@ def source_options(paths: Paths, topics: Sequence[str], **options: str) -> dict[
         topics: names; none: all.
         options: others of the format.
     """
-    chosen = {"subscribe": ",".join(topics)} if topics else {}
+    chosen = {"subscribe": ",".join(several(topics))} if topics else {}
     return {"path": joined(paths), **chosen, **options}
 
 

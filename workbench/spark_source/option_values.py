@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from workbench.runtime.several import several
+
 _UNITS: Final = {"": 0, "k": 10, "m": 20, "g": 30}
 
 Given = Mapping[str, str]
@@ -16,8 +18,7 @@ Paths = Path | Sequence[Path]
 
 def joined(paths: Paths) -> str:
     """Return paths as the option ``path`` takes them."""
-    several = [paths] if isinstance(paths, str | os.PathLike) else paths
-    return ",".join(os.fspath(each) for each in several)
+    return ",".join(os.fspath(each) for each in several(paths))
 
 
 def small_names(options: Mapping[str, str]) -> dict[str, str]:

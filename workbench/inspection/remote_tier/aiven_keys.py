@@ -53,6 +53,14 @@ class KeyRing:
     def _keys(self) -> "dict[str, _PrivateKey]":
         return {key_id: _read_key(path) for key_id, path in self._paths.items()}
 
+    @cached_property
+    def identity(self) -> str:
+        """A digest of the ids and the public halves of the keys; empty without keys."""
+        if not self._keys:
+            return ""
+        public = sorted((key_id, key.prime * key.second) for key_id, key in self._keys.items())
+        return hashlib.sha256(repr(public).encode()).hexdigest()[:16]
+
     def cipher(self, encryption: Encryption) -> "Cipher":
         """Return what decrypts the chunks and indexes of a segment.
 

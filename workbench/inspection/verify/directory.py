@@ -31,9 +31,9 @@ def era_of(root: Root) -> Era:
 
 def verify_root(root: Root, era: Era) -> Iterator[Finding]:
     """Yield what is wrong with a log directory's plain files and with the names in it."""
+    yield from findings_of_unread(root.unread)
     if not root.is_log_directory:
         return
-    yield from findings_of_unread(root.unread)
     yield from _meta_properties(root, era)
     yield from _clean_shutdown(root)
     yield from _names(root)

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from workbench.file_system.mounts import absolute
 from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
 from workbench.inspection.listing import Root
@@ -30,8 +29,7 @@ class Situation:
 
     Attributes:
         stop: "clean", "unclean" (killed: recovery follows), "running" (a process holds the lock),
-            or "unknown" (only a partition or a file was opened, and no process holds the lock of
-            the log directory).
+            or "unknown" (the directory has none of a broker's own files).
         recovery_points: partition → offset where recovery begins; 0 for partitions that it lacks.
     """
 
@@ -149,15 +147,13 @@ def _count(number: int, what: str) -> str:
 
 def has_own_files(root: Root) -> bool:
     """Return whether a log directory has any of a broker's own files; otherwise it is a part."""
-    return any(file.name in names.ROOT_FILES for file in root.files)
+    return any(file.name in names.ROOT_FILES for file in (*root.files, *root.beside))
 
 
 def situation_of(root: Root) -> Situation:
     """Return how a broker would find a log directory."""
-    if not root.is_log_directory or not has_own_files(root):
-        lock_beside = os.path.join(os.path.dirname(absolute(root.path)), names.LOCK)
-        is_part = not root.is_log_directory
-        return Situation("running" if is_part and _is_locked(lock_beside) else "unknown")
+    if not has_own_files(root):
+        return Situation()
     points = if_readable(lambda: root.checkpoint(names.RECOVERY_POINTS))
     offsets = {} if points is None or points.problems else points.offsets
     if root.has_name(names.CLEAN_SHUTDOWN):

@@ -18,6 +18,7 @@ from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import ABORTED, read_transactions
+from workbench.runtime.several import several
 from workbench.runtime.words import did_you_mean
 
 Rows = npt.NDArray[Any]
@@ -118,17 +119,15 @@ def choose_partitions(
     Raises:
         LookupError: a topic or partition does not exist; the message names the nearest.
     """
-    given = {partitions} if isinstance(partitions, int | str) else set(partitions or ())
+    given = set(several(partitions) or ())
     numbers = {p for p in given if isinstance(p, int)}
     named = {str(p) for p in given if not isinstance(p, int)}
     # A directory that was opened alone, or is named, is wanted even if it is marked for deletion.
     chosen = [
-        p
-        for p in listing.partitions.values()
-        if p.kind == "log" or p.root is None or p.name in named
+        p for p in listing.partitions.values() if p.kind == "log" or p.is_alone or p.name in named
     ]
     if topics is not None:
-        wanted = {topics} if isinstance(topics, str) else set(topics)
+        wanted = set(several(topics))
         _require(wanted, {p.topic for p in chosen}, "topic")
         chosen = [p for p in chosen if p.topic in wanted]
     if partitions is not None:

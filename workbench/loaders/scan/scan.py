@@ -47,6 +47,7 @@ from workbench.loaders.scan.splits import size_of
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.record.buffers import thread_pool
 from workbench.runtime.extras import optional
+from workbench.runtime.several import several
 from workbench.runtime.times import milliseconds
 from workbench.runtime.words import unknown_column
 from workbench.runtime.workers import useful, worker_count
@@ -76,7 +77,7 @@ class ScanOptions(TypedDict, total=False):
     offsets: OffsetRange | Mapping[str, OffsetRange] | None
     timestamps: TimeRange | None
     where: str | Query
-    columns: Iterable[str] | None
+    columns: Iterable[str] | str | None
     decode: "Mapping[str, AnyDecoding] | None"
     mask: AnyMasks
     isolation_level: IsolationLevel
@@ -136,7 +137,7 @@ class Scan:
         if unknown:
             raise TypeError(f"unknown option {unknown[0]!r} of a scan")
         given = options.get("columns")
-        names = tuple(RECORD_FIELDS if given is None else given)
+        names = several(RECORD_FIELDS if given is None else given)
         for name in names:
             if name not in SCAN_FIELDS:
                 raise LookupError(unknown_column(name, SCAN_FIELDS))

@@ -17,6 +17,7 @@ from workbench.cli.output import (
     Size,
     cell,
     console,
+    label,
     print_json,
     print_table,
     rich_text,
@@ -123,7 +124,8 @@ def command(
         return 0
     found = _one_segment(chosen, segment)
     if batch is None:
-        return _show(facts.segment_facts(found, most), rows=most, as_json=as_json)
+        about = facts.segment_facts(chosen[0], found, most)
+        return _show(about, rows=most, as_json=as_json)
     return _show_batch(found, batch, rows=most, as_json=as_json, show_values=show_values)
 
 
@@ -158,23 +160,19 @@ def _show(facts: dict[str, Any], *, rows: int | None, as_json: bool) -> int:
     for name, value in single.items():
         text = _text(name, value)
         if text is not None:
-            line = f"{_label(name):<{width}}{text}"
+            line = f"{label(name):<{width}}{text}"
             out.print(rich_text(line, "red" if name == "problems" else ""))
     for name, value in facts.items():
         if _is_table(value) and value:
             click.echo()
             shown = value if rows is None else value[:rows]
             total = facts.get(_COUNTS.get(name, ""), len(value))
-            _print_rows(_label(name), shown, total - len(shown))
+            _print_rows(label(name), shown, total - len(shown))
     return 0
 
 
 def _is_table(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
-
-
-def _label(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _text(name: str, value: Any) -> str | None:
@@ -195,7 +193,7 @@ def _text(name: str, value: Any) -> str | None:
 def _print_rows(title: str, rows: list[dict[str, Any]], left: int) -> None:
     columns = [name for name in rows[0] if any(row[name] not in (None, [], {}) for row in rows)]
     cells = [[_cell(name, row[name]) for name in columns] for row in rows]
-    headings = [_label(name) for name in columns]
+    headings = [label(name) for name in columns]
     print_table(headings, cells, title=title, spare=_SPARE)
     if left:
         click.echo(f"{left:,} more; --all shows them")
