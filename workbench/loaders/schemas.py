@@ -81,6 +81,7 @@ BATCH_FIELDS: Final = _fields(
     ("batch_base_offset", pa.int64(), True),
     ("batch_position", pa.int64(), False),  # byte in the segment's .log file
     ("segment", pa.int64(), False),  # base offset of the segment
+    ("file", pa.string(), False),  # path of the segment's .log file
 )
 """Columns a scan returns on request, from the record's batch."""
 

@@ -142,7 +142,7 @@ class Export:
         for read in self._scan.plan():
             where = (read.partition.topic, read.partition.partition)
             with suppress(FileNotFoundError):  # removed since it was listed
-                for chunk, keep, _ in matching_chunks(read, everything, pool):
+                for chunk, keep, *_ in matching_chunks(read, everything, pool):
                     runs = runs_of(keep)
                     yield from json_lines.record_lines(chunk.columns, chunk.rows, runs, where)
                     self._count(int(keep.sum()))

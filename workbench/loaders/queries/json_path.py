@@ -1,4 +1,8 @@
-"""Paths into JSON, and what is compared with the value that is found there."""
+"""Paths into JSON, and what is compared with the value that is found there.
+
+A list stands for its elements, as in the lax mode of SQL/JSON: ``$.items.sku`` and ``$.tags=new``
+look at each. Null is a value: a path that leads to null leads somewhere.
+"""
 
 import json
 import re
@@ -21,7 +25,7 @@ MOST_PARSED: Final = 4 << 20
 _LARGEST_BOUND: Final = 10**15
 
 _STEP: Final = re.compile(
-    r"""\.(?P<name>[^\s.\[\]=<>!~:"]+)|\[(?P<index>\d{1,9})\]|\[(?P<any>\*)\]"""
+    r"""\.(?P<name>[^\s.\[\]()=<>!~:"]+)|\[(?P<index>\d{1,9})\]|\[(?P<any>\*)\]"""
     r"""|\["(?P<quoted>(?:[^"\\]|\\.)*)"\]"""
 )
 _SIMPLE: Final = re.compile(r"[\w .-]+", re.ASCII)
@@ -56,9 +60,14 @@ def _unquoted(text: str) -> str:
 
 
 def values_at(document: Any, steps: tuple[Step, ...]) -> Iterator[Any]:
-    """Yield the values that a path leads to in parsed JSON: several through ``[*]``."""
+    """Yield the values that a path leads to in parsed JSON: several through lists."""
     for at, step in enumerate(steps):
         if isinstance(step, str):
+            if isinstance(document, list):
+                for each in document:
+                    if isinstance(each, dict):  # not a list in the list: one level opens
+                        yield from values_at(each, steps[at:])
+                return
             if not isinstance(document, dict) or step not in document:
                 return
             document = document[step]
@@ -104,12 +113,22 @@ class Comparison:
     text: str | None
 
     def holds(self, value: Any) -> bool:
-        """Return whether a value compares so. Numbers and texts compare with their own kind."""
+        """Return whether a value compares so; of a list, whether an element does.
+
+        Numbers and texts compare with their own kind. A text that is a number compares as one with
+        a number that was not quoted.
+        """
+        if isinstance(value, list) and not isinstance(self.literal, list):
+            return any(map(self._holds, value))
+        return self._holds(value)
+
+    def _holds(self, value: Any) -> bool:
         if self.operator in {"=", "!="}:
             return self._equals(value) is (self.operator == "=")
         wanted = self.literal
-        if isinstance(value, str):
-            wanted = self.text if self.text is not None else self.literal
+        if isinstance(value, str) and self.text is not None:
+            number = parsed(value.encode("utf-8", "surrogatepass")) if _is_number(wanted) else None
+            value, wanted = (number, wanted) if _is_number(number) else (value, self.text)
         if not (_is_number(value) and _is_number(wanted)) and not (
             isinstance(value, str) and isinstance(wanted, str)
         ):
@@ -122,6 +141,17 @@ class Comparison:
         if isinstance(value, bool) or isinstance(self.literal, bool):
             return value is self.literal
         return bool(value == self.literal or (self.text is not None and value == self.text))
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Several comparisons, one of which must hold."""
+
+    comparisons: tuple[Comparison, ...]
+
+    def holds(self, value: Any) -> bool:
+        """Return whether a value, or an element of a list, compares so."""
+        return any(each.holds(value) for each in self.comparisons)
 
 
 def comparison(operator: str, operand: str, *, is_quoted: bool) -> Comparison:
@@ -162,8 +192,8 @@ def _needed_value(wanted: Comparison) -> bytes:
     if _is_number(wanted.literal):  # 42 may be written 42.0 or 4.2e1
         if literal != str(wanted.literal) or isinstance(wanted.literal, float):
             return b""
-        return rb'(?:"?' + text + rb"|-?[0-9]+[.eE])"
-    return rb'"?' + text
+        return rb'(?:\[|"?' + text + rb"|-?[0-9]+[.eE])"
+    return rb'(?:\[|"?' + text + rb")"
 
 
 def _needed_number(wanted: Comparison) -> bytes:
@@ -182,7 +212,7 @@ def _needed_number(wanted: Comparison) -> bytes:
     whole = "|".join(filter(None, forms))
     rest = "" if is_above else "-|"  # every negative number is below the bound
     end = "" if is_above else r"(?:[^0-9]|\z)"
-    return rf'(?:"|{rest}(?:{whole}){end}|-?[0-9][0-9.]*[eE])'.encode()
+    return rf'(?:\[|"|{rest}(?:{whole}){end}|-?[0-9][0-9.]*[eE])'.encode()
 
 
 def _escaped(text: str) -> bytes:
