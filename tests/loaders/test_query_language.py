@@ -1,5 +1,6 @@
 """The grammar of queries: against a plain twin, what is refused with which hint, completions."""
 
+import contextlib
 import json
 import operator
 from collections.abc import Callable
@@ -272,10 +273,8 @@ def is_number(value: Any) -> bool:
 def compares(sign: str, value: Any, number: float) -> bool:
     """Compare as an unquoted number does."""
     if isinstance(value, str):
-        try:
+        with contextlib.suppress(ValueError):
             value = json.loads(value)
-        except ValueError:
-            pass
         if not is_number(value):
             return isinstance(value, str) and ORDERED[sign](value, str(number))
     return is_number(value) and ORDERED[sign](value, number)
@@ -328,10 +327,10 @@ def leaves(draw: st.DrawFn) -> Written:
             if part is not None
         )
     if kind == "key":
-        wanted = draw(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=3))
+        listed = draw(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=3))
         is_not = draw(st.booleans())
-        keys = {each.encode() for each in wanted}
-        text = f"key {'not ' * is_not}in ({', '.join(map(json.dumps, wanted))})"
+        keys = {each.encode() for each in listed}
+        text = f"key {'not ' * is_not}in ({', '.join(map(json.dumps, listed))})"
         return text, lambda record: record.key is not None and (record.key in keys) is not is_not
     number = draw(st.integers(0, 30))
     sign = draw(st.sampled_from(sorted(ORDERED)))

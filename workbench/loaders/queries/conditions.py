@@ -264,7 +264,7 @@ class WithinRanges:
         fits = np.zeros(len(numbers), np.bool_)
         for first, end in self.ranges:
             fits |= (numbers >= first) & (numbers < end)
-        return fits != self.is_not
+        return np.asarray(fits != self.is_not, np.bool_)
 
     def admits(self, partition: int) -> bool | None:
         """Return whether a partition of this number can have such records; None: it may."""

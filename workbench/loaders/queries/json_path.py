@@ -62,20 +62,18 @@ def _unquoted(text: str) -> str:
 def values_at(document: Any, steps: tuple[Step, ...]) -> Iterator[Any]:
     """Yield the values that a path leads to in parsed JSON: several through lists."""
     for at, step in enumerate(steps):
+        if isinstance(document, list) and not isinstance(step, int):
+            for each in document:
+                if step is ANY:
+                    yield from values_at(each, steps[at + 1 :])
+                elif isinstance(each, dict):  # not a list in the list: one level opens
+                    yield from values_at(each, steps[at:])
+            return
         if isinstance(step, str):
-            if isinstance(document, list):
-                for each in document:
-                    if isinstance(each, dict):  # not a list in the list: one level opens
-                        yield from values_at(each, steps[at:])
-                return
             if not isinstance(document, dict) or step not in document:
                 return
             document = document[step]
-        elif not isinstance(document, list):
-            return
-        elif step is ANY:
-            for each in document:
-                yield from values_at(each, steps[at + 1 :])
+        elif step is ANY or not isinstance(document, list):
             return
         elif step < len(document):
             document = document[step]

@@ -77,10 +77,17 @@ OPERATORS: Final = {
 }
 
 OTHER_WORDS: Final = {
-    "&&": "and", "&": "and", "||": "or", "|": "or", "!": "not", "==": "=", "===": "=", "<>": "!=",
-    "=~": ":/…/", "~": ":/…/", "is": "=", "equals": "=", "like": ":", "contains": ":", "matches": ":/…/",
-    "startswith": ":/^…/", "between": ":A..B", "exists": "the path or the header alone",
-}  # fmt: skip
+    **dict.fromkeys(("&&", "&"), "and"),
+    **dict.fromkeys(("||", "|"), "or"),
+    **dict.fromkeys(("==", "===", "is", "equals"), "="),
+    **dict.fromkeys(("like", "contains"), ":"),
+    **dict.fromkeys(("=~", "~", "matches"), ":/…/"),
+    "!": "not",
+    "<>": "!=",
+    "startswith": ":/^…/",
+    "between": ":A..B",
+    "exists": "the path or the header alone",
+}
 """Words and operators of other languages, and what says the same here."""
 
 

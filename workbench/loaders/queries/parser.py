@@ -240,8 +240,8 @@ class _Parser:
             if rest and not rest[0].isspace() and rest[0] != ")":
                 raise refusal(
                     self._tokens.at,
-                    f"{shown}: the path cannot be read at {rest.split()[0]!r} (expected .name, [0], "
-                    '[*] or ["a name"])',
+                    f"{shown}: the path cannot be read at {rest.split()[0]!r} (expected .name, "
+                    '[0], [*] or ["a name"])',
                 )
             self._refuse_other_words(whole, None)
             return HoldsJson(token.text, steps, None)
@@ -298,8 +298,8 @@ class _Parser:
         if found is not None and text[0] not in '{["':
             raise refusal(
                 token.start + found.start(),
-                f"{found[0]} compares nothing here; the text is {quoted(text)}, and a field of JSON "
-                "is written $.name",
+                f"{found[0]} compares nothing here; the text is {quoted(text)}, and a field of "
+                "JSON is written $.name",
             )
         self._refuse_expression(token, "")
 
@@ -329,10 +329,9 @@ class _Parser:
     def _unknown(self, token: Token, operator: Token) -> Condition:
         """Refuse a name that is no field, or take an address such as http://… as a text."""
         tokens, name = self._tokens, token.text
-        if operator.text == ":" and operator.start == token.end:
-            if self._text.startswith("//", operator.end):
-                tokens.at = token.start
-                return self._free(tokens.operand())
+        if self._text.startswith("://", token.end):
+            tokens.at = token.start
+            return self._free(tokens.operand())
         operand = tokens.operand()
         end = operand.end
         if operator.text.endswith("in"):
@@ -353,8 +352,9 @@ class _Parser:
         hint = did_you_mean(name.lower(), FIELDS)
         raise refusal(
             token.start,
-            f"{name} is not a field of a record{hint or ''}; a field of JSON in the value is "
-            f"$.{name}{blank}{rest}, a header is header.{name}{blank}{rest}, the text is {quoted(text)}",
+            f"{name} is not a field of a record{hint}; a field of JSON in the value is "
+            f"$.{name}{blank}{rest}, a header is header.{name}{blank}{rest}, the text is "
+            f"{quoted(text)}",
         )
 
     # Operators and operands.

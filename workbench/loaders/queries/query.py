@@ -4,7 +4,7 @@ docs/queries.md shows every form; `language.FORMS` lists them.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, Protocol, TypeVar
 
@@ -55,7 +55,7 @@ class Query:
     """
 
     text: str = ""
-    condition: AllOf = AllOf(())
+    condition: AllOf = field(default_factory=lambda: AllOf(()))
 
     @property
     def conditions(self) -> tuple[Condition, ...]:

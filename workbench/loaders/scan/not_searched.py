@@ -79,7 +79,7 @@ def left_out(
         meant: those that would be searched with ``everything``.
         everything: whether it was asked for.
     """
-    found = []
+    found: list[NotSearched] = []
     chosen = list(searched)
     for partition in chosen:
         if not everything:
@@ -105,6 +105,8 @@ def _size(partition: Partition) -> int:
 def _out_of_use(partition: Partition) -> Iterator[NotSearched]:
     for read in out_of_use(partition, LOWEST, HIGHEST):
         entry = read.segment.files["log"]
+        if not entry.size:
+            continue
         parsed = parse_file_name(entry.name)
         is_snapshot = parsed is not None and not parsed.suffix
         what = "a metadata snapshot" if is_snapshot else "a file that is out of use"
@@ -164,14 +166,20 @@ def unread_by(findings: Iterable[Finding], unread: int, query: str) -> list[NotS
     return found
 
 
-def summary(entries: Iterable[NotSearched]) -> str:
-    """Return what was not searched as one line; empty if there is nothing."""
+def summary(entries: Iterable[NotSearched], option: str = "everything=True") -> str:
+    """Return what was not searched as one line; empty if there is nothing.
+
+    Args:
+        entries: what was not searched.
+        option: how a reader asks for everything.
+    """
     given = list(entries)
     if not given:
         return ""
     counts = Counter(each.kind for each in given)
     parts = [plural(count, *_NAMES[kind]) for kind, count in counts.items()]
-    first = given[0]
-    more = "; everything includes them" if counts.keys() <= INCLUDED else ""
-    some = "; everything includes some of them" if not more and counts.keys() & INCLUDED else ""
-    return f"not searched: {', '.join(parts)}; the first: {first}{more}{some}"
+    hint = ""
+    if counts.keys() & INCLUDED:
+        whom = "them" if counts.keys() <= INCLUDED else "those that can be read"
+        hint = f"; {option} includes {whom}"
+    return f"not searched: {', '.join(parts)}; the first: {given[0]}{hint}"

@@ -122,8 +122,9 @@ class Scan:
             most 8. What they give, and its order, do not depend on it. Each takes up to 64 MiB.
         everything: whether to read also what no consumer gets, and what is still on the disk:
             records below the log start offset, files out of use (``.deleted``, ``.cleaned``,
-            ``.swap``), metadata snapshots, and folders that are marked for deletion, strays and
-            future ones. An offset can come several times; the column ``file`` says where each is.
+            ``.swap``), metadata snapshots, folders that are marked for deletion, strays and future
+            ones, and batches whose CRC is invalid. An offset can come several times; the column
+            ``file`` says where each is.
 
     Raises:
         LookupError: a topic, partition or column does not exist.
@@ -181,7 +182,7 @@ class Scan:
             ),
             where=self.where,
             include_control=options.get("include_control", False),
-            check_crc=options.get("check_crc", True),
+            check_crc=options.get("check_crc", not self.everything),
         )
         self.findings: list[Finding] = []
         self.unread = 0
