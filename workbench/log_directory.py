@@ -129,6 +129,7 @@ def what_if(
     Raises:
         ConfigError: a configuration's name or value is wrong.
         LogDirectoryError: a path does not exist, or is a file.
+        LookupError: a topic is not there.
 
     Kafka: LogManager.cleanupLogs, LogCleaner.CleanerThread.cleanFilthiestLog (4.2)
     """
