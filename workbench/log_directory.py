@@ -69,12 +69,16 @@ def open_log_directory(
 
     Raises:
         ConfigError: a file holds no RSA private key.
-        LogDirectoryError: a path does not exist, or its server cannot be reached.
+        LogDirectoryError: a path does not exist, is a file that is not Kafka's, or its server
+            cannot be reached.
         MissingDependencyError: keys are given, and cryptography is not installed.
         OSError: a directory cannot be listed.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else paths
     listing = list_log_directories(all_mounted(os.fspath(each) for each in given), Partition)
+    for root in listing.roots:
+        if not root.is_log_directory and (reason := root.nothing_here) is not None:
+            raise LogDirectoryError(opened_paths(Listing((root,), {}))[0], reason)
     together = tuple(absolute(root.path) for root in listing.roots if root.is_log_directory)
     for partition in listing.partitions.values():
         if partition.root is not None:

@@ -129,7 +129,7 @@ class Scan:
     Raises:
         LookupError: a topic, partition or column does not exist.
         QueryError: the query cannot be read.
-        SchemaError: a mask has no meaning.
+        SchemaError: a mask has no meaning, or a decoding is unknown.
         ValueError: an argument has no meaning.
     """
 
@@ -148,10 +148,7 @@ class Scan:
                 raise LookupError(unknown_column(name, SCAN_FIELDS))
         self.listing = listing
         self.masks = Masks.of(options.get("mask"))
-        self.decode = dict(options.get("decode") or {})
-        for name in self.decode:
-            if name not in {"key", "value"} or name not in names:
-                raise LookupError(f"unknown column {name} to decode")
+        self.decode = _known_decodings(options.get("decode") or {}, names)
         self.isolation_level: IsolationLevel = options.get("isolation_level", "read_uncommitted")
         if self.isolation_level not in {"read_uncommitted", "read_committed"}:
             levels = "read_uncommitted or read_committed"
@@ -479,6 +476,26 @@ class Scan:
                 yield from batch.to_pylist()
             except OverflowError:
                 yield from _with_plain_times(batch)
+
+
+def _known_decodings(
+    decode: "Mapping[str, AnyDecoding]", columns: Sequence[str]
+) -> "dict[str, AnyDecoding]":
+    """Return decodings by column.
+
+    Raises:
+        LookupError: a column is neither key nor value, or not read.
+        SchemaError: a format is unknown.
+    """
+    for name in decode:
+        if name not in {"key", "value"} or name not in columns:
+            raise LookupError(f"unknown column {name} to decode")
+    if decode:
+        from workbench.values.registry import known
+
+        for decoding in decode.values():
+            known(decoding)
+    return dict(decode)
 
 
 def _kept(given: Any) -> Any:
