@@ -144,11 +144,11 @@ def test_a_query_finds_these_records(text: str, orders: LogDirectory) -> None:
     ("text", "at", "hint"),
     [
         ("total_cents>100", 1, "$.total_cents>100"),
-        ("total_cents > 100", 1, "$.total_cents> 100"),
+        ("total_cents > 100", 1, "$.total_cents > 100"),
         ("ofset > 5", 1, "did you mean offset?"),
         ("paid status:new", 6, "$.status:new"),
         ("status in (a, b)", 1, "$.status in (a, b)"),
-        ("value.total_cents > 100", 1, "$.total_cents> 100"),
+        ("value.total_cents > 100", 1, "$.total_cents > 100"),
         ("headers.user=42", 1, "header.user=42"),
         ("header:user=42", 8, "header.user=42"),
         ("value:null", 7, "value=null"),

@@ -6,7 +6,7 @@ look at each. Null is a value: a path that leads to null leads somewhere.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -80,6 +80,28 @@ def values_at(document: Any, steps: tuple[Step, ...]) -> Iterator[Any]:
         else:
             return
     yield document
+
+
+def paths_in(documents: Iterable[Any], most: int) -> list[str]:
+    """Return the paths of the fields of parsed JSON, as a query writes them, each once.
+
+    Args:
+        documents: the JSON; what is in lists counts as theirs.
+        most: how many paths are returned.
+    """
+    found: dict[str, None] = {}
+    left = [("$", document) for document in documents]
+    while left and len(found) < most:
+        path, value = left.pop(0)
+        if isinstance(value, list):
+            left += [(path, each) for each in value if isinstance(each, dict)]
+        elif isinstance(value, dict):
+            for name, inner in value.items():
+                is_plain = _SIMPLE.fullmatch(name) and not set(name) & {" ", "."}
+                step = f".{name}" if is_plain else f"[{json.dumps(name, ensure_ascii=False)}]"
+                found[path + step] = None
+                left.append((path + step, inner))
+    return list(found)[:most]
 
 
 def parsed(data: memoryview | bytes) -> Any:

@@ -9,7 +9,7 @@
     operator  = ":" | "=" | "!=" | "<" | "<=" | ">" | ">=" | "in" list | "not in" list
     operand   = word | "quoted" | /expression/ | 0xhex
 
-What is not understood is refused: a word with a sign of comparison in it is no text to find.
+What is not understood is refused: a word with a sign of comparison in it is not a text to find.
 """
 
 import re
@@ -280,7 +280,7 @@ class _Parser:
             said = OTHER_WORDS[text.lower()]
             raise refusal(
                 token.start,
-                f"{text} is no word of a query; write {said}, or {quoted(text)} to find it",
+                f"{text} is not a word of queries; write {said}, or {quoted(text)} to find it",
             )
         if text == "-":
             following = self._text[token.end :].strip().partition(" ")[0]
@@ -322,39 +322,34 @@ class _Parser:
         said = OTHER_WORDS[word]
         raise refusal(
             following.start,
-            f"{following.text} is no operator; after {token.text} write {said}; the text is "
+            f"{following.text!r} is not an operator; after {token.text} write {said}; the text is "
             f"{quoted(following.text)}",
         )
 
     def _unknown(self, token: Token, operator: Token) -> Condition:
-        """Refuse a name that is no field, or take an address such as http://… as a text."""
+        """Refuse a name that is not a field, or take an address such as http://… as a text."""
         tokens, name = self._tokens, token.text
         if self._text.startswith("://", token.end):
             tokens.at = token.start
             return self._free(tokens.operand())
         operand = tokens.operand()
-        end = operand.end
-        if operator.text.endswith("in"):
-            end = len(self._text)
-        rest = self._text[operator.start : end].strip()
-        text = self._text[token.start : end].strip()
+        end = len(self._text) if operator.text.endswith("in") else operand.end
+        rest, text = self._text[token.end : end].rstrip(), self._text[token.start : end].strip()
         head, _, tail = name.partition(".")
-        blank = " " if operator.text.endswith("in") else ""
-        if head in {"headers", "Header", "Headers"} and tail:
+        if head.lower() in {"headers", "header"} and tail:
             raise refusal(
-                token.start, f"{name} is unknown; a header is written header.{tail}{blank}{rest}"
+                token.start, f"{name} is unknown; a header is written header.{tail}{rest}"
             )
         if head in {"value", "key"} and tail:
             path = f"key$.{tail}" if head == "key" else f"$.{tail}"
             raise refusal(
-                token.start, f"{name} is unknown; JSON in the {head} is written {path}{blank}{rest}"
+                token.start, f"{name} is unknown; JSON in the {head} is written {path}{rest}"
             )
         hint = did_you_mean(name.lower(), FIELDS)
         raise refusal(
             token.start,
             f"{name} is not a field of a record{hint}; a field of JSON in the value is "
-            f"$.{name}{blank}{rest}, a header is header.{name}{blank}{rest}, the text is "
-            f"{quoted(text)}",
+            f"$.{name}{rest}, a header is header.{name}{rest}, the text is {quoted(text)}",
         )
 
     # Operators and operands.
@@ -367,7 +362,7 @@ class _Parser:
         if sign in OTHER_WORDS:
             raise refusal(
                 operator.start,
-                f"{sign} is no operator; after {subject.text} write {OTHER_WORDS[sign]}",
+                f"{sign} is not an operator; after {subject.text} write {OTHER_WORDS[sign]}",
             )
         return sign
 
