@@ -106,13 +106,13 @@ class Form(NamedTuple):
 FORMS: Final = (
     Form("paid", "the key, the value or a header holds it; small letters also find capitals"),
     Form('"two words"', "text with spaces, or with signs that mean something"),
-    Form("paid teapot", "both; paid and teapot says the same"),
-    Form("paid or teapot", "one of them; and binds before or, and parentheses group"),
+    Form("paid refunded", "both; paid and refunded says the same"),
+    Form("paid or refunded", "one of them; and binds before or, and parentheses group"),
     Form("not paid", "the opposite; -paid says the same"),
     Form("key:id-7", "the key holds it; also value:…, header:… (of any name), topic:…"),
     Form("key=id-7", "the key is exactly this; !=, in (a, b), not in (a, b)"),
     Form("value=null", "the value is null; also key=null, timestamp=null, producer=null"),
-    Form("header.trace=7", "a header of this name is it; header.trace alone: there is one"),
+    Form("header.user=7", "a header of this name is it; header.user alone: there is one"),
     Form(r"/^id-\d+$/", "a regular expression, also in key:/…/; /…/i ignores case"),
     Form("0x00ff", "bytes in hex, also in key:0x00ff"),
     Form("$.customer.id = 42", "JSON in the value: = != < <= > >= in, or : for text in it"),
@@ -124,7 +124,9 @@ FORMS: Final = (
     Form("partition:0,2", "these partitions; topic=orders, topic in (a, b)"),
     Form("size > 1000", "bytes of key and value; also key.size, value.size"),
     Form("producer=4001", "the producer id"),
-    Form("tombstone", "the value is null; keyless: the key is; invalid: it cannot be read"),
+    Form(
+        "is:tombstone", "the value is null; is:keyless: the key is; is:invalid: it is not readable"
+    ),
 )
 
 
