@@ -67,12 +67,16 @@ def open_log_directory(
 
     Raises:
         ConfigError: a file holds no RSA private key.
-        LogDirectoryError: a path does not exist, or its server cannot be reached.
+        LogDirectoryError: a path does not exist, is a file that is not Kafka's, or its server
+            cannot be reached.
         MissingDependencyError: keys are given, and cryptography is not installed.
         OSError: a directory cannot be listed.
     """
     given = all_mounted(os.fspath(each) for each in several(paths))
     listing = list_log_directories(given, Partition)
+    for root in listing.roots:
+        if not root.is_log_directory and (reason := root.nothing_here) is not None:
+            raise LogDirectoryError(opened_paths(Listing((root,), {}))[0], reason)
     together = tuple(absolute(root.path) for root in listing.roots if root.is_log_directory)
     for partition in listing.partitions.values():
         if not partition.is_alone:
@@ -129,6 +133,7 @@ def what_if(
     Raises:
         ConfigError: a configuration's name or value is wrong.
         LogDirectoryError: a path does not exist, or is a file.
+        LookupError: a topic is not there.
 
     Kafka: LogManager.cleanupLogs, LogCleaner.CleanerThread.cleanFilthiestLog (4.2)
     """

@@ -4,7 +4,7 @@ The configuration of topics comes from `__cluster_metadata` if that was opened; 
 given take precedence.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +17,7 @@ from workbench.foresight.dry_logs import DryLogs
 from workbench.inspection.listing import Listing, list_log_directories
 from workbench.inspection.stored_configs import StoredConfigs, read_stored_configs
 from workbench.runtime.clock import SystemClock
+from workbench.runtime.words import did_you_mean
 
 Config = Mapping[str, Any] | Settings | None
 """Names of brokers and topics to values, a topic's own as ``"orders:retention.ms"``."""
@@ -66,6 +67,7 @@ def settings_of(listing: Listing, config: Config) -> Settings:
 
     Raises:
         ConfigError: a configuration's name or value is wrong.
+        LookupError: a configuration is of a topic that is not there.
     """
     metadata = listing.metadata_log
     stored = StoredConfigs() if metadata is None else read_stored_configs(metadata)
@@ -73,7 +75,19 @@ def settings_of(listing: Listing, config: Config) -> Settings:
         of_broker = stored.of_broker(_node_id(listing))
         known = {name: value for name, value in of_broker.items() if name in BROKER_NAMES}
         config = Settings.of({**known, **(config or {})})
+    require_topics(config.topics, {*stored.topics, *(p.topic for p in listing.partitions.values())})
     return config.with_stored(stored.topics)
+
+
+def require_topics(named: Iterable[str], known: Collection[str]) -> None:
+    """Refuse topics that are not there, such as those that a configuration names.
+
+    Raises:
+        LookupError: a topic is not known; the message names the nearest.
+    """
+    for topic in named:
+        if topic not in known:
+            raise LookupError(f"unknown topic {topic}{did_you_mean(topic, sorted(known))}")
 
 
 def _node_id(listing: Listing) -> int | None:

@@ -19,6 +19,7 @@ from uuid import UUID
 from workbench.cleaner.schedule.log_cleaner import LogCleaner
 from workbench.config.broker_config import BrokerConfig
 from workbench.config.log_config import LogConfig
+from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL, FileSystem, allow_open_files
 from workbench.files.names import TopicPartition
 from workbench.log.log import Log
@@ -114,7 +115,7 @@ class LogManager:
     ) -> None:
         clock = SystemClock() if clock is None else clock
         self._owns_scheduler = scheduler is None
-        self._is_running = False
+        self._is_running = self._was_started = False
         self.broker_state = BrokerState.NOT_RUNNING
         self._context = ManagerContext.of(
             directories,
@@ -180,6 +181,7 @@ class LogManager:
         Kafka: LogManager.startup (4.2)
         """
         context = self._context
+        self._was_started = True
         allow_open_files()
         self._become(BrokerState.STARTING, "the log directories are checked and locked")
         try:
@@ -340,7 +342,12 @@ class LogManager:
 
     @property
     def logs(self) -> dict[TopicPartition, Log]:
-        """The logs that are served, by partition."""
+        """The logs that are served, by partition.
+
+        Raises:
+            StorageError: the manager was not started.
+        """
+        self._require_start()
         return self._context.reachable(self._context.registry.current)
 
     @property
@@ -358,6 +365,13 @@ class LogManager:
         """The logs that wait to be deleted."""
         return self._context.deletion.logs
 
+    def _require_start(self) -> None:
+        if not self._was_started:
+            problem = (
+                "its logs are not loaded: call startup(), or write with LogManager(…) as manager"
+            )
+            raise StorageError(", ".join(self.directories), problem)
+
     def get_log(
         self, partition: PartitionName, number: int | None = None, *, is_future: bool = False
     ) -> Log | None:
@@ -367,7 +381,11 @@ class LogManager:
             partition: ``"orders-0"``, or with a ``number`` the topic: ``"orders", 0``.
             number: the partition's number.
             is_future: whether to return the copy that is moving in.
+
+        Raises:
+            StorageError: the manager was not started.
         """
+        self._require_start()
         log = self._context.registry.get(partition_of(partition, number), is_future=is_future)
         if log is None or self._context.failures.is_offline(log.parent_directory):
             return None
@@ -397,7 +415,8 @@ class LogManager:
                 None, the directory with the fewest logs.
 
         Raises:
-            StorageError: no directory can hold it, or an offline one may hold it.
+            StorageError: no directory can hold it, an offline one may hold it, or the manager was
+                not started.
             InconsistentTopicIdError: the log exists with another topic id.
             ValueError: no topic can have the name, or no partition the number; or a future log has
                 no preferred directory, or it is the log's own.
@@ -405,6 +424,7 @@ class LogManager:
 
         Kafka: LogManager.getOrCreateLog (4.2)
         """
+        self._require_start()
         return self._creation.get_or_create(
             partition_of(partition, number),
             is_new=is_new,

@@ -1,7 +1,7 @@
 """The options of a ``load``: named, defaulted and checked as by Spark's own Kafka source.
 
 So a job moves here by changing the format and naming a path. Options for a broker alone (other
-``kafka.*`` options, time limits of fetches) are ignored; unknown options are refused.
+``kafka.*`` options, time limits of fetches) are ignored; unknown and misspelled ones are refused.
 
 Spark: KafkaSourceProvider.validateGeneralOptions, validateBatchOptions, validateStreamOptions (4.2)
 """
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from workbench.runtime.words import unknown_column
+from workbench.runtime.words import did_you_mean, unknown_column
 from workbench.spark_source.columns import (
     ALL_COLUMNS,
     DAMAGE_COLUMN,
@@ -21,6 +21,7 @@ from workbench.spark_source.columns import (
     KAFKA_COLUMNS,
     METADATA_COLUMNS,
 )
+from workbench.spark_source.consumer_names import refuse_slips
 from workbench.spark_source.option_values import (
     flag,
     paths,
@@ -216,9 +217,9 @@ def _refuse(given: Mapping[str, str], *, streaming: bool) -> None:
         if name in _REFUSED:
             raise ValueError(f"option {name} {_REFUSED[name]}")
         if name not in KNOWN and not name.startswith("kafka."):
-            raise ValueError(
-                f"unknown option {name!r} of kafka-log; options: {', '.join(KNOWN.values())}"
-            )
+            hint = did_you_mean(name, KNOWN) or f"; options: {', '.join(KNOWN.values())}"
+            raise ValueError(f"unknown option {name!r} of kafka-log{hint}")
+    refuse_slips(given)
     named = [name for name in _STRATEGIES if name.lower() in given]
     if len(named) > 1:
         raise ValueError(f"only one of {', '.join(_STRATEGIES)} may be given, not {named}")

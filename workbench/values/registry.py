@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from workbench.decoders.registry import DECODERS
 from workbench.errors import SchemaError
+from workbench.runtime.words import did_you_mean
 from workbench.values.avro.decoder import AvroDecoder
 from workbench.values.column import Column, ColumnDecoder, SpanDecoder, WholeValues
 from workbench.values.formats.json import JsonDecoder, inferred_schema
@@ -86,17 +87,24 @@ def decoder(decoding: AnyDecoding, column: Column) -> ColumnDecoder:
         MissingDependencyError: the format needs a package.
         SchemaError: the format is unknown, or its argument cannot be used.
     """
-    asked = Decoding.of(decoding)
-    make = FORMATS.get(asked.name)
-    if make is None:
-        entry = added_formats().get(asked.name)
-        if entry is None:
-            raise SchemaError(
-                f"unknown decoding {asked.name!r} (expected one of {', '.join(names())}, or the "
-                "JSON's Arrow schema)"
-            )
-        make = entry.load()
+    asked = known(decoding)
+    make = FORMATS.get(asked.name) or added_formats()[asked.name].load()
     return make(asked.argument, column)
+
+
+def known(decoding: "AnyDecoding") -> Decoding:
+    """Return a decoding whose format is known.
+
+    Raises:
+        SchemaError: the format is unknown.
+    """
+    asked = Decoding.of(decoding)
+    if asked.name not in FORMATS and asked.name not in added_formats():
+        raise SchemaError(
+            f"unknown decoding {asked.name!r} (expected one of {', '.join(names())}, or the JSON's "
+            f"Arrow schema){did_you_mean(asked.name, names())}"
+        )
+    return asked
 
 
 @cache

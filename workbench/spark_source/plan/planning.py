@@ -144,6 +144,9 @@ class Plan:
             ValueError: the options do not fit the partitions.
         """
         starts = self.ends.resolve(self._options.starting)
+        for name, start in (self._options.starting.offsets or {}).items():
+            if start > self.ends.end(name):
+                self._note_loss(name, start, self.ends.start(name), self.ends.end(name))
         if self._options.ending.is_latest:
             # Records that damaged logs hold past their end are read too.
             return self.tasks(starts, dict.fromkeys(starts, HIGHEST))

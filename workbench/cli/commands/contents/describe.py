@@ -1,5 +1,6 @@
 """`kafka-workbench describe`: one directory, partition, segment, batch or small file in detail."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from workbench.cli.output import (
     cell,
     console,
     label,
+    note,
     print_json,
     print_table,
     rich_text,
@@ -211,6 +213,20 @@ def _cell(name: str, value: Any) -> Any:
     return value
 
 
+def _inside_of(segment: Segment, position: int) -> str:
+    """Return where batches begin, if a position is inside of one; otherwise an empty text."""
+    rows = segment.batches.rows
+    starts = rows["position"].tolist()
+    at = bisect_right(starts, position) - 1
+    if at < 0 or starts[at] == position or position >= starts[at] + int(rows["size"][at]):
+        return ""
+    near = starts[max(0, at - 1) : at + 3]
+    return (
+        f"byte {position} is inside of the batch at {starts[at]}; batches begin at "
+        f"{', '.join(map(str, near))}{', …' if near[-1] != starts[-1] else ''}"
+    )
+
+
 def _show_batch(
     segment: Segment, position: int, *, rows: int | None, as_json: bool, show_values: bool
 ) -> int:
@@ -223,6 +239,8 @@ def _show_batch(
     fields = explain_batch(segment, position, most)
     if not fields:
         raise click.UsageError(f"byte {position} is past the end of {segment.path}")
+    if text := _inside_of(segment, position):
+        note(text)
     if as_json:
         print_json([field_facts(field) for field in fields])
         return 0
