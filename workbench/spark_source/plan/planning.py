@@ -1,6 +1,7 @@
 """Plan what a job reads, on the driver: partitions, offsets, pieces of segments, tasks.
 
-Names and sizes are enough: no file of a log is opened, unless options name offsets or times.
+Names and sizes are enough, unless options name offsets or times, or a segment of this machine is
+larger than a task: where it is split, headers are read, so that each piece knows its offsets.
 
 Spark: KafkaOffsetRangeCalculator, FilePartition.getFilePartitions (4.2)
 """
@@ -9,7 +10,6 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from workbench.config.internal_topics import HIDDEN_TOPICS
@@ -22,16 +22,15 @@ from workbench.inspection.unreadable import findings_about_records, unreadable
 from workbench.loaders.remote import mounted
 from workbench.loaders.scan.plan import (
     HIGHEST,
-    LogEnd,
     SegmentRead,
     choose_partitions,
     segments_within,
 )
 from workbench.loaders.scan.scan import CorruptDataWarning
-from workbench.loaders.scan.splits import by_offsets, byte_ranges, pack, size_of
+from workbench.loaders.scan.splits import by_offsets, byte_ranges, pack, size_of, split
 from workbench.spark_source.options import SourceOptions
 from workbench.spark_source.plan.offsets import LogEnds, Offsets
-from workbench.spark_source.plan.remote_tier import without_tier
+from workbench.spark_source.plan.reads import planned_reads, settled
 from workbench.spark_source.tasks.committed import stable_end
 
 _SMALLEST_RANGE: Final = 512  # bytes, whatever maxPartitionBytes says
@@ -80,7 +79,7 @@ class Plan:
         chosen = choose_partitions(self.listing, options.topics, options.partitions)
         if options.pattern is not None:
             chosen = [p for p in chosen if self._fits(p)]
-        self._partitions = {self._name(p): p for p in chosen}
+        self._partitions = {self._name(p): p for p in settled(chosen)}
         if len(self._partitions) < len(chosen):
             raise ValueError(f"a partition is in two of {', '.join(options.paths)}; load one copy")
         self.ends = LogEnds(self._partitions, self._end_of)
@@ -210,22 +209,16 @@ class Plan:
         """Return the pieces of a partition that hold offsets [low, high), by names and sizes."""
         partition, most = self._partitions[name], self._options.max_records
         pieces: list[SegmentRead] = []
-        log_end = None
-        if self._options.read_committed and partition.segments:
-            last = partition.segments[-1]
-            log_end = LogEnd(last.base_offset, last.size)
-        sent = without_tier(partition)
-        for read in segments_within(partition, low, high):
-            segment = read.segment
-            if not segment.size:
-                continue
-            # The last segment may grow before it is read: a retried task must read the same.
-            stop = segment.size if segment.is_active else None
-            read = replace(read, partition=sent, stop=stop, log_end=log_end)  # noqa: PLW2901
-            if most is None:
-                pieces += byte_ranges(read, max(size, _SMALLEST_RANGE))
-            else:
+        for read in planned_reads(
+            partition, low, high, read_committed=self._options.read_committed
+        ):
+            if most is not None:
                 pieces += by_offsets(read, most, size, self._log_end(partition))
+            elif files_at(read.segment.path) is None:
+                # Cleanings replace the files of this machine: the pieces get offsets of their own.
+                pieces += split(read, max(size, _SMALLEST_RANGE))
+            else:
+                pieces += byte_ranges(read, max(size, _SMALLEST_RANGE))
         return pieces
 
     def _in_tasks(self, bounds: Mapping[str, tuple[int, int]]) -> list[Task]:
