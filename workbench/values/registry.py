@@ -23,6 +23,7 @@ from workbench.values.formats.json_schema import JsonSchemaDecoder
 from workbench.values.formats.msgpack import MessagePackDecoder, inferred_type
 from workbench.values.formats.protobuf import ProtobufDecoder, descriptors_of, first_message
 from workbench.values.formats.text import MeaningDecoder, Utf8Decoder
+from workbench.values.guard import GuardedDecoder, as_schema_error
 from workbench.values.schemas.framed import FramedDecoder
 from workbench.values.schemas.schemas import (
     Schemas,
@@ -95,8 +96,10 @@ def decoder(decoding: AnyDecoding, column: Column) -> ColumnDecoder:
                 f"unknown decoding {asked.name!r} (expected one of {', '.join(names())}, or the "
                 "JSON's Arrow schema)"
             )
-        make = entry.load()
-    return make(asked.argument, column)
+        with as_schema_error():
+            make = entry.load()
+    with as_schema_error():
+        return GuardedDecoder(make(asked.argument, column))
 
 
 @cache

@@ -131,8 +131,8 @@ class TaskReader:
                 left_out += len(findings)
                 if findings and self.on_corrupt == "rows":
                     yield damage_rows(findings, where, schema)
-                if batch.num_rows:
-                    columns, bad = self._applied(batch, read)
+                for part in self._parts(batch):
+                    columns, bad = self._applied(part, read)
                     undecoded += len(bad)
                     yield from self._slices(to_spark(columns, schema, kinds))
         spare_collections()
@@ -146,6 +146,13 @@ class TaskReader:
         all_mounted(self.paths)
         if self.tier is not None:
             self.tier.mount()
+
+    def _parts(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Yield a batch in parts that can be decoded at once; none of an empty one."""
+        if self.values is not None:
+            yield from self.values.values.parts(batch)
+        elif batch.num_rows:
+            yield batch
 
     def _applied(
         self, batch: pa.RecordBatch, read: SegmentRead
