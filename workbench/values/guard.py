@@ -19,7 +19,7 @@ from workbench.values.column import ColumnDecoder, Decoded, Others, Problem
 MOST_BUILT: Final = 256 << 20
 """Bytes of a column that is decoded at once: more only where its values have nearly as many."""
 
-MOST_ENTRIES: Final = 2_000_000
+MOST_ENTRIES: Final = 500_000
 """Fields and items that are made one by one, for the values that are decoded at once."""
 
 _LONGEST: Final = 300  # characters of the words of an error
