@@ -21,9 +21,9 @@ from widgets.explorer.file_view import find_file
 from widgets.records.record_browser import RecordBrowser
 from widgets.replication.replica_lanes import ReplicaLanes
 from widgets.verification.finding_view import FindingView
+from workbench.comparison.ahead import Replicas
 from workbench.errors import WorkbenchError
 from workbench.inspection.brokers import listings_by_broker
-from workbench.server.logs.replicas import Replicas
 
 EXPLORE: Final = "Explore"
 RECORDS: Final = "Records"

@@ -96,15 +96,13 @@ def test_a_segment_deleted_since_the_plan_ends_the_job_or_is_left_out(logs: Path
     assert left == [at for at in range(COUNT) if at // each != 1]
 
 
-def test_a_segment_replaced_since_the_plan_is_read_anew_for_the_offsets_wanted(logs: Path) -> None:
+def test_a_segment_replaced_since_the_plan_is_read_again_for_the_offsets_wanted(logs: Path) -> None:
     options = {"maxRecordsPerPartition": 7}
     strict, loose = Load(logs, **options), Load(logs, failOnDataLoss="false", **options)
     first = segments(logs)[0]
     first.write_bytes(first.read_bytes()[int.from_bytes(first.read_bytes()[8:12]) + 12 :])
-    with pytest.raises(LogDirectoryError, match="it was replaced since"):
-        strict.table()
-    with pytest.warns(DataLossWarning, match="was replaced"):
-        assert offsets(loose.table()) == list(range(5, COUNT))
+    for load in (strict, loose):  # as after a cleaning, which loses nothing
+        assert offsets(load.table()) == list(range(5, COUNT))
 
 
 def test_damage_ends_the_job_or_is_left_out_or_becomes_rows(logs: Path) -> None:
@@ -161,7 +159,7 @@ def test_batches_have_no_more_rows_than_was_asked_for(logs: Path) -> None:
 
 
 def test_a_partition_in_two_of_the_paths_is_refused(made: Path, logs: Path) -> None:
-    with pytest.raises(ValueError, match="is in two of"):
+    with pytest.raises(ValueError, match=r"orders-0 is twice in the directories of one broker"):
         Load(f"{made},{logs}")
 
 

@@ -12,7 +12,7 @@ from workbench.file_system.mounts import RemoteEntry, files_at
 from workbench.file_system.source import follow_link, kind_of_mode
 
 _EFFECTIVE: Final = os.access in os.supports_effective_ids
-_GONE = (0, 0, 0)  # size, time and occupied bytes of a file that was deleted since it was listed
+_GONE = (0, 0, 0, 0)  # `_status` of a file that was deleted since it was listed
 _BLOCK: Final = 4096  # bytes; a file that lacks less has no hole
 _UNIT: Final = 512  # bytes of a unit of `st_blocks`, on every system
 
@@ -38,20 +38,21 @@ class FileEntry:
         size: int | None = None,
         modified_ms: int | None = None,
         occupied: int | None = None,
+        inode: int = 0,
     ) -> None:
         self.name = name
         self.path = path
-        self._status: tuple[int, int, int] | None = None
+        self._status: tuple[int, int, int, int] | None = None
         if size is not None and modified_ms is not None:
-            self._status = (size, modified_ms, size if occupied is None else occupied)
+            self._status = (size, modified_ms, size if occupied is None else occupied, inode)
 
-    def _asked(self) -> tuple[int, int, int]:
+    def _asked(self) -> tuple[int, int, int, int]:
         if self._status is None:
             remote = files_at(self.path)
             if remote is not None:
                 entry = remote.entry(self.path)
                 self._status = (
-                    _GONE if entry is None else (entry.size, entry.modified_ms, entry.size)
+                    _GONE if entry is None else (entry.size, entry.modified_ms, entry.size, 0)
                 )
                 return self._status
             try:
@@ -60,7 +61,7 @@ class FileEntry:
                 self._status = _GONE
             else:
                 modified_ms = status.st_mtime_ns // 1_000_000
-                self._status = (status.st_size, modified_ms, _occupied(status))
+                self._status = (status.st_size, modified_ms, _occupied(status), status.st_ino)
         return self._status
 
     @property
@@ -77,6 +78,11 @@ class FileEntry:
     def occupied(self) -> int:
         """Bytes that the disk holds: `size` without the holes of a preallocated or sparse file."""
         return self._asked()[2]
+
+    @property
+    def inode(self) -> int:
+        """The number of the file in its file system; 0 where there is none."""
+        return self._asked()[3]
 
     def __repr__(self) -> str:
         return f"FileEntry({self.path!r})"

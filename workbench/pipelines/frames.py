@@ -16,12 +16,12 @@ def source_options(paths: Paths, topics: Sequence[str], **options: str) -> dict[
     """Return the options of a ``load``.
 
     Args:
-        paths: log directories of one broker, or partition directories.
-        topics: names; none: all.
+        paths: log directories of one broker or of several, or partition directories.
+        topics: names; none: all, Kafka's own too.
         options: others of the format.
     """
     chosen = {"subscribe": ",".join(several(topics))} if topics else {}
-    return {"path": joined(paths), **chosen, **options}
+    return {"path": joined(paths), "includeInternal": "true", **chosen, **options}
 
 
 def load(

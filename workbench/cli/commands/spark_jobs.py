@@ -53,9 +53,10 @@ def _choices(function: Function) -> Function:
 def command() -> None:
     """Run a Spark job over log directories, without writing to them.
 
-    A PATH is local to every executor, or a URI such as s3://bucket/broker-1. Several PATHs are
-    the log.dirs of one broker, except for cluster-verify. With --master local[N], the job runs in N
-    tasks on this machine.
+    A PATH is local to every executor, or a URI such as s3://bucket/broker-1; the driver expands a
+    pattern such as 's3://bucket/broker-*'. Several PATHs are the log.dirs of one broker, or of
+    several: then the replica that is ahead is read. For cluster-verify each is a broker's. With
+    --master local[N], the job runs in N tasks on this machine.
 
     Every job has --help, and takes --master, --json and --debug.
     """

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.files.names import parse_file_name
+from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
@@ -79,6 +80,7 @@ class SegmentRead:
         span: the bytes of a planned piece; its other attributes are still those of the segment.
         log_end: the end of the log that a job planned with read_committed knows.
         is_remote: whether the segment is in the remote tier.
+        before: the `.log` of the segment before, as it was when a job was planned.
     """
 
     partition: Partition
@@ -93,6 +95,7 @@ class SegmentRead:
     span: ByteRange | None = None
     log_end: LogEnd | None = None
     is_remote: bool = False
+    before: FileEntry | None = None
 
     @property
     def place(self) -> tuple[str, int, int, str]:

@@ -323,8 +323,11 @@ class Scan:
                 self.unread += unread
                 taken = batch if batch.num_rows <= left else batch.slice(0, left)
                 left -= taken.num_rows
-                if taken.num_rows:
-                    yield taken if is_plain else self._applied(taken, schema, read)
+                if is_plain and taken.num_rows:
+                    yield taken
+                elif taken.num_rows:
+                    for part in self.values.parts(taken):
+                        yield self._applied(part, schema, read)
                 if not left:
                     break
         pool.trim(KEPT_MEMORY)

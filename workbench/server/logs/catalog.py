@@ -8,9 +8,11 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import Final, Protocol
 
+from workbench.comparison.ahead import Replicas
 from workbench.config.broker_config import BROKER_NAMES
 from workbench.config.internal_topics import HIDDEN_TOPICS, METADATA_TOPIC
 from workbench.config.settings import Settings
+from workbench.errors import LogDirectoryError, ServerError
 from workbench.files.leader_epochs import LeaderEpochs
 from workbench.files.names import TopicPartition, topic_name_problem
 from workbench.files.producer_snapshot import ProducerEntry
@@ -19,7 +21,6 @@ from workbench.inspection.stored_configs import StoredCluster, read_stored_clust
 from workbench.inspection.time_lookup import TimestampAndOffset
 from workbench.log.leader_epoch_cache import LeaderEpochCache
 from workbench.record.message_schema import NULL_UUID
-from workbench.server.logs.replicas import Replicas
 from workbench.server.logs.served_log import Records, ServedLog, Tell
 
 DEFAULT_NODE: Final = 1
@@ -175,7 +176,10 @@ class Catalog:
         *,
         strict: bool = False,
     ) -> None:
-        self.replicas = Replicas(listing, tell)
+        try:
+            self.replicas = Replicas(listing, tell, "served")
+        except LogDirectoryError as error:
+            raise ServerError(error.path, error.problem) from None
         self._whole = listing
         self.topics: dict[str, dict[int, ServedLog]] = {}
         self.left_out: list[str] = []
