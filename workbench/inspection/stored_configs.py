@@ -85,6 +85,7 @@ class StoredCluster:
         partition_counts: name of each topic that exists → how many partitions it has.
         partitions: (id of a topic, number of a partition) → its leader and in-sync replicas.
         features: name → finalized level, such as ``metadata.version``.
+        supported: id of a node → the highest level of each feature that it last registered with.
         next_producer_id: the first producer id that no broker has got yet.
     """
 
@@ -93,6 +94,7 @@ class StoredCluster:
     partition_counts: dict[str, int] = field(default_factory=dict)
     partitions: dict[tuple[str, int], StoredPartition] = field(default_factory=dict)
     features: dict[str, int] = field(default_factory=dict)
+    supported: dict[int, dict[str, int]] = field(default_factory=dict)
     next_producer_id: int = 0
 
 
@@ -174,6 +176,11 @@ class _Image:
             self.cluster.next_producer_id = data["nextProducerId"]
         elif kind == "FeatureLevelRecord":
             self.cluster.features[data["name"]] = data["featureLevel"]
+        elif kind in {"RegisterBrokerRecord", "RegisterControllerRecord"}:
+            node = data["brokerId" if kind == "RegisterBrokerRecord" else "controllerId"]
+            self.cluster.supported[node] = {
+                each["name"]: each["maxSupportedVersion"] for each in data["features"]
+            }
         elif kind == "RemoveTopicRecord":
             name = self._names.pop(data["topicId"], "")
             for key in [key for key in self.cluster.partitions if key[0] == data["topicId"]]:
