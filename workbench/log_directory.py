@@ -538,13 +538,14 @@ class LogDirectory(Mapping[str, Partition]):
         node_id: int | None = None,
         now: int | None = None,
         topic_ids: Collection[UUID] | None = None,
-        kraft: bool | None = None,
+        kafka: str | None = None,
         consumers: bool = True,
         progress: "Progress | None" = None,
     ) -> "StartupPrediction":
-        """Return what a broker of Kafka 4.2 would do with these directories when it starts.
+        """Return what a broker would do with these directories when it starts.
 
-        The loading code runs on the directories with every change kept in memory. For a partition
+        The metadata log comes first, as in a broker, and says which topics are known. The loading
+        code runs on the directories with every change kept in memory. For a partition
         directory that was opened alone, only its own fate is predicted, with the checkpoints of its
         log directory.
 
@@ -554,9 +555,10 @@ class LogDirectory(Mapping[str, Partition]):
             node_id: the broker's id; None takes it from `meta.properties`.
             now: ms since the epoch, when the broker starts: producers expire by it; None takes the
                 machine's time.
-            topic_ids: the ids of the cluster's topics; logs of others become stray. None accepts
-                every id.
-            kraft: whether the broker runs without ZooKeeper; None decides by the directories.
+            topic_ids: the ids of the cluster's topics; logs of others become stray. None takes
+                those in the metadata log.
+            kafka: the broker's version, such as "3.9"; None takes the newest that the directories
+                show.
             consumers: whether consumers read the logs afterwards, every one completely, to find
                 damage that a broker does not detect.
             progress: a callback after each partition.
@@ -576,7 +578,7 @@ class LogDirectory(Mapping[str, Partition]):
             node_id=node_id,
             now=now,
             topic_ids=topic_ids,
-            kraft=kraft,
+            kafka=kafka,
             only=names or None,
             consumers=consumers,
             progress=progress,

@@ -1,0 +1,80 @@
+"""Judge the contents of `bootstrap.checkpoint` and of metadata snapshots, which have one format.
+
+A controller reads `bootstrap.checkpoint` at every start, without checking CRCs, and needs the
+finalized `metadata.version` in it. It reads the newest snapshot with its CRCs.
+
+Kafka: BootstrapDirectory.read, BatchFileReader, BootstrapMetadata.fromRecords,
+RecordsSnapshotReader (4.2)
+"""
+
+from typing import Final
+
+from workbench.decoders.cluster_metadata import decode_value
+from workbench.file_system.source import FileSource
+from workbench.files import names
+from workbench.inspection.entries import FileEntry
+from workbench.inspection.findings import Finding
+from workbench.inspection.listing import Root
+from workbench.inspection.node_start.refusal import RUNTIME, Refusal
+from workbench.inspection.segment import Segment
+from workbench.inspection.unreadable import if_readable
+from workbench.record.reading.reader import VALUES
+from workbench.record.reading.recovery import whole_batches
+
+METADATA_VERSION: Final = "metadata.version"
+
+_CORRUPT: Final = "org.apache.kafka.common.errors.CorruptRecordException"
+
+
+def judge_bootstrap(root: Root) -> Refusal | None:
+    """Return why a node does not start with the `bootstrap.checkpoint` of a log directory."""
+    entry = root.file(names.BOOTSTRAP_CHECKPOINT)
+    if entry is None or if_readable(lambda: _has_metadata_version(entry)) is not False:
+        return None
+    finding = Finding(
+        "bootstrap-damaged", "error", entry.path, None, None,
+        f"no record of {METADATA_VERSION}", "one",
+        "The controller does not start, even if its metadata log is sound.",
+    )  # fmt: skip
+    return Refusal(finding, RUNTIME)
+
+
+def _has_metadata_version(entry: FileEntry) -> bool:
+    """Return whether a file of records finalizes `metadata.version`; CRCs are not checked."""
+    segment = Segment(0, {"log": entry}, is_active=False)
+    for chunk in segment.read(options=VALUES, check_crc=False):
+        values = chunk.columns.values
+        assert values is not None
+        for index in range(len(chunk.columns.offsets)):
+            value = values.item(index)
+            record = None if value is None else decode_value(None, value)
+            if record is not None and record.get("data", {}).get("name") == METADATA_VERSION:
+                return True
+    return False
+
+
+def judge_contents(entry: FileEntry) -> Refusal | None:
+    """Return why a node does not start with the snapshot that it reads; None if it does."""
+    problem = if_readable(lambda: _damage(entry))
+    if problem is None:
+        return None
+    position, found = problem
+    finding = Finding(
+        "metadata-snapshot-damaged", "error", entry.path, position, None, found,
+        "whole batches with valid CRCs", "The controller does not start.",
+    )  # fmt: skip
+    return Refusal(finding, _CORRUPT)
+
+
+def _damage(entry: FileEntry) -> tuple[int, str] | None:
+    """Return where the batches of a file end before the file does, and why."""
+    position, problem = 0, ""
+    with FileSource(entry.path) as source:
+        for batches in whole_batches(source, source.size):
+            if len(batches.rows):
+                last = batches.rows[-1]
+                position = int(last["position"]) + int(last["size"])
+            problem = batches.problem
+        if position == source.size:
+            return None
+        return position, problem or f"{source.size - position} bytes of an incomplete batch"
