@@ -164,7 +164,7 @@ _NEWEST: Final = f"{_RAFT}/00000000000000000375-0000000004.checkpoint"
 _NEWEST_DYNAMIC: Final = f"{_RAFT}/00000000000000000383-0000000004.checkpoint"
 
 
-def _state(  # noqa: PLR0913 - the fields of the file
+def _state(
     leader: int = 1,
     epoch: int = 1,
     voted: int = -1,
@@ -306,6 +306,8 @@ DAMAGES: Final[dict[str, Damage]] = {
     "raft-newest-removed": _raft(_remove(_NEWEST)),
     "raft-newest-empty": _raft(_write(_NEWEST, "")),
     "raft-newest-torn": _raft(_cut(_NEWEST, 60)),
+    "raft-newest-half": _raft(_cut(_NEWEST, 3000)),
+    "raft-newest-header-torn": _raft(_cut(_NEWEST, 5827)),
     "raft-newest-flipped": _raft(_flip(_NEWEST, b"meta-0-2", 3)),
     "raft-newest-garbage": _raft(_write(_NEWEST, "garbage " * 99)),
     "raft-newest-partial": _raft(_rename(_NEWEST, f"{_NEWEST}.part")),
@@ -359,6 +361,12 @@ DAMAGES: Final[dict[str, Damage]] = {
     "disks-other-cluster": _disks(
         _edit("d2/meta.properties", r"cluster\.id=\S+", f"cluster.id={OTHER_ID}")
     ),
+    "disks-d2-properties-zeros": _disks(_write("d2/meta.properties", bytes(122))),
+    "disks-d2-properties-version-2": _disks(_edit("d2/meta.properties", "version=1", "version=2")),
+    "disks-d2-properties-no-cluster": _disks(_edit("d2/meta.properties", r"cluster\.id=\S+", "")),
+    "disks-d1-properties-version-2": _disks(_edit("d1/meta.properties", "version=1", "version=2")),
+    "disks-d2-a-file": _disks(_all(_remove("d2"), _write("d2", ""))),
+    "disks-d2-epochs-garbage": _disks(_write("d2/stock-0/leader-epoch-checkpoint", "garbage")),
     "disks-d2-metadata-log": _disks(_copy(f"d1/{METADATA}", f"d2/{METADATA}")),
     "disks-future-assigned-here": _disks(
         _rename("d1/orders-0", f"d1/orders-0.{1:032x}-future")
@@ -372,3 +380,22 @@ DAMAGES: Final[dict[str, Damage]] = {
     # ZooKeeper's
     "zookeeper": Damage("zookeeper", _nothing),
 }  # fmt: skip
+
+_OF_OLDER: Final = (
+    "plain-sound", "plain-killed", "state-empty", "state-zeros", "state-no-leader-id",
+    "state-version-2", "state-version-1", "state-missing", "state-other-voter",
+    "state-two-voters", "state-other-leader", "state-voted-other", "log-tail-torn",
+    "log-stock-flipped", "log-first-flipped", "metadata-folder-removed",
+    "metadata-epochs-garbage", "metadata-id-other", "bootstrap-removed", "bootstrap-garbage",
+    "properties-other-node", "properties-no-directory", "properties-version-0",
+    "properties-version-2", "properties-removed", "properties-zeros", "topic-id-other",
+    "topic-id-removed", "topic-unknown", "topic-name-other", "partition-unknown",
+    "partition-removed",
+)  # fmt: skip
+"""Damages of the base "plain" that are also done to directories of older brokers."""
+
+DAMAGES.update(
+    (f"{base}-{name}", DAMAGES[name]._replace(base=base))
+    for base in ("3.7", "3.9")
+    for name in _OF_OLDER
+)

@@ -147,9 +147,7 @@ def main(version: str, names: list[str]) -> None:
     outcomes = json.loads(file.read_text()) if file.exists() else {}
     bases = next(bases for prefix, bases in BASES.items() if version.startswith(prefix))
     for name, damage in DAMAGES.items():
-        if (names and name not in names) or damage.base not in bases:
-            continue
-        if not names and name in outcomes:
+        if name not in names if names else name in outcomes or damage.base not in bases:
             continue
         folder = Path(tempfile.mkdtemp(prefix="start-"))
         try:

@@ -28,6 +28,7 @@ from workbench.inspection.node_start.identity import (
     judge_missing,
     judge_properties,
     judge_together,
+    node_id_of,
 )
 from workbench.inspection.node_start.known_topics import (
     NO_TOPIC_ID,
@@ -210,10 +211,7 @@ class NodeStart:
         return f"{who} may send again what is truncated: those topics are not taken as lost"
 
     def _node(self) -> int | None:
-        if self._node_id is not None:
-            return self._node_id
-        found = (root.meta_properties for root in self._roots.values())
-        return next((each.node_id for each in found if each is not None), None)
+        return node_id_of(list(self._roots.values())) if self._node_id is None else self._node_id
 
     def _recover(self, partition: Partition) -> tuple[PartitionStart, Log | None]:
         """Recover the metadata log, which every start does."""

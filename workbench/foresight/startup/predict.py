@@ -44,7 +44,7 @@ from workbench.foresight.startup.prediction import (
 from workbench.foresight.startup.start_rows import partition_start, reading_problem
 from workbench.foresight.startup.undetected import unnoticed_damage
 from workbench.inspection.broker_version import MeantBroker, meant_broker
-from workbench.inspection.listing import Listing, Root, list_log_directories
+from workbench.inspection.listing import Listing, list_log_directories
 from workbench.inspection.stored_configs import METADATA_LOG
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext

@@ -18,12 +18,15 @@ from workbench.inspection.listing import Root
 from workbench.inspection.node_start.refusal import RUNTIME, Refusal
 from workbench.inspection.segment import Segment
 from workbench.inspection.unreadable import if_readable
+from workbench.layout.batch_header import ENTRY_HEADER_SIZE, MAGIC_AT
 from workbench.record.reading.reader import VALUES
 from workbench.record.reading.recovery import whole_batches
 
 METADATA_VERSION: Final = "metadata.version"
 
+_LATEST_MAGIC: Final = 2
 _CORRUPT: Final = "org.apache.kafka.common.errors.CorruptRecordException"
+_NO_ELEMENT: Final = "java.util.NoSuchElementException"
 
 
 def judge_bootstrap(root: Root) -> Refusal | None:
@@ -54,20 +57,28 @@ def _has_metadata_version(entry: FileEntry) -> bool:
 
 
 def judge_contents(entry: FileEntry) -> Refusal | None:
-    """Return why a node does not start with the snapshot that it reads; None if it does."""
-    problem = if_readable(lambda: _damage(entry))
-    if problem is None:
+    """Return why a node does not start with the snapshot that it reads; None if it does.
+
+    An incomplete batch at the end is no reason: the node reads what is before it.
+
+    Kafka: RecordsSnapshotReader, RecordsIterator, ByteBufferLogInputStream (4.2)
+    """
+    read = if_readable(lambda: _read_batches(entry))
+    if read is None:
         return None
-    position, found = problem
+    position, problem = read
+    if not problem and position:
+        return None
     finding = Finding(
-        "metadata-snapshot-damaged", "error", entry.path, position, None, found,
-        "whole batches with valid CRCs", "The controller does not start.",
+        "metadata-snapshot-damaged", "error", entry.path, position, None,
+        problem or f"{entry.size} bytes without a whole batch", "whole batches with valid CRCs",
+        "The controller does not start.",
     )  # fmt: skip
-    return Refusal(finding, _CORRUPT)
+    return Refusal(finding, _CORRUPT if problem else _NO_ELEMENT)
 
 
-def _damage(entry: FileEntry) -> tuple[int, str] | None:
-    """Return where the batches of a file end before the file does, and why."""
+def _read_batches(entry: FileEntry) -> tuple[int, str]:
+    """Return where the whole batches of a file end, and which damage follows there."""
     position, problem = 0, ""
     with FileSource(entry.path) as source:
         for batches in whole_batches(source, source.size):
@@ -75,6 +86,7 @@ def _damage(entry: FileEntry) -> tuple[int, str] | None:
                 last = batches.rows[-1]
                 position = int(last["position"]) + int(last["size"])
             problem = batches.problem
-        if position == source.size:
-            return None
-        return position, problem or f"{source.size - position} bytes of an incomplete batch"
+        head = source.read(position, ENTRY_HEADER_SIZE).tobytes()
+    if not problem and len(head) == ENTRY_HEADER_SIZE and head[MAGIC_AT] > _LATEST_MAGIC:
+        problem = f"magic {int.from_bytes(head[MAGIC_AT:], signed=True)}"
+    return position, problem

@@ -122,6 +122,12 @@ def judge_together(
                 yield Refusal(_finding(_MISMATCH, entry, found, wanted, broker), RUNTIME)
 
 
+def node_id_of(roots: Sequence[Root]) -> int | None:
+    """Return the node id of the first directory that has one."""
+    found = (_properties(root)[1] for root in roots)
+    return next((meta.node_id for meta in found if meta and meta.node_id is not None), None)
+
+
 def _properties(root: Root) -> tuple[FileEntry | None, MetaProperties | None]:
     read = partial(getattr, root, "meta_properties")
     return root.file(names.META_PROPERTIES), if_readable(read)
