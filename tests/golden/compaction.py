@@ -112,6 +112,7 @@ def compact(directory: Path, compaction: Compaction) -> dict[str, list[Cleaning]
         scheduler=ManualScheduler(clock),
         rng=Random(1),
         topic_configs={topic: pair.config_of(topic) for topic in _topics_in(directory)},
+        rules=pair.rules,
     )
     config = CleanerConfig.of(BrokerConfig.of(dict(pair.broker)))
     manager.startup(with_tasks=False)

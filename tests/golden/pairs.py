@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.golden.cases import CASES, Case
+from workbench.config.broker_rules import BrokerRules
 
 OFFSETS: Final = "__consumer_offsets"
 SMALL_OFFSETS: Final = "offsets|groups"  # cases for which that topic was given small segments
@@ -68,6 +69,11 @@ class Pair:
     def number(self) -> tuple[int, ...]:
         """The version, to compare with (2, 8)."""
         return tuple(int(part) for part in self.version.split("."))
+
+    @property
+    def rules(self) -> BrokerRules:
+        """The rules of the version."""
+        return BrokerRules.of(self.version)
 
     def config_of(self, topic: str) -> dict[str, str]:
         """Return the configuration of a topic."""

@@ -88,11 +88,15 @@ class BrokerRules(NamedTuple):
         indexes_last_offset: an index entry has the last offset of its batch, not the first (2.0).
         skips_bad_tail: a size below 14, or beyond the end of the file, ends a log as a torn batch
             does; later versions refuse a size below 14 (before 0.10.2).
+        allocates_told_size: the size of a message is allocated before it is compared with the
+            file; garbage that tells a huge one ends the process (before 0.10).
         recovery_limits_size: recovery truncates at a batch larger than `max.message.bytes` (before
             0.11).
         swaps: how an interrupted replacement is finished.
         undoes_partial_swaps: a `.swap` at or after a `.cleaned` is removed (2.0).
         splits_overflow: a segment with offsets too far from its base offset is split (2.0).
+        moves_first_epoch: the first leader epoch begins at the log start offset, even if no
+            checkpoint has it (before 3.0).
         empties_below_start: all segments of a log that ends before its log start offset are
             removed (2.2.1).
         has_delete_horizons: the first cleaning that meets a tombstone or marker of magic 2 sets
@@ -126,6 +130,8 @@ class BrokerRules(NamedTuple):
     swaps: SwapRule
     undoes_partial_swaps: bool
     splits_overflow: bool
+    moves_first_epoch: bool
+    allocates_told_size: bool
     empties_below_start: bool
     has_delete_horizons: bool
     keeps_last_of_round: bool
@@ -168,6 +174,8 @@ class BrokerRules(NamedTuple):
             swaps=_swaps(at),
             undoes_partial_swaps=at >= (2, 0),
             splits_overflow=at >= (2, 0),
+            moves_first_epoch=at < (3, 0),
+            allocates_told_size=at < (0, 10),
             empties_below_start=at >= (2, 2, 1),
             has_delete_horizons=at >= (3, 1),
             keeps_last_of_round=at >= (4, 0),
@@ -225,6 +233,10 @@ def _strays(at: Number) -> StrayRule:
     if at < (3, 6):
         return StrayRule.DELETED
     return StrayRule.RENAMED_AFTER_START if at < (3, 7) else StrayRule.RENAMED_AT_LOAD
+
+
+MODELED_RULES: Final = BrokerRules.of()
+"""The rules of the version that the engine follows if none is meant."""
 
 
 def limits(rules: BrokerRules) -> list[str]:

@@ -142,7 +142,9 @@ def by_time(state: LogState) -> list[RetentionVerdict]:
         largest = segment.largest_timestamp
         age = state.now - largest
         what = "largest timestamp"
-        if segment.max_timestamp_so_far.timestamp < 0:
+        if segment.context.rules.retains_by_file_time:
+            what = "file time"
+        elif segment.goes_by_file_time:
             what = "file time (no record has a timestamp)"
         reason = (
             f"the segment's {what} {ms_and_time(largest)} is {age_text(age)}, "
@@ -159,7 +161,8 @@ def _judge(state: LogState, rule: str, judge: _Judge) -> list[RetentionVerdict]:
     followers = [*state.segments[1:], None]
     for segment, following in zip(state.segments, followers, strict=False):  # no segments: one more
         upper = state.log_end_offset if following is None else following.base_offset
-        if state.high_watermark < upper:
+        keeps = segment.context.rules.keeps_above_high_watermark
+        if keeps and state.high_watermark < upper:
             reason = f"the segment reaches {upper}, above the high watermark {state.high_watermark}"
             kept = False
             verdict = RetentionVerdict(rule, segment, kept, reason, state.high_watermark, upper)
