@@ -46,6 +46,8 @@ CHANGES = [
     ("has_delete_horizons", "3.0.2", False, "3.1.2", True),
     ("keeps_last_of_round", "3.9.1", False, "4.0.0", True),
     ("upgrades_old_batches", "3.9.1", False, "4.0.0", True),
+    ("writes_old_formats", "2.8.2", True, "3.0.2", False),
+    ("deletes_below_start", "0.10.2.2", False, "0.11.0.2", True),
     ("needs_keys", "0.8.2.2", True, "0.9.0.1", False),
     ("unpacks", "0.8.2.2", True, "0.9.0.1", False),
     ("has_min_lag", "0.10.0.1", False, "0.10.1.1", True),
@@ -110,4 +112,9 @@ def test_an_unknown_version_is_refused_with_the_known_ones(asked: str) -> None:
 
 def test_what_is_not_modeled_is_said_of_old_versions_only() -> None:
     assert not limits(BrokerRules.of("4.2"))
-    assert len(limits(BrokerRules.of("0.8.2"))) > len(limits(BrokerRules.of("3.9"))) > 0
+    assert len(limits(BrokerRules.of("0.8.2"))) > len(limits(BrokerRules.of("2.7"))) > 0
+    assert not limits(BrokerRules.of("3.0"))
+    assert set(limits(BrokerRules.of("0.9"))) == {
+        *limits(BrokerRules.of("0.9"), "start"),
+        *limits(BrokerRules.of("0.9"), "cleaning"),
+    }

@@ -9,7 +9,7 @@ Kafka: Log, LogSegment, LogCleaner, LogManager at each tag (0.8.2.2 to 3.9), and
 """
 
 from enum import Enum
-from typing import Final, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 from workbench.config.kafka_versions import MODELED, Number, number_of, series_of
 
@@ -103,6 +103,7 @@ class BrokerRules(NamedTuple):
             its delete horizon; before, the file's time decided (KIP-534, 3.1).
         keeps_last_of_round: the last batch of a round of cleaning is kept, perhaps empty (4.0).
         upgrades_old_batches: a cleaned batch of magic 0 or 1 becomes magic 2 (4.0).
+        writes_old_formats: a topic can be configured for magic 0 or 1 (before 3.0).
         needs_keys: the cleaner's thread ends at a record without key (0.8.2).
         unpacks: the cleaner writes what is left of a compressed message uncompressed (0.8.2).
         has_min_lag: `min.compaction.lag.ms` exists, and `compact,delete` (0.10.1).
@@ -110,6 +111,7 @@ class BrokerRules(NamedTuple):
         marks_uncleanable: a log that fails is left alone; before, the thread ends (2.1).
         retains_by_file_time: `retention.ms` goes by the time of the file (before 0.10.1).
         rolls_by_creation: `segment.ms` counts from when the segment was opened (before 0.10.1).
+        deletes_below_start: segments below the log start offset are deleted (KIP-107, 0.11).
         keeps_above_high_watermark: segments above the high watermark are not deleted (0.11).
         topics_from: who knows the topics.
         strays: what is done with logs of unknown topics.
@@ -136,6 +138,7 @@ class BrokerRules(NamedTuple):
     has_delete_horizons: bool
     keeps_last_of_round: bool
     upgrades_old_batches: bool
+    writes_old_formats: bool
     needs_keys: bool
     unpacks: bool
     has_min_lag: bool
@@ -143,6 +146,7 @@ class BrokerRules(NamedTuple):
     marks_uncleanable: bool
     retains_by_file_time: bool
     rolls_by_creation: bool
+    deletes_below_start: bool
     keeps_above_high_watermark: bool
     topics_from: TopicsFrom
     strays: StrayRule
@@ -180,6 +184,7 @@ class BrokerRules(NamedTuple):
             has_delete_horizons=at >= (3, 1),
             keeps_last_of_round=at >= (4, 0),
             upgrades_old_batches=at >= (4, 0),
+            writes_old_formats=at < (3, 0),
             needs_keys=at < (0, 9),
             unpacks=at < (0, 9),
             has_min_lag=at >= (0, 10, 1),
@@ -187,6 +192,7 @@ class BrokerRules(NamedTuple):
             marks_uncleanable=at >= (2, 1),
             retains_by_file_time=at < (0, 10, 1),
             rolls_by_creation=at < (0, 10, 1),
+            deletes_below_start=at >= (0, 11),
             keeps_above_high_watermark=at >= (0, 11),
             topics_from=_topics_from(at),
             strays=_strays(at),
@@ -239,21 +245,42 @@ MODELED_RULES: Final = BrokerRules.of()
 """The rules of the version that the engine follows if none is meant."""
 
 
-def limits(rules: BrokerRules) -> list[str]:
+About = Literal["start", "cleaning"]
+
+
+def limits(rules: BrokerRules, *about: About) -> list[str]:
     """Return a sentence for each thing in which brokers of a version differ from what is modeled.
 
     Empty for the versions that the engine follows in everything it is asked.
+
+    Args:
+        rules: those of the version.
+        about: what is asked; nothing: everything.
     """
     found = []
-    if not rules.upgrades_old_batches:
-        found.append(
-            "batches of magic 0 and 1 that lose records keep their format; here the same records "
-            "are left in batches of magic 2, of other sizes"
-        )
-    if rules.unpacks:
-        found.append("what is left of a compressed message is written uncompressed, so larger")
-    if not rules.indexes_last_offset:
-        found.append("index entries hold the first offset of a batch; rebuilt here, the last")
-    if rules.snapshots is not SnapshotRule.EACH_SEGMENT:
-        found.append("fewer producer snapshots are kept, or none")
+    if "start" in about or not about:
+        if rules.allocates_told_size:
+            found.append(
+                "garbage at the end of a log that tells a huge size ends the process, depending on "
+                "its heap; here the log ends before the garbage"
+            )
+        if not rules.splits_overflow:
+            found.append(
+                "a segment with offsets too far from its base offset stays as it is; here it is "
+                "split"
+            )
+        if not rules.indexes_last_offset:
+            found.append("index entries hold the first offset of a batch; rebuilt here, the last")
+        if rules.snapshots is not SnapshotRule.EACH_SEGMENT:
+            found.append("fewer producer snapshots are kept, or none; here, one for each segment")
+    if "cleaning" in about or not about:
+        if rules.writes_old_formats:
+            found.append(
+                "batches of magic 0 and 1 that lose records keep their format; here the same "
+                "records are left in batches of magic 2, of other sizes"
+            )
+        if rules.unpacks:
+            found.append("what is left of a compressed message is uncompressed, so larger")
+        if rules.needs_keys:
+            found.append("a record without key ends the cleaner; here it is dropped, as since 0.9")
     return found
