@@ -112,6 +112,7 @@ def what_if(
     *,
     now: int | None = None,
     topics: Collection[str] | None = None,
+    kafka: str | None = None,
 ) -> "WhatIf":
     """Return what a broker would delete and compact with this configuration; nothing is written.
 
@@ -125,9 +126,10 @@ def what_if(
             Other names have the value in `__cluster_metadata`, or Kafka's default.
         now: ms since the epoch, that ages are measured by; the machine's time when None.
         topics: names; only their partitions are looked at.
+        kafka: the broker's version, such as "2.8"; None takes the newest that the directories show.
 
     Raises:
-        ConfigError: a configuration's name or value is wrong.
+        ConfigError: a configuration's name or value is wrong, or the version is unknown.
         LogDirectoryError: a path does not exist, or is a file.
 
     Kafka: LogManager.cleanupLogs, LogCleaner.CleanerThread.cleanFilthiestLog (4.2)
@@ -135,7 +137,7 @@ def what_if(
     from workbench.loaders.tables.what_if import what_would_be
 
     opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
-    return what_would_be(opened.listing, config, now, topics)
+    return what_would_be(opened.listing, config, now, topics, kafka)
 
 
 def compare_replicas(
@@ -437,6 +439,7 @@ class LogDirectory(Mapping[str, Partition]):
         *,
         now: int | None = None,
         partitions: Iterable[str] | None = None,
+        kafka: str | None = None,
     ) -> "dict[str, Explanation]":
         """Return what `Partition.explain_cleaning` says of many partitions; each log loads once.
 
@@ -445,6 +448,7 @@ class LogDirectory(Mapping[str, Partition]):
         Args:
             config, now: see `Partition`.
             partitions: names, as ``orders-0``; None: all that the log manager serves.
+            kafka: the broker's version; None takes the newest that the directories show.
 
         Raises:
             ConfigError: a configuration's name or value is wrong.
@@ -463,7 +467,7 @@ class LogDirectory(Mapping[str, Partition]):
         chosen = [self[name] for name in (in_use if partitions is None else partitions)]
         moment = time_or_now(now)
         found: dict[str, Explanation] = {}
-        with open_dry(self.listing.log_directories, config, moment) as dry:
+        with open_dry(self.listing.log_directories, config, moment, kafka) as dry:
             explainer = Explainer(dry, moment)
             for partition in chosen:
                 try:

@@ -40,10 +40,14 @@ CHANGES = [
     ("swaps", "2.8.2", SwapRule.RECOVER_OVERLAPPING, "3.0.2", SwapRule.RENAME_ALL),
     ("undoes_partial_swaps", "1.1.1", False, "2.0.1", True),
     ("splits_overflow", "1.1.1", False, "2.0.1", True),
+    ("moves_first_epoch", "2.8.2", True, "3.0.2", False),
+    ("allocates_told_size", "0.9.0.1", True, "0.10.0.1", False),
     ("empties_below_start", "2.2.0", False, "2.2.1", True),
     ("has_delete_horizons", "3.0.2", False, "3.1.2", True),
     ("keeps_last_of_round", "3.9.1", False, "4.0.0", True),
     ("upgrades_old_batches", "3.9.1", False, "4.0.0", True),
+    ("writes_old_formats", "2.8.2", True, "3.0.2", False),
+    ("deletes_below_start", "0.10.2.2", False, "0.11.0.2", True),
     ("needs_keys", "0.8.2.2", True, "0.9.0.1", False),
     ("unpacks", "0.8.2.2", True, "0.9.0.1", False),
     ("has_min_lag", "0.10.0.1", False, "0.10.1.1", True),
@@ -108,4 +112,9 @@ def test_an_unknown_version_is_refused_with_the_known_ones(asked: str) -> None:
 
 def test_what_is_not_modeled_is_said_of_old_versions_only() -> None:
     assert not limits(BrokerRules.of("4.2"))
-    assert len(limits(BrokerRules.of("0.8.2"))) > len(limits(BrokerRules.of("3.9"))) > 0
+    assert len(limits(BrokerRules.of("0.8.2"))) > len(limits(BrokerRules.of("2.7"))) > 0
+    assert not limits(BrokerRules.of("3.0"))
+    assert set(limits(BrokerRules.of("0.9"))) == {
+        *limits(BrokerRules.of("0.9"), "start"),
+        *limits(BrokerRules.of("0.9"), "cleaning"),
+    }

@@ -9,7 +9,7 @@ Kafka: Log, LogSegment, LogCleaner, LogManager at each tag (0.8.2.2 to 3.9), and
 """
 
 from enum import Enum
-from typing import Final, NamedTuple, Self
+from typing import Final, Literal, NamedTuple, Self
 
 from workbench.config.kafka_versions import MODELED, Number, number_of, series_of
 
@@ -88,17 +88,22 @@ class BrokerRules(NamedTuple):
         indexes_last_offset: an index entry has the last offset of its batch, not the first (2.0).
         skips_bad_tail: a size below 14, or beyond the end of the file, ends a log as a torn batch
             does; later versions refuse a size below 14 (before 0.10.2).
+        allocates_told_size: the size of a message is allocated before it is compared with the
+            file; garbage that tells a huge one ends the process (before 0.10).
         recovery_limits_size: recovery truncates at a batch larger than `max.message.bytes` (before
             0.11).
         swaps: how an interrupted replacement is finished.
         undoes_partial_swaps: a `.swap` at or after a `.cleaned` is removed (2.0).
         splits_overflow: a segment with offsets too far from its base offset is split (2.0).
+        moves_first_epoch: the first leader epoch begins at the log start offset, even if no
+            checkpoint has it (before 3.0).
         empties_below_start: all segments of a log that ends before its log start offset are
             removed (2.2.1).
         has_delete_horizons: the first cleaning that meets a tombstone or marker of magic 2 sets
             its delete horizon; before, the file's time decided (KIP-534, 3.1).
         keeps_last_of_round: the last batch of a round of cleaning is kept, perhaps empty (4.0).
         upgrades_old_batches: a cleaned batch of magic 0 or 1 becomes magic 2 (4.0).
+        writes_old_formats: a topic can be configured for magic 0 or 1 (before 3.0).
         needs_keys: the cleaner's thread ends at a record without key (0.8.2).
         unpacks: the cleaner writes what is left of a compressed message uncompressed (0.8.2).
         has_min_lag: `min.compaction.lag.ms` exists, and `compact,delete` (0.10.1).
@@ -106,6 +111,7 @@ class BrokerRules(NamedTuple):
         marks_uncleanable: a log that fails is left alone; before, the thread ends (2.1).
         retains_by_file_time: `retention.ms` goes by the time of the file (before 0.10.1).
         rolls_by_creation: `segment.ms` counts from when the segment was opened (before 0.10.1).
+        deletes_below_start: segments below the log start offset are deleted (KIP-107, 0.11).
         keeps_above_high_watermark: segments above the high watermark are not deleted (0.11).
         topics_from: who knows the topics.
         strays: what is done with logs of unknown topics.
@@ -126,10 +132,13 @@ class BrokerRules(NamedTuple):
     swaps: SwapRule
     undoes_partial_swaps: bool
     splits_overflow: bool
+    moves_first_epoch: bool
+    allocates_told_size: bool
     empties_below_start: bool
     has_delete_horizons: bool
     keeps_last_of_round: bool
     upgrades_old_batches: bool
+    writes_old_formats: bool
     needs_keys: bool
     unpacks: bool
     has_min_lag: bool
@@ -137,6 +146,7 @@ class BrokerRules(NamedTuple):
     marks_uncleanable: bool
     retains_by_file_time: bool
     rolls_by_creation: bool
+    deletes_below_start: bool
     keeps_above_high_watermark: bool
     topics_from: TopicsFrom
     strays: StrayRule
@@ -168,10 +178,13 @@ class BrokerRules(NamedTuple):
             swaps=_swaps(at),
             undoes_partial_swaps=at >= (2, 0),
             splits_overflow=at >= (2, 0),
+            moves_first_epoch=at < (3, 0),
+            allocates_told_size=at < (0, 10),
             empties_below_start=at >= (2, 2, 1),
             has_delete_horizons=at >= (3, 1),
             keeps_last_of_round=at >= (4, 0),
             upgrades_old_batches=at >= (4, 0),
+            writes_old_formats=at < (3, 0),
             needs_keys=at < (0, 9),
             unpacks=at < (0, 9),
             has_min_lag=at >= (0, 10, 1),
@@ -179,6 +192,7 @@ class BrokerRules(NamedTuple):
             marks_uncleanable=at >= (2, 1),
             retains_by_file_time=at < (0, 10, 1),
             rolls_by_creation=at < (0, 10, 1),
+            deletes_below_start=at >= (0, 11),
             keeps_above_high_watermark=at >= (0, 11),
             topics_from=_topics_from(at),
             strays=_strays(at),
@@ -227,21 +241,46 @@ def _strays(at: Number) -> StrayRule:
     return StrayRule.RENAMED_AFTER_START if at < (3, 7) else StrayRule.RENAMED_AT_LOAD
 
 
-def limits(rules: BrokerRules) -> list[str]:
+MODELED_RULES: Final = BrokerRules.of()
+"""The rules of the version that the engine follows if none is meant."""
+
+
+About = Literal["start", "cleaning"]
+
+
+def limits(rules: BrokerRules, *about: About) -> list[str]:
     """Return a sentence for each thing in which brokers of a version differ from what is modeled.
 
     Empty for the versions that the engine follows in everything it is asked.
+
+    Args:
+        rules: those of the version.
+        about: what is asked; nothing: everything.
     """
     found = []
-    if not rules.upgrades_old_batches:
-        found.append(
-            "batches of magic 0 and 1 that lose records keep their format; here the same records "
-            "are left in batches of magic 2, of other sizes"
-        )
-    if rules.unpacks:
-        found.append("what is left of a compressed message is written uncompressed, so larger")
-    if not rules.indexes_last_offset:
-        found.append("index entries hold the first offset of a batch; rebuilt here, the last")
-    if rules.snapshots is not SnapshotRule.EACH_SEGMENT:
-        found.append("fewer producer snapshots are kept, or none")
+    if "start" in about or not about:
+        if rules.allocates_told_size:
+            found.append(
+                "garbage at the end of a log that tells a huge size ends the process, depending on "
+                "its heap; here the log ends before the garbage"
+            )
+        if not rules.splits_overflow:
+            found.append(
+                "a segment with offsets too far from its base offset stays as it is; here it is "
+                "split"
+            )
+        if not rules.indexes_last_offset:
+            found.append("index entries hold the first offset of a batch; rebuilt here, the last")
+        if rules.snapshots is not SnapshotRule.EACH_SEGMENT:
+            found.append("fewer producer snapshots are kept, or none; here, one for each segment")
+    if "cleaning" in about or not about:
+        if rules.writes_old_formats:
+            found.append(
+                "batches of magic 0 and 1 that lose records keep their format; here the same "
+                "records are left in batches of magic 2, of other sizes"
+            )
+        if rules.unpacks:
+            found.append("what is left of a compressed message is uncompressed, so larger")
+        if rules.needs_keys:
+            found.append("a record without key ends the cleaner; here it is dropped, as since 0.9")
     return found

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from workbench.decoders.cluster_metadata import decode_value
 from workbench.files import names
+from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.record.reading.reader import KEYS, VALUES
@@ -113,6 +114,16 @@ def read_stored_configs(partition: Partition) -> StoredConfigs:
         OSError: a file cannot be read.
     """
     return read_stored_cluster(partition).configs
+
+
+def stored_cluster(listing: Listing) -> StoredCluster:
+    """Return what the metadata log among opened directories says; nothing if there is none.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    metadata = listing.partitions.get(METADATA_LOG)
+    return StoredCluster() if metadata is None else read_stored_cluster(metadata)
 
 
 def read_stored_cluster(partition: Partition, until: int | None = None) -> StoredCluster:

@@ -23,6 +23,7 @@ from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import Policy, explain_cleaning, explain_uncleanable
 from workbench.foresight.explain.retention import explain_retention
 from workbench.foresight.explain.rule_verdict import RuleVerdict
+from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
@@ -118,6 +119,7 @@ class WhatIf:
         now: ms; the time that ages were measured by.
         partitions: sorted by topic and number.
         verdicts: partition → the verdicts of retention on its segments, rule by rule.
+        broker: the broker that is meant, and why that one.
         offsets: the fates of committed offsets, by `offsets.retention.minutes`, sorted by group.
     """
 
@@ -125,6 +127,7 @@ class WhatIf:
     now: int
     partitions: tuple[PartitionFate, ...]
     verdicts: Mapping[tuple[str, int], tuple[RuleVerdict, ...]]
+    broker: MeantBroker
     offsets: tuple[OffsetFate, ...] = ()
 
     def __iter__(self) -> Iterator[PartitionFate]:
@@ -171,6 +174,7 @@ class WhatIf:
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""
         return {
+            "broker": self.broker._asdict(),
             "config": self.config,
             "now": self.now,
             "partitions": [
@@ -186,7 +190,7 @@ class WhatIf:
         }
 
     def __str__(self) -> str:
-        lines = [self.summary]
+        lines = [str(self.broker), self.summary]
         for fate in self:
             lines.append(f"  {fate.name}: {fate.size:,} -> {fate.size_after:,}")
             lines += [f"    {why}" for why in fate.reasons]
@@ -197,12 +201,17 @@ class WhatIf:
         rows = [[*fate.totals(), "; ".join(fate.reasons)] for fate in shown]
         left = len(self) - _SHOWN
         columns = ["partition", "policy", "bytes", "deleted", "compacted", "bytes after", "why"]
-        note = f"{left} more partitions" if left > 0 else None
+        more = [f"{left} more partitions"] if left > 0 else []
+        note = "; ".join([str(self.broker), *more])
         return table_html(self.summary, columns, rows, note, sentences=["why"])
 
 
 def what_would_be(
-    listing: Listing, config: Config, now: int | None, topics: Collection[str] | None
+    listing: Listing,
+    config: Config,
+    now: int | None,
+    topics: Collection[str] | None,
+    kafka: str | None = None,
 ) -> WhatIf:
     """Return what a broker would delete and compact; see `log_directory.what_if`."""
     moment = time_or_now(now)
@@ -213,7 +222,7 @@ def what_would_be(
         for partition in listing.partitions.values()
         if partition.kind == "log" and (topics is None or partition.topic in topics)
     }
-    with open_dry(listing.log_directories, config, moment) as dry:
+    with open_dry(listing.log_directories, config, moment, kafka) as dry:
         dry.load(lambda folder: folder.path in folders)
         fates = [_failed(dry, name, error) for name, error in dry.problems.items()]
         verdicts = {}
@@ -230,7 +239,7 @@ def what_would_be(
     if topics is None or GROUPS_TOPIC in topics:
         with suppress(OSError):  # then the fate of its log has the problem
             offsets = fates_of_offsets(listing, now=moment, retention_ms=retention_ms)
-    return WhatIf(dict(given), moment, tuple(fates), verdicts, offsets)
+    return WhatIf(dict(given), moment, tuple(fates), verdicts, dry.meant, offsets)
 
 
 def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFate:
