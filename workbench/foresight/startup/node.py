@@ -8,10 +8,11 @@ Kafka: KafkaRaftServer.initializeLogDirs, KafkaMetadataLog.apply, KafkaRaftClien
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final
 from uuid import UUID
 
-from workbench.config.broker_rules import BrokerRules, TopicsFrom
+from workbench.config.broker_rules import BrokerRules, StrayRule, TopicsFrom
 from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.errors import WorkbenchError
 from workbench.files import names
@@ -20,8 +21,14 @@ from workbench.files.quorum_state import QuorumState
 from workbench.files.text import format_uuid
 from workbench.foresight.startup.prediction import MetadataStart, PartitionStart
 from workbench.foresight.startup.start_rows import partition_start
+from workbench.inspection.broker_version import metadata_versions_of
 from workbench.inspection.listing import Root
-from workbench.inspection.node_start.bootstrap import judge_bootstrap, judge_contents
+from workbench.inspection.node_start.bootstrap import (
+    METADATA_VERSION,
+    bootstrap_level,
+    judge_bootstrap,
+    judge_contents,
+)
 from workbench.inspection.node_start.identity import (
     judge_cluster_id,
     judge_ids,
@@ -35,16 +42,17 @@ from workbench.inspection.node_start.known_topics import (
     KnownTopics,
     known_topics,
 )
+from workbench.inspection.node_start.membership import judge_membership
 from workbench.inspection.node_start.metadata_log import (
     LogRange,
     judge_snapshots,
     newest_snapshot,
-    state_until,
 )
 from workbench.inspection.node_start.quorum_state import judge_quorum_state
-from workbench.inspection.node_start.refusal import KAFKA
+from workbench.inspection.node_start.refusal import KAFKA, Refusal
 from workbench.inspection.partition import Partition
 from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster
+from workbench.inspection.unreadable import if_readable
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.loading import Outcome
@@ -54,6 +62,7 @@ from workbench.runtime.steps import Step
 
 METADATA_TOPIC_ID: Final = UUID(int=1)
 
+_ILLEGAL_ARGUMENT: Final = "java.lang.IllegalArgumentException"
 _INCONSISTENT_ID: Final = "org.apache.kafka.common.errors.InconsistentTopicIdException"
 _PARTITION: Final = TopicPartition(METADATA_TOPIC, 0)
 _UNKNOWN: Final = (
@@ -69,11 +78,15 @@ Reason = tuple[str, str, str]
 def is_kraft_node(rules: BrokerRules, roots: Sequence[Root]) -> bool:
     """Return whether a broker of these rules runs without ZooKeeper.
 
-    From 3.0 to 3.9 both exist; `meta.properties` of version 1 shows KRaft.
+    From 3.0 to 3.9 both exist; `meta.properties` of version 1 shows KRaft, or without that file a
+    metadata log.
     """
     if rules.topics_from is not TopicsFrom.EITHER:
         return rules.topics_from is TopicsFrom.METADATA_LOG
-    return any((properties := root.meta_properties) and properties.version for root in roots)
+    found = [if_readable(partial(getattr, root, "meta_properties")) for root in roots]
+    if any(each is not None for each in found):
+        return any(each is not None and each.version for each in found)
+    return any(_log(root) for root in roots)
 
 
 class NodeStart:
@@ -83,11 +96,12 @@ class NodeStart:
         context: the directories on a file system that keeps changes in memory.
         roots: the same directories as they are listed.
         steps: returns the steps of loading since the last call.
-        is_kraft: whether the node runs without ZooKeeper.
+        rules: how nodes of the version that is meant behave.
         node_id, cluster_id: the node's; None takes those found.
 
     Attributes:
-        is_kraft: as given.
+        rules: as given.
+        is_kraft: whether the node runs without ZooKeeper.
         topics: what the node knows when it loads its logs; None if that cannot be said.
         metadata: what it did with its metadata log, as far as it got.
     """
@@ -97,15 +111,16 @@ class NodeStart:
         context: ManagerContext,
         roots: Sequence[Root],
         steps: list[Step],
+        rules: BrokerRules,
         *,
-        is_kraft: bool,
         node_id: int | None,
         cluster_id: str | None,
     ) -> None:
         self._context = context
         self._roots = {os.path.abspath(root.path): root for root in roots}
         self._steps = steps
-        self.is_kraft = is_kraft
+        self.rules = rules
+        self.is_kraft = is_kraft_node(rules, roots)
         self._node_id = node_id
         self._cluster_id = cluster_id
         metadata_dir = context.config.metadata_log_dir
@@ -151,19 +166,25 @@ class NodeStart:
             yield path, found.exception, found.problem
 
     def _metadata_log(self) -> Iterator[Reason]:
+        """Yield why the node does not start with its metadata log and the files beside it."""
         found = {path: partition for path, root in self._roots.items() if (partition := _log(root))}
         for path in found:
             if path != self._metadata_dir:
                 expected = f"in {self._metadata_dir}, the first of log.dirs, or in metadata.log.dir"
                 yield path, KAFKA, f"{path}/{METADATA_LOG} is not where it should be ({expected})"
         root = self._roots.get(self._metadata_dir)
-        bootstrap = None if root is None else judge_bootstrap(root)
-        if bootstrap is not None:
-            yield self._metadata_dir, bootstrap.exception, bootstrap.problem
+        if root is not None:
+            bootstrap = judge_bootstrap(root)
+            if bootstrap is not None:
+                yield self._metadata_dir, bootstrap.exception, bootstrap.problem
+            yield from self._unknown_level(bootstrap_level(root), names.BOOTSTRAP_CHECKPOINT)
         partition = found.get(self._metadata_dir)
-        if partition is None:
+        if root is None or partition is None:
             self._without_log()
-            return
+        else:
+            yield from self._with_log(root, partition)
+
+    def _with_log(self, root: Root, partition: Partition) -> Iterator[Reason]:
         row, log = self._recover(partition)
         if log is None:
             yield self._metadata_dir, row.exception, f"{METADATA_LOG}: {row.reason}"
@@ -171,30 +192,50 @@ class NodeStart:
         if log.topic_id not in {None, METADATA_TOPIC_ID}:
             problem = f"{METADATA_LOG}/{names.PARTITION_METADATA}: topic id of another topic"
             yield self._metadata_dir, _INCONSISTENT_ID, problem
-        cut = row.bytes_cut
         epoch = log.leader_epochs.latest_epoch or 0
-        range_ = LogRange(log.log_start_offset, log.log_end_offset, epoch, cut)
+        range_ = LogRange(log.log_start_offset, log.log_end_offset, epoch, row.bytes_cut)
         snapshot = newest_snapshot(partition, range_.start)
-        state = partition.file(names.QUORUM_STATE)
+        known = self.topics = known_topics(partition, self._node(), range_)
+        name = "" if snapshot is None else snapshot.entry.name
+        self.metadata = MetadataStart(
+            log=row, snapshot=name, known_until=known.until, topics=len(known.cluster.topic_ids),
+            note=self._note(row.bytes_cut),
+        )  # fmt: skip
         for refusal in (
             judge_snapshots(partition, range_.start),
             None if snapshot is None else judge_contents(snapshot.entry),
-            None
-            if state is None
-            else judge_quorum_state(state.path, QuorumState.read(state.path, strict=False)),
+            self._judge_state(partition),
         ):
             if refusal is not None:
                 yield self._metadata_dir, refusal.exception, refusal.problem
-        self.topics = known_topics(partition, self._node(), range_)
-        name = "" if snapshot is None else snapshot.entry.name
-        self.metadata = MetadataStart(
-            log=row, snapshot=name, known_until=state_until(range_, snapshot),
-            topics=len(self.topics.cluster.topic_ids), note=self._note(cut),
-        )  # fmt: skip
+        yield from self._unknown_level(known.cluster.features.get(METADATA_VERSION), METADATA_LOG)
+        refused = judge_membership(list(self._roots.values()), root, known)
+        if refused is not None:
+            yield self._metadata_dir, refused.exception, refused.problem
+
+    def _judge_state(self, partition: Partition) -> Refusal | None:
+        state = partition.file(names.QUORUM_STATE)
+        if state is None:
+            return None
+        contents = if_readable(lambda: QuorumState.read(state.path, strict=False))
+        return None if contents is None else judge_quorum_state(state.path, contents, self.rules)
+
+    def _unknown_level(self, level: int | None, where: str) -> Iterator[Reason]:
+        """Yield why a node does not start with a finalized level of `metadata.version`."""
+        least, most = metadata_versions_of(self.rules.version)
+        if level is None or least <= level <= (level if most is None else most):
+            return
+        known = f"from {least}" if most is None else f"from {least} to {most}"
+        problem = (
+            f"{METADATA_VERSION} in {where} is {level}, which {self.rules.version} does not know "
+            f"(expected a level {known})"
+        )
+        yield self._metadata_dir, _ILLEGAL_ARGUMENT, problem
 
     def _without_log(self) -> None:
         """Say what a node without a metadata log knows: nothing; or nothing is known here."""
-        properties = [root.meta_properties for root in self._roots.values()]
+        read = [partial(getattr, root, "meta_properties") for root in self._roots.values()]
+        properties = list(map(if_readable, read))
         if any(each is not None and each.version == 0 for each in properties):
             self.topics = KnownTopics(self._node(), StoredCluster())
             note = "the directory is of a broker with ZooKeeper: the node begins without any topic"
@@ -247,18 +288,20 @@ def stray_test(node: NodeStart, topic_ids: Collection[UUID] | None) -> StrayTest
 
     Kafka: LogManager.isStrayKraftReplica (4.2)
     """
-    known = node.topics
+    known, rule = node.topics, node.rules.strays
+    if not node.is_kraft or rule is StrayRule.KEPT:
+        return None
 
     def is_stray(log: Log) -> str | None:
         partition = log.topic_partition.partition
         if log.topic_id is None:
-            return NO_TOPIC_ID
+            return None if rule is StrayRule.DELETED else NO_TOPIC_ID
         if topic_ids is not None:
             named = f"the log's topic id {format_uuid(log.topic_id)}"
             return None if log.topic_id in topic_ids else f"{named} is not known to the cluster"
         return None if known is None else known.stray_reason(log.topic_id, partition)
 
-    return is_stray if node.is_kraft else None
+    return is_stray
 
 
 def vanished_topics(rows: Iterable[PartitionStart], known: KnownTopics) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from workbench.config.broker_config import BrokerConfig
+from workbench.config.broker_rules import StrayRule
 from workbench.config.internal_topics import with_internal_topics
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.dry import DryFileSystem
@@ -32,7 +33,6 @@ from workbench.foresight.startup.kafka_errors import kafka_exception
 from workbench.foresight.startup.node import (
     NodeStart,
     created_partitions,
-    is_kraft_node,
     stray_test,
     vanished_topics,
 )
@@ -52,7 +52,7 @@ from workbench.log_manager.directory import ManagedDirectory
 from workbench.log_manager.identity import read_meta_properties
 from workbench.log_manager.lifecycle import release
 from workbench.log_manager.loading import FolderToLoad, Outcome, Progress, load_logs
-from workbench.log_manager.opening import StrayTest, load_folder
+from workbench.log_manager.opening import SET_ASIDE, StrayTest, load_folder
 from workbench.runtime.clock import ManualClock, SystemClock
 from workbench.runtime.failures import LogDirFailures
 from workbench.runtime.scheduler import ManualScheduler
@@ -118,9 +118,10 @@ def predict_startup(
     listing = _listing(context)
     meant, roots = meant_broker(listing, kafka), listing.roots
     told.begin(METADATA_LOG)
+    context.rules = meant.rules
     node = NodeStart(
-        context, roots, told.by_folder[METADATA_LOG],
-        is_kraft=is_kraft_node(meant.rules, roots), node_id=node_id, cluster_id=cluster_id,
+        context, roots, told.by_folder[METADATA_LOG], meant.rules,
+        node_id=node_id, cluster_id=cluster_id,
     )  # fmt: skip
     prediction = _Prediction(context, told, meant, consumers=consumers)
     try:
@@ -313,9 +314,14 @@ class _Prediction:
         return DirectoryStart(path, clean, "online")
 
     def _partition(self, outcome: Outcome) -> PartitionStart:
-        return partition_start(
+        row = partition_start(
             outcome,
             self._told.by_folder.get(outcome.path, ()),
             self._unnoticed.get(outcome.path, ()),
             self._views.get(outcome.path, ()),
         )
+        is_new = row.verdict == "stray" and any(step.kind == SET_ASIDE for step in row.steps)
+        if not is_new or self._meant.rules.strays is not StrayRule.DELETED:
+            return row
+        reason = f"{row.reason}: the broker deletes it once it has started"
+        return replace(row, verdict="deleted", reason=reason, changes=())

@@ -24,6 +24,7 @@ from workbench.record.reading.recovery import whole_batches
 
 METADATA_VERSION: Final = "metadata.version"
 
+_NO_LEVEL: Final = -1
 _LATEST_MAGIC: Final = 2
 _CORRUPT: Final = "org.apache.kafka.common.errors.CorruptRecordException"
 _NO_ELEMENT: Final = "java.util.NoSuchElementException"
@@ -32,7 +33,7 @@ _NO_ELEMENT: Final = "java.util.NoSuchElementException"
 def judge_bootstrap(root: Root) -> Refusal | None:
     """Return why a node does not start with the `bootstrap.checkpoint` of a log directory."""
     entry = root.file(names.BOOTSTRAP_CHECKPOINT)
-    if entry is None or if_readable(lambda: _has_metadata_version(entry)) is not False:
+    if entry is None or if_readable(lambda: _metadata_version(entry)) != _NO_LEVEL:
         return None
     finding = Finding(
         "bootstrap-damaged", "error", entry.path, None, None,
@@ -42,18 +43,26 @@ def judge_bootstrap(root: Root) -> Refusal | None:
     return Refusal(finding, RUNTIME)
 
 
-def _has_metadata_version(entry: FileEntry) -> bool:
-    """Return whether a file of records finalizes `metadata.version`; CRCs are not checked."""
+def bootstrap_level(root: Root) -> int | None:
+    """Return the level of `metadata.version` in `bootstrap.checkpoint`; None without any."""
+    entry = root.file(names.BOOTSTRAP_CHECKPOINT)
+    level = None if entry is None else if_readable(lambda: _metadata_version(entry))
+    return None if level == _NO_LEVEL else level
+
+
+def _metadata_version(entry: FileEntry) -> int:
+    """Return the last level of `metadata.version` in a file of records; CRCs are not checked."""
+    found = _NO_LEVEL
     segment = Segment(0, {"log": entry}, is_active=False)
     for chunk in segment.read(options=VALUES, check_crc=False):
         values = chunk.columns.values
         assert values is not None
         for index in range(len(chunk.columns.offsets)):
             value = values.item(index)
-            record = None if value is None else decode_value(None, value)
-            if record is not None and record.get("data", {}).get("name") == METADATA_VERSION:
-                return True
-    return False
+            data = {} if value is None else decode_value(None, value).get("data", {})
+            if isinstance(data, dict) and data.get("name") == METADATA_VERSION:
+                found = int(data.get("featureLevel", _NO_LEVEL))
+    return found
 
 
 def judge_contents(entry: FileEntry) -> Refusal | None:
