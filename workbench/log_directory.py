@@ -116,6 +116,7 @@ def what_if(
     *,
     now: int | None = None,
     topics: Iterable[str] | str | None = None,
+    kafka: str | None = None,
 ) -> "WhatIf":
     """Return what a broker would delete and compact with this configuration; nothing is written.
 
@@ -129,9 +130,10 @@ def what_if(
             Other names have the value in `__cluster_metadata`, or Kafka's default.
         now: ms since the epoch, that ages are measured by; the machine's time when None.
         topics: names; only their partitions are looked at.
+        kafka: the broker's version, such as "2.8"; None takes the newest that the directories show.
 
     Raises:
-        ConfigError: a configuration's name or value is wrong.
+        ConfigError: a configuration's name or value is wrong, or the version is unknown.
         LogDirectoryError: a path does not exist, or is a file.
         LookupError: a topic is not there.
 
@@ -140,7 +142,7 @@ def what_if(
     from workbench.loaders.tables.what_if import what_would_be
 
     opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
-    return what_would_be(opened.listing, config, now, several(topics))
+    return what_would_be(opened.listing, config, now, several(topics), kafka)
 
 
 def compare_replicas(
@@ -447,6 +449,7 @@ class LogDirectory(Mapping[str, Partition]):
         *,
         now: int | None = None,
         partitions: Iterable[str] | str | None = None,
+        kafka: str | None = None,
     ) -> "dict[str, Explanation]":
         """Return what `Partition.explain_cleaning` says of many partitions; each log loads once.
 
@@ -455,6 +458,7 @@ class LogDirectory(Mapping[str, Partition]):
         Args:
             config, now: see `Partition`.
             partitions: names, as ``orders-0``; None: all that the log manager serves.
+            kafka: the broker's version; None takes the newest that the directories show.
 
         Raises:
             ConfigError: a configuration's name or value is wrong.
@@ -473,7 +477,7 @@ class LogDirectory(Mapping[str, Partition]):
         chosen = [self[name] for name in several(in_use if partitions is None else partitions)]
         moment = time_or_now(now)
         found: dict[str, Explanation] = {}
-        with open_dry(self.listing.log_directories, config, moment) as dry:
+        with open_dry(self.listing.log_directories, config, moment, kafka) as dry:
             explainer = Explainer(dry, moment)
             for partition in chosen:
                 try:
@@ -548,13 +552,14 @@ class LogDirectory(Mapping[str, Partition]):
         node_id: int | None = None,
         now: int | None = None,
         topic_ids: Iterable[UUID] | UUID | None = None,
-        kraft: bool | None = None,
+        kafka: str | None = None,
         consumers: bool = True,
         progress: "Progress | None" = None,
     ) -> "StartupPrediction":
-        """Return what a broker of Kafka 4.2 would do with these directories when it starts.
+        """Return what a broker would do with these directories when it starts.
 
-        The loading code runs on the directories with every change kept in memory. For a partition
+        The metadata log comes first, as in a broker, and says which topics are known. The loading
+        code runs on the directories with every change kept in memory. For a partition
         directory that was opened alone, only its own fate is predicted, with the checkpoints of its
         log directory.
 
@@ -564,9 +569,10 @@ class LogDirectory(Mapping[str, Partition]):
             node_id: the broker's id; None takes it from `meta.properties`.
             now: ms since the epoch, when the broker starts: producers expire by it; None takes the
                 machine's time.
-            topic_ids: the ids of the cluster's topics; logs of others become stray. None accepts
-                every id.
-            kraft: whether the broker runs without ZooKeeper; None decides by the directories.
+            topic_ids: the ids of the cluster's topics; logs of others become stray. None takes
+                those in the metadata log.
+            kafka: the broker's version, such as "3.9"; None takes the newest that the directories
+                show.
             consumers: whether consumers read the logs afterwards, every one completely, to find
                 damage that a broker does not detect.
             progress: a callback after each partition.
@@ -586,7 +592,7 @@ class LogDirectory(Mapping[str, Partition]):
             node_id=node_id,
             now=now,
             topic_ids=several(topic_ids),
-            kraft=kraft,
+            kafka=kafka,
             only=names or None,
             consumers=consumers,
             progress=progress,

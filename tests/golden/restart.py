@@ -49,6 +49,7 @@ def restart(
         observer=steps.append,
         is_stray=_without_topic_id if sets_aside and pair.number >= KRAFT_SINCE else None,
         topic_configs={topic: pair.config_of(topic) for topic in topics_in(directory)},
+        rules=pair.rules,
     )
     manager.startup(with_tasks=False)
     try:

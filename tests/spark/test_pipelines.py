@@ -34,7 +34,7 @@ FATES = {
     Reason.NEWEST: savings.NEWEST,
     Reason.TOMBSTONE_HORIZON_SET: savings.TOMBSTONE,
     Reason.TOMBSTONE_HORIZON_AHEAD: savings.TOMBSTONE,
-    Reason.TOMBSTONE_OF_OLD_FORMAT: savings.TOMBSTONE,
+    Reason.TOMBSTONE_IN_NEW_FILE: savings.TOMBSTONE,
     Reason.SUPERSEDED: savings.SUPERSEDED,
     Reason.NO_KEY: savings.NO_KEY,
     Reason.TOMBSTONE_HORIZON_PASSED: savings.EXPIRED,

@@ -71,6 +71,8 @@ class FileRecords:
 
     Attributes:
         size: bytes in use.
+        skips_bad_tail: whether a size that cannot be right ends the batches silently, as brokers
+            before 0.10.2 take it.
 
     Kafka: FileRecords (4.2)
     """
@@ -82,6 +84,7 @@ class FileRecords:
         self._file_size = size  # bytes, including preallocated ones
         self._modified_ms: int | None = None  # None while the file exists
         self._first_window = FIRST_WINDOW  # bytes that a search reads at first
+        self.skips_bad_tail = False
 
     @classmethod
     def open(
@@ -271,7 +274,7 @@ class FileRecords:
         """
         end = self.size if stop is None else min(stop, self.size)
         table = scan_batches(self.file, start, end)
-        if table.stop.code == problems.BAD_SIZE:
+        if table.stop.code == problems.BAD_SIZE and not self.skips_bad_tail:
             check_size(self.file, table.stop.position, end)
         return table
 

@@ -66,6 +66,7 @@ KINDS: Final[dict[str, str]] = {
     "partition-metadata-missing": "no partition.metadata, though other partitions have it",
     "topic-id": "a topic id shared by two topics, or two ids of one topic",
     "quorum-state-damaged": "a quorum-state that cannot be read",
+    "metadata-snapshot-damaged": "the newest snapshot of a metadata log, with unreadable batches",
     "metadata-snapshot-missing": "a metadata log that starts above 0, but no snapshot up to there",
     "leftover-deleted": "files that wait for deletion",
     "leftover-cleaned": "files of an incomplete cleaning",
@@ -91,6 +92,9 @@ KINDS: Final[dict[str, str]] = {
     "meta-properties-damaged": "a meta.properties that cannot be read",
     "meta-properties-missing": "no meta.properties",
     "meta-properties-mismatch": "log directories of different brokers or clusters, or one twice",
+    "bootstrap-damaged": "a bootstrap.checkpoint without metadata.version",
+    "metadata-log-twice": "a metadata log in a second log directory",
+    "topic-unknown": "a partition that the recovered metadata log does not assign to its broker",
     "clean-shutdown-damaged": "a .kafka_cleanshutdown that cannot be read",
     "open-transaction": "a transaction that is open for longer than its coordinator allows",
     # the remote tier

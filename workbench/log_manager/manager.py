@@ -18,6 +18,7 @@ from uuid import UUID
 
 from workbench.cleaner.schedule.log_cleaner import LogCleaner
 from workbench.config.broker_config import BrokerConfig
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
 from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL, FileSystem, allow_open_files
@@ -82,6 +83,7 @@ class LogManager:
         commits_appends: each log is the only replica of its partition, so that its leader commits
             what it appends: the high watermark is the log end offset. With False it starts at the
             offset in `replication-offset-checkpoint`, and the caller moves it.
+        rules: how brokers of the version that is meant start, clean and delete.
 
     Attributes:
         cleaner: compacts logs; None before `startup`, and with `log.cleaner.enable=false`.
@@ -112,6 +114,7 @@ class LogManager:
         is_stray: StrayTest | None = None,
         progress: Progress | None = None,
         commits_appends: bool = True,
+        rules: BrokerRules = MODELED_RULES,
     ) -> None:
         clock = SystemClock() if clock is None else clock
         self._owns_scheduler = scheduler is None
@@ -126,6 +129,7 @@ class LogManager:
             scheduler=ThreadScheduler(_BACKGROUND_THREADS) if scheduler is None else scheduler,
             observer=observer,
             rng=Random() if rng is None else rng,  # noqa: S311 - ids and jitter, no secrets
+            rules=rules,
         )
         self._context.commits_appends = commits_appends
         failures = self._context.failures

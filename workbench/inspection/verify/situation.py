@@ -38,17 +38,24 @@ class Situation:
 
     def of(self, partition: TopicPartition) -> "PartitionSituation":
         """Return how a broker would find one partition; it always recovers the metadata log."""
-        if partition.topic == METADATA_TOPIC and self.stop == "clean":
-            return PartitionSituation("unclean", 0)
+        if partition.topic == METADATA_TOPIC and self.stop != "running":
+            return PartitionSituation("unclean", 0, "Every start recovers this log: it")
         return PartitionSituation(self.stop, self.recovery_points.get(partition, 0))
 
 
 @dataclass(frozen=True)
 class PartitionSituation:
-    """The `Situation` of one partition."""
+    """The `Situation` of one partition.
+
+    Attributes:
+        stop: as in `Situation`.
+        recovery_point: first offset that recovery reads.
+        recovers: the beginning of a sentence about what recovery does.
+    """
 
     stop: Stop
     recovery_point: int
+    recovers: str = "After the unclean shutdown, recovery"
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,7 @@ class Place:
         at = "" if offset is None else f", at offset {offset}"
         drops = f" and drops the {_count(self.later, 'later segment')}" if self.later else ""
         if self.is_recovered:
-            return f"After the unclean shutdown, recovery truncates the log here{at}{drops}."
+            return f"{self.situation.recovers} truncates the log here{at}{drops}."
         if self.stop == "clean":
             return f"After the clean shutdown, a broker starts without checking: {what}."
         if self.stop == "unclean":
@@ -119,6 +126,17 @@ class Place:
             "the recovery point."
         )
 
+    def split(self) -> str:
+        """Return what a broker does about offsets that the segment's indexes cannot hold."""
+        loads = "a broker loads the segment as it is, and its indexes lack these offsets"
+        splits = "splits the segment (since 2.0), and no record is lost"
+        if self.is_recovered:
+            return f"{self.situation.recovers} {splits}."
+        if self.stop in {"clean", "unclean"}:
+            when = "clean shutdown" if self.stop == "clean" else "unclean shutdown above it"
+            return f"After the {when}, {loads}."
+        return f"After a clean shutdown, {loads}. After an unclean one, recovery {splits}."
+
     def stays(self, what: str) -> str:
         """Return what follows from damage that recovery does not look for."""
         return f"Neither a broker nor recovery detects it; {what}."
@@ -130,7 +148,7 @@ class Place:
             what: the effect of its use, for example "lookups may skip records".
         """
         if self.is_recovered:
-            return "After the unclean shutdown, recovery rebuilds this index."
+            return f"{self.situation.recovers} rebuilds this index."
         looks = "a broker does not check this index (before 2.3 it checks only the last entry)"
         if self.stop == "unclean":
             point = self.situation.recovery_point

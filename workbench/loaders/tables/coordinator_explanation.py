@@ -18,7 +18,7 @@ from workbench.coordinator.transactions.stored_transactions import StoredTransac
 from workbench.coordinator.transactions.transaction_explanation import TransactionExplainer
 from workbench.coordinator.verdict import CoordinatorVerdict
 from workbench.files.names import TopicPartition
-from workbench.foresight.dry_listing import settings_of
+from workbench.foresight.dry_listing import meant_settings
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
 from workbench.inspection.listing import Listing
@@ -162,7 +162,7 @@ def explain_transaction(
     config: Mapping[str, Any] | None = None,
 ) -> TransactionExplanation:
     """Return what a transaction blocks and what ends it; see `LogDirectory.explain_transaction`."""
-    broker = settings_of(listing, config).broker
+    broker = meant_settings(listing, config)[1].broker
     explainer = TransactionExplainer(StoredTransactions(listing), transaction, now, broker)
     return explained_transaction(explainer)
 

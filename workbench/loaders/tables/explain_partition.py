@@ -72,7 +72,7 @@ class Explainer:
             )
         high_watermark = str(dry.high_watermarks[name])
         return Explanation(
-            partition.name, now, cleaning_conclusion(rows), tuple(rows), high_watermark
+            partition.name, now, cleaning_conclusion(rows), tuple(rows), high_watermark, dry.meant
         )
 
     def retention(self, partition: Partition) -> Explanation:
@@ -87,6 +87,7 @@ class Explainer:
             retention_conclusion(rows, sizes),
             tuple(rows),
             str(self._dry.high_watermarks[log.topic_partition]),
+            self._dry.meant,
         )
 
 
@@ -115,7 +116,7 @@ def plan_partition(
         workers=workers,
     )
     high_watermark = str(dry.high_watermarks[log.topic_partition])
-    return CleaningPlan(partition, rounds, problem, size, high_watermark)
+    return CleaningPlan(partition, rounds, problem, size, high_watermark, dry.meant)
 
 
 def load_one(dry: DryLogs, partition: Partition) -> Log:
