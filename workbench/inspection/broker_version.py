@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from workbench.config.broker_rules import BrokerRules
-from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from workbench.config.internal_topics import METADATA_LOG, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from workbench.config.kafka_versions import LATEST, SERIES, series_of
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
@@ -22,7 +22,7 @@ from workbench.files.quorum_state import QuorumState
 from workbench.inspection.listing import Listing, Root
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, read_stored_cluster
+from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
 from workbench.record.reading.reader import KEYS, VALUES
 
 OLDEST: Final = SERIES[0]

@@ -13,7 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from workbench.config.broker_rules import BrokerRules, StrayRule, TopicsFrom
-from workbench.config.internal_topics import METADATA_TOPIC
+from workbench.config.internal_topics import METADATA_LOG, METADATA_TOPIC
 from workbench.errors import WorkbenchError
 from workbench.files import names
 from workbench.files.names import TopicPartition, directory_name
@@ -51,7 +51,7 @@ from workbench.inspection.node_start.metadata_log import (
 from workbench.inspection.node_start.quorum_state import judge_quorum_state
 from workbench.inspection.node_start.refusal import KAFKA, Refusal
 from workbench.inspection.partition import Partition
-from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster
+from workbench.inspection.stored_configs import StoredCluster
 from workbench.inspection.unreadable import if_readable
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from workbench.config.broker_config import BrokerConfig
 from workbench.config.broker_rules import StrayRule
-from workbench.config.internal_topics import with_internal_topics
+from workbench.config.internal_topics import METADATA_LOG, with_internal_topics
 from workbench.errors import LogDirectoryError, StorageError
 from workbench.file_system.dry import DryFileSystem
 from workbench.file_system.local import LOCAL, FileSystem
@@ -45,7 +45,6 @@ from workbench.foresight.startup.start_rows import partition_start, reading_prob
 from workbench.foresight.startup.undetected import unnoticed_damage
 from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.listing import Listing, list_log_directories
-from workbench.inspection.stored_configs import METADATA_LOG
 from workbench.log.log import Log
 from workbench.log_manager.context import ManagerContext
 from workbench.log_manager.directory import ManagedDirectory

@@ -6,6 +6,7 @@ Kafka: LogManager.loadLogs, MetaPropertiesEnsemble, CleanShutdownFileHandler (4.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from workbench.config.internal_topics import METADATA_LOG
 from workbench.files import names, text
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.inspection.findings import Finding
@@ -18,7 +19,6 @@ from workbench.inspection.node_start.identity import (
     node_id_of,
 )
 from workbench.inspection.node_start.known_topics import known_topics
-from workbench.inspection.stored_configs import METADATA_LOG
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.inspection.verify.metadata_log import verify_bootstrap
 from workbench.inspection.verify.partition import Era

@@ -8,12 +8,12 @@ from workbench.cli.changing import loading
 from workbench.cli.command import Command, as_json, open_logs, read_time
 from workbench.cli.output import cell, console, print_json, print_table, rich_text
 from workbench.cli.settings import meant_for, say_meant, takes_kafka, takes_settings
+from workbench.config.internal_topics import METADATA_LOG
 from workbench.foresight.startup.prediction import (
     MetadataStart,
     PartitionStart,
     StartupPrediction,
 )
-from workbench.inspection.stored_configs import METADATA_LOG
 from workbench.runtime.words import plural
 
 _LOADS: Final = 0
