@@ -86,6 +86,7 @@ WORDS = {
     "ID": "payments-eu",
     "MS": "1767225600000",
     "NAME=VALUE": "retention.ms=0",
+    "QUERY": "select count(*) from orders",
 }
 
 

@@ -46,6 +46,8 @@ if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are
     from workbench.server.limits import ServerLimits
     from workbench.server.security import ServerSecurity
     from workbench.server.server import Server
+    from workbench.values.masking import AnyMasks
+    from workbench.values.registry import AnyDecoding
 
 
 def open_log_directory(
@@ -409,6 +411,32 @@ class LogDirectory(Mapping[str, Partition]):
             scan.partitions = [p for p in every.partitions if p.topic == topic]
             connection = scan.to_duckdb(utf8(topic).decode(), connection)
         return new_connection() if connection is None else connection
+
+    def sql(
+        self,
+        query: str,
+        *,
+        decode: "Mapping[str, AnyDecoding] | None" = None,
+        mask: "AnyMasks | None" = None,
+    ) -> Any:
+        """Run a SELECT of DuckDB's SQL and return a `duckdb` relation, which reads when fetched.
+
+        A topic is a view of its records; other tables are those of `inspect`, such as ``batches``.
+        Only what the query names is read, and it can read or write nothing else.
+
+        Args:
+            query: such as ``"select topic, sum(size) from segments group by all"``.
+            decode: how keys and values are decoded, as in `scan`; default bytes.
+            mask: rules that keep private values out, as in `scan`.
+
+        Raises:
+            LookupError: a table is neither a topic nor one of `inspect`.
+            MissingDependencyError: duckdb is not installed.
+            QueryError: DuckDB cannot read the query, or it is not one SELECT.
+        """
+        from workbench.loaders.sql import run_sql
+
+        return run_sql(self.listing, query, decode=decode, mask=mask)
 
     def verify(
         self,

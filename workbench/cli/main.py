@@ -48,6 +48,7 @@ SECTIONS: Final = {
         "describe": ("contents.describe", "Show one thing in detail."),
         "dump": ("contents.dump", "Print records and batches."),
         "search": ("contents.search", "Find records by key, value, header, time."),
+        "sql": ("contents.sql", "Query records, segments, groups and more in SQL."),
         "export": ("contents.export", "Write records to Parquet, CSV or JSON lines."),
     },
     "What is wrong": {
