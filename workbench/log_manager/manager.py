@@ -18,7 +18,9 @@ from uuid import UUID
 
 from workbench.cleaner.schedule.log_cleaner import LogCleaner
 from workbench.config.broker_config import BrokerConfig
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.log_config import LogConfig
+from workbench.errors import StorageError
 from workbench.file_system.local import LOCAL, FileSystem, allow_open_files
 from workbench.files.names import TopicPartition
 from workbench.log.log import Log
@@ -52,6 +54,7 @@ from workbench.log_manager.tasks import DeletionTask, schedule_tasks
 from workbench.runtime.broker_state import BrokerState
 from workbench.runtime.clock import Clock, SystemClock
 from workbench.runtime.scheduler import Scheduler, Task, ThreadScheduler
+from workbench.runtime.several import several
 from workbench.runtime.steps import Observer, Step
 from workbench.runtime.words import plural
 
@@ -80,6 +83,7 @@ class LogManager:
         commits_appends: each log is the only replica of its partition, so that its leader commits
             what it appends: the high watermark is the log end offset. With False it starts at the
             offset in `replication-offset-checkpoint`, and the caller moves it.
+        rules: how brokers of the version that is meant start, clean and delete.
 
     Attributes:
         cleaner: compacts logs; None before `startup`, and with `log.cleaner.enable=false`.
@@ -110,10 +114,11 @@ class LogManager:
         is_stray: StrayTest | None = None,
         progress: Progress | None = None,
         commits_appends: bool = True,
+        rules: BrokerRules = MODELED_RULES,
     ) -> None:
         clock = SystemClock() if clock is None else clock
         self._owns_scheduler = scheduler is None
-        self._is_running = False
+        self._is_running = self._was_started = False
         self.broker_state = BrokerState.NOT_RUNNING
         self._context = ManagerContext.of(
             directories,
@@ -124,11 +129,12 @@ class LogManager:
             scheduler=ThreadScheduler(_BACKGROUND_THREADS) if scheduler is None else scheduler,
             observer=observer,
             rng=Random() if rng is None else rng,  # noqa: S311 - ids and jitter, no secrets
+            rules=rules,
         )
         self._context.commits_appends = commits_appends
         failures = self._context.failures
         failures.listeners.append(self._directory_failed)
-        for path in initial_offline_directories:
+        for path in several(initial_offline_directories):
             failures.add(os.path.abspath(path), OSError("the log directory failed before startup"))
         self._expected = (node_id, cluster_id)
         self._identity = Identity(node_id, cluster_id, {})
@@ -179,6 +185,7 @@ class LogManager:
         Kafka: LogManager.startup (4.2)
         """
         context = self._context
+        self._was_started = True
         allow_open_files()
         self._become(BrokerState.STARTING, "the log directories are checked and locked")
         try:
@@ -339,7 +346,12 @@ class LogManager:
 
     @property
     def logs(self) -> dict[TopicPartition, Log]:
-        """The logs that are served, by partition."""
+        """The logs that are served, by partition.
+
+        Raises:
+            StorageError: the manager was not started.
+        """
+        self._require_start()
         return self._context.reachable(self._context.registry.current)
 
     @property
@@ -357,6 +369,13 @@ class LogManager:
         """The logs that wait to be deleted."""
         return self._context.deletion.logs
 
+    def _require_start(self) -> None:
+        if not self._was_started:
+            problem = (
+                "its logs are not loaded: call startup(), or write with LogManager(…) as manager"
+            )
+            raise StorageError(", ".join(self.directories), problem)
+
     def get_log(
         self, partition: PartitionName, number: int | None = None, *, is_future: bool = False
     ) -> Log | None:
@@ -366,7 +385,11 @@ class LogManager:
             partition: ``"orders-0"``, or with a ``number`` the topic: ``"orders", 0``.
             number: the partition's number.
             is_future: whether to return the copy that is moving in.
+
+        Raises:
+            StorageError: the manager was not started.
         """
+        self._require_start()
         log = self._context.registry.get(partition_of(partition, number), is_future=is_future)
         if log is None or self._context.failures.is_offline(log.parent_directory):
             return None
@@ -396,13 +419,16 @@ class LogManager:
                 None, the directory with the fewest logs.
 
         Raises:
-            StorageError: no directory can hold it, or an offline one may hold it.
+            StorageError: no directory can hold it, an offline one may hold it, or the manager was
+                not started.
             InconsistentTopicIdError: the log exists with another topic id.
-            ValueError: a future log has no preferred directory, or it is the log's own.
+            ValueError: no topic can have the name, or no partition the number; or a future log has
+                no preferred directory, or it is the log's own.
             ConfigError: the topic's configuration is wrong.
 
         Kafka: LogManager.getOrCreateLog (4.2)
         """
+        self._require_start()
         return self._creation.get_or_create(
             partition_of(partition, number),
             is_new=is_new,
@@ -462,20 +488,24 @@ class LogManager:
 
         Kafka: LogManager.asyncDelete (4.2)
         """
-        chosen = [partition_of(partition) for partition in partitions]
+        chosen = [partition_of(partition) for partition in several(partitions)]
         moving.delete_all_later(self._context, chosen, is_stray=is_stray, on_error=on_error)
 
-    def truncate_to(
-        self, offsets: Mapping[TopicPartition, int], *, is_future: bool = False
-    ) -> None:
+    def truncate_to(self, offsets: Mapping[PartitionName, int], *, is_future: bool = False) -> None:
         """Truncate logs to offsets, then write the recovery points of their directories.
 
         Log start offsets are written too if one fell: a start past the log end offset empties the
-        log when it is loaded. (Kafka writes those a minute later.)
+        log when it is loaded. (Kafka writes those a minute later.) A partition without a log is
+        ignored.
+
+        Args:
+            offsets: partition, or its name as ``"orders-0"`` → new log end offset.
+            is_future: whether to truncate the copies that are moving in.
 
         Kafka: LogManager.truncateTo (4.2)
         """
-        upkeep.truncate_to(self._context, offsets, is_future=is_future)
+        chosen = {partition_of(partition): offset for partition, offset in offsets.items()}
+        upkeep.truncate_to(self._context, chosen, is_future=is_future)
 
     def truncate_fully_and_start_at(
         self,

@@ -18,7 +18,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any, Final, Self, TypeVar
 
-from workbench.config.internal_topics import INTERNAL_TOPICS
+from workbench.config.internal_topics import INTERNAL_TOPICS, METADATA_LOG
 from workbench.coordinator.era import Era
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.coordinator.offsets.commit_checks import NO_GENERATION, Committer
@@ -40,11 +40,12 @@ from workbench.coordinator.runtime.shard import Append, append_to_log
 from workbench.errors import CoordinatorError
 from workbench.files.names import TopicPartition
 from workbench.inspection.listing import list_log_directories
-from workbench.inspection.stored_configs import METADATA_LOG, read_stored_cluster
+from workbench.inspection.stored_configs import read_stored_cluster
 from workbench.log_manager.manager import LogManager
 from workbench.log_manager.registry import PartitionName, partition_of
 from workbench.runtime.error_codes import ErrorCode
 from workbench.runtime.scheduler import Task
+from workbench.runtime.several import several
 from workbench.runtime.steps import Observer
 
 _LONGEST_STRING: Final = (1 << 15) - 1  # bytes of a string in a key
@@ -452,7 +453,7 @@ class OffsetManager:
                     ),
                 )
             )
-        wanted = [partition_of(each) for each in partitions]
+        wanted = [partition_of(each) for each in several(partitions)]
         return Answers(
             self.runtime.read(
                 number,
@@ -479,7 +480,7 @@ class OffsetManager:
         """
         if not group_id:
             raise ErrorCode.INVALID_GROUP_ID.error("the request names no group")
-        wanted = [partition_of(each) for each in partitions]
+        wanted = [partition_of(each) for each in several(partitions)]
         number = self._partition_of(group_id)
         codes = self.runtime.write(number, lambda shard: shard.delete_offsets(group_id, wanted))
         return Answers(codes)
@@ -490,7 +491,7 @@ class OffsetManager:
         Kafka: GroupCoordinatorService.deleteGroups (4.2)
         """
         codes: dict[str, ErrorCode] = {}
-        for name in group_ids:
+        for name in several(group_ids):
             try:
                 number = self._partition_of(name)
                 found = self.runtime.write(number, partial(_delete_groups, names=[name]))
@@ -504,7 +505,7 @@ class OffsetManager:
 
         Kafka: GroupCoordinatorService.onPartitionsDeleted (4.2)
         """
-        gone = [partition_of(each) for each in partitions]
+        gone = [partition_of(each) for each in several(partitions)]
         counts = self.runtime.write_all(lambda shard: shard.on_partitions_deleted(gone))
         return sum(counts.values())
 

@@ -24,7 +24,7 @@ from typing import Any, Final, Literal, NamedTuple, Self
 
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.errors import ReplicationError
-from workbench.files.names import TopicPartition, parse_directory_name
+from workbench.files.names import TopicPartition, parse_directory_name, topic_name_problem
 from workbench.replication.controller import Controller
 from workbench.replication.fetcher import EpochRequest, FetchRequest, Request
 from workbench.replication.messages import (
@@ -284,8 +284,10 @@ class Cluster:
         observer: Observer | None = None,
     ) -> None:
         name = parse_directory_name(partition)
-        if name is None:
-            raise ReplicationError(f"{partition!r}: expected topic-number, such as orders-0")
+        problem = "not a partition" if name is None else topic_name_problem(name.topic)
+        if name is None or problem is not None:
+            expected = "expected topic-number, such as orders-0"
+            raise ReplicationError(f"{partition!r}: {problem} ({expected})")
         assigned = tuple(range(brokers)) if replicas is None else tuple(replicas)
         if brokers < 1 or not assigned or not set(assigned) <= set(range(brokers)):
             raise ReplicationError(
