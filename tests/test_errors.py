@@ -40,6 +40,7 @@ EXAMPLES = [
     errors.CoordinatorError(16, "NOT_COORDINATOR", "__consumer_offsets-3 is not loaded"),
     errors.GroupStateError("group g: an empty group has no protocol to choose"),
     errors.ReplicationError("no broker 7: expected one of [0, 1, 2]"),
+    errors.PlayerError("int: expected the steps that an observer received"),
     errors.ConfigError("retention.ns", "is not known; did you mean retention.ms?"),
     errors.SchemaError("Avro schema: unknown type Line"),
     errors.QueryError("offset:x is not an offset"),

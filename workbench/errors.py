@@ -30,6 +30,7 @@
     ├── CoordinatorError (RuntimeError)       a coordinator refuses a request; .code .error
     ├── GroupStateError (RuntimeError)        a group must not do this in its state
     ├── ReplicationError (ValueError)         a simulated cluster cannot do that
+    ├── PlayerError (ValueError)              a player was given what it cannot play
     ├── ConfigError (ValueError)              an unknown name, or a value out of bounds
     ├── SchemaError (ValueError)              a schema, decoding or mask that cannot be used
     ├── QueryError (ValueError)               a query on records that cannot be read
@@ -342,7 +343,7 @@ class ReplicationError(WorkbenchError, ValueError):
     """A simulated cluster cannot do that: there is no such broker, or it does not run."""
 
 
-class PlayerError(WorkbenchError, TypeError):
+class PlayerError(WorkbenchError, ValueError):
     """A player was given something that it cannot play."""
 
 

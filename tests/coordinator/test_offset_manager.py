@@ -748,7 +748,8 @@ def test_a_shutdown_ends_the_load_of_another_thread(tmp_path: Path) -> None:
     configs = {GROUPS_TOPIC: {"cleanup.policy": "compact", "segment.bytes": 1 << 20}}
     manager = LogManager([tmp_path], clock=clock, scheduler=scheduler, topic_configs=configs)
     manager.startup(with_tasks=False)
-    records, fields = 12_000, {"metadata": "x" * 100, "commitTimestamp": NOW - WEEK - HOUR}
+    records = 12_000
+    fields: Any = {"metadata": "x" * 100, "commitTimestamp": NOW - WEEK - HOUR}
     for number in range(2):
         log = manager.get_or_create_log(GROUPS_TOPIC, number)
         for at in range(0, records, 1000):

@@ -174,11 +174,11 @@ class ReplicationPlayer(Player):
 
 def _named(script: Script, *, is_shown: bool) -> list[tuple[Event, str]]:
     """Return events with their reasons; with other names for values that are not shown."""
+    events = []
     try:
-        pairs = [(each, "") if isinstance(each, Event | str) else each for each in script]
-        events = [
-            (event_of(event) if isinstance(event, str) else event, why) for event, why in pairs
-        ]
+        for each in script:
+            event, why = (each, "") if isinstance(each, Event | str) else each
+            events.append((event_of(event) if isinstance(event, str) else event, why))
         is_right = all(isinstance(event, Event) for event, _ in events)
     except (TypeError, ValueError) as error:
         if isinstance(error, ReplicationError):

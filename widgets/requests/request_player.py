@@ -76,16 +76,17 @@ class RequestPlayer(Player):
         if request is not None:
             self.show(request, partition, at=at)
 
-    def show(self, request: WatchedRequest, partition: str | None = None, *, at: int = 0) -> None:
+    def show(self, request: Any, partition: str | None = None, *, at: int = 0) -> None:
         """Play another request, or the same one with another partition.
 
         Args:
-            request: the request.
+            request: the `WatchedRequest`.
             partition: the partition to look into; None: the first that returned records.
             at: the step to show.
 
         Raises:
             LookupError: the request does not name the partition.
+            PlayerError: ``request`` is not a request.
         """
         if not isinstance(request, WatchedRequest):
             name = type(request).__name__

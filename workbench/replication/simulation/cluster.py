@@ -199,6 +199,11 @@ class SimulatedBroker:
         latest = log.leader_epochs.latest_epoch
         return (-1 if latest is None else latest), log.log_end_offset
 
+    def deadlines_ms(self) -> list[int]:
+        """Return when the next commit at its coordinator has waited too long, if one waits."""
+        found = None if self.coordinator is None else self.coordinator.next_deadline_ms
+        return [] if found is None else [found]
+
     def expire_delayed(self) -> None:
         """Answer the requests whose time is over."""
         if self.manager is not None:
@@ -999,8 +1004,7 @@ class Cluster:
             if broker.manager is not None and not broker.is_paused:
                 times += [o.deadline_ms for o in broker.manager.produce_purgatory.operations]
                 times += [o.deadline_ms for o in broker.manager.fetch_purgatory.operations]
-                deadline = broker.coordinator and broker.coordinator.next_deadline_ms
-                times += [] if deadline is None else [deadline]
+                times += broker.deadlines_ms()
             if not self._heartbeats(broker) and not self._is_fenced(broker.id):
                 times.append(self._session_end(broker))
             if broker.registers_at_ms is not None:

@@ -441,7 +441,10 @@ _ALL: Final = (
                 The producer of y gets REQUEST_TIMED_OUT. Broker 0 wants to shrink its ISR, but no
                 controller answers.
             heal 0
-                The network is whole again: broker 0 learns that broker 1 leads.
+                The network is whole again: with its next heartbeat, broker 0 learns that broker 1
+                leads. With ZooKeeper its session is over, so it first has to register again.
+            2000 ms pass
+                That took clusters of 1.1 and 2.8 two seconds.
             rest
                 Broker 0 truncates z and y, and fetches n. The client of z was told that it is
                 stored.
