@@ -401,6 +401,57 @@ def test_a_query_finds_what_its_twin_finds(
     assert found == [record.offset for record in records if twin(record)]
 
 
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
+PLAIN: dict[str, Callable[[dict[str, Any], Any], bool]] = {
+    "$.total_cents > 14000": lambda _, order: order["total_cents"] > 14000,
+    "$.total_cents>=14490 and $.total_cents<=14490": lambda _, order: order["total_cents"] == 14490,
+    "$.items.sku = TEA-0302": lambda _, order: (
+        "TEA-0302" in [item["sku"] for item in order["items"]]
+    ),
+    "$.items[0].sku = TEA-0302": lambda _, order: order["items"][0]["sku"] == "TEA-0302",
+    "$.items.quantity > 2": lambda _, order: any(item["quantity"] > 2 for item in order["items"]),
+    "$.ship_to.country in (PL, NL)": lambda _, order: order["ship_to"]["country"] in {"PL", "NL"},
+    "$.channel != web-shop": lambda _, order: order["channel"] != "web-shop",
+    "size > 500": lambda record, _: len(record["key"]) + len(record["value"]) > 500,
+    "header.app-version = 5.1.2": lambda record, _: (
+        b"5.1.2" in [each["value"] for each in record["headers"] if each["key"] == "app-version"]
+    ),
+    "not header.campaign": lambda record, _: (
+        "campaign" not in [each["key"] for each in record["headers"]]
+    ),
+    "teapot and $.total_cents > 30000": lambda record, order: (
+        b"teapot" in record["value"].lower() and order["total_cents"] > 30000
+    ),
+    "partition = 0 or offset in (1, 2, 5)": lambda record, _: (
+        record["partition"] == 0 or record["offset"] in {1, 2, 5}
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def read_plainly() -> list[tuple[dict[str, Any], Any]]:
+    """Every order of the sample, with its value as json.loads reads it."""
+    scan = workbench.open_log_directory(SHOP).scan(topics="orders")
+    return [(record, json.loads(record["value"])) for record in scan.to_arrow().to_pylist()]
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_what_a_broker_wrote_is_found_as_plain_python_finds_it(
+    text: str, read_plainly: list[tuple[dict[str, Any], Any]]
+) -> None:
+    wanted = [
+        (record["partition"], record["offset"])
+        for record, order in read_plainly
+        if PLAIN[text](record, order)
+    ]
+    scan = workbench.open_log_directory(SHOP).scan(
+        topics="orders", where=text, columns=["partition", "offset"]
+    )
+    found = [(each["partition"], each["offset"]) for each in scan]
+    assert found == wanted
+    assert 0 < len(found) < len(read_plainly)
+
+
 def test_a_word_can_be_completed() -> None:
     assert [each.text for each in completions("par", 3)] == ["partition"]
     assert [each.text for each in completions("paid AND -value.s", 17)] == ["value.size"]
