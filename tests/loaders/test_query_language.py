@@ -4,6 +4,7 @@ import contextlib
 import json
 import operator
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest

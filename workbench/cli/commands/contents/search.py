@@ -156,7 +156,7 @@ def command(
     if literal_text and as_hex:
         raise click.UsageError("--literal and --hex exclude each other")
     pattern = partial(_pattern, is_literal=literal_text, as_hex=as_hex, ignores_case=ignore_case)
-    conditions = [
+    conditions: list[Condition] = [
         *(_header(text, pattern) for text in headers),
         *([] if key is None else [Holds("key", pattern(key))]),
         *([] if value is None else [Holds("value", pattern(value))]),
