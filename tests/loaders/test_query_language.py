@@ -3,10 +3,13 @@
 import contextlib
 import json
 import operator
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +19,7 @@ from tests.naive import Record, batch
 from workbench.errors import QueryError
 from workbench.loaders.queries.language import FIELDS, FLAGS, FORMS, completions
 from workbench.loaders.queries.query import parse
+from workbench.loaders.schemas import HEADERS
 from workbench.log_directory import LogDirectory
 
 LOG = "00000000000000000000.log"
@@ -183,6 +187,8 @@ def test_a_query_finds_these_records(text: str, orders: LogDirectory) -> None:
         ("is:tombston", 4, "did you mean tombstone?"),
         ("$.a = /x/", 7, "follows a colon"),
         ("$.a[x]", 4, "the path cannot be read"),
+        ("$" + "[*]" * 101, 1, "more than 100 steps"),
+        (r'$.a["\x"]', 1, "not a quoted name"),
         ("key:", 5, "lacks what to find"),
         ("- paid", 1, "not paid"),
         ("(" * 60 + "a" + ")" * 60, 51, "nested"),
@@ -195,6 +201,33 @@ def test_what_is_not_understood_is_refused_with_its_place_and_a_hint(
         parse(text)
     assert str(caught.value).startswith(f"character {at}: ")
     assert hint in str(caught.value)
+
+
+@given(
+    st.one_of(
+        st.text(max_size=40),
+        st.lists(
+            st.sampled_from(
+                [*'()-:=<>!$.[]*,/ "', "and", "not", "in", "key", "$.a", "header.", "0x"]
+            ),
+            max_size=15,
+        ).map("".join),
+    )
+)
+def test_any_text_is_a_query_or_is_refused_with_a_place(text: str) -> None:
+    query, said = None, ""
+    try:
+        query = parse(text)
+    except QueryError as error:
+        said = str(error)
+    assert (query is None) is bool(re.match(r"character \d+: ", said))
+    if query is not None:
+        rows = {"key": b"k", "value": b'{"a": [1]}'}
+        columns = {name: pa.array([each], pa.large_binary()) for name, each in rows.items()}
+        columns["headers"] = pa.array([[]], HEADERS)
+        columns["topic"] = pa.array(["orders"])
+        numbers = pa.array([5], pa.int64())
+        query.mask(lambda name: columns.get(name, numbers), np.ones(1, np.bool_))
 
 
 @pytest.mark.parametrize(
