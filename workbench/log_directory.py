@@ -5,7 +5,7 @@ Nothing is written or locked, bad bytes raise nothing, and nothing is read befor
 
 import copy
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack, cast
 from uuid import UUID
@@ -23,24 +23,22 @@ from workbench.inspection.listing import (
     opened_paths,
     require_logs,
 )
-from workbench.inspection.remote_tier.tier import attach_remote_tier
 from workbench.loaders.partition import Partition
 from workbench.loaders.remote import all_mounted, mounted
-from workbench.loaders.scan.arrow import utf8
-from workbench.loaders.scan.column_engines import new_connection
 from workbench.loaders.scan.plan import choose_partitions
-from workbench.loaders.scan.scan import Scan, ScanOptions
-from workbench.loaders.tables.inspect import Inspect, chosen_findings
+from workbench.runtime.several import several
 
-if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
+if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are asked for
     from workbench.comparison.results import PartitionComparison
     from workbench.config.broker_config import BrokerConfig
     from workbench.foresight.startup.prediction import StartupPrediction
+    from workbench.loaders.scan.scan import Scan, ScanOptions
     from workbench.loaders.tables.coordinator_explanation import (
         GroupExplanation,
         TransactionExplanation,
     )
     from workbench.loaders.tables.explanation import Explanation
+    from workbench.loaders.tables.inspect import Inspect
     from workbench.loaders.tables.replica_comparison import ReplicaComparison
     from workbench.loaders.tables.what_if import WhatIf
     from workbench.log_manager.loading import Progress
@@ -74,17 +72,19 @@ def open_log_directory(
         MissingDependencyError: keys are given, and cryptography is not installed.
         OSError: a directory cannot be listed.
     """
-    given = [paths] if isinstance(paths, str | os.PathLike) else paths
-    listing = list_log_directories(all_mounted(os.fspath(each) for each in given), Partition)
+    given = all_mounted(os.fspath(each) for each in several(paths))
+    listing = list_log_directories(given, Partition)
     for root in listing.roots:
         if not root.is_log_directory and (reason := root.nothing_here) is not None:
             raise LogDirectoryError(opened_paths(Listing((root,), {}))[0], reason)
     together = tuple(absolute(root.path) for root in listing.roots if root.is_log_directory)
     for partition in listing.partitions.values():
-        if partition.root is not None:
+        if not partition.is_alone:
             cast(Partition, partition).log_directories = together
     keys = {key_id: os.fspath(path) for key_id, path in (remote_keys or {}).items()}
     if remote is not None:
+        from workbench.inspection.remote_tier.tier import attach_remote_tier
+
         attach_remote_tier(listing, mounted(os.fspath(remote)), keys)
     return LogDirectory(listing, remote=remote, remote_keys=keys)
 
@@ -95,6 +95,7 @@ def verify(
     deep: bool = True,
     info: bool = False,
     workers: int | None = None,
+    kafka: str | None = None,
 ) -> list[Finding]:
     """Check what `open_log_directory` opens; see `LogDirectory.verify` for the arguments.
 
@@ -107,7 +108,7 @@ def verify(
     """
     logs = open_log_directory(paths)
     require_logs(logs.listing)
-    return logs.verify(deep=deep, info=info, workers=workers)
+    return logs.verify(deep=deep, info=info, workers=workers, kafka=kafka)
 
 
 def what_if(
@@ -115,7 +116,8 @@ def what_if(
     config: Mapping[str, Any],
     *,
     now: int | None = None,
-    topics: Collection[str] | None = None,
+    topics: Iterable[str] | str | None = None,
+    kafka: str | None = None,
 ) -> "WhatIf":
     """Return what a broker would delete and compact with this configuration; nothing is written.
 
@@ -129,9 +131,10 @@ def what_if(
             Other names have the value in `__cluster_metadata`, or Kafka's default.
         now: ms since the epoch, that ages are measured by; the machine's time when None.
         topics: names; only their partitions are looked at.
+        kafka: the broker's version, such as "2.8"; None takes the newest that the directories show.
 
     Raises:
-        ConfigError: a configuration's name or value is wrong.
+        ConfigError: a configuration's name or value is wrong, or the version is unknown.
         LogDirectoryError: a path does not exist, or is a file.
         LookupError: a topic is not there.
 
@@ -140,7 +143,7 @@ def what_if(
     from workbench.loaders.tables.what_if import what_would_be
 
     opened = logs if isinstance(logs, LogDirectory) else open_log_directory(logs)
-    return what_would_be(opened.listing, config, now, topics)
+    return what_would_be(opened.listing, config, now, several(topics), kafka)
 
 
 def compare_replicas(
@@ -198,19 +201,12 @@ def compare_replicas(
         raise LogDirectoryError("compare_replicas", "no broker was given")
     return compare_listings(
         listings,
-        topics=_several(topics),
-        partitions=_several(partitions),
+        topics=several(topics),
+        partitions=several(partitions),
         deep=deep,
         version=version,
         progress=progress,
     )
-
-
-def _several(given: Iterable[Any] | str | int | None) -> list[Any] | None:
-    """Return one value, or several, as a list; None stays."""
-    if given is None:
-        return None
-    return [given] if isinstance(given, str | int) else list(given)
 
 
 def serve(
@@ -218,7 +214,7 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int = 0,
-    topics: Collection[str] | None = None,
+    topics: Iterable[str] | str | None = None,
     insecure: bool = False,
     security: "ServerSecurity | None" = None,
     advertised: str | None = None,
@@ -271,6 +267,7 @@ def serve(
         raise LogDirectoryError(where, "a writable server reads no remote tier; leave it out")
     if not writable:  # which may begin with an empty directory
         require_logs(opened.listing)
+    topics = several(topics)
     if topics is not None:
         choose_partitions(opened.listing, topics, None)
     return Server(
@@ -324,6 +321,8 @@ class LogDirectory(Mapping[str, Partition]):
             OSError: the tier cannot be listed.
         """
         if is_tier_read_again and self._remote is not None:
+            from workbench.inspection.remote_tier.tier import attach_remote_tier
+
             attach_remote_tier(listing, mounted(os.fspath(self._remote)), self._keys())
         return LogDirectory(listing, remote=self._remote, remote_keys=self._remote_keys)
 
@@ -371,20 +370,24 @@ class LogDirectory(Mapping[str, Partition]):
         return sorted({partition.topic for partition in self.values()})
 
     @property
-    def inspect(self) -> Inspect:
+    def inspect(self) -> "Inspect":
         """Everything but the records as Arrow tables: ``logs.inspect.batches()``."""
+        from workbench.loaders.tables.inspect import Inspect
+
         return Inspect(self.listing)
 
-    def scan(self, **options: Unpack[ScanOptions]) -> Scan:
+    def scan(self, **options: "Unpack[ScanOptions]") -> "Scan":
         """Return a lazy scan over the records; `Scan` describes the options.
 
         Raises:
             LookupError: a topic, partition or column does not exist.
             ValueError: an option has no meaning.
         """
+        from workbench.loaders.scan.scan import Scan
+
         return Scan(self.listing, **options)
 
-    def to_duckdb(self, connection: Any = None, **options: Unpack[ScanOptions]) -> Any:
+    def to_duckdb(self, connection: Any = None, **options: "Unpack[ScanOptions]") -> Any:
         """Make every topic a view of its name and return the `duckdb` connection.
 
         Args:
@@ -397,6 +400,9 @@ class LogDirectory(Mapping[str, Partition]):
             MissingDependencyError: duckdb is not installed.
             ValueError: an option has no meaning.
         """
+        from workbench.loaders.scan.arrow import utf8
+        from workbench.loaders.scan.column_engines import new_connection
+
         every = self.scan(**options)
         for topic in sorted({partition.topic for partition in every.partitions}):
             scan = copy.copy(every)
@@ -412,6 +418,7 @@ class LogDirectory(Mapping[str, Partition]):
         deep: bool = True,
         info: bool = False,
         workers: int | None = None,
+        kafka: str | None = None,
     ) -> list[Finding]:
         """Check everything and return what is not as a healthy broker would leave it.
 
@@ -427,13 +434,18 @@ class LogDirectory(Mapping[str, Partition]):
                 open transaction, an incomplete last batch of a running broker.
             workers: threads that check CRCs and decode side by side; None: one per core, at most 8.
                 The findings, and their order, do not depend on it.
+            kafka: the version of the broker that findings speak of, such as "2.8"; None: the newest
+                that the directories show.
 
         Raises:
+            ConfigError: the version is unknown.
             LookupError: a topic or partition does not exist.
             ValueError: ``workers`` is below 1.
         """
+        from workbench.loaders.tables.inspect import chosen_findings
+
         return chosen_findings(
-            self.listing, topics, partitions, deep=deep, info=info, workers=workers
+            self.listing, topics, partitions, deep=deep, info=info, workers=workers, kafka=kafka
         )
 
     def explain_cleaning(
@@ -441,7 +453,8 @@ class LogDirectory(Mapping[str, Partition]):
         config: Mapping[str, Any] | None = None,
         *,
         now: int | None = None,
-        partitions: Iterable[str] | None = None,
+        partitions: Iterable[str] | str | None = None,
+        kafka: str | None = None,
     ) -> "dict[str, Explanation]":
         """Return what `Partition.explain_cleaning` says of many partitions; each log loads once.
 
@@ -450,6 +463,7 @@ class LogDirectory(Mapping[str, Partition]):
         Args:
             config, now: see `Partition`.
             partitions: names, as ``orders-0``; None: all that the log manager serves.
+            kafka: the broker's version; None takes the newest that the directories show.
 
         Raises:
             ConfigError: a configuration's name or value is wrong.
@@ -465,10 +479,10 @@ class LogDirectory(Mapping[str, Partition]):
             for name, partition in self.items()
             if partition.kind == "log" and partition.topic != METADATA_TOPIC
         )
-        chosen = [self[name] for name in (in_use if partitions is None else partitions)]
+        chosen = [self[name] for name in several(in_use if partitions is None else partitions)]
         moment = time_or_now(now)
         found: dict[str, Explanation] = {}
-        with open_dry(self.listing.log_directories, config, moment) as dry:
+        with open_dry(self.listing.log_directories, config, moment, kafka) as dry:
             explainer = Explainer(dry, moment)
             for partition in chosen:
                 try:
@@ -542,14 +556,15 @@ class LogDirectory(Mapping[str, Partition]):
         topic_configs: Mapping[str, Mapping[str, Any]] | None = None,
         node_id: int | None = None,
         now: int | None = None,
-        topic_ids: Collection[UUID] | None = None,
-        kraft: bool | None = None,
+        topic_ids: Iterable[UUID] | UUID | None = None,
+        kafka: str | None = None,
         consumers: bool = True,
         progress: "Progress | None" = None,
     ) -> "StartupPrediction":
-        """Return what a broker of Kafka 4.2 would do with these directories when it starts.
+        """Return what a broker would do with these directories when it starts.
 
-        The loading code runs on the directories with every change kept in memory. For a partition
+        The metadata log comes first, as in a broker, and says which topics are known. The loading
+        code runs on the directories with every change kept in memory. For a partition
         directory that was opened alone, only its own fate is predicted, with the checkpoints of its
         log directory.
 
@@ -559,9 +574,10 @@ class LogDirectory(Mapping[str, Partition]):
             node_id: the broker's id; None takes it from `meta.properties`.
             now: ms since the epoch, when the broker starts: producers expire by it; None takes the
                 machine's time.
-            topic_ids: the ids of the cluster's topics; logs of others become stray. None accepts
-                every id.
-            kraft: whether the broker runs without ZooKeeper; None decides by the directories.
+            topic_ids: the ids of the cluster's topics; logs of others become stray. None takes
+                those in the metadata log.
+            kafka: the broker's version, such as "3.9"; None takes the newest that the directories
+                show.
             consumers: whether consumers read the logs afterwards, every one completely, to find
                 damage that a broker does not detect.
             progress: a callback after each partition.
@@ -580,8 +596,8 @@ class LogDirectory(Mapping[str, Partition]):
             topic_configs=topic_configs,
             node_id=node_id,
             now=now,
-            topic_ids=topic_ids,
-            kraft=kraft,
+            topic_ids=several(topic_ids),
+            kafka=kafka,
             only=names or None,
             consumers=consumers,
             progress=progress,

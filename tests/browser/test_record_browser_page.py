@@ -150,6 +150,17 @@ def test_a_query_that_cannot_be_read_says_why(
     expect(page.get_by_role("dialog", name="What a query can say")).to_contain_text("is:tombstone")
 
 
+def test_a_query_that_cannot_be_read_does_not_say_that_no_record_meets_it(
+    page: Page, show: Show, logs: wb.LogDirectory
+) -> None:
+    show(RecordBrowser(logs, topic="orders"))
+    search(page, "no-record-has-this")
+    expect(page.get_by_text("No record meets this query.")).to_be_visible()
+    page.get_by_label("Search for records").fill("/(/")
+    expect(page.get_by_text("Nothing was searched: the query has an error.")).to_be_visible()
+    expect(page.get_by_text("No record meets this query.")).to_have_count(0)
+
+
 def test_without_a_kernel_the_first_rows_stay(
     page: Page, show: Show, logs: wb.LogDirectory
 ) -> None:

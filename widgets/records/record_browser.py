@@ -60,7 +60,7 @@ class RecordBrowser(KafkaWidget):
         show_values: whether keys, values and headers are shown; the eye button switches it.
             Otherwise their bytes do not leave the kernel.
         selected: the record shown in full: ``partition`` and ``offset``, as `LogExplorer.selected`,
-            to which it can be linked.
+            to which it can be linked. The records of its partition's topic are searched.
         code: "python" and "sql" → code that gives the listed records. Read-only.
         logs: the log directories searched.
         shown: the search as it is listed; None without a topic.
@@ -115,10 +115,11 @@ class RecordBrowser(KafkaWidget):
         self._problem = ""
         self._owed = Written()
         self._is_ready = False
+        selected = options.get("selected", NOTHING)["partition"]
         if options.get("partition"):
             options["topic"] = self._topic_of(options["partition"])
         elif not options.get("topic"):
-            options["topic"] = self._first_topic()
+            options["topic"] = self._topic_of(selected) if selected else self._first_topic()
         super().__init__(**options)
         self._is_ready = True
         self._list()
@@ -208,8 +209,22 @@ class RecordBrowser(KafkaWidget):
         elif changed == "topic" and self.partition and self._topic_of(self.partition) != self.topic:
             self.partition = ""
         self.brush = []
-        self._is_ready = True
         self._list()
+        places = [self.partition] if self.partition else self._choices["partitions"]
+        if self.selected["partition"] is not None and self.selected["partition"] not in places:
+            self.selected = NOTHING | {"partition": places[0] if places else None}
+        self._is_ready = True
+
+    @traitlets.observe("selected")
+    def _search_selected(self, _change: Any) -> None:
+        """Search where the record is that another view has selected."""
+        name = self.selected["partition"]
+        if not self._is_ready or name not in self.logs:
+            return
+        if self.partition and self.partition != name:
+            self.partition = name
+        elif self._topic_of(name) != self.topic:
+            self.topic = self._topic_of(name)
 
     @traitlets.observe("brush", "order", "show_values")
     def _show_again(self, change: Any) -> None:

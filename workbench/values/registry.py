@@ -24,6 +24,7 @@ from workbench.values.formats.json_schema import JsonSchemaDecoder
 from workbench.values.formats.msgpack import MessagePackDecoder, inferred_type
 from workbench.values.formats.protobuf import ProtobufDecoder, descriptors_of, first_message
 from workbench.values.formats.text import MeaningDecoder, Utf8Decoder
+from workbench.values.guard import GuardedDecoder, as_schema_error
 from workbench.values.schemas.framed import FramedDecoder
 from workbench.values.schemas.schemas import (
     Schemas,
@@ -88,8 +89,9 @@ def decoder(decoding: AnyDecoding, column: Column) -> ColumnDecoder:
         SchemaError: the format is unknown, or its argument cannot be used.
     """
     asked = known(decoding)
-    make = FORMATS.get(asked.name) or added_formats()[asked.name].load()
-    return make(asked.argument, column)
+    with as_schema_error():
+        make = FORMATS.get(asked.name) or added_formats()[asked.name].load()
+        return GuardedDecoder(make(asked.argument, column))
 
 
 def known(decoding: "AnyDecoding") -> Decoding:

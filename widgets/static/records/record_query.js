@@ -19,12 +19,14 @@ export function placePicker({ onPick }) {
   const topic = h("select", {
     class: "klw-input klw-select",
     "aria-label": "Topic",
+    "data-live": "disable",
     "data-lm-suppress-shortcuts": "true",
     onchange: () => onPick({ partition: "", topic: topic.value }),
   });
   const partition = h("select", {
     class: "klw-input klw-select",
     "aria-label": "Partition",
+    "data-live": "disable",
     "data-lm-suppress-shortcuts": "true",
     onchange: () => onPick({ partition: partition.value }),
   });
@@ -50,9 +52,10 @@ export function queryBox({ signal, sheet, forms, complete, onQuery, onStop, onDo
     spellcheck: "false",
     autocomplete: "off",
     "aria-label": "Search for records",
+    "data-live": "disable",
     placeholder: "Search: words, /regular expressions/, key:…, $.json.path=…, time:2026-03-01, offset:10..20",
   });
-  const clear = button("Clear the query", { glyph: "cross", onclick: () => send("") });
+  const clear = button("Clear the query", { glyph: "cross", isLive: true, onclick: () => send("") });
   const help = button("What a query can say (?)", { glyph: "keyboard", onclick: () => showHelp() });
   help.setAttribute("aria-haspopup", "dialog");
   const status = h("span", { class: "klw-status" });

@@ -15,10 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.files.names import parse_file_name
+from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import ABORTED, read_transactions
+from workbench.runtime.several import several
 from workbench.runtime.words import did_you_mean
 
 Rows = npt.NDArray[Any]
@@ -78,6 +80,7 @@ class SegmentRead:
         span: the bytes of a planned piece; its other attributes are still those of the segment.
         log_end: the end of the log that a job planned with read_committed knows.
         is_remote: whether the segment is in the remote tier.
+        before: the `.log` of the segment before, as it was when a job was planned.
     """
 
     partition: Partition
@@ -92,6 +95,7 @@ class SegmentRead:
     span: ByteRange | None = None
     log_end: LogEnd | None = None
     is_remote: bool = False
+    before: FileEntry | None = None
 
     @property
     def place(self) -> tuple[str, int, int, str]:
@@ -129,18 +133,17 @@ def choose_partitions(
     Raises:
         LookupError: a topic or partition does not exist; the message names the nearest.
     """
-    given = {partitions} if isinstance(partitions, int | str) else set(partitions or ())
+    given = set(several(partitions) or ())
     numbers = {p for p in given if isinstance(p, int)}
     named = {str(p) for p in given if not isinstance(p, int)}
     # A directory that was opened alone, or is named, is wanted even if it is marked for deletion.
-    chosen = [
-        p
-        for p in listing.partitions.values()
-        if everything or p.kind == "log" or p.root is None or p.name in named
-    ]
-    others = [p for p in listing.partitions.values() if p not in chosen]
+    chosen: list[Partition] = []
+    others: list[Partition] = []
+    for p in listing.partitions.values():
+        is_meant = everything or p.kind == "log" or p.is_alone or p.name in named
+        (chosen if is_meant else others).append(p)
     if topics is not None:
-        wanted = {topics} if isinstance(topics, str) else set(topics)
+        wanted = set(several(topics))
         _require(wanted, chosen, others, "topic", lambda p: (p.topic,))
         chosen = [p for p in chosen if p.topic in wanted]
     if partitions is not None:

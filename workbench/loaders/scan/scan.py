@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack
 
 import pyarrow as pa
 
-from workbench.errors import CorruptRecordError, MissingDependencyError
+from workbench.errors import CorruptRecordError
 from workbench.file_system.outputs import new_file
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Listing
@@ -47,6 +47,8 @@ from workbench.loaders.scan.segment_batches import EVERY_RECORD, ReadOptions, re
 from workbench.loaders.scan.splits import size_of
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.record.buffers import thread_pool
+from workbench.runtime.extras import optional
+from workbench.runtime.several import several
 from workbench.runtime.times import milliseconds
 from workbench.runtime.words import unknown_column
 from workbench.runtime.workers import useful, worker_count
@@ -76,7 +78,7 @@ class ScanOptions(TypedDict, total=False):
     offsets: OffsetRange | Mapping[str, OffsetRange] | None
     timestamps: TimeRange | None
     where: str | Query
-    columns: Iterable[str] | None
+    columns: Iterable[str] | str | None
     decode: "Mapping[str, AnyDecoding] | None"
     mask: AnyMasks
     isolation_level: IsolationLevel
@@ -142,7 +144,7 @@ class Scan:
         if unknown:
             raise TypeError(f"unknown option {unknown[0]!r} of a scan")
         given = options.get("columns")
-        names = tuple(RECORD_FIELDS if given is None else given)
+        names = several(RECORD_FIELDS if given is None else given)
         for name in names:
             if name not in SCAN_FIELDS:
                 raise LookupError(unknown_column(name, SCAN_FIELDS))
@@ -321,8 +323,11 @@ class Scan:
                 self.unread += unread
                 taken = batch if batch.num_rows <= left else batch.slice(0, left)
                 left -= taken.num_rows
-                if taken.num_rows:
-                    yield taken if is_plain else self._applied(taken, schema, read)
+                if is_plain and taken.num_rows:
+                    yield taken
+                elif taken.num_rows:
+                    for part in self.values.parts(taken):
+                        yield self._applied(part, schema, read)
                 if not left:
                     break
         pool.trim(KEPT_MEMORY)
@@ -394,11 +399,7 @@ class Scan:
         Raises:
             MissingDependencyError: polars is not installed.
         """
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingDependencyError("polars", "pip install polars") from error
-        return pl.from_arrow(self.to_arrow())
+        return optional("polars").from_arrow(self.to_arrow())
 
     def to_duckdb(self, table_name: str = "records", connection: Any = None) -> Any:
         """Make this scan a view and return the `duckdb` connection.

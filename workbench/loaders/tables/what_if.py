@@ -23,6 +23,7 @@ from workbench.foresight.dry_logs import DryLogs
 from workbench.foresight.explain.cleaning import Policy, explain_cleaning, explain_uncleanable
 from workbench.foresight.explain.retention import explain_retention
 from workbench.foresight.explain.rule_verdict import RuleVerdict
+from workbench.inspection.broker_version import MeantBroker
 from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
@@ -151,6 +152,7 @@ class WhatIf:
         now: ms; the time that ages were measured by.
         partitions: sorted by topic and number.
         verdicts: partition → the verdicts of retention on its segments, rule by rule.
+        broker: the broker that is meant, and why that one.
         offsets: the fates of committed offsets, by `offsets.retention.minutes`, sorted by group.
     """
 
@@ -158,6 +160,7 @@ class WhatIf:
     now: int
     partitions: tuple[PartitionFate, ...]
     verdicts: Mapping[tuple[str, int], tuple[RuleVerdict, ...]]
+    broker: MeantBroker
     offsets: tuple[OffsetFate, ...] = ()
 
     def __iter__(self) -> Iterator[PartitionFate]:
@@ -223,6 +226,7 @@ class WhatIf:
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""
         return {
+            "broker": self.broker._asdict(),
             "config": self.config,
             "now": self.now,
             "partitions": [
@@ -239,7 +243,7 @@ class WhatIf:
         }
 
     def __str__(self) -> str:
-        lines = [self.summary, *filter(None, [self.about_configs])]
+        lines = [str(self.broker), self.summary, *filter(None, [self.about_configs])]
         for fate in self:
             lines.append(f"  {fate.name}: {fate.size:,} -> {fate.size_after:,}")
             lines += [f"    {why}" for why in fate.reasons]
@@ -250,13 +254,17 @@ class WhatIf:
         rows = [[*fate.totals(), "; ".join(fate.reasons)] for fate in shown]
         left = len(self) - _SHOWN
         columns = [*COLUMNS, "why"]
-        notes = [f"{left} more partitions" if left > 0 else "", self.about_configs]
-        note = "; ".join(filter(None, notes)) or None
+        more = f"{left} more partitions" if left > 0 else ""
+        note = "; ".join(filter(None, [str(self.broker), more, self.about_configs]))
         return table_html(self.summary, columns, rows, note, sentences=["why"])
 
 
 def what_would_be(
-    listing: Listing, config: Config, now: int | None, topics: Collection[str] | None
+    listing: Listing,
+    config: Config,
+    now: int | None,
+    topics: Collection[str] | None,
+    kafka: str | None = None,
 ) -> WhatIf:
     """Return what a broker would delete and compact; see `log_directory.what_if`."""
     moment = time_or_now(now)
@@ -270,22 +278,25 @@ def what_would_be(
         for partition in listing.partitions.values()
         if partition.kind == "log" and (wanted is None or partition.topic in wanted)
     }
-    fates, verdicts = _outcome(listing, config, moment, folders)
-    before = fates if not config else _outcome(listing, None, moment, folders)[0]
+    meant, fates, verdicts = _outcome(listing, config, moment, folders, kafka)
+    before = fates if not config else _outcome(listing, None, moment, folders, kafka)[1]
     sizes = {fate.name: fate.size_after for fate in before}
     fates = [replace(fate, size_as_configured=sizes.get(fate.name, fate.size)) for fate in fates]
     offsets: tuple[OffsetFate, ...] = ()
     if wanted is None or GROUPS_TOPIC in wanted:
         with suppress(OSError):  # then the fate of its log has the problem
             offsets = fates_of_offsets(listing, now=moment, retention_ms=retention_ms)
-    return WhatIf(dict(given), moment, tuple(fates), verdicts, offsets)
+    return WhatIf(dict(given), moment, tuple(fates), verdicts, meant, offsets)
 
 
 def _outcome(
-    listing: Listing, config: Config, now: int, folders: Collection[str]
-) -> tuple[list[PartitionFate], dict[tuple[str, int], tuple[RuleVerdict, ...]]]:
-    """Return the fates of the logs in some folders, sorted, and the verdicts of retention."""
-    with open_dry(listing.log_directories, config, now) as dry:
+    listing: Listing, config: Config, now: int, folders: Collection[str], kafka: str | None
+) -> tuple[MeantBroker, list[PartitionFate], dict[tuple[str, int], tuple[RuleVerdict, ...]]]:
+    """Return the broker that is meant, the fates of the logs in some folders, sorted, and verdicts.
+
+    The verdicts are those of retention.
+    """
+    with open_dry(listing.log_directories, config, now, kafka) as dry:
         dry.load(lambda folder: folder.path in folders)
         fates = [_failed(dry, name, error) for name, error in dry.problems.items()]
         verdicts = {}
@@ -301,7 +312,7 @@ def _outcome(
             replace(fate, is_config_known=dry.settings.knows(fate.topic, "cleanup.policy"))
             for fate in fates
         ]
-    return sorted(fates, key=lambda fate: (fate.topic, fate.partition)), verdicts
+    return dry.meant, sorted(fates, key=lambda fate: (fate.topic, fate.partition)), verdicts
 
 
 def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFate:

@@ -30,7 +30,7 @@ Lines = Callable[[Part, Runs], Iterator[str]]
 _DAMAGED: Final = 2  # exit code with --strict
 
 
-@click.command("dump", cls=Command, short_help="Print records and batches.")
+@click.command("dump", cls=Command)
 @chooses_records
 @click.option(
     "--format",

@@ -43,7 +43,7 @@ _STDOUT: Final = "-"
 _DAMAGED: Final = 2
 
 
-@click.command("export", cls=Command, short_help="Write records to Parquet, CSV or JSON lines.")
+@click.command("export", cls=Command)
 @chooses_records
 @click.option(
     "--to",

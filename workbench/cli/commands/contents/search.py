@@ -83,7 +83,7 @@ def _anywhere(pattern: Pattern) -> Condition:
     return AnyOf((Holds("key", pattern), Holds("value", pattern), HoldsHeader(None, pattern)))
 
 
-@click.command("search", cls=Command, short_help="Find records by key, value, header, time.")
+@click.command("search", cls=Command)
 @chooses_records
 @click.option("--key", "-k", metavar="PATTERN", help="Only records with a matching key.")
 @click.option("--value", "-v", metavar="PATTERN", help="Only records with a matching value.")
