@@ -5,6 +5,7 @@ Each place holds one record with the customer's name, and its number of records 
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -202,7 +203,7 @@ def test_lines_of_json_show_values_in_the_formats_that_are_asked_for(
     values = [b'{"n": [1, null]}', "é".encode(), None, b"\xff"]
     records = [Record(10 + at, 1, b"k", value) for at, value in enumerate(values)]
     (root / "orders-0" / LOG).write_bytes(batch(records))
-    wanted = {
+    wanted: dict[str, list[Any]] = {
         "json": [{"n": [1, None]}, None, None, None],
         "utf8": ['{"n": [1, null]}', "é", None, None],
         "hex": [b'{"n": [1, null]}'.hex(), "c3a9", None, "ff"],

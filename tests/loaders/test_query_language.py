@@ -3,9 +3,13 @@
 import contextlib
 import json
 import operator
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +19,7 @@ from tests.naive import Record, batch
 from workbench.errors import QueryError
 from workbench.loaders.queries.language import FIELDS, FLAGS, FORMS, completions
 from workbench.loaders.queries.query import parse
+from workbench.loaders.schemas import HEADERS
 from workbench.log_directory import LogDirectory
 
 LOG = "00000000000000000000.log"
@@ -182,6 +187,8 @@ def test_a_query_finds_these_records(text: str, orders: LogDirectory) -> None:
         ("is:tombston", 4, "did you mean tombstone?"),
         ("$.a = /x/", 7, "follows a colon"),
         ("$.a[x]", 4, "the path cannot be read"),
+        ("$" + "[*]" * 101, 1, "more than 100 steps"),
+        (r'$.a["\x"]', 1, "not a quoted name"),
         ("key:", 5, "lacks what to find"),
         ("- paid", 1, "not paid"),
         ("(" * 60 + "a" + ")" * 60, 51, "nested"),
@@ -194,6 +201,33 @@ def test_what_is_not_understood_is_refused_with_its_place_and_a_hint(
         parse(text)
     assert str(caught.value).startswith(f"character {at}: ")
     assert hint in str(caught.value)
+
+
+@given(
+    st.one_of(
+        st.text(max_size=40),
+        st.lists(
+            st.sampled_from(
+                [*'()-:=<>!$.[]*,/ "', "and", "not", "in", "key", "$.a", "header.", "0x"]
+            ),
+            max_size=15,
+        ).map("".join),
+    )
+)
+def test_any_text_is_a_query_or_is_refused_with_a_place(text: str) -> None:
+    query, said = None, ""
+    try:
+        query = parse(text)
+    except QueryError as error:
+        said = str(error)
+    assert (query is None) is bool(re.match(r"character \d+: ", said))
+    if query is not None:
+        rows = {"key": b"k", "value": b'{"a": [1]}'}
+        columns = {name: pa.array([each], pa.large_binary()) for name, each in rows.items()}
+        columns["headers"] = pa.array([[]], HEADERS)
+        columns["topic"] = pa.array(["orders"])
+        numbers = pa.array([5], pa.int64())
+        query.mask(lambda name: columns.get(name, numbers), np.ones(1, np.bool_))
 
 
 @pytest.mark.parametrize(
@@ -399,6 +433,57 @@ def test_a_query_finds_what_its_twin_finds(
     text, twin = query
     found = workbench.open_log_directory(folder).scan(where=text).to_arrow()["offset"].to_pylist()
     assert found == [record.offset for record in records if twin(record)]
+
+
+SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
+PLAIN: dict[str, Callable[[dict[str, Any], Any], bool]] = {
+    "$.total_cents > 14000": lambda _, order: order["total_cents"] > 14000,
+    "$.total_cents>=14490 and $.total_cents<=14490": lambda _, order: order["total_cents"] == 14490,
+    "$.items.sku = TEA-0302": lambda _, order: (
+        "TEA-0302" in [item["sku"] for item in order["items"]]
+    ),
+    "$.items[0].sku = TEA-0302": lambda _, order: order["items"][0]["sku"] == "TEA-0302",
+    "$.items.quantity > 2": lambda _, order: any(item["quantity"] > 2 for item in order["items"]),
+    "$.ship_to.country in (PL, NL)": lambda _, order: order["ship_to"]["country"] in {"PL", "NL"},
+    "$.channel != web-shop": lambda _, order: order["channel"] != "web-shop",
+    "size > 500": lambda record, _: len(record["key"]) + len(record["value"]) > 500,
+    "header.app-version = 5.1.2": lambda record, _: (
+        b"5.1.2" in [each["value"] for each in record["headers"] if each["key"] == "app-version"]
+    ),
+    "not header.campaign": lambda record, _: (
+        "campaign" not in [each["key"] for each in record["headers"]]
+    ),
+    "teapot and $.total_cents > 30000": lambda record, order: (
+        b"teapot" in record["value"].lower() and order["total_cents"] > 30000
+    ),
+    "partition = 0 or offset in (1, 2, 5)": lambda record, _: (
+        record["partition"] == 0 or record["offset"] in {1, 2, 5}
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def read_plainly() -> list[tuple[dict[str, Any], Any]]:
+    """Every order of the sample, with its value as json.loads reads it."""
+    scan = workbench.open_log_directory(SHOP).scan(topics="orders")
+    return [(record, json.loads(record["value"])) for record in scan.to_arrow().to_pylist()]
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_what_a_broker_wrote_is_found_as_plain_python_finds_it(
+    text: str, read_plainly: list[tuple[dict[str, Any], Any]]
+) -> None:
+    wanted = [
+        (record["partition"], record["offset"])
+        for record, order in read_plainly
+        if PLAIN[text](record, order)
+    ]
+    scan = workbench.open_log_directory(SHOP).scan(
+        topics="orders", where=text, columns=["partition", "offset"]
+    )
+    found = [(each["partition"], each["offset"]) for each in scan]
+    assert found == wanted
+    assert 0 < len(found) < len(read_plainly)
 
 
 def test_a_word_can_be_completed() -> None:

@@ -136,6 +136,16 @@ def test_offsets_that_are_gone_end_the_job_or_are_left_out(logs: Path) -> None:
         assert len(offsets(Load(logs, failOnDataLoss="false", **past).table())) == 250
 
 
+def test_a_start_past_the_end_is_said(logs: Path) -> None:
+    """The log ends at 300: an end that is not named must not hide it."""
+    beyond = {"startingOffsets": '{"orders":{"0":301}}'}
+    with pytest.raises(OffsetOutOfRangeError, match="301"):
+        Load(logs, **beyond)
+    with pytest.warns(DataLossWarning, match="301"):
+        assert Load(logs, failOnDataLoss=False, **beyond).table().num_rows == 0
+    assert Load(logs, startingOffsets='{"orders":{"0":300}}').table().num_rows == 0
+
+
 def test_columns_come_as_asked_and_nothing_else(logs: Path) -> None:
     table = Load(logs, columns="offset,VALUE").table()
     assert table.schema.names == ["offset", "value"]

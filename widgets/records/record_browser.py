@@ -25,6 +25,7 @@ from workbench.errors import QueryError
 from workbench.loaders.exports.export import Export, Format
 from workbench.loaders.queries.language import FORMS, completions
 from workbench.loaders.queries.query import Query, parse
+from workbench.loaders.scan.not_searched import summary
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.search.matches import ORDERS, Order
 from workbench.loaders.search.search import Search
@@ -426,8 +427,10 @@ class RecordBrowser(KafkaWidget):
         export = self.export
         if export is None:
             return {"status": "ready", "records": 0, "text": ""}, []
+        left = summary(export.not_searched)
         texts = {
-            "done": f"{plural(export.records, 'record')} in {os.path.abspath(export.path)}",
+            "done": f"{plural(export.records, 'record')} in {os.path.abspath(export.path)}"
+            + (f"; {left}" if left else ""),
             "canceled": "Stopped. No file was written.",
             "failed": str(export.error),
         }

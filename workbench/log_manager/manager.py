@@ -334,7 +334,7 @@ class LogManager:
                 path: int(context.failures.is_offline(path)) for path in context.directories
             },
         }
-        for (topic, number), log in self.logs.items():
+        for (topic, number), log in context.reachable(context.registry.current).items():
             tags = f"topic={topic},partition={number}"
             found[f"NumLogSegments,{tags}"] = len(log.segments)
             found[f"LogStartOffset,{tags}"] = log.log_start_offset

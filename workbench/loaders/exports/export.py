@@ -17,6 +17,7 @@ from workbench.layout.rows import runs_of
 from workbench.loaders.exports import json_lines
 from workbench.loaders.exports.csv_file import write_csv
 from workbench.loaders.exports.parquet_file import write_parquet
+from workbench.loaders.scan.not_searched import NotSearched
 from workbench.loaders.scan.plan import input_paths
 from workbench.loaders.scan.scan import Scan
 from workbench.loaders.scan.segment_batches import matching_chunks
@@ -75,6 +76,11 @@ class Export:
         self._scan = scan
         self._stop = False
         self._over = threading.Event()
+
+    @property
+    def not_searched(self) -> list[NotSearched]:
+        """What is in the directories and not in the file; see `Scan.not_searched`."""
+        return self._scan.not_searched
 
     def start(self) -> None:
         """Run in a thread of its own."""

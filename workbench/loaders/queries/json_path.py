@@ -22,6 +22,9 @@ NOT_JSON: Final = object()
 MOST_PARSED: Final = 4 << 20
 """Bytes of the largest text that is parsed: parsing takes up to twenty times as much."""
 
+MOST_STEPS: Final = 100
+"""Steps of a path: each can open a list inside of a list."""
+
 _LARGEST_BOUND: Final = 10**15
 
 _STEP: Final = re.compile(
@@ -37,6 +40,9 @@ def take_path(text: str, at: int) -> tuple[tuple[Step, ...], int]:
     Args:
         text: a text in which a path begins: ``.customer.id``, ``[0]``, ``[*]``, ``["a b"]``.
         at: the place after the ``$``.
+
+    Raises:
+        QueryError: a name in brackets cannot be read, or there are more than `MOST_STEPS`.
     """
     steps: list[Step] = []
     while (found := _STEP.match(text, at)) is not None:
@@ -49,6 +55,8 @@ def take_path(text: str, at: int) -> tuple[tuple[Step, ...], int]:
         else:
             steps.append(_unquoted(found["quoted"]))
         at = found.end()
+        if len(steps) > MOST_STEPS:
+            raise QueryError(f"the path has more than {MOST_STEPS} steps")
     return tuple(steps), at
 
 

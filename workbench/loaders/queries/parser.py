@@ -231,7 +231,10 @@ class _Parser:
     # A path into JSON.
 
     def _path(self, token: Token) -> Condition:
-        steps, self._tokens.at = take_path(self._text, self._tokens.at)
+        try:
+            steps, self._tokens.at = take_path(self._text, self._tokens.at)
+        except QueryError as error:
+            raise refusal(token.start, str(error)) from None
         shown = self._text[token.start : self._tokens.at]
         whole = Token("path", token.start, self._tokens.at, shown)
         operator = self._tokens.operator()

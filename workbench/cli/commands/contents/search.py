@@ -52,6 +52,8 @@ Printer = Callable[[Part, Mask], None]
 
 NOT_FOUND: Final = 1
 
+_TOMBSTONES: Final[list[Condition]] = [IsNull("value"), Not(IsNull("key"))]
+
 
 def _pattern(text: str, *, is_literal: bool, as_hex: bool, ignores_case: bool) -> Pattern:
     """Return what an argument finds.
@@ -156,12 +158,10 @@ def command(
     if literal_text and as_hex:
         raise click.UsageError("--literal and --hex exclude each other")
     pattern = partial(_pattern, is_literal=literal_text, as_hex=as_hex, ignores_case=ignore_case)
-    conditions = [
-        *(_header(text, pattern) for text in headers),
-        *([] if key is None else [Holds("key", pattern(key))]),
-        *([] if value is None else [Holds("value", pattern(value))]),
-        *([IsNull("value"), Not(IsNull("key"))] if tombstones else []),
-    ]
+    conditions = [_header(text, pattern) for text in headers]
+    conditions += [] if key is None else [Holds("key", pattern(key))]
+    conditions += [] if value is None else [Holds("value", pattern(value))]
+    conditions += _TOMBSTONES if tombstones else []
     asked = [_parsed("--where", where or "", ignores_case=ignore_case)]
     either = None
     if not conditions and where is None:
