@@ -170,3 +170,26 @@ def test_lags_are_those_of_the_command_of_kafka(lags: FieldCase) -> None:
     shown = run("group", "billing", lags.data)
     assert "starts over in 1 of 2 partitions: invoices-0" in shown.out
     assert shown.code == 1
+
+
+def test_a_deleted_directory_that_is_opened_alone_is_read_served_and_verified(
+    tmp_path: Path,
+) -> None:
+    case = open_field_case("deleted-topic", tmp_path)
+    folder = next(case.data.glob("ledger-0.*-delete"))
+    everything = list(range(300))
+    assert wb.open_log_directory(folder).scan().to_arrow()["offset"].to_pylist() == everything
+    assert [each["offset"] for each in run("dump", folder).lines] == everything
+    with wb.serve(folder) as server, consuming(server, "ledger") as consumer:
+        assert [each.offset for each in poll_until(consumer, 300)] == everything
+    assert wb.verify(folder) == []
+    (folder / f"{100:020}.log").write_bytes(b"x" * 500)
+    assert {each.kind for each in wb.verify(folder)} & {"garbage-tail", "batch-size"}
+
+
+def test_what_a_named_file_leaves_out_is_said(counts: FieldCase) -> None:
+    file = counts.data / "events-0" / _LOG
+    left_out = "what is below the log start offset 33 was deleted and is left out"
+    assert left_out in run("dump", file).err
+    assert left_out in run("dump", counts.data, "-p", "events-0", "--offsets", "0:40").err
+    assert run("dump", counts.data, "-p", "events-0").err == ""
