@@ -193,3 +193,18 @@ def test_what_a_named_file_leaves_out_is_said(counts: FieldCase) -> None:
     assert left_out in run("dump", file).err
     assert left_out in run("dump", counts.data, "-p", "events-0", "--offsets", "0:40").err
     assert run("dump", counts.data, "-p", "events-0").err == ""
+
+
+def test_what_is_not_there_is_said_with_what_is(lags: FieldCase) -> None:
+    shown = run("group", "bilings", lags.data)
+    assert shown.code == 1
+    assert "no such group: bilings; did you mean billing?; groups: billing, refunds" in shown.err
+    assert shown.out == ""
+    assert run("group", "bilings", lags.data, "--json").json["state"] == "Dead"
+    shown = run("explain", lags.data / "invoice-0")
+    assert shown.code == 3
+    assert "there is no such file or directory; did you mean invoices-0?" in shown.err
+
+
+def test_a_file_time_is_not_called_the_time_of_a_record(lags: FieldCase) -> None:
+    assert "file time (UTC)" in run("ls", lags.data).out
