@@ -170,3 +170,41 @@ def test_lags_are_those_of_the_command_of_kafka(lags: FieldCase) -> None:
     shown = run("group", "billing", lags.data)
     assert "starts over in 1 of 2 partitions: invoices-0" in shown.out
     assert shown.code == 1
+
+
+def test_a_deleted_directory_that_is_opened_alone_is_read_served_and_verified(
+    tmp_path: Path,
+) -> None:
+    case = open_field_case("deleted-topic", tmp_path)
+    folder = next(case.data.glob("ledger-0.*-delete"))
+    everything = list(range(300))
+    assert wb.open_log_directory(folder).scan().to_arrow()["offset"].to_pylist() == everything
+    assert [each["offset"] for each in run("dump", folder).lines] == everything
+    with wb.serve(folder) as server, consuming(server, "ledger") as consumer:
+        assert [each.offset for each in poll_until(consumer, 300)] == everything
+    assert wb.verify(folder) == []
+    (folder / f"{100:020}.log").write_bytes(b"x" * 500)
+    assert {each.kind for each in wb.verify(folder)} & {"garbage-tail", "batch-size"}
+
+
+def test_what_a_named_file_leaves_out_is_said(counts: FieldCase) -> None:
+    file = counts.data / "events-0" / _LOG
+    left_out = "what is below the log start offset 33 was deleted and is left out"
+    assert left_out in run("dump", file).err
+    assert left_out in run("dump", counts.data, "-p", "events-0", "--offsets", "0:40").err
+    assert run("dump", counts.data, "-p", "events-0").err == ""
+
+
+def test_what_is_not_there_is_said_with_what_is(lags: FieldCase) -> None:
+    shown = run("group", "bilings", lags.data)
+    assert shown.code == 1
+    assert "no such group: bilings; did you mean billing?; groups: billing, refunds" in shown.err
+    assert shown.out == ""
+    assert run("group", "bilings", lags.data, "--json").json["state"] == "Dead"
+    shown = run("explain", lags.data / "invoice-0")
+    assert shown.code == 3
+    assert "there is no such file or directory; did you mean invoices-0?" in shown.err
+
+
+def test_a_file_time_is_not_called_the_time_of_a_record(lags: FieldCase) -> None:
+    assert "file time (UTC)" in run("ls", lags.data).out

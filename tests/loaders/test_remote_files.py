@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import workbench as wb
+from tests.field.cases import open_field_case
 from tests.golden.cases import open_case
 from tests.s3_server import S3Server, s3_server
 from widgets import LogExplorer
@@ -66,6 +67,18 @@ def thousand(server: S3Server) -> str:
         | {"broker-1/meta.properties": b"version=1\n"},
     )
     return server.uri("many/broker-1")
+
+
+def test_a_partition_alone_is_the_log_that_it_is_in_its_directory(
+    server: S3Server, tmp_path: Path
+) -> None:
+    case = open_field_case("how-many-messages", tmp_path)
+    server.put_folder("logs", "counts", case.data)
+    for name in ("events-0", "events-0/", f"events-0/{0:020}.log"):
+        logs = wb.open_log_directory(server.uri(f"logs/counts/{name}"))
+        assert logs.scan().to_arrow().column("offset").to_pylist() == list(range(33, 60))
+        assert logs.listing.metadata_log is not None
+        assert logs.roots[0].meta_properties is not None
 
 
 def test_a_directory_of_1000_partitions_is_listed_by_the_thousand_files(

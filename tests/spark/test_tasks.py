@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import workbench as wb
+from tests.field.cases import open_field_case
 from tests.golden.cases import CASES, Case
 from tests.spark.simulated_bucket import PAGE, PREFIX, Bucket
 from tests.spark.tasks import Load, rows
@@ -251,6 +252,14 @@ def test_a_time_is_found_by_time_indexes_as_by_all_records(
             for each in (time, time + 1):
                 found = partition.offset_for_timestamp(each)
                 assert found == _by_all_records(partition, each), (partition.name, each)
+
+
+def test_a_partition_alone_has_the_log_start_offset_of_its_directory(tmp_path: Path) -> None:
+    case = open_field_case("how-many-messages", tmp_path)
+    whole = Load(case.data, subscribe="events").table()
+    alone = Load(case.data / "events-0").table()
+    assert alone.num_rows == 27
+    assert alone.column("offset").to_pylist() == whole.column("offset").to_pylist()
 
 
 def test_an_empty_directory_has_one_task_that_reads_nothing(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from workbench.cli.output import safe
+from workbench.cli.output import note, safe
 from workbench.errors import WorkbenchError
 from workbench.inspection.listing import Listing, require_logs
 from workbench.inspection.partition import Partition
@@ -313,6 +313,17 @@ def pick_partitions(
     return choose_partitions(listing, topics or None, numbers or None, everything=everything)
 
 
+def _tell_of_deleted(partition: Partition, first: int | None) -> None:
+    """Say on stderr which records in a named file, or a named range, were deleted."""
+    start = partition.log_start_offset
+    is_named = partition.only is not None or (first is not None and first < start)
+    if is_named and partition.segments and partition.segments[0].base_offset < start:
+        note(
+            f"{partition.path}: what is below the log start offset {start} was deleted and is left "
+            "out"
+        )
+
+
 def select_records(
     paths: tuple[str, ...],
     topics: tuple[str, ...],
@@ -341,6 +352,7 @@ def select_records(
             raise click.UsageError(
                 f"{partition.path}/{partition.only} holds no records; describe shows what it holds"
             )
+        _tell_of_deleted(partition, offsets[0])
     return Selection(
         chosen,
         offsets,

@@ -244,26 +244,26 @@ def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
     whole = absolute(folder)
     name = os.path.basename(whole)
     parsed = names.parse_directory_name(name)
-    parent = None if parsed is None else _parent_of(whole)
+    parent = None if parsed is None else _parent_of(folder)
     files, folders, unread = FolderContents([], [], [])
-    start = metadata = None
+    start = metadata = root = None
     if parsed is not None and parent is not None:
         files, folders, unread = _own_contents(parent, parsed)
-        parent = parent if files or unread else None
+        root = parent if files or unread else None
         if only is None or _is_in_use(only):
             start = _start_of(parsed, _log_starts(files), folders)
         if METADATA_LOG in folders and name != METADATA_LOG:
             metadata = make(
                 METADATA_LOG,
-                os.path.join(os.path.dirname(whole), METADATA_LOG),
-                root=os.path.dirname(whole),
+                os.path.join(parent, METADATA_LOG),
+                root=parent,
                 topic=METADATA_TOPIC,
                 partition=0,
             )
     partition = make(
         name,
         folder,
-        root=parent,
+        root=root,
         topic=parsed.topic if parsed else name,
         partition=parsed.partition if parsed else 0,
         kind=parsed.kind if parsed else "log",
@@ -283,11 +283,17 @@ def _alone(folder: str, only: str | None, make: MakePartition) -> Root:
 
 
 def _parent_of(path: str) -> str | None:
-    """Return the directory that holds a partition directory; None at the root of what is read."""
-    parent = os.path.dirname(path)
-    if is_uri(path) != is_uri(parent) or (files_at(path) is None) != (files_at(parent) is None):
+    """Return the directory that holds a partition directory; None at the root of what is read.
+
+    A relative path that names the directory has a relative parent.
+    """
+    given, whole = path.rstrip("/"), absolute(path)
+    parent = os.path.dirname(whole)
+    if is_uri(whole) != is_uri(parent) or (files_at(whole) is None) != (files_at(parent) is None):
         return None
-    return parent
+    if is_uri(whole) or os.path.basename(given) != os.path.basename(whole):  # such as "."
+        return parent
+    return os.path.dirname(given) or "."
 
 
 def _own_contents(directory: str, parsed: DirectoryName) -> FolderContents:

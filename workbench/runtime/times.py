@@ -44,6 +44,13 @@ def time_text(milliseconds: int) -> str:
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{milliseconds % 1000:03d}Z"
 
 
+def due_text(milliseconds: int) -> str:
+    """Return when something is due as `time_text` does, also beyond the years of a calendar."""
+    if milliseconds > LONGEST_TIME:
+        return "a time after the year 9999"
+    return time_text(milliseconds)
+
+
 def likely_unit(timestamp: int) -> str | None:
     """Return the unit that a timestamp seems to have instead of ms, with the time it is then.
 

@@ -130,7 +130,7 @@ def verify_partition(
     has_records = log_end is not None and partition.log_start_offset < log_end
     for step in (
         gaps,
-        _blind_lookups(logs),
+        _blind_lookups(logs, is_compacted=is_compacted),
         _odd_timestamps(logs),
         verify_transactions(
             logs, is_joined=is_joined and not gaps and not swap_ranges(partition)
@@ -176,8 +176,10 @@ def _missing_offsets(partition: Partition, logs: Sequence[SegmentSummary]) -> It
         )
 
 
-def _blind_lookups(logs: Sequence[SegmentSummary]) -> Iterator[Finding]:
+def _blind_lookups(logs: Sequence[SegmentSummary], *, is_compacted: bool) -> Iterator[Finding]:
     """Yield a finding for each segment without timestamps that hides later records from lookups.
+
+    A cleaning leaves such segments, so of a compacted log it is only worth knowing.
 
     Kafka: UnifiedLog.fetchOffsetByTimestamp, LogSegment.largestTimestamp (4.2)
     """
@@ -186,22 +188,21 @@ def _blind_lookups(logs: Sequence[SegmentSummary]) -> Iterator[Finding]:
     reached = -1
     for log, latest_after in zip(logs, later, strict=True):
         has_times = log.latest_time >= 0 or log.is_transactional
-        if not has_times:
-            file_time = log.segment.modified_ms
-            hidden = min(file_time, latest_after)
-            if hidden > reached:
-                broker = (
-                    "The file's time counts as the segment's largest timestamp: a lookup of a time "
-                    f"from {time_text(reached + 1)} to {time_text(hidden)} finds nothing, though "
-                    "later segments have such records. (Before 0.10.1, lookups use file times "
-                    "alone.)"
-                )
-                yield Finding(
-                    "time-lookup-blind", "warning", log.place.path, None, log.place.base_offset,
-                    f"no timestamps, and the file's time {time_text(file_time)}",
-                    "records, or a file time before theirs in later segments", broker,
-                )  # fmt: skip
-        reached = max(reached, log.latest_time if has_times else log.segment.modified_ms)
+        file_time = log.segment.modified_ms
+        hidden = min(file_time, latest_after)
+        if not has_times and log.is_whole and hidden > reached:
+            broker = (
+                "The file's time counts as the segment's largest timestamp: a lookup of a time "
+                f"from {time_text(reached + 1)} to {time_text(hidden)} finds nothing, though later "
+                "segments have such records. (Before 0.10.1, lookups use file times alone.)"
+            )
+            is_usual = is_compacted or log.size > 0  # messages of magic 0 have no timestamps
+            yield Finding(
+                "time-lookup-blind", "info" if is_usual else "warning", log.place.path, None,
+                log.place.base_offset, f"no timestamps, and the file's time {time_text(file_time)}",
+                "records, or a file time before theirs in later segments", broker,
+            )  # fmt: skip
+        reached = max(reached, log.latest_time if has_times else file_time)
 
 
 def _odd_timestamps(logs: Sequence[SegmentSummary]) -> Iterator[Finding]:

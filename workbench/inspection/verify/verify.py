@@ -108,7 +108,7 @@ def verify_partitions(
             is_wanted = topics is None or partition.topic in topics
             is_wanted &= partitions is None or partition.partition in partitions
             is_wanted &= folders is None or partition.path in folders
-            if not is_wanted or partition.kind == "delete":
+            if not is_wanted or (partition.kind == "delete" and not partition.is_alone):
                 continue
             if partition.only is not None:
                 alone: list[Finding] = []

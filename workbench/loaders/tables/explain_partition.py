@@ -27,7 +27,7 @@ from workbench.inspection.partition import Partition
 from workbench.loaders.tables.cleaning_plan import CleaningPlan
 from workbench.loaders.tables.explanation import Explanation
 from workbench.log.log import Log
-from workbench.runtime.times import LONGEST_TIME, time_text
+from workbench.runtime.times import due_text
 
 
 class Explainer:
@@ -198,7 +198,7 @@ def cleaning_conclusion(rows: Sequence[RuleVerdict]) -> str:
     if order.due is None:
         never = order.reason.endswith(NEVER)
         return f"{text}; {NEVER if never else ONLY_WHEN_WRITTEN}"
-    return f"{text}; if nothing is written, the log can be cleaned at {time_text(order.due)}"
+    return f"{text}; if nothing is written, the log can be cleaned at {due_text(order.due)}"
 
 
 def retention_conclusion(rows: Sequence[RuleVerdict], sizes: Mapping[int, int]) -> str:
@@ -233,6 +233,4 @@ def why_retained(rows: Sequence[RuleVerdict], sizes: Mapping[int, int]) -> str:
     text = f"segment {row.segment} is kept: {row.reason}"
     if row.due is None:
         return text
-    if row.due > LONGEST_TIME:
-        return f"{text}; retention.ms does not delete it before the year 10000"
-    return f"{text}; it can be deleted at {time_text(row.due)} at the earliest"
+    return f"{text}; it can be deleted at {due_text(row.due)} at the earliest"

@@ -13,7 +13,7 @@ from workbench.inspection.facts.html import Cell, table_html
 from workbench.inspection.facts.text_table import text_table
 from workbench.loaders import schemas
 from workbench.loaders.tables.rows import table_of
-from workbench.runtime.times import time_text, with_hours
+from workbench.runtime.times import due_text, time_text, with_hours
 
 _SHOWN: Final = 100  # rows of the table in a notebook
 
@@ -99,7 +99,7 @@ class Explanation:
                 *([row.segment] if self._has_segments else []),
                 _with_unit(row, row.value),
                 _with_unit(row, row.threshold),
-                row.reason + ("" if row.due is None else f"; until {time_text(row.due)}"),
+                row.reason + ("" if row.due is None else f"; until {due_text(row.due)}"),
                 row.kafka,
             ]
             for row in (self.rows if rows is None else rows)

@@ -184,7 +184,8 @@ class Catalog:
         self.topics: dict[str, dict[int, ServedLog]] = {}
         self.left_out: list[str] = []
         for partition in listing.partitions.values():
-            if partition.kind != "log" or partition.topic == METADATA_TOPIC:
+            is_wanted = partition.kind == "log" or partition.is_alone
+            if not is_wanted or partition.topic == METADATA_TOPIC:
                 continue
             if topics is not None and partition.topic not in topics:
                 continue
