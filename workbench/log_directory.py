@@ -26,13 +26,16 @@ from workbench.inspection.listing import (
 from workbench.loaders.partition import Partition
 from workbench.loaders.remote import all_mounted, mounted
 from workbench.loaders.scan.plan import choose_partitions
+from workbench.loaders.scan.scan_options import takes_scan_options
 from workbench.runtime.several import several
+from workbench.runtime.words import did_you_mean
 
 if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are asked for
     from workbench.comparison.results import PartitionComparison
     from workbench.config.broker_config import BrokerConfig
     from workbench.foresight.startup.prediction import StartupPrediction
-    from workbench.loaders.scan.scan import Scan, ScanOptions
+    from workbench.loaders.scan.scan import Scan
+    from workbench.loaders.scan.scan_options import ScanOptions
     from workbench.loaders.tables.coordinator_explanation import (
         GroupExplanation,
         TransactionExplanation,
@@ -344,7 +347,27 @@ class LogDirectory(Mapping[str, Partition]):
         return open_log_directory(again, **self.tier)
 
     def __getitem__(self, name: str) -> Partition:
-        return cast(Partition, self.listing.partitions[name])
+        found = self.listing.partitions.get(name)
+        if found is None:
+            raise KeyError(self._unknown(name))
+        return cast(Partition, found)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.listing.partitions
+
+    def _unknown(self, name: Any) -> str:
+        """Say that no partition has a name, and which names were perhaps meant."""
+        if isinstance(name, tuple) and len(name) == 2:
+            return f"a partition's name is one text, as {name[0]}-{name[1]}"
+        own = [each for each, partition in self.items() if partition.topic == name]
+        if own:
+            more = ", …" if len(own) > 3 else ""
+            return (
+                f"{name} is a topic; its partitions are {', '.join(own[:3])}{more}, and "
+                f'scan("{name}") reads them all'
+            )
+        hint = did_you_mean(str(name), [*self.listing.partitions, *self.topics])
+        return f"no partition has the name {name}{hint}"
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.listing.partitions)
@@ -378,7 +401,10 @@ class LogDirectory(Mapping[str, Partition]):
 
         return Inspect(self.listing)
 
-    def scan(self, **options: "Unpack[ScanOptions]") -> "Scan":
+    @takes_scan_options
+    def scan(
+        self, topics: Iterable[str] | str | None = None, **options: "Unpack[ScanOptions]"
+    ) -> "Scan":
         """Return a lazy scan over the records; `Scan` describes the options.
 
         Raises:
@@ -387,8 +413,9 @@ class LogDirectory(Mapping[str, Partition]):
         """
         from workbench.loaders.scan.scan import Scan
 
-        return Scan(self.listing, **options)
+        return Scan(self.listing, **{"topics": topics, **options})
 
+    @takes_scan_options
     def to_duckdb(self, connection: Any = None, **options: "Unpack[ScanOptions]") -> Any:
         """Make every topic a view of its name and return the `duckdb` connection.
 

@@ -1,6 +1,7 @@
 """What the commands share: the options that choose data, and what these options mean."""
 
 import os
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from workbench.loaders.scan.plan import (
     SegmentRead,
     choose_partitions,
     offset_range,
+    offsets_of,
     plan_partition,
 )
 from workbench.log_directory import LogDirectory, open_log_directory
@@ -53,37 +55,21 @@ class Command(click.Command):
 def _offsets(
     _ctx: click.Context, _param: click.Parameter, value: str | None
 ) -> tuple[int | None, int | None]:
-    """Return (first, end) of ``A:B``, ``A:``, ``:B`` or one offset; None where open."""
-    first, colon, end = (value or ":").partition(":")
-    if first.startswith("-") or end.startswith("-"):
-        raise click.BadParameter(
-            f"{value!r} has a negative offset; the log end offset is in `ls`: give a range such as "
-            "100:200"
-        )
+    """Return (first, end) of what `offsets_of` takes."""
     try:
-        low = int(first) if first else None
-        high = int(end) if end else None
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is not a range of offsets such as 100:200") from None
-    if not colon:
-        high = None if low is None else low + 1
-    return low, high
+        return offsets_of(value or ":")
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def read_time(_ctx: click.Context, _param: click.Parameter, value: str | None) -> int | None:
-    """Return ISO 8601 (UTC if it has no zone) or a number of milliseconds as ms since the epoch."""
+    """Return a time as people write it, see `milliseconds`, as ms since the epoch."""
     if value is None:
         return None
     try:
-        return int(value)
-    except ValueError:
-        pass
-    try:
-        return milliseconds(value)
-    except ValueError:
-        raise click.BadParameter(
-            f"{value!r} is neither a time such as 2026-03-01T12:00:00Z nor milliseconds"
-        ) from None
+        return int(value) if re.fullmatch(r"-?\d+", value) else milliseconds(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def mount_paths(
@@ -145,11 +131,12 @@ _READING: Final = (
         "--offsets",
         metavar="A:B",
         callback=_offsets,
-        help="Only offsets from A up to, but not including, B; either can be omitted.",
+        help="Only offsets from A up to, but not including, B; either can be omitted. -5: is the "
+        "last 5.",
     ),
     click.option(
         "--since", metavar="TIME", callback=read_time,
-        help="Only records at or after this time: ISO 8601, or ms since the epoch.",
+        help="Only records at or after this time: ISO 8601, ms, -1h, yesterday.",
     ),
     click.option(
         "--until", metavar="TIME", callback=read_time, help="Only records before this time."

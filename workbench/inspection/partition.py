@@ -34,6 +34,7 @@ from workbench.inspection.log_parts import LogPart, log_parts
 from workbench.inspection.remote_tier.remote_log import Gap, RemoteLog, RemoteRead, joined
 from workbench.inspection.segment import Segment
 from workbench.inspection.time_lookup import first_record_at
+from workbench.runtime.times import Time, milliseconds
 
 
 @dataclass(slots=True)
@@ -426,8 +427,8 @@ class Partition:
         below = [segment for segment in self.segments if segment.base_offset <= offset]
         return below[-1] if below else None
 
-    def offset_for_timestamp(self, timestamp: int) -> int | None:
-        """Return the first offset at or after ``timestamp`` (ms) that a broker finds.
+    def offset_for_timestamp(self, timestamp: Time) -> int | None:
+        """Return the first offset at or after a time, see `milliseconds`, that a broker finds.
 
         None if it finds none: it looks only into the first segment whose largest timestamp reaches
         the time, and the file's time counts for a segment without timestamps. Times are read from
@@ -438,7 +439,7 @@ class Partition:
 
         Kafka: UnifiedLog.fetchOffsetByTimestamp (4.2)
         """
-        found = first_record_at(self, timestamp)
+        found = first_record_at(self, milliseconds(timestamp))
         return None if found is None else found.offset
 
     def _repr_html_(self) -> str:

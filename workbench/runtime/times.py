@@ -1,33 +1,83 @@
 """Times and ages as people write and read them; numbers are milliseconds since the epoch."""
 
 import datetime as dt
-from typing import Final
+import re
+from typing import Any, Final
+
+Time = int | str | dt.datetime
+"""A time as a person gives it, see `milliseconds`."""
 
 LONGEST_TIME: Final = 253_402_300_799_999  # ms; the year 9999, the last that Python can write
 _HOUR: Final = 3_600_000  # ms
 _SINCE: Final = 946_684_800_000  # ms; 2000-01-01: earlier, seconds and ms cannot be told apart
 _UNTIL: Final = 4_102_444_800_000  # ms; 2100-01-01
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _UNITS: Final = (("microseconds", 1000), ("nanoseconds", 1_000_000), ("seconds", -1000))
 """Units that producers use by mistake, and how many of them are a ms; negative: the reverse."""
 
 
-def milliseconds(time: str | float | dt.datetime) -> int:
+def milliseconds(time: Time | float) -> int:
     """Return a time as ms since the epoch.
 
     Args:
-        time: ms, a datetime, or ISO 8601 text, ``2026-11-21`` or ``2026-11-21T15:00:00+01:00``;
-            UTC if it has no zone.
+        time: ms, a datetime, or text: ms; ISO 8601, ``2026-11-21`` or ``2026-11-21T15:00:00+01:00``
+            (UTC if it has no zone); before now, ``-1h``, ``-30m``, ``-7d``; ``now``, ``today`` and
+            ``yesterday``, which begin at midnight UTC.
 
     Raises:
         ValueError: the text is not a time.
     """
     if isinstance(time, str):
-        time = dt.datetime.fromisoformat(time)
+        time = _moment(time.strip())
     if isinstance(time, dt.datetime):
         aware = time if time.tzinfo else time.replace(tzinfo=dt.UTC)
         since = aware - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
         return since // dt.timedelta(milliseconds=1)
     return int(time)
+
+
+def _moment(text: str) -> int | dt.datetime:
+    """Return the time that a text names, as ms or a datetime."""
+    now = dt.datetime.now(dt.UTC)
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    named = {"now": now, "today": midnight, "yesterday": midnight - dt.timedelta(days=1)}
+    if text in named:
+        return named[text]
+    if ago := re.fullmatch(r"-(\d+)([smhdw])", text):
+        return now - dt.timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
+    if re.fullmatch(r"-?\d{9,}", text):  # shorter ones are years and dates
+        return int(text)
+    try:
+        return dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(
+            f"{text!r} is not a time (expected ISO 8601 such as 2026-03-01T12:00:00Z, ms since the "
+            "epoch, -1h, yesterday)"
+        ) from None
+
+
+def time_range(times: Any) -> tuple[int | None, int | None]:
+    """Return a range of times as ms [first, end), None where it is open.
+
+    Args:
+        times: a pair of times as `milliseconds` takes them, either None; or one text that names a
+            day, ``2026-11-21``, ``today`` or ``yesterday``; None: all times.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if times is None:
+        return None, None
+    if isinstance(times, str):
+        first = milliseconds(times)
+        if len(times.strip()) == len("2026-11-21") or times.strip() in {"today", "yesterday"}:
+            return first, first + _SECONDS["d"] * 1000
+    if isinstance(times, str | int | float | dt.datetime) or len(times) != 2:
+        raise ValueError(
+            f"times are {times!r} (expected a pair such as ('2026-11-21', None), or a day)"
+        )
+    first, end = (None if each is None else milliseconds(each) for each in times)
+    return first, end
 
 
 def time_text(milliseconds: int) -> str:

@@ -5,8 +5,8 @@ A scan prunes by folder and file names (topics, partitions, base offsets), by th
 this order. An index entry is trusted only if it points to a batch with a valid CRC.
 """
 
-import datetime as dt
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple, Protocol
@@ -17,17 +17,45 @@ import numpy.typing as npt
 from workbench.files.names import parse_file_name
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.listing import Listing
+from workbench.inspection.log_tail import log_end_offset
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.transactions import ABORTED, read_transactions
 from workbench.runtime.several import several
+from workbench.runtime.times import Time
 from workbench.runtime.words import did_you_mean
 
 Rows = npt.NDArray[Any]
 IsolationLevel = Literal["read_uncommitted", "read_committed"]
 OffsetRange = tuple[int | None, int | None]
-Time = int | str | dt.datetime
+"""[first, end); None: open; below 0: counted from the log end offset."""
 TimeRange = tuple[Time | None, Time | None]
+
+
+def offsets_of(given: str | int | OffsetRange) -> OffsetRange:
+    """Return a range of offsets that a person wrote.
+
+    Args:
+        given: (first, end); one offset; or text: ``5``, ``100:200``, ``100:``, ``:200``, and
+            ``-2:`` for the last two.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    if isinstance(given, int):
+        return given, given + 1
+    if not isinstance(given, str):
+        low, high = given
+        return low, high
+    first, colon, end = given.partition(":")
+    if not re.fullmatch(r"(-?\d+)?", first) or not re.fullmatch(r"(-?\d+)?", end) or given == "":
+        raise ValueError(f"{given!r} is not a range of offsets such as 100:200")
+    if not colon:
+        if first.startswith("-"):
+            raise ValueError(f"{given!r} is not an offset (expected {given}: for the last ones)")
+        return int(first), int(first) + 1
+    return int(first) if first else None, int(end) if end else None
+
 
 LOWEST: Final = -(2**63)
 HIGHEST: Final = 2**63 - 1
@@ -189,6 +217,10 @@ def offset_range(
     """
     given = offsets.get(partition.name) if isinstance(offsets, Mapping) else offsets
     low, high = given or (None, None)
+    if (low is not None and low < 0) or (high is not None and high < 0):
+        log_end = log_end_offset(partition) or 0
+        low = low if low is None or low >= 0 else max(0, log_end + low)
+        high = high if high is None or high >= 0 else max(0, log_end + high)
     start = LOWEST if everything else partition.log_start_offset
     return (
         max(start, LOWEST if low is None else low),

@@ -9,10 +9,10 @@ import copy
 import dataclasses
 import os
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import pyarrow as pa
 
@@ -35,31 +35,30 @@ from workbench.loaders.scan.plan import (
     HIGHEST,
     LOWEST,
     IsolationLevel,
-    OffsetRange,
     SegmentRead,
-    TimeRange,
     choose_partitions,
     input_paths,
     offset_range,
+    offsets_of,
     plan_partition,
 )
+from workbench.loaders.scan.scan_options import OnCorrupt, ScanOptions
 from workbench.loaders.scan.segment_batches import EVERY_RECORD, ReadOptions, read_segments
 from workbench.loaders.scan.splits import size_of
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.record.buffers import thread_pool
 from workbench.runtime.extras import optional
 from workbench.runtime.several import several
-from workbench.runtime.times import milliseconds
-from workbench.runtime.words import unknown_column
+from workbench.runtime.times import time_range
+from workbench.runtime.words import did_you_mean, unknown_column
 from workbench.runtime.workers import useful, worker_count
-from workbench.values.masking import AnyMasks, Masks
+from workbench.values.masking import Masks
 
 if TYPE_CHECKING:  # imported when something is to be decoded
     from workbench.loaders.scan.decoding import ValueColumns
     from workbench.values.registry import AnyDecoding
     from workbench.values.schemas.schemas import Schemas
 
-OnCorrupt = Literal["report", "raise"]
 
 _SHOWN: Final = 20  # records that `head` gives
 _MANY: Final = 100_000  # records; a limit below is reached before workers would help
@@ -70,26 +69,6 @@ class CorruptDataWarning(UserWarning):
     """A scan left out batches, or made values null, that it cannot read; see `Scan.findings`."""
 
 
-class ScanOptions(TypedDict, total=False):
-    """The keyword arguments of `Scan`, which describes them."""
-
-    topics: Iterable[str] | str | None
-    partitions: Iterable[int | str] | int | str | None
-    offsets: OffsetRange | Mapping[str, OffsetRange] | None
-    timestamps: TimeRange | None
-    where: str | Query
-    columns: Iterable[str] | str | None
-    decode: "Mapping[str, AnyDecoding] | None"
-    mask: AnyMasks
-    isolation_level: IsolationLevel
-    limit: int | None
-    include_control: bool
-    check_crc: bool
-    on_corrupt: OnCorrupt
-    workers: int | None
-    everything: bool
-
-
 class Scan:
     """Records to be read; nothing is read before a verb. Made by `LogDirectory.scan`.
 
@@ -97,21 +76,23 @@ class Scan:
         listing: the opened listing.
         topics: a name or names of topics; default all.
         partitions: numbers or names of partitions; default all.
-        offsets: (first, end) with the end excluded and None for open, for every partition or, as a
-            mapping, by partition name.
-        timestamps: (first, end) in ms, datetimes or ISO 8601 text (UTC unless it names a zone), end
-            excluded; records without a timestamp never match.
+        offsets: (first, end) with the end excluded and None for open, below 0 counted from the log
+            end offset; or one offset, or text such as ``"100:200"`` and ``"-2:"``; for every
+            partition or, as a mapping, by partition name.
+        timestamps: (first, end), end excluded, in ms, datetimes or text as ISO 8601 (UTC unless it
+            names a zone), ``-1h`` and ``yesterday``; or one text that names a day. Records without
+            a timestamp never match.
         where: a query that records must meet, as `queries.query` describes: ``"key:id-7
             $.amount>100 -test"``. What it excludes by offset, time or partition is not read.
         columns: names out of `schemas.SCAN_FIELDS`; default `schemas.RECORD_FIELDS`. What is not
             asked for is not decoded.
-        decode: how to read bytes, by column: ``{"key": "utf8", "value": "avro"}``; see
-            `values.registry`. ``json`` gives a struct whose type is inferred from 1000 records, the
-            first of all partitions; an Arrow schema or struct type is the type of the JSON: fields
-            it does not name are skipped, missing fields are null. ``avro``, ``protobuf`` and
-            ``json_schema`` find the schemas of values that begin with an id in the topic `_schemas`
-            of the same directories; ``avro:FILE`` takes one schema, ``avro:FOLDER`` schemas by id.
-            A value that cannot be decoded is null.
+        decode: how to read bytes, by column: ``{"key": "utf8", "value": "avro"}``, or the values
+            alone: ``"json"``; see `values.registry`. ``json`` gives a struct whose type is inferred
+            from 1000 records, the first of all partitions; an Arrow schema or struct type is the
+            type of the JSON: fields it does not name are skipped, missing fields are null.
+            ``avro``, ``protobuf`` and ``json_schema`` find the schemas of values that begin with an
+            id in the topic `_schemas` of the same directories; ``avro:FILE`` takes one schema,
+            ``avro:FOLDER`` schemas by id. A value that cannot be decoded is null.
         mask: rules that keep private data out, see `values.masking`; lines, or a file of lines.
         isolation_level: ``read_committed`` leaves out aborted records and stops at the last stable
             offset, as a consumer would.
@@ -142,7 +123,8 @@ class Scan:
     ) -> None:
         unknown = sorted(options.keys() - ScanOptions.__annotations__.keys())
         if unknown:
-            raise TypeError(f"unknown option {unknown[0]!r} of a scan")
+            hint = did_you_mean(unknown[0], ScanOptions.__annotations__)
+            raise TypeError(f"unknown option {unknown[0]!r} of a scan{hint}")
         given = options.get("columns")
         names = several(RECORD_FIELDS if given is None else given)
         for name in names:
@@ -150,7 +132,8 @@ class Scan:
                 raise LookupError(unknown_column(name, SCAN_FIELDS))
         self.listing = listing
         self.masks = Masks.of(options.get("mask"))
-        self.decode = _known_decodings(options.get("decode") or {}, names)
+        decode = options.get("decode") or {}
+        self.decode = _known_decodings({"value": decode} if _is_one(decode) else decode, names)
         self.isolation_level: IsolationLevel = options.get("isolation_level", "read_uncommitted")
         if self.isolation_level not in {"read_uncommitted", "read_committed"}:
             levels = "read_uncommitted or read_committed"
@@ -168,16 +151,17 @@ class Scan:
         self.where = where if isinstance(where, Query) else parse(where)
         chosen = choose_partitions(listing, *self._place, everything=self.everything)
         self.partitions = self.where.admitted(chosen, listing.partitions.values())
-        self.offsets = options.get("offsets")
-        first, end = options.get("timestamps") or (None, None)
+        offsets = options.get("offsets")
+        if isinstance(offsets, Mapping):
+            self.offsets: Any = {name: offsets_of(each) for name, each in offsets.items()}
+        else:
+            self.offsets = None if offsets is None else offsets_of(offsets)
+        first, end = time_range(options.get("timestamps"))
         self.options = ReadOptions(
             columns=names,
             times=common(
                 self.where.times,
-                (
-                    LOWEST if first is None else milliseconds(first),
-                    HIGHEST if end is None else milliseconds(end),
-                ),
+                (LOWEST if first is None else first, HIGHEST if end is None else end),
             ),
             where=self.where,
             include_control=options.get("include_control", False),
@@ -497,6 +481,11 @@ def _known_decodings(
         for decoding in decode.values():
             known(decoding)
     return dict(decode)
+
+
+def _is_one(decode: Any) -> bool:
+    """Return whether a decoding is given, for the values, and not a mapping by column."""
+    return not isinstance(decode, Mapping)
 
 
 def _kept(given: Any) -> Any:

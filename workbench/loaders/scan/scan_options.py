@@ -1,0 +1,62 @@
+"""The options of a scan, and a signature that shows them; needs no Arrow."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar
+
+from workbench.loaders.scan.plan import IsolationLevel, OffsetRange, TimeRange
+
+if TYPE_CHECKING:
+    from workbench.loaders.queries.query import Query
+    from workbench.values.masking import AnyMasks
+    from workbench.values.registry import AnyDecoding
+
+OnCorrupt = Literal["report", "raise"]
+
+
+class ScanOptions(TypedDict, total=False):
+    """The keyword arguments of `Scan`, which describes them."""
+
+    topics: Iterable[str] | str | None
+    partitions: Iterable[int | str] | int | str | None
+    offsets: str | int | OffsetRange | Mapping[str, OffsetRange] | None
+    timestamps: str | TimeRange | None
+    where: "str | Query"
+    columns: Iterable[str] | str | None
+    decode: "Mapping[str, AnyDecoding] | str | None"
+    mask: "AnyMasks"
+    isolation_level: IsolationLevel
+    limit: int | None
+    include_control: bool
+    check_crc: bool
+    on_corrupt: OnCorrupt
+    workers: int | None
+    everything: bool
+
+
+DEFAULTS: Final[Mapping[str, Any]] = {
+    "where": "",
+    "isolation_level": "read_uncommitted",
+    "include_control": False,
+    "check_crc": True,
+    "on_corrupt": "report",
+    "everything": False,
+}
+"""What options are that are not given; the others are None."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def takes_scan_options(function: Function) -> Function:
+    """Let `help`, editors and notebooks show the options that a function passes on to a scan."""
+    shown = inspect.signature(function)
+    own = [each for each in shown.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    options = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=DEFAULTS.get(name), annotation=kind
+        )
+        for name, kind in ScanOptions.__annotations__.items()
+        if name not in shown.parameters
+    ]
+    function.__signature__ = shown.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+    return function
