@@ -24,7 +24,7 @@ def watch() -> None:
     """Begin."""
     os.environ["PYTHONFAULTHANDLER"] = "1"
     sys.addaudithook(_note_signal)
-    subprocess.Popen.returncode = property(_returncode, _note_end)  # type: ignore[assignment, misc]
+    subprocess.Popen.returncode = property(_returncode, _note_end)
 
 
 def take_deaths(expected: Collection[int] = ()) -> str:

@@ -55,6 +55,15 @@ def test_a_right_access_does_not() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_product_s_kernels_pass_their_tests_checked() -> None:
+    """Each kernel on sound and damaged input; `test_stress` has them on several threads."""
+    files = map(str, sorted(Path(__file__).parent.glob("test_*twins.py")))
+    done = checked("pytest", "-q", "-p", "no:cacheprovider", "--timeout=1500", *files)
+    assert done.returncode == 0, done.stdout
+
+
 def addressed() -> Iterator[tuple[str, str, set[str]]]:
     """Yield the place and name of every array whose address a kernel takes, and its arguments."""
     for file in sorted(KERNELS.rglob("*.py")):

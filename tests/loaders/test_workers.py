@@ -23,8 +23,11 @@ from tests.naive import Record, batch
 from workbench.errors import CorruptRecordError
 from workbench.file_system.source import FileSource
 from workbench.inspection.findings import Finding
+from workbench.layout.attributes import ZSTD
 from workbench.loaders.exports.parquet_file import write_parquet
 from workbench.loaders.scan.scan import CorruptDataWarning, Scan
+from workbench.record.buffers import thread_pool
+from workbench.record.codecs import libraries
 from workbench.runtime import workers
 from workbench.runtime.workers import in_order
 
@@ -230,6 +233,29 @@ def test_a_scan_that_ends_early_leaves_no_thread_and_no_file(tmp_path: Path) -> 
     given = {count: offsets_before_the_error(scan) for count, scan in strict.items()}
     assert given[3]
     assert given[3] == given[1][: len(given[3])]
+
+
+def test_a_scan_that_goes_on_in_another_thread_uses_no_memory_of_the_first(tmp_path: Path) -> None:
+    large_log(tmp_path, ZSTD)
+    scan = workbench.open_log_directory(tmp_path).scan(workers=1)
+    expected = scan.to_arrow()
+    batches, found = scan.batches(), []
+    sizes: list[int] = []
+    contexts: list[object] = []
+
+    def take() -> None:
+        found.append(next(batches))
+        sizes.append(thread_pool().size)
+        contexts.append(libraries._THREAD.made[ZSTD])  # noqa: SLF001 - there is no other sign
+
+    for _ in range(3):
+        thread = threading.Thread(target=take)
+        thread.start()
+        thread.join()
+    found += batches
+    assert pa.Table.from_batches(found) == expected
+    assert sizes == [0, 0, 0]
+    assert len(set(map(id, contexts))) == 3
 
 
 @pytest.mark.usefixtures("eager")

@@ -189,19 +189,19 @@ class _Allocator(ctypes.Structure):
     )
 
 
-@_ALLOCATE
+@_ALLOCATE  # type: ignore[untyped-decorator]
 def _allocate(size: int, _opaque: int) -> int:
     memory = _pages(size)
     _ALLOCATED[memory.ctypes.data] = memory
     return int(memory.ctypes.data)
 
 
-@_REALLOCATE
+@_REALLOCATE  # type: ignore[untyped-decorator]
 def _reallocate(_address: int, _size: int, _opaque: int) -> int:
     return 0  # there is no memory: arrays do not grow
 
 
-@_FREE
+@_FREE  # type: ignore[untyped-decorator]
 def _free(address: int, _opaque: int) -> None:
     memory = _ALLOCATED.pop(address)
     _forbid(address, len(memory))
@@ -214,8 +214,8 @@ _MAKE: Final = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint3
 )
 
 
-@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32)
-def _make(size: int, alignment: int) -> int | None:
+@ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint32)  # type: ignore[untyped-decorator]
+def _make(size: int, alignment: int) -> Any:
     return _MAKE(size, alignment, ctypes.addressof(_ALLOCATOR))
 
 

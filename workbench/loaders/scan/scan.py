@@ -10,7 +10,7 @@ import dataclasses
 import os
 import warnings
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
@@ -46,7 +46,7 @@ from workbench.loaders.scan.scan_options import OnCorrupt, ScanOptions
 from workbench.loaders.scan.segment_batches import EVERY_RECORD, ReadOptions, read_segments
 from workbench.loaders.scan.splits import size_of
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
-from workbench.record.buffers import thread_pool
+from workbench.record.buffers import lent_pool
 from workbench.runtime.extras import optional
 from workbench.runtime.several import several
 from workbench.runtime.times import time_range
@@ -62,7 +62,6 @@ if TYPE_CHECKING:  # imported when something is to be decoded
 
 _SHOWN: Final = 20  # records that `head` gives
 _MANY: Final = 100_000  # records; a limit below is reached before workers would help
-KEPT_MEMORY: Final = 64 << 20  # bytes that a thread keeps for its next scan
 
 
 class CorruptDataWarning(UserWarning):
@@ -297,11 +296,15 @@ class Scan:
             options = dataclasses.replace(options, columns=self.values.read)
         self.findings, self.unread = [], 0
         left = HIGHEST if self.limit is None else self.limit
-        pool = thread_pool()
         for partition in self.partitions if left else ():
             self._note(findings_about_records(partition))
         reads = self.plan() if left else []
-        with closing(read_segments(reads, options, pool, self._threads(reads))) as found:
+        with ExitStack() as closed:
+            # Not a thread's: whoever takes the batches may do so in several, one after the other.
+            pool = closed.enter_context(lent_pool())
+            found = closed.enter_context(
+                closing(read_segments(reads, options, pool, self._threads(reads)))
+            )
             for read, _, (batch, unread), findings in found:
                 self._note(findings)
                 self.unread += unread
@@ -314,7 +317,6 @@ class Scan:
                         yield self._applied(part, schema, read)
                 if not left:
                     break
-        pool.trim(KEPT_MEMORY)
         if self.findings:
             warnings.warn(
                 f"{len(self.findings)} damaged batches or values are missing or null; the first: "

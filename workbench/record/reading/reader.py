@@ -351,9 +351,10 @@ class _Decoder:
         magic, codec = int(rows[0]["magic"]), int(rows[0]["codec"])
         places = self._payloads(window, rows)
         spans = np.empty((len(rows), 2), np.int64)
-        library = compiled_decoder(codec) if magic == 2 else None
         done = 0
         while done < len(rows):
+            # Of the thread that goes on, which need not be the one that began.
+            library = compiled_decoder(codec) if magic == 2 else None
             if not chunk.builder.record_count:
                 chunk.builder.expect(*_guess(rows[done:], self._expansion))
             if library is not None:
