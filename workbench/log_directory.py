@@ -31,6 +31,7 @@ from workbench.loaders.scan.column_engines import new_connection
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.loaders.scan.scan import Scan, ScanOptions
 from workbench.loaders.tables.inspect import Inspect, chosen_findings
+from workbench.runtime.words import safe
 
 if TYPE_CHECKING:  # the engine that writes is imported when it is asked for
     from workbench.comparison.results import PartitionComparison
@@ -348,7 +349,7 @@ class LogDirectory(Mapping[str, Partition]):
 
     def __repr__(self) -> str:
         where = ", ".join(root.path for root in self.roots)
-        return f"<LogDirectory {where}: {len(self)} partitions of {len(self.topics)} topics>"
+        return safe(f"<LogDirectory {where}: {len(self)} partitions of {len(self.topics)} topics>")
 
     @property
     def roots(self) -> tuple[Root, ...]:

@@ -9,7 +9,6 @@ from typing import Any, Final, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from workbench.cli.output import safe
 from workbench.errors import WorkbenchError
 from workbench.inspection.listing import Listing, require_logs
 from workbench.inspection.partition import Partition
@@ -25,6 +24,7 @@ from workbench.loaders.scan.plan import (
 )
 from workbench.log_directory import LogDirectory, open_log_directory
 from workbench.runtime.times import milliseconds
+from workbench.runtime.words import safe
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

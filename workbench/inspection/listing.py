@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from workbench.errors import LogDirectoryError
-from workbench.file_system.mounts import absolute, files_at
+from workbench.file_system.mounts import absolute, files_at, is_uri
 from workbench.file_system.source import kind_of_mode
 from workbench.files import names
 from workbench.files.checkpoints import OffsetCheckpoint
@@ -231,6 +231,17 @@ def _kind_of(path: str) -> Literal["file", "folder", "nothing"]:
 
 
 def _list_path(path: str, make: MakePartition, *, whole: bool) -> Root:
+    try:
+        return _list_any(path, make, whole=whole)
+    except LogDirectoryError:
+        raise
+    except OSError as error:
+        if not is_uri(path):
+            raise
+        raise LogDirectoryError(path, f"cannot be listed: {error.strerror}") from error
+
+
+def _list_any(path: str, make: MakePartition, *, whole: bool) -> Root:
     kind = _kind_of(path)
     if kind == "file":
         return _alone(os.path.dirname(path) or ".", os.path.basename(path), make)

@@ -33,6 +33,7 @@ from workbench.inspection.facts.html import table_html
 from workbench.inspection.log_parts import LogPart, log_parts
 from workbench.inspection.remote_tier.remote_log import Gap, RemoteLog, RemoteRead, joined
 from workbench.inspection.segment import Segment
+from workbench.runtime.words import safe
 
 
 @dataclass(slots=True)
@@ -168,7 +169,7 @@ class Partition:
         return state
 
     def __repr__(self) -> str:
-        return f"<Partition {self.name} in {os.path.dirname(self.path) or '.'}>"
+        return safe(f"<Partition {self.name} in {os.path.dirname(self.path) or '.'}>")
 
     def listed_anew(self) -> "Partition":
         """Return the same partition, to list its directory again."""

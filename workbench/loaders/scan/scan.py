@@ -47,7 +47,7 @@ from workbench.loaders.scan.splits import size_of
 from workbench.loaders.schemas import RECORD_FIELDS, SCAN_FIELDS
 from workbench.record.buffers import thread_pool
 from workbench.runtime.times import milliseconds
-from workbench.runtime.words import unknown_column
+from workbench.runtime.words import safe, unknown_column
 from workbench.runtime.workers import useful, worker_count
 from workbench.values.masking import AnyMasks, Masks
 
@@ -249,7 +249,7 @@ class Scan:
     def __repr__(self) -> str:
         names = ", ".join(p.name for p in self.partitions[:3])
         more = f" and {len(self.partitions) - 3} more" if len(self.partitions) > 3 else ""
-        return f"<Scan of {names}{more}: {', '.join(self.columns)}>"
+        return safe(f"<Scan of {names}{more}: {', '.join(self.columns)}>")
 
     def plan(self) -> list[SegmentRead]:
         """Return the segments that will be read, in order; reads names, indexes, transactions."""

@@ -13,6 +13,7 @@ from workbench.inspection.facts.text_table import text_table
 from workbench.loaders import schemas
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.times import time_text, with_hours
+from workbench.runtime.words import safe_lines
 
 _SHOWN: Final = 100  # rows of the table in a notebook
 
@@ -107,7 +108,7 @@ class Explanation:
 
     def __str__(self) -> str:
         title = f"{self.partition} at {time_text(self.now)}: {self.conclusion}"
-        return "\n".join([title, *text_table(self.columns, self.cells()), self.high_watermark])
+        return safe_lines([title, *text_table(self.columns, self.cells()), self.high_watermark])
 
     def _repr_html_(self) -> str:
         left = len(self.rows) - _SHOWN

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cli.command import Command, Selection, chooses_records, select_records, takes_workers
-from workbench.cli.output import is_terminal, note, safe
+from workbench.cli.output import is_terminal, note
 from workbench.cli.reading import Part, Reading
 from workbench.cli.show import text_lines
 from workbench.cli.show.decoded_text import decoders, key_format, value_format
@@ -30,7 +30,7 @@ from workbench.loaders.queries import query as queries
 from workbench.loaders.queries.ranges import EVERYTHING, HIGHEST, LOWEST, common
 from workbench.loaders.scan import arrow
 from workbench.record.columns import BinaryColumn, HeaderColumn
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, safe
 from workbench.runtime.workers import worker_count
 
 Mask = npt.NDArray[np.bool_]
