@@ -142,16 +142,17 @@ class _ArrowFile:
             try:
                 found = self._filled(wanted, offset, 0xA5)
                 # pyarrow does not say that a body ended early: then the last byte stays as it was.
+                is_short = False
                 if len(found) == wanted and found.endswith(b"\xa5"):
                     found = self._filled(wanted, offset, 0x5A)
-                    if found.endswith(b"\x5a"):
-                        raise OSError(errno.EIO, f"the server sent fewer than {wanted:,} bytes")
+                    is_short = found.endswith(b"\x5a")
             except OSError as error:
                 if any(mark in str(error) for mark in _SHORTER):
                     return b""
                 raise
-            if len(found) < wanted and (self._size_now() or 0) >= offset + wanted:
-                raise OSError(errno.EIO, f"the server sent {len(found):,} of {wanted:,} bytes")
+            is_short |= len(found) < wanted and (self._size_now() or 0) >= offset + wanted
+            if is_short:
+                raise OSError(errno.EIO, f"the server sent fewer than {wanted:,} bytes")
         return bytes(found)
 
     def _filled(self, wanted: int, offset: int, before: int) -> bytearray:

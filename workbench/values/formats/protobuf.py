@@ -143,8 +143,8 @@ def _compiled(text: str, imports: tuple[tuple[str, str], ...]) -> bytes:
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(content)
             except (OSError, UnicodeError) as error:
-                words = words_of(error).replace(folder, "")
-                raise SchemaError(f"Protobuf: the import {name[:100]!r}: {words}") from None
+                why = words_of(error).replace(folder, "")
+                raise SchemaError(f"Protobuf: the import {name[:100]!r}: {why}") from None
         out = os.path.join(folder, "descriptors")
         # In a process of its own: the compiler is C++, and the text may come from anywhere.
         words = ["-m", "grpc_tools.protoc", f"--proto_path={folder}", "--include_imports"]
