@@ -487,7 +487,7 @@ def test_kafkas_own_topics_are_decoded() -> None:
 def test_a_path_that_looks_like_a_formula_is_drawn(tmp_path: Path, name: str) -> None:
     shutil.copytree(SAMPLES / "shop-4.3.1" / "orders-0", tmp_path / name / "orders-0")
     explorer = LogExplorer(tmp_path / name)
-    explorer.select("orders-0")
+    explorer.selected = {"partition": "orders-0", "segment": 0}
     assert explorer.to_png().startswith(b"\x89PNG")
 
 

@@ -149,7 +149,7 @@ class AppServer(voila.app.Voila):  # type: ignore[misc]  # Voila has no types
         if not self.port:  # Voila would name the 0
             with socket.socket(AF_INET6 if ":" in self.ip else AF_INET) as free:
                 free.bind((self.ip, 0))
-                self.port = free.getsockname()[1]
+                self.set_trait("port", free.getsockname()[1])
         IOLoop.current().add_callback(self._announce)
         super().listen()
 
