@@ -38,6 +38,7 @@ def plain_text() -> Iterator[None]:
         yield
 
 
+@plain_text()
 def explorer_picture(
     directory: dict[str, Any], strip: dict[str, Any] | None, segment: dict[str, Any] | None
 ) -> bytes:

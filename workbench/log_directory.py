@@ -28,7 +28,7 @@ from workbench.loaders.remote import all_mounted, mounted
 from workbench.loaders.scan.plan import choose_partitions
 from workbench.loaders.scan.scan_options import takes_scan_options
 from workbench.runtime.several import several
-from workbench.runtime.words import did_you_mean
+from workbench.runtime.words import did_you_mean, safe
 
 if TYPE_CHECKING:  # Arrow and the engine that writes are imported when they are asked for
     from workbench.comparison.results import PartitionComparison
@@ -377,7 +377,7 @@ class LogDirectory(Mapping[str, Partition]):
 
     def __repr__(self) -> str:
         where = ", ".join(root.path for root in self.roots)
-        return f"<LogDirectory {where}: {len(self)} partitions of {len(self.topics)} topics>"
+        return safe(f"<LogDirectory {where}: {len(self)} partitions of {len(self.topics)} topics>")
 
     @property
     def roots(self) -> tuple[Root, ...]:

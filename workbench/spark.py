@@ -122,7 +122,7 @@ def map_batches(
 
     Args:
         spark: a `pyspark.sql.SparkSession`, classic or Connect.
-        paths: log directories of one broker, or partition directories.
+        paths: log directories of one broker or of several of one cluster, or partition directories.
         function: takes an iterator of `pyarrow.RecordBatch` and returns one. It is pickled by
             value if it is of a notebook or program; a module that it imports must be installed
             where tasks run.

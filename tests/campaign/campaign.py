@@ -299,9 +299,10 @@ def main() -> int:
     from tests.campaign.kafka_rounds import KAFKA_ROUNDS  # the tests do without its clients
     from tests.campaign.server_rounds import SERVER_ROUNDS
     from tests.campaign.spark_rounds import SPARK_ROUNDS  # and without its session
+    from tests.campaign.value_rounds import VALUE_ROUNDS
 
     found = 0
-    others = {**ENGINE_ROUNDS, **KAFKA_ROUNDS, **SERVER_ROUNDS, **SPARK_ROUNDS}
+    others = {**ENGINE_ROUNDS, **KAFKA_ROUNDS, **SERVER_ROUNDS, **SPARK_ROUNDS, **VALUE_ROUNDS}
     with campaign() as made:
         for failure in attack(made, options.minutes * 60, options.seed, others):
             found += 1

@@ -18,7 +18,7 @@ from tests.campaign.bases import choose_base
 from tests.campaign.mutations import choose
 
 DIRECTORIES: Final = 2  # of a round
-MAY_SAY: Final = ("CorruptRecordError", "LogDirectoryError", "is in two of", "OSError", "LinkError")
+MAY_SAY: Final = ("CorruptRecordError", "LogDirectoryError", "is twice in", "OSError", "LinkError")
 """What an error of a job may name: what the source documents."""
 
 Read = set[tuple[str, int, int]]
@@ -52,6 +52,7 @@ def read_with_spark(folder: Path, seed: int) -> None:
         options = {
             "maxPartitionBytes": str(rng.choice((20_000, 128 << 20))),
             "includeControl": rng.choice(("true", "false")),
+            "includeInternal": "true",  # as a scan
             "kafka.isolation.level": rng.choice(("read_committed", "read_uncommitted")),
         }
         wanted = scanned(directory, options)

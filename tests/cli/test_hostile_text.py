@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import run
-from workbench.cli.output import safe
 from workbench.log_manager.manager import LogManager
+from workbench.runtime.words import safe
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.\x7f[red]\r\nnothing wrong"

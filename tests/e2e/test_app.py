@@ -44,8 +44,9 @@ class App(NamedTuple):
         return psutil.Process(self.process.pid).children()
 
 
-def start(home: Path) -> App:
-    (port,) = free_ports(1)
+def start(home: Path, port: int | None = None, errors: Path | None = None) -> App:
+    if port is None:
+        (port,) = free_ports(1)
     environment = dict(os.environ)
     for name in ("CONFIG", "DATA", "RUNTIME"):
         environment[f"JUPYTER_{name}_DIR"] = str(home / name.lower())
@@ -57,6 +58,7 @@ def start(home: Path) -> App:
         env=environment | {"IPYTHONDIR": str(home / "ipython")},
         cwd=home,
         stdout=subprocess.PIPE,
+        stderr=None if errors is None else errors.open("w"),
         text=True,
     )
     assert process.stdout is not None
@@ -117,6 +119,25 @@ def test_nobody_gets_in_without_the_token(app: App) -> None:
     assert status_of(f"{app.base}voila/files/screen.ipynb") in {403, 404}
     assert status_of(app.address, Host="elsewhere.example") == 403
     assert app.kernels() == []
+
+
+def test_port_0_is_a_free_port_and_the_log_of_refusals_has_no_token(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    app = start(tmp_path, 0, log)
+    try:
+        port = int(app.base.rstrip("/").rpartition(":")[2])
+        assert port > 0
+        assert status_of(app.address, Host="elsewhere.example") == 403
+        token = app.address.partition("=")[2]
+        assert status_of(f"{app.base}nowhere?token={token}") == 404
+        assert status_of(f"{app.base}api/kernels/x?token={token}") in {403, 404}
+    finally:
+        app.process.send_signal(signal.SIGINT)
+        app.process.wait(60)
+        assert app.process.stdout is not None
+        app.process.stdout.close()
+    assert "Kafka Log Workbench shows" in log.read_text()
+    assert token not in log.read_text()
 
 
 def test_the_screen_shows_the_directory_and_no_code(page: Page, app: App) -> None:

@@ -3,11 +3,14 @@
 import io
 import os
 import tarfile
+import time
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 import zstandard
@@ -18,6 +21,7 @@ from tests.golden.cases import open_case
 from workbench.cli.main import main
 from workbench.errors import LogDirectoryError
 from workbench.file_system.archives import unpacking
+from workbench.file_system.source import FileSource
 
 _FOLDER = "orders-0"
 _LOG = f"{0:020}.log"
@@ -230,3 +234,88 @@ def test_mutated_archives_are_read_or_refused(batches: bytes, tmp_path: Path) ->
             path.write_bytes(data)
             with suppress(LogDirectoryError):
                 wb.open_log_directory(path).verify(info=True)
+
+
+def _with_a_map(path: Path, pairs: list[tuple[int, int]], data: bytes, size: int) -> Path:
+    """Write a tar of one sparse member in GNU's format 1.0: its map is in front of its data."""
+    text = b"".join(b"%d\n%d\n" % pair for pair in pairs)
+    head = b"%d\n" % len(pairs) + text
+    content = head + bytes(-len(head) % 512) + data
+    info = tarfile.TarInfo(f"{_FOLDER}/GNUSparseFile.0/{_LOG}")
+    info.size = len(content)
+    info.pax_headers = {
+        "GNU.sparse.major": "1",
+        "GNU.sparse.minor": "0",
+        "GNU.sparse.name": f"{_FOLDER}/{_LOG}",
+        "GNU.sparse.realsize": str(size),
+    }
+    kind: Any = "w:gz" if path.suffix == ".gz" else "w"
+    with tarfile.open(path, kind, format=tarfile.PAX_FORMAT) as tar:
+        tar.addfile(info, io.BytesIO(content))
+    return path
+
+
+def _peak_of(path: Path, words: str) -> int:
+    """Return how many bytes Python holds at the most until an archive is refused."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(LogDirectoryError, match=words):
+            wb.open_log_directory(path)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_sparse_map_of_millions_is_refused_before_it_is_built(tmp_path: Path) -> None:
+    path = _with_a_map(tmp_path / "map.tar.gz", [(0, 0)] * 4_000_000, b"", 512)
+    assert _peak_of(path, r"more than 1,024 KiB of headers; unpack it yourself") < 64 << 20
+
+
+def test_long_names_are_counted_together(tmp_path: Path) -> None:
+    path = tmp_path / "names.tar.gz"
+    with tarfile.open(path, "w:gz", format=tarfile.GNU_FORMAT, compresslevel=1) as tar:
+        for number in range(20_000):
+            tar.addfile(_file(f"{number:05}" + "x" * 3900))
+    assert _peak_of(path, "names have more than 64 MiB") < 160 << 20
+
+
+def test_a_sparse_member_is_read_run_by_run(tmp_path: Path) -> None:
+    count, step = 20_000, 64
+    pairs = [(number * step, 8) for number in range(count)]
+    data = b"".join(number.to_bytes(8, "big") for number in range(count))
+    path = _with_a_map(tmp_path / "sparse.tar", pairs, data, count * step)
+    wb.open_log_directory(path)
+    with FileSource(f"{path}/{_FOLDER}/{_LOG}") as source:
+        assert source.size == count * step
+        start = time.process_time()
+        for number in range(0, count, 10):
+            found = source.read(number * step, step).tobytes()
+            assert found == number.to_bytes(8, "big") + bytes(step - 8)
+        assert time.process_time() - start < 2  # 2,000 reads, each of one run
+        whole = source.read(0, count * step).tobytes()
+    assert whole[:: step // 8 * 8][:4] == bytes(4)
+    assert [whole[at : at + 8] for at in range(0, count * step, step)] == [
+        data[at : at + 8] for at in range(0, len(data), 8)
+    ]
+
+
+def test_a_sparse_map_that_leads_backwards_is_refused(tmp_path: Path) -> None:
+    path = _with_a_map(tmp_path / "back.tar", [(64, 8), (0, 8)], bytes(16), 128)
+    with pytest.raises(LogDirectoryError, match="a sparse map leads backwards"):
+        wb.open_log_directory(path)
+
+
+def test_empty_partitions_take_time_by_their_number(tmp_path: Path) -> None:
+    def seconds(count: int) -> float:
+        path = tmp_path / f"{count}.tar"
+        with tarfile.open(path, "w") as tar:
+            for number in range(count):
+                tar.addfile(_file(f"logs/topic-{number}", tarfile.DIRTYPE))
+        start = time.process_time()
+        assert len(wb.open_log_directory(path)) == count
+        assert len(wb.verify(path)) == count
+        return time.process_time() - start
+
+    seconds(100)
+    few = min(seconds(500), seconds(500))
+    assert seconds(4000) < 20 * few + 0.3  # 64 times, if it were quadratic

@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -332,3 +333,89 @@ def test_refused_credentials_are_named_without_their_values(code: str, words: st
     assert "secret@" not in str(caught.value)
     assert "KEYID" not in str(caught.value)
     assert "top/secret" not in str(caught.value)
+
+
+class Bucket(BaseHTTPRequestHandler):
+    """A server of one bucket that lists a page and fails at the next, or sends short bodies."""
+
+    names: tuple[str, ...] = ()
+    data = b""
+    sent = 0
+    fails_at_page_two = False
+
+    def do_HEAD(self) -> None:
+        self.send_response(200 if self.path.rstrip("/").endswith(self.names) else 404)
+        self.send_header("Content-Length", str(len(self.data)))
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        if "list-type" in self.path:
+            self._list()
+            return
+        body = self.data[: self.sent]
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes 0-{len(self.data) - 1}/{len(self.data)}")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _list(self) -> None:
+        is_next = "continuation-token" in self.path
+        if is_next and self.fails_at_page_two:
+            body = "<Error><Code>AccessDenied</Code><Message>no</Message></Error>"
+            self.send_response(403)
+        else:
+            rows = "".join(
+                f"<Contents><Key>{name}</Key><Size>{len(self.data)}</Size>"
+                "<LastModified>2024-01-01T00:00:00.000Z</LastModified></Contents>"
+                for name in self.names
+            )
+            more = "<NextContinuationToken>t</NextContinuationToken>"
+            cut = str(self.fails_at_page_two).lower()
+            body = (
+                f"<ListBucketResult><IsTruncated>{cut}</IsTruncated>"
+                f"{more if self.fails_at_page_two else ''}{rows}</ListBucketResult>"
+            )
+            self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@contextmanager
+def bucket(**settings: object) -> Iterator[str]:
+    """Serve a bucket; yield the query of its URIs."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), type("Own", (Bucket,), settings)) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        try:
+            place = f"127.0.0.1:{running.server_port}"
+            yield f"scheme=http&endpoint_override={place}&access_key=a&secret_key=b"
+        finally:
+            running.shutdown()
+            thread.join()
+
+
+def test_a_later_page_of_a_listing_that_fails_is_named() -> None:
+    names = (f"paged/t-0/{0:020}.log",)
+    with (
+        bucket(names=names, data=b"", fails_at_page_two=True) as query,
+        pytest.raises(LogDirectoryError, match=r"s3://pages/paged: .*access denied"),
+    ):
+        wb.open_log_directory(f"s3://pages/paged?{query}")
+
+
+def test_a_body_that_is_shorter_than_asked_for_is_an_error_not_zeros(logs: Path) -> None:
+    name = f"{0:020}.log"
+    data = (logs / "txn-a-0" / name).read_bytes()
+    names = (f"short/t-0/{name}",)
+    with bucket(names=names, data=data, sent=len(data) // 2) as query:
+        path = mounted(f"s3://bodies/short?{query}")
+        with (
+            FileSource(f"{path}/t-0/{name}") as source,
+            pytest.raises(OSError, match="short/t-0"),
+        ):
+            source.read(0, len(data))

@@ -115,10 +115,6 @@ def test_a_pattern_in_a_bucket_is_matched_by_listing_it() -> None:
         parse_options({"path": "s3://backup-*/logs"})
 
 
-def topics(path: object, **options: str) -> set[str]:
-    return set(Load(path, **options).table().column("topic").to_pylist())
-
-
 def test_internal_topics_are_read_only_when_they_are_named() -> None:
     everything = {each.topic for each in wb.open_log_directory(SHOP).values()}
     internal = everything & INTERNAL

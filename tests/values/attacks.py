@@ -9,7 +9,7 @@ import json
 import resource
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +29,9 @@ def attack(function: Callable[[], Any]) -> Callable[[], Any]:
     return function
 
 
-def decode(how: AnyDecoding, values: list[bytes | None], schemas: Schemas | None = None) -> Decoded:
+def decode(
+    how: AnyDecoding, values: Sequence[bytes | None], schemas: Schemas | None = None
+) -> Decoded:
     """Decode values as a scan does, whose first records are these."""
     raw = pa.array(values, pa.large_binary())
     headers = pa.nulls(

@@ -175,3 +175,14 @@ def test_a_saved_notebook_holds_nothing_masked(tmp_path: Path) -> None:
         in_base64 = b64encode(secret.encode()).decode().rstrip("=")
         for form in (secret, secret.encode().hex(), in_base64):
             assert form not in text
+
+
+def test_metadata_is_hidden_by_any_mask_unless_a_rule_shows_it() -> None:
+    assert Masks.of(["orders value.email hash"])("metadata", b"ada@example.org") == b"masked"
+    assert Masks.of(["* metadata drop"])("metadata", b"ada@example.org") == b"masked"
+    assert Masks.of(["* metadata first 3"])("metadata", b"ada@example.org") == b"ada"
+    hashed = Masks.of(["* metadata hash"], b"k")("metadata", b"ada@example.org")
+    assert hashed == hmac.new(b"k", b"ada@example.org", hashlib.sha256).hexdigest()[:32].encode()
+    assert Masks.of(["* metadata.user hash"])("metadata", b"ada") == b"masked"
+    with pytest.raises(SchemaError, match="begins with key, value, headers or metadata"):
+        Masks.of(["* meta drop"])

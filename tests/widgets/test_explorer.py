@@ -481,3 +481,21 @@ def test_kafkas_own_topics_are_decoded() -> None:
     logs = wb.open_log_directory(SAMPLES / "shop-4.3.1")
     explorer = LogExplorer(logs, show_values=True, selected={"partition": "__consumer_offsets-1"})
     assert any("group" in row[2][0] for row in explorer.get_state("_segment")["_segment"]["head"])
+
+
+@pytest.mark.parametrize("name", ["$\\frac{$", "a$b$c^{", "\x1b[31m"])
+def test_a_path_that_looks_like_a_formula_is_drawn(tmp_path: Path, name: str) -> None:
+    shutil.copytree(SAMPLES / "shop-4.3.1" / "orders-0", tmp_path / name / "orders-0")
+    explorer = LogExplorer(tmp_path / name)
+    explorer.selected = {"partition": "orders-0", "segment": 0}
+    assert explorer.to_png().startswith(b"\x89PNG")
+
+
+def test_every_picture_draws_names_as_plain_text() -> None:
+    widgets_folder = Path(__file__).parents[2] / "widgets"
+    drawing = [
+        path
+        for path in widgets_folder.rglob("*.py")
+        if "savefig(" in (text := path.read_text()) and "plain_text()" not in text
+    ]
+    assert [path.name for path in drawing] == ["charts.py"]  # which draws figures of users

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE
+from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text
 from widgets.view.text import size_text
 
 _CLEAN, _DIRTY, _ACTIVE = "#009E73", "#E69F00", "#8b949e"
@@ -23,6 +23,7 @@ _LEAST_WIDTH = 0.014
 _RULE_LINE = 0.19
 
 
+@plain_text()
 def cleaner_picture(sent: dict[str, Any]) -> bytes:
     """Return a PNG of the contents of a `CleanerView`."""
     height = 2.05 + _RULE_LINE * len(sent["rules"])

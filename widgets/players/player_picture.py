@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch, Rectangle
 from matplotlib.path import Path
 
-from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE
+from widgets.pictures import ACCENT, DAMAGE, DIM, HAIR, INK, LINE, plain_text
 from widgets.view.players.player_states import PlayerStates
 from widgets.view.players.steps import Scene, Touch
 from widgets.view.text import size_text
@@ -55,6 +55,7 @@ class Played(Protocol):
         """The step shown; None without steps."""
 
 
+@plain_text()
 def player_picture(player: Played) -> bytes:
     """Return a PNG of a player: title, segments, the stage with the step, and its words."""
     states = PlayerStates(player.scenes, player.steps, player.touches, player.at)

@@ -6,10 +6,12 @@ sends: they take the messages of widgets alone.
 """
 
 import os
+import socket
 import sys
 import webbrowser
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from socket import AF_INET, AF_INET6
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -53,6 +55,10 @@ _REFUSED: Final = _SENTENCE.format(
 _FAILED: Final = _SENTENCE.format("Nothing is here", "Open the address without a path.")
 
 
+def _say_nothing(_handler: Any) -> None:
+    """Log no request."""
+
+
 class ThisPython(KernelSpecManager):  # type: ignore[misc,unused-ignore]
     """The kernel of this interpreter alone, whatever the user has installed under its name."""
 
@@ -68,6 +74,15 @@ class ThisPython(KernelSpecManager):  # type: ignore[misc,unused-ignore]
 
 class Page(TornadoVoilaHandler):  # type: ignore[misc]  # Voila has no types
     """The only page; without the token, its address is refused."""
+
+    def _request_summary(self) -> str:
+        """Return what the log says of a request: its address without the token."""
+        return f"{self.request.method} {self.request.path} ({self.request.remote_ip})"
+
+    def log_exception(self, kind: Any, error: Any, trace: Any) -> None:
+        """Log what failed, and not the request, whose address holds the token."""
+        if not isinstance(error, HTTPError):
+            self.log.error(self._request_summary(), exc_info=(kind, error, trace))
 
     def get_login_url(self) -> str:
         """Refuse, where Voila would show a form that asks for the token."""
@@ -106,6 +121,7 @@ class AppServer(voila.app.Voila):  # type: ignore[misc]  # Voila has no types
     def init_settings(self) -> Any:
         """Refuse other names of this machine, which a page of another site could give it."""
         settings = super().init_settings()
+        settings["log_function"] = _say_nothing  # an address holds the token
         settings["allow_remote_access"] = self.ip not in LOOPBACK
         settings["ws_ping_timeout"] = settings["ws_ping_interval"] = 30_000  # ms; warns otherwise
         return settings
@@ -128,6 +144,10 @@ class AppServer(voila.app.Voila):  # type: ignore[misc]  # Voila has no types
 
     def listen(self) -> None:
         """Serve until the end; print the address once it can be opened."""
+        if not self.port:  # Voila would name the 0
+            with socket.socket(AF_INET6 if ":" in self.ip else AF_INET) as free:
+                free.bind((self.ip, 0))
+                self.set_trait("port", free.getsockname()[1])
         IOLoop.current().add_callback(self._announce)
         super().listen()
 

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from workbench.cli.output import note, safe
+from workbench.cli.output import note
 from workbench.errors import WorkbenchError
 from workbench.inspection.listing import Listing, require_logs
 from workbench.inspection.partition import Partition
@@ -28,6 +28,7 @@ from workbench.loaders.scan.plan import (
 )
 from workbench.log_directory import LogDirectory, open_log_directory
 from workbench.runtime.times import milliseconds
+from workbench.runtime.words import safe
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

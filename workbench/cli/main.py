@@ -32,8 +32,8 @@ from typing import Any, Final, TextIO
 
 import click
 
-from workbench.cli.output import note, safe, say
-from workbench.runtime.words import did_you_mean
+from workbench.cli.output import note, say
+from workbench.runtime.words import did_you_mean, safe
 
 PROGRAM: Final = "kafka-workbench"
 

@@ -16,6 +16,7 @@ import click
 
 from workbench.inspection.facts.text_table import numeric_columns, padded
 from workbench.runtime.times import LONGEST_TIME, time_text
+from workbench.runtime.words import safe
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,17 +25,6 @@ if TYPE_CHECKING:
 WIDE: Final = 500  # columns of output that is not a terminal
 _MOST_RICH_ROWS: Final = 500
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-
-
-def safe(text: str) -> str:
-    r"""Return text with every character escaped that is not visible: ``\x1b``, ``\n``.
-
-    Such characters control a terminal, end a line, or change the direction of writing. Safe text
-    does not change.
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def say(text: str, *, err: bool = False, **style: Any) -> None:

@@ -13,6 +13,7 @@ from workbench.comparison.replica import Replica
 from workbench.comparison.truncation import Truncation
 from workbench.inspection.findings import Finding
 from workbench.inspection.stored_configs import StoredPartition
+from workbench.runtime.words import safe_lines
 
 Verdict = Literal["alike", "lag", "damage", "divergence", "loss"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("alike", "lag", "damage", "divergence", "loss")
@@ -192,7 +193,7 @@ class PartitionComparison:
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.verdict}; {self.summary}"]
         lines += [f"  {finding.severity}: {finding.found}" for finding in self.findings]
-        return "\n".join(lines)
+        return safe_lines(lines)
 
     @property
     def summary(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from workbench.layout import problems
 from workbench.record.reading.reader import Problem
+from workbench.runtime.words import safe
 
 Severity = Literal["info", "warning", "error"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("info", "warning", "error")  # ascending
@@ -167,7 +168,7 @@ class Finding:
         at = "" if self.position is None else f" at byte {self.position}"
         near = "" if self.offset is None else f" (offset {self.offset})"
         wanted = f", expected {self.expected}" if self.expected else ""
-        return f"{self.severity}: {self.path}{at}{near}: {self.kind}: {self.found}{wanted}"
+        return safe(f"{self.severity}: {self.path}{at}{near}: {self.kind}: {self.found}{wanted}")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as an object for JSON."""

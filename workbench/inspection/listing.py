@@ -356,6 +356,17 @@ def _near(path: str) -> str:
 
 
 def _list_path(path: str, make: MakePartition, *, whole: bool) -> Root:
+    try:
+        return _list_any(path, make, whole=whole)
+    except LogDirectoryError:
+        raise
+    except OSError as error:
+        if not is_uri(path):
+            raise
+        raise LogDirectoryError(path, f"cannot be listed: {error.strerror}") from error
+
+
+def _list_any(path: str, make: MakePartition, *, whole: bool) -> Root:
     kind = _kind_of(path)
     if kind == "file":
         return _alone(os.path.dirname(path) or ".", os.path.basename(path), make)

@@ -35,6 +35,7 @@ from workbench.inspection.remote_tier.remote_log import Gap, RemoteLog, RemoteRe
 from workbench.inspection.segment import Segment
 from workbench.inspection.time_lookup import first_record_at
 from workbench.runtime.times import Time, milliseconds
+from workbench.runtime.words import safe
 
 
 @dataclass(slots=True)
@@ -173,7 +174,7 @@ class Partition:
         return state
 
     def __repr__(self) -> str:
-        return f"<Partition {self.name} in {os.path.dirname(self.path) or '.'}>"
+        return safe(f"<Partition {self.name} in {os.path.dirname(self.path) or '.'}>")
 
     def listed_anew(self) -> "Partition":
         """Return the same partition, to list its directory again."""

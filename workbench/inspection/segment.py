@@ -24,6 +24,7 @@ from workbench.record.buffers import BufferPool
 from workbench.record.reading.batch_table import BatchTable, scan_batches, scan_more, walk_batches
 from workbench.record.reading.reader import ALL_COLUMNS, Chunk, Problem, RecordReader, Select
 from workbench.record.reading.resync import batch_at
+from workbench.runtime.words import safe
 
 
 class Segment:
@@ -48,7 +49,8 @@ class Segment:
         return {**self.__dict__, "_table": None}
 
     def __repr__(self) -> str:
-        return f"<Segment {self.base_offset} of {os.path.dirname(self.path)}, {self.size} bytes>"
+        folder = os.path.dirname(self.path)
+        return safe(f"<Segment {self.base_offset} of {folder}, {self.size} bytes>")
 
     @property
     def path(self) -> str:

@@ -1,4 +1,4 @@
-"""Counts with the right word, and the name that somebody meant."""
+"""Counts with the right word, the name that somebody meant, and text that is safe to print."""
 
 import difflib
 from collections.abc import Iterable
@@ -33,3 +33,19 @@ def unknown_column(name: str, known: Iterable[str]) -> str:
     """Return ``unknown column vlaue; did you mean value?``, or the list if none resembles it."""
     names = list(known)
     return f"unknown column {name}{did_you_mean(name, names) or '; columns: ' + ', '.join(names)}"
+
+
+def safe(text: str) -> str:
+    r"""Return text with every character escaped that is not visible: ``\x1b``, ``\n``.
+
+    Such characters control a terminal, end a line, or change the direction of writing. Safe text
+    does not change.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def safe_lines(lines: Iterable[str]) -> str:
+    """Return lines, each made `safe`, as one text."""
+    return "\n".join(map(safe, lines))

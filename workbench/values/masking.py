@@ -26,12 +26,13 @@ from workbench.values.types import items_of
 
 How = Literal["drop", "hash", "first"]
 
-COLUMNS: Final = ("key", "value", "headers")
-"""The columns that a path may begin with."""
+COLUMNS: Final = ("key", "value", "headers", "metadata")
+"""What a path may begin with: columns, and the metadata of committed offsets in widgets."""
 
 DROPPED: Final = b"masked"
 """What a widget shows of what is dropped."""
 
+_BEGINNINGS: Final = "key, value, headers or metadata"
 _DIGEST: Final = 16  # bytes of a hash that are kept
 
 
@@ -42,7 +43,8 @@ class Mask:
     Attributes:
         topic: name of a topic, with ``*`` and ``?`` for any characters.
         path: ``key``, ``value`` or ``headers``, then names of fields, with dots between. Lists are
-            looked into, maps as a whole. After ``headers``, the name of one header.
+            looked into, maps as a whole. After ``headers``, the name of one header. ``metadata`` is
+            the text that consumers commit with their offsets; only widgets show it.
         how: drop: null; hash: an HMAC-SHA256 of the value's text or bytes, as 32 hex digits, or 16
             bytes for bytes; first: only the first characters, or bytes, of the text or bytes.
         keep: how many, for first.
@@ -58,7 +60,7 @@ class Mask:
 
     def __post_init__(self) -> None:
         if self.path.split(".")[0] not in COLUMNS or "" in self.path.split("."):
-            raise SchemaError(f"mask {self.path!r}: a path begins with key, value or headers")
+            raise SchemaError(f"mask {self.path!r}: a path begins with {_BEGINNINGS}")
         if self.how not in {"drop", "hash", "first"}:
             raise SchemaError(f"mask {self.path}: {self.how!r} is not drop, hash or first N")
         if self.keep < 0 or (self.how != "first" and self.keep):
@@ -151,12 +153,14 @@ class Masks:
         """Return what a widget may show of a key, a value or a header: its ``mask`` argument.
 
         Which topic and field the bytes are of is not known here, so rules of every topic count, and
-        a rule about a field drops the value.
+        a rule about a field drops the value. Metadata is dropped unless a rule says how to show it.
 
         Args:
-            column: ``key``, ``value`` or ``header``.
+            column: ``key``, ``value``, ``header`` or ``metadata``.
             data: the bytes.
         """
+        if column == "metadata" and not self.touches(column):
+            return DROPPED
         name = "headers" if column == "header" else column
         for rule in self.rules:
             first, *path = rule.path.split(".")

@@ -13,7 +13,7 @@ from workbench.cli.command import (
     reads_remote_tier,
     takes_workers,
 )
-from workbench.cli.output import cell, console, print_json, rich_text, safe
+from workbench.cli.output import cell, console, print_json, rich_text
 from workbench.cli.progress import progress
 from workbench.cli.settings import say_meant, takes_kafka
 from workbench.coordinator.verify import verify_coordinators
@@ -21,7 +21,7 @@ from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.partition import Partition
 from workbench.inspection.verify.verify import verify_partitions
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, safe
 from workbench.runtime.workers import worker_count
 
 CODES: Final = {"info": 0, "warning": 1, "error": 2}

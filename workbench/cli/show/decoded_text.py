@@ -8,11 +8,11 @@ import click
 import pyarrow as pa
 
 from workbench.cli.command import Selection
-from workbench.cli.output import safe
 from workbench.cli.show.value_text import AUTO, BASE64, FORMATS, TopicText, base64_text
 from workbench.decoders.registry import DECODERS
 from workbench.loaders.exports import json_lines
 from workbench.loaders.scan.scan import Scan
+from workbench.runtime.words import safe
 from workbench.values.column import ColumnDecoder, ColumnName
 from workbench.values.printing import decoded_text
 from workbench.values.registry import names

@@ -5,9 +5,9 @@ from typing import Final
 
 import click
 
-from workbench.cli.output import safe
 from workbench.cli.show.value_text import plain_text
 from workbench.inspection.bytes.field_list import Field
+from workbench.runtime.words import safe
 
 _PRIVATE: Final = frozenset({"key", "value", "records"})
 _LONGEST: Final = 120  # characters of a value

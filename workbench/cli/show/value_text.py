@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Literal
 
-from workbench.cli.output import safe
 from workbench.decoders.decoder import Decoder, printable
 from workbench.decoders.hex import HEX
 from workbench.decoders.registry import DECODERS, decoder_for
@@ -23,6 +22,7 @@ from workbench.loaders.exports.pieces import (
     utf8_pieces,
 )
 from workbench.record.columns import BinaryColumn
+from workbench.runtime.words import safe
 
 AUTO: Final = "auto"
 BASE64: Final = "base64"

@@ -11,8 +11,10 @@ import errno
 import gzip
 import os
 import struct
+import sys
 import threading
 import zipfile
+from bisect import bisect_right
 from typing import Any, Final
 
 from workbench.errors import LogDirectoryError
@@ -39,9 +41,15 @@ from workbench.file_system.source import open_regular
 
 _MOST_ENTRIES: Final = 250_000  # files and folders
 _LONGEST_NAME: Final = 4096
+_MOST_NAMES: Final = 64 << 20  # bytes of all names, and of the paths of folders
+_MOST_RUNS: Final = 250_000  # of all members: a plain file is one
 _DEEPEST: Final = 32  # folders in each other
 _MOST_REFUSED: Final = 1000  # members that are named as not read
 _ZIP_HEADER: Final = struct.Struct("<4s22xHH")  # of a member, before its name
+
+
+def _place_in_file(run: tuple[int, int, int]) -> int:
+    return run[1]
 
 
 class MemberFile:
@@ -67,7 +75,11 @@ class MemberFile:
         if len(self._runs) == 1 and self._runs[0][1:] == (0, self._size):
             return os.pread(self._descriptor, max(0, end - offset), self._runs[0][0] + offset)
         data = bytearray(max(0, end - offset))
-        for position, at, size in self._runs:
+        first = bisect_right(self._runs, offset, key=_place_in_file) - 1
+        for index in range(max(first, 0), len(self._runs)):
+            position, at, size = self._runs[index]
+            if at >= end:
+                break
             low, high = max(at, offset), min(at + size, end)
             if low < high:
                 found = os.pread(self._descriptor, high - low, position + low - at)
@@ -93,6 +105,8 @@ class ArchiveFiles:
         self._path = path
         self._folders: dict[str, dict[str, Member]] = {"": {}}
         self._entries = 0
+        self._names = 0  # bytes
+        self._runs = 0
         self._refused = 0
         self._descriptor = open_regular(path)
         self._unpacked: Unpacked | None = None
@@ -135,7 +149,7 @@ class ArchiveFiles:
             self._add(member.name, *of_tar(member, headers.end))
 
     def _read_zip(self) -> None:
-        headers: Any = Headers(self._descriptor, MOST_DIRECTORY)
+        headers: Any = Headers(self._descriptor, MOST_DIRECTORY, sys.maxsize)
         self._zip = zipfile.ZipFile(headers)
         for info in self._zip.infolist():
             self._add(info.filename, *of_zip(info))
@@ -161,10 +175,15 @@ class ArchiveFiles:
             return
         if before is not None:
             self._refuse(folder, parts[-1], "an earlier member of this name; the last one is read")
-        self._count()
+        self._count(parts[-1])
+        self._runs += len(member.runs)
+        if self._runs > _MOST_RUNS:
+            raise TooLargeError(f"its members have more than {_MOST_RUNS:,} pieces")
         names[parts[-1]] = member._replace(entry=entry._replace(name=parts[-1]))
         if entry.is_folder:
-            self._folders["/".join(parts)] = {}
+            path = "/".join(parts)
+            self._count(path, entries=0)
+            self._folders[path] = {}
 
     def _folder(self, parts: list[str]) -> str | None:
         """Return the path of a folder, made if it is missing; None if a file has its name."""
@@ -174,7 +193,7 @@ class ArchiveFiles:
             found = names.get(part)
             path = f"{path}/{part}" if path else part
             if found is None:
-                self._count()
+                self._count(path)
                 names[part] = Member(RemoteEntry(part, is_folder=True, size=0, modified_ms=0))
                 self._folders[path] = {}
             elif not found.entry.is_folder:
@@ -189,8 +208,16 @@ class ArchiveFiles:
             entry = RemoteEntry(name, is_folder=False, size=0, modified_ms=0, refusal=why)
             self._folders[folder][name] = Member(entry)
 
-    def _count(self) -> None:
-        self._entries += 1
+    def _count(self, name: str, entries: int = 1) -> None:
+        """Count an entry, and a name that is kept.
+
+        Raises:
+            TooLargeError: they are too many, or too long together.
+        """
+        self._names += len(name) * (1 if name.isascii() else 4)
+        if self._names > _MOST_NAMES:
+            raise TooLargeError(f"its names have more than {_MOST_NAMES >> 20} MiB")
+        self._entries += entries
         if self._entries > _MOST_ENTRIES:
             raise TooLargeError(f"it has more than {_MOST_ENTRIES:,} members")
 

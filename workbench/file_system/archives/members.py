@@ -20,6 +20,7 @@ _MOST_LONG: Final = 32  # such headers of the longest kind
 MOST_DIRECTORY: Final = 16 << 20  # bytes of a zip's list of members
 _LAST_TIME: Final = 1 << 52  # ms
 _ENCRYPTED: Final = 1
+_MOST_OF_MEMBER: Final = 1 << 20  # bytes of all headers of a member: a sparse map may have many
 
 
 class Member(NamedTuple):
@@ -27,7 +28,7 @@ class Member(NamedTuple):
 
     Attributes:
         entry: what is said of it.
-        runs: of a file: (position in the archive, position in the file, bytes), ascending.
+        runs: of a file: (position in the archive, position in the file, bytes), ascending by both.
         zipped: of a compressed member of a zip: what describes it.
     """
 
@@ -42,23 +43,39 @@ class Headers:
     Args:
         descriptor: the file.
         most: bytes that can be read at a time.
+        most_of_member: bytes that can be read before another member begins.
     """
 
-    def __init__(self, descriptor: int, most: int) -> None:
+    def __init__(self, descriptor: int, most: int, most_of_member: int = _MOST_OF_MEMBER) -> None:
         self._descriptor = descriptor
         self._most = most
+        self._most_of_member = most_of_member
         self._at = 0
         self._cost = 0.0  # of long headers, in the longest
+        self._of_member = 0  # bytes read
         self.end = os.fstat(descriptor).st_size
 
+    def begin_member(self) -> None:
+        """Count the headers of another member of a tar."""
+        self._of_member = 0
+
     def read(self, size: int = -1) -> bytes:
-        """Return bytes from the position."""
+        """Return bytes from the position.
+
+        Raises:
+            TooLargeError: the headers have more bytes than are read.
+        """
         size = self.end - self._at if size < 0 else min(size, self.end - self._at)
         if size > self._most:
             raise TooLargeError(f"a header of {size:,} bytes (at most {self._most:,} are read)")
         self._cost += (size / self._most) ** 2 if size > _LONG else 0
         if self._cost > _MOST_LONG:
             raise TooLargeError("too many long headers")
+        self._of_member += max(size, 0)
+        if self._of_member > self._most_of_member:
+            raise TooLargeError(
+                f"a member with more than {self._most_of_member >> 10:,} KiB of headers"
+            )
         data = os.pread(self._descriptor, max(size, 0), self._at)
         self._at += len(data)
         return data
@@ -92,7 +109,7 @@ def tar_members(headers: Headers) -> Iterator[tarfile.TarInfo]:
     file: Any = headers
     with tarfile.open(fileobj=file, mode="r:") as tar:
         last = -1
-        while (member := tar.next()) is not None:
+        while (member := _next(tar, headers)) is not None:
             if member.offset <= last:
                 raise tarfile.ReadError("a header leads backwards")
             last = member.offset
@@ -101,6 +118,11 @@ def tar_members(headers: Headers) -> Iterator[tarfile.TarInfo]:
         headers.seek(tar.offset)  # where `tarfile` stops, also at a damaged header
         if headers.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
             raise tarfile.ReadError(f"it ends early, or a header is damaged at byte {tar.offset}")
+
+
+def _next(tar: tarfile.TarFile, headers: Headers) -> tarfile.TarInfo | None:
+    headers.begin_member()
+    return tar.next()
 
 
 def of_tar(member: tarfile.TarInfo, end: int) -> tuple[RemoteEntry, Member]:
@@ -122,7 +144,11 @@ def of_tar(member: tarfile.TarInfo, end: int) -> tuple[RemoteEntry, Member]:
         sparse: Any = member.sparse  # a list of (position in the file, bytes), or None
         pieces = [(0, member.size)] if sparse is None else sparse
         found = []
+        done = 0
         for at, size in pieces:
+            if size and at < done:
+                raise tarfile.ReadError(f"a sparse map leads backwards in {member.name[:80]!r}")
+            done = max(done, at + size)
             if size < 0 or at < 0 or position + size > end or at + size > member.size:
                 raise tarfile.ReadError(f"unexpected end of data in {member.name[:80]!r}")
             found.append((position, at, size))

@@ -50,7 +50,7 @@ from workbench.record.buffers import lent_pool
 from workbench.runtime.extras import optional
 from workbench.runtime.several import several
 from workbench.runtime.times import time_range
-from workbench.runtime.words import did_you_mean, unknown_column
+from workbench.runtime.words import did_you_mean, safe, unknown_column
 from workbench.runtime.workers import useful, worker_count
 from workbench.values.masking import Masks
 
@@ -268,7 +268,7 @@ class Scan:
     def __repr__(self) -> str:
         names = ", ".join(p.name for p in self.partitions[:3])
         more = f" and {len(self.partitions) - 3} more" if len(self.partitions) > 3 else ""
-        return f"<Scan of {names}{more}: {', '.join(self.columns)}>"
+        return safe(f"<Scan of {names}{more}: {', '.join(self.columns)}>")
 
     def plan(self) -> list[SegmentRead]:
         """Return the segments that will be read, in order; reads names, indexes, transactions."""

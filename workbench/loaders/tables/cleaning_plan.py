@@ -22,6 +22,7 @@ from workbench.loaders.scan import arrow
 from workbench.loaders.tables.record_sizes import RecordSizes, read_record_sizes
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.times import time_text
+from workbench.runtime.words import safe, safe_lines
 
 _REASONS: Final = list(Reason)
 _CODES: Final = np.array([int(reason) for reason in _REASONS], np.uint8)
@@ -179,10 +180,10 @@ class CleaningPlan:
             fate = "kept" if reason.is_kept else "dropped"
             lines.append(f"  round {number}: {count:,} {fate}: {reason.text}")
         lines.append(f"  {self.high_watermark}")
-        return "\n".join(lines)
+        return safe_lines(lines)
 
     def __repr__(self) -> str:
-        return f"<CleaningPlan {self.summary}>"
+        return safe(f"<CleaningPlan {self.summary}>")
 
     def _repr_html_(self) -> str:
         rows = [

@@ -25,7 +25,7 @@ from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
 from workbench.loaders.tables.explanation import value_text
 from workbench.loaders.tables.rows import table_of
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, safe_lines
 
 _COLUMNS: Final = ("partition", "rule", "verdict", "why")
 
@@ -98,7 +98,7 @@ class CoordinatorExplanation:
 
     def __str__(self) -> str:
         table = text_table(_COLUMNS, self.cells())
-        return "\n".join([f"{self.name}: {self.conclusion}", *table])
+        return safe_lines([f"{self.name}: {self.conclusion}", *table])
 
     def _repr_html_(self) -> str:
         title = f"{self.name}: {self.conclusion}"

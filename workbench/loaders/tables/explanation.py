@@ -14,6 +14,7 @@ from workbench.inspection.facts.text_table import text_table
 from workbench.loaders import schemas
 from workbench.loaders.tables.rows import table_of
 from workbench.runtime.times import due_text, time_text, with_hours
+from workbench.runtime.words import safe_lines
 
 _SHOWN: Final = 100  # rows of the table in a notebook
 
@@ -112,7 +113,7 @@ class Explanation:
     def __str__(self) -> str:
         title = f"{self.partition} at {time_text(self.now)}: {self.conclusion}"
         rows = text_table(self.columns, self.cells())
-        return "\n".join([str(self.broker), title, *rows, self.high_watermark])
+        return safe_lines([str(self.broker), title, *rows, self.high_watermark])
 
     def _repr_html_(self) -> str:
         left = len(self.rows) - _SHOWN

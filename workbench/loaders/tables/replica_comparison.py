@@ -16,7 +16,7 @@ from workbench.inspection.listing import Listing
 from workbench.loaders import schemas
 from workbench.loaders.tables.rows import finding_table, table_of
 from workbench.replication.rules import Rules
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, safe_lines
 
 _SHOWN: Final = 100  # rows of the table in a notebook
 
@@ -102,7 +102,7 @@ class ReplicaComparison:
 
     def __str__(self) -> str:
         lines = [self.summary, *(f"  {f.severity}: {f.found}" for f in self.directory_findings)]
-        return "\n".join([*lines, *map(str, self)])
+        return "\n".join([safe_lines(lines), *map(str, self)])
 
     def _repr_html_(self) -> str:
         rows: list[list[Cell]] = []

@@ -43,7 +43,7 @@ from workbench.loaders.tables.offset_fates import (
 from workbench.loaders.tables.rows import table_of
 from workbench.log.log import Log
 from workbench.runtime.times import time_text
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, safe_lines
 
 COLUMNS: Final = (
     "partition",
@@ -247,7 +247,7 @@ class WhatIf:
         for fate in self:
             lines.append(f"  {fate.name}: {fate.size:,} -> {fate.size_after:,}")
             lines += [f"    {why}" for why in fate.reasons]
-        return "\n".join(lines)
+        return safe_lines(lines)
 
     def _repr_html_(self) -> str:
         shown = self.partitions[:_SHOWN]

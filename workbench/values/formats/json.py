@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from workbench.errors import SchemaError
 from workbench.values.column import Bytes, Decoded, Int64s, one_problem
 from workbench.values.formats.pieces import halved, pieces_of
-from workbench.values.formats.samples import usable_samples
+from workbench.values.formats.samples import first_values, usable_samples
 from workbench.values.guard import require_size
 from workbench.values.types import widest_item
 
@@ -84,7 +84,7 @@ def inferred_schema(values: Iterable[bytes | None]) -> pa.Schema:
     Raises:
         SchemaError: a field is an object here and something else there.
     """
-    loaded = [value for value in map(_loaded, values) if isinstance(value, dict)]
+    loaded = [each for each in map(_loaded, first_values(values)) if isinstance(each, dict)]
     found = usable_samples(loaded, "JSON")
     try:
         kind = pa.infer_type(found)
@@ -93,9 +93,9 @@ def inferred_schema(values: Iterable[bytes | None]) -> pa.Schema:
     return pa.schema(_readable(kind)) if found else pa.schema([])
 
 
-def _loaded(value: bytes | None) -> Any:
+def _loaded(value: bytes) -> Any:
     try:
-        return None if value is None else json.loads(value)
+        return json.loads(value)
     except (ValueError, RecursionError):
         return None
 

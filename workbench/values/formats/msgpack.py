@@ -14,7 +14,7 @@ from workbench.errors import SchemaError
 from workbench.runtime.extras import optional
 from workbench.values.column import Bytes, Decoded, Int64s
 from workbench.values.formats.pieces import decoded_one_by_one
-from workbench.values.formats.samples import usable_samples
+from workbench.values.formats.samples import first_values, usable_samples
 from workbench.values.guard import ENTRIES
 
 
@@ -51,9 +51,9 @@ def inferred_type(values: Iterable[bytes | None]) -> pa.DataType:
         SchemaError: they have no single type.
     """
     found = []
-    for value in values:
+    for value in first_values(values):
         try:
-            found.append(None if value is None else _unpacked(value))
+            found.append(_unpacked(value))
         except (ValueError, TypeError, RecursionError):
             continue
     found = usable_samples(found, "MessagePack")

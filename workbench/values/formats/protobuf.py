@@ -25,11 +25,13 @@ from workbench.errors import SchemaError
 from workbench.runtime.extras import optional
 from workbench.values.column import Bytes, Decoded, Int64s
 from workbench.values.formats.pieces import decoded_one_by_one
-from workbench.values.guard import ENTRIES, words_of
+from workbench.values.guard import ENTRIES, require_size, words_of
+from workbench.values.types import widest_item
 
 MOST_FIELDS: Final = 5000
 LARGEST: Final = 4 << 20  # characters of a schema and of what it imports, together
 _DEEPEST: Final = 60
+_WIDE: Final = 4096  # bytes of a message's fields
 _LONGEST_NAME: Final = 255  # bytes of a part of an import's name
 _COMPILE_S: Final = 30
 _MAIN: Final = "schema.proto"
@@ -80,7 +82,11 @@ class ProtobufDecoder:
         message, kind, convert = self._shape
         error = optional("google.protobuf.message", "protobuf").DecodeError
 
+        widest = widest_item(kind)
+
         def read(value: bytes) -> Any:
+            if widest > _WIDE:  # the runtime takes as much for an item of two bytes
+                require_size(len(value) // 2 * widest)
             try:
                 parsed = message.FromString(value)
             except error as problem:
@@ -143,8 +149,8 @@ def _compiled(text: str, imports: tuple[tuple[str, str], ...]) -> bytes:
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(content)
             except (OSError, UnicodeError) as error:
-                words = words_of(error).replace(folder, "")
-                raise SchemaError(f"Protobuf: the import {name[:100]!r}: {words}") from None
+                why = words_of(error).replace(folder, "")
+                raise SchemaError(f"Protobuf: the import {name[:100]!r}: {why}") from None
         out = os.path.join(folder, "descriptors")
         # In a process of its own: the compiler is C++, and the text may come from anywhere.
         words = ["-m", "grpc_tools.protoc", f"--proto_path={folder}", "--include_imports"]

@@ -1,6 +1,7 @@
 """The first values of a topic, from which a type is inferred."""
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from workbench.errors import SchemaError
@@ -8,8 +9,33 @@ from workbench.errors import SchemaError
 MOST_FIELDS: Final = 5000
 """Fields of a type that is inferred; a value with more of its own is not looked at for it."""
 
+MOST_BYTES: Final = 8 << 20
+"""Bytes of the values that a type is inferred from."""
+
 _DEEPEST: Final = 60
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def first_values(values: Iterable[bytes | None]) -> Iterator[bytes]:
+    """Yield the values that a type is inferred from: those of the first `MOST_BYTES`.
+
+    Raises:
+        SchemaError: none is so small.
+    """
+    left, largest = MOST_BYTES, 0
+    for value in values:
+        if value is None:
+            continue
+        if len(value) > left:
+            largest = max(largest, len(value))
+            continue
+        left -= len(value)
+        yield value
+    if largest and left == MOST_BYTES:
+        raise SchemaError(
+            f"the first values have {largest:,} bytes (a type is inferred from {MOST_BYTES:,} of "
+            "them); give their schema"
+        )
 
 
 def usable_samples(values: list[Any], format_name: str) -> list[Any]:

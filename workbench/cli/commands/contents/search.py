@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.cli.command import Command, Selection, chooses_records, select_records, takes_workers
-from workbench.cli.output import is_terminal, note, print_json, safe
+from workbench.cli.output import is_terminal, note, print_json
 from workbench.cli.reading import Part, Reading
 from workbench.cli.show import text_lines
 from workbench.cli.show.decoded_text import (
@@ -43,7 +43,7 @@ from workbench.loaders.queries.patterns import Pattern, literal, regular_express
 from workbench.loaders.queries.query import Query, all_of, parse
 from workbench.loaders.queries.ranges import EVERYTHING, HIGHEST, LOWEST, common
 from workbench.loaders.scan.segment_batches import columns_of
-from workbench.runtime.words import plural
+from workbench.runtime.words import plural, safe
 from workbench.runtime.workers import worker_count
 
 Mask = npt.NDArray[np.bool_]
