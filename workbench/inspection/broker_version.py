@@ -20,6 +20,7 @@ from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.quorum_state import QuorumState
 from workbench.inspection.listing import Listing, Root
+from workbench.inspection.node_start.bootstrap import bootstrap_level
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, read_stored_cluster
@@ -183,6 +184,13 @@ def _of_root(root: Root) -> Iterator[MeantBroker]:
             yield MeantBroker("3.7", "meta.properties has a directory.id, as since 3.7")
     if root.file(names.BOOTSTRAP_CHECKPOINT) is not None:
         yield MeantBroker("3.3", "bootstrap.checkpoint is there, as since 3.3")
+    level = bootstrap_level(root)
+    if level:
+        version = series_of_metadata_version(level)
+        yield MeantBroker(
+            version,
+            f"metadata.version in bootstrap.checkpoint is {level}, {_that_is(level, version)}",
+        )
     if root.file(names.LOG_START_OFFSETS) is not None:
         yield MeantBroker("0.11.0", f"{names.LOG_START_OFFSETS} is there, as since 0.11")
     marker = root.file(names.CLEAN_SHUTDOWN)

@@ -91,6 +91,7 @@ KINDS: Final[dict[str, str]] = {
     "meta-properties-missing": "no meta.properties",
     "meta-properties-mismatch": "log directories of different brokers or clusters, or one twice",
     "bootstrap-damaged": "a bootstrap.checkpoint without metadata.version",
+    "metadata-record": "a record of a metadata log that no node can apply",
     "metadata-log-twice": "a metadata log in a second log directory",
     "topic-unknown": "a partition that the recovered metadata log does not assign to its broker",
     "clean-shutdown-damaged": "a .kafka_cleanshutdown that cannot be read",

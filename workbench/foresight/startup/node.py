@@ -17,7 +17,6 @@ from workbench.config.internal_topics import METADATA_TOPIC
 from workbench.errors import WorkbenchError
 from workbench.files import names
 from workbench.files.names import TopicPartition, directory_name
-from workbench.files.quorum_state import QuorumState
 from workbench.files.text import format_uuid
 from workbench.foresight.startup.prediction import MetadataStart, PartitionStart
 from workbench.foresight.startup.start_rows import partition_start
@@ -27,7 +26,6 @@ from workbench.inspection.node_start.bootstrap import (
     METADATA_VERSION,
     bootstrap_level,
     judge_bootstrap,
-    judge_contents,
 )
 from workbench.inspection.node_start.identity import (
     judge_cluster_id,
@@ -37,19 +35,18 @@ from workbench.inspection.node_start.identity import (
     judge_together,
     node_id_of,
 )
+from workbench.inspection.node_start.judge import judge_metadata_log
 from workbench.inspection.node_start.known_topics import (
     NO_TOPIC_ID,
     KnownTopics,
     known_topics,
 )
-from workbench.inspection.node_start.membership import judge_membership
+from workbench.inspection.node_start.membership import judge_membership, judge_records
 from workbench.inspection.node_start.metadata_log import (
     LogRange,
-    judge_snapshots,
     newest_snapshot,
 )
-from workbench.inspection.node_start.quorum_state import judge_quorum_state
-from workbench.inspection.node_start.refusal import KAFKA, Refusal
+from workbench.inspection.node_start.refusal import KAFKA
 from workbench.inspection.partition import Partition
 from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster
 from workbench.inspection.unreadable import if_readable
@@ -201,24 +198,16 @@ class NodeStart:
             log=row, snapshot=name, known_until=known.until, topics=len(known.cluster.topic_ids),
             note=self._note(row.bytes_cut),
         )  # fmt: skip
-        for refusal in (
-            judge_snapshots(partition, range_.start),
-            None if snapshot is None else judge_contents(snapshot.entry),
-            self._judge_state(partition),
-        ):
-            if refusal is not None:
-                yield self._metadata_dir, refusal.exception, refusal.problem
+        for refusal in judge_metadata_log(partition, range_.start, self.rules):
+            self.topics = None  # the node does not get to know them
+            yield self._metadata_dir, refusal.exception, refusal.problem
         yield from self._unknown_level(known.cluster.features.get(METADATA_VERSION), METADATA_LOG)
-        refused = judge_membership(list(self._roots.values()), root, known)
-        if refused is not None:
-            yield self._metadata_dir, refused.exception, refused.problem
-
-    def _judge_state(self, partition: Partition) -> Refusal | None:
-        state = partition.file(names.QUORUM_STATE)
-        if state is None:
-            return None
-        contents = if_readable(lambda: QuorumState.read(state.path, strict=False))
-        return None if contents is None else judge_quorum_state(state.path, contents, self.rules)
+        for refused in (
+            judge_records(partition, known),
+            judge_membership(list(self._roots.values()), root, known),
+        ):
+            if refused is not None:
+                yield self._metadata_dir, refused.exception, refused.problem
 
     def _unknown_level(self, level: int | None, where: str) -> Iterator[Reason]:
         """Yield why a node does not start with a finalized level of `metadata.version`."""

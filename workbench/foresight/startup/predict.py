@@ -147,6 +147,7 @@ def _listing(context: ManagerContext) -> Listing:
     readable = []
     for path in context.directories:
         with suppress(OSError):
+            context.fs.list(path)
             list_log_directories(path, whole=False)
             readable.append(path)
     return list_log_directories(readable, whole=False) if readable else Listing((), {})
@@ -292,11 +293,11 @@ class _Prediction:
             for outcome in sorted(outcomes, key=lambda outcome: (outcome.directory, outcome.path))
         )
         metadata = node.metadata
-        if metadata is not None and node.topics is not None:
+        if metadata is not None and node.topics is not None and not problem:
             metadata = replace(
                 metadata,
                 vanished=vanished_topics(partitions, node.topics),
-                created=() if problem else created_partitions(context, node.topics),
+                created=created_partitions(context, node.topics),
             )
         return StartupPrediction(
             not problem, problem, exception, directories, partitions, self._meant, metadata

@@ -17,7 +17,9 @@ from workbench.inspection.node_start.identity import (
     judge_together,
     node_id_of,
 )
-from workbench.inspection.node_start.known_topics import known_topics
+from workbench.inspection.node_start.judge import judge_metadata_log
+from workbench.inspection.node_start.known_topics import KnownTopics, known_topics
+from workbench.inspection.node_start.membership import judge_membership, judge_records
 from workbench.inspection.stored_configs import METADATA_LOG
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.inspection.verify.metadata_log import verify_bootstrap
@@ -179,10 +181,22 @@ def _of_metadata(roots: Sequence[Root]) -> Iterator[Finding]:
         wanted = f"one in {found[0].path} alone"
         yield Finding("metadata-log-twice", "error", path, None, None, "another", wanted, broker)
     metadata = next(p for p in found[0].partitions if p.name == METADATA_LOG)
+    if any(judge_metadata_log(metadata)):
+        return  # no node gets to know its topics
     known = if_readable(lambda: known_topics(metadata, node_id_of(roots)))
+    if known is None:
+        return
+    for refusal in (judge_records(metadata, known), judge_membership(roots, found[0], known)):
+        if refusal is not None:
+            yield refusal.finding
+    yield from _stray(roots, known)
+
+
+def _stray(roots: Sequence[Root], known: KnownTopics) -> Iterator[Finding]:
+    """Yield the partitions that a node sets aside because it does not know them."""
     for partition in (p for root in roots for p in root.partitions if p.kind in {"log", "future"}):
         topic_id = None if partition.topic_id is None else text.parse_uuid(partition.topic_id)
-        if known is None or topic_id is None or partition.topic == METADATA_TOPIC:
+        if topic_id is None or partition.topic == METADATA_TOPIC:
             continue
         reason = known.stray_reason(topic_id, partition.partition)
         if reason is not None:
