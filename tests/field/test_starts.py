@@ -61,7 +61,7 @@ def test_a_partition_on_two_disks_stops_the_broker(tmp_path: Path) -> None:
     prediction = predict_startup([data / "d1", data / "d2"])
     assert not prediction.starts
     assert prediction.exception == "java.lang.IllegalStateException"
-    assert f"{data}/d1/orders-0 and {data}/d2/orders-0" in prediction.problem
+    assert f"{data}/d2/orders-0 and {data}/d1/orders-0" in prediction.problem
     kinds = {
         (each.kind, Path(each.path).parent.name) for each in verify([data / "d1", data / "d2"])
     }

@@ -92,7 +92,7 @@ KINDS: Final[dict[str, str]] = {
     "meta-properties-mismatch": "log directories of different brokers or clusters, or one twice",
     "bootstrap-damaged": "a bootstrap.checkpoint without metadata.version",
     "metadata-record": "a record of a metadata log that no node can apply",
-    "metadata-log-twice": "a metadata log in a second log directory",
+    "metadata-log-place": "a metadata log that is not in the first log directory",
     "topic-unknown": "a partition that the recovered metadata log does not assign to its broker",
     "clean-shutdown-damaged": "a .kafka_cleanshutdown that cannot be read",
     "open-transaction": "a transaction that is open for longer than its coordinator allows",

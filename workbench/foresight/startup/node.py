@@ -8,6 +8,7 @@ Kafka: KafkaRaftServer.initializeLogDirs, KafkaMetadataLog.apply, KafkaRaftClien
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -128,6 +129,12 @@ class NodeStart:
         )
         self.topics: KnownTopics | None = None
         self.metadata: MetadataStart | None = None
+
+    def directory_id(self, path: str) -> UUID | None:
+        """Return the id of a log directory; None if it has none."""
+        root = self._roots.get(path)
+        meta = None if root is None else if_readable(partial(getattr, root, "meta_properties"))
+        return None if meta is None else meta.directory_id
 
     def refusals(self) -> Iterator[Reason]:
         """Yield why the node does not start, in the order in which it looks; then set `topics`."""
@@ -303,6 +310,37 @@ def vanished_topics(rows: Iterable[PartitionStart], known: KnownTopics) -> tuple
     return tuple(sorted(found - known.cluster.topic_ids.keys()))
 
 
+def promote_copies(
+    rows: Sequence[PartitionStart], context: ManagerContext, node: NodeStart
+) -> tuple[PartitionStart, ...]:
+    """Return the rows, with copies that become the logs because the controller assigned them so.
+
+    A broker that stopped between the assignment and the end of the move finds such a copy.
+
+    Kafka: LogManager.recoverAbandonedFutureLogs (3.7)
+    """
+    known = node.topics
+    if known is None or not node.rules.has_directory_ids:
+        return tuple(rows)
+    changed: dict[str, PartitionStart] = {
+        os.path.join(row.directory, row.name): row for row in rows
+    }
+    for partition, copy in context.registry.future.items():
+        if copy.topic_id is None or not known.is_assigned_to(
+            copy.topic_id, partition.partition, node.directory_id(copy.parent_directory)
+        ):
+            continue
+        name = directory_name(*partition)
+        reason = f"the controller assigned this directory: the copy becomes the log {name}"
+        changed[copy.directory] = replace(changed[copy.directory], reason=reason)
+        current = context.registry.current.get(partition)
+        if current is not None and current.topic_id == copy.topic_id:
+            reason = f"the copy in {copy.parent_directory} takes its place"
+            row = replace(changed[current.directory], verdict="deleted", reason=reason)
+            changed[current.directory] = row
+    return tuple(changed.values())
+
+
 def created_partitions(context: ManagerContext, known: KnownTopics) -> tuple[str, ...]:
     """Return the partitions of a node that no log was loaded for: it makes an empty one.
 
@@ -313,5 +351,5 @@ def created_partitions(context: ManagerContext, known: KnownTopics) -> tuple[str
     if context.offline:
         return ()
     found = (TopicPartition(topic, number) for topic, number in known.replicas_here())
-    current = context.registry.current
-    return tuple(directory_name(*each) for each in sorted(found) if each not in current)
+    there = {*context.registry.current, *context.registry.future}
+    return tuple(directory_name(*each) for each in sorted(found) if each not in there)
