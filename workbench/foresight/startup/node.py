@@ -58,10 +58,7 @@ from workbench.log_manager.opening import StrayTest, open_log
 from workbench.runtime.failures import LogDirFailures
 from workbench.runtime.steps import Step
 
-METADATA_TOPIC_ID: Final = UUID(int=1)
-
 _ILLEGAL_ARGUMENT: Final = "java.lang.IllegalArgumentException"
-_INCONSISTENT_ID: Final = "org.apache.kafka.common.errors.InconsistentTopicIdException"
 _PARTITION: Final = TopicPartition(METADATA_TOPIC, 0)
 _UNKNOWN: Final = (
     f"{METADATA_LOG} is in none of these directories: which topics the cluster has is not known "
@@ -193,9 +190,6 @@ class NodeStart:
         if log is None:
             yield self._metadata_dir, row.exception, f"{METADATA_LOG}: {row.reason}"
             return
-        if log.topic_id not in {None, METADATA_TOPIC_ID}:
-            problem = f"{METADATA_LOG}/{names.PARTITION_METADATA}: topic id of another topic"
-            yield self._metadata_dir, _INCONSISTENT_ID, problem
         epoch = log.leader_epochs.latest_epoch or 0
         range_ = LogRange(log.log_start_offset, log.log_end_offset, epoch, row.bytes_cut)
         snapshot = newest_snapshot(partition, range_.start)
