@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from workbench.config.broker_rules import BrokerRules
 from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from workbench.config.kafka_versions import LATEST, SERIES, series_of
+from workbench.config.kafka_versions import LATEST, MODELED, SERIES, series_of
 from workbench.errors import LogDirectoryError
 from workbench.file_system.mounts import absolute
 from workbench.files import names
@@ -26,6 +26,7 @@ from workbench.inspection.listing import Listing, Root, list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, read_stored_cluster
+from workbench.inspection.verify.situation import has_own_files
 from workbench.record.reading.reader import KEYS, VALUES
 
 OLDEST: Final = SERIES[0]
@@ -68,6 +69,9 @@ def meant_broker(
 ) -> MeantBroker:
     """Return the broker that is meant: of the given version, or the newest that is shown.
 
+    Logs without any file of a broker beside them are a copy of a part: they show how old the
+    broker can be, not which it is, so `MODELED` is meant.
+
     Args:
         listing: the opened log directories.
         kafka: a version, as in `config.kafka_versions.series_of`; None: what the listing shows.
@@ -79,7 +83,12 @@ def meant_broker(
     if kafka is not None:
         series_of(kafka)
         return MeantBroker(str(kafka), "it was asked for")
-    return shown_version(_whole(listing), cluster)
+    whole = _whole(listing)
+    shown = shown_version(whole, cluster)
+    if any(has_own_files(root) for root in whole.roots) or shown.version == LATEST:
+        return shown
+    reason = f"no file of a broker is beside the logs, of which the newest is of {shown.version}"
+    return MeantBroker(MODELED, f"{reason} or later ({shown.reason})")
 
 
 def _whole(listing: Listing) -> Listing:
