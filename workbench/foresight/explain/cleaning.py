@@ -205,7 +205,8 @@ class _Rules:
             rows.append(
                 RuleVerdict(bound.name, verdict, value, threshold, reason, _OFFSETS, due=due)
             )
-        if all(bound.name != MIN_COMPACTION_LAG for bound in offsets.bounds):
+        has_lag = self._log.context.rules.has_min_lag
+        if has_lag and all(bound.name != MIN_COMPACTION_LAG for bound in offsets.bounds):
             reason = (
                 f"every dirty segment is at least min.compaction.lag.ms = {with_hours(lag)} old"
             )
