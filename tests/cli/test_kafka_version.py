@@ -1,5 +1,6 @@
 """Every command that says what a broker would do takes `--kafka`, and says first which is meant."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from workbench.foresight.copies.retaining import retain
 SHOP = Path(__file__).parents[2] / "sample_data" / "shop-4.3.1"
 SHOWN = "in __cluster_metadata-0, node 1 registered with metadata.version up to 30, of 4.3"
 NOW = "2026-01-01"
-COMMANDS = {
+COMMANDS: dict[str, tuple[str | Path, ...]] = {
     "verify": (SHOP / "customers-0",),
     "explain": (SHOP, "-p", "customers-0", "--now", NOW),
     "plan": (SHOP, "-p", "customers-0", "--now", NOW),
@@ -24,7 +25,7 @@ COMMANDS = {
 }
 
 
-def arguments(command: str, into: Path) -> tuple[object, ...]:
+def arguments(command: str, into: Path) -> tuple[str | Path, ...]:
     given = COMMANDS[command]
     return (command, *given, into) if given[-1] == "--to" else (command, *given)
 
@@ -55,7 +56,7 @@ def test_an_unknown_version_is_refused_with_the_known_ones(command: str, tmp_pat
 def test_every_python_door_refuses_an_unknown_version(tmp_path: Path) -> None:
     logs = wb.open_log_directory(SHOP)
     customers = logs["customers-0"]
-    doors = [
+    doors: list[Callable[[], object]] = [
         lambda: wb.verify(SHOP, kafka="5.0"),
         lambda: logs.verify(kafka="5.0"),
         lambda: wb.what_if(logs, {}, kafka="5.0"),
