@@ -91,6 +91,7 @@ def verify(
     deep: bool = True,
     info: bool = False,
     workers: int | None = None,
+    kafka: str | None = None,
 ) -> list[Finding]:
     """Check what `open_log_directory` opens; see `LogDirectory.verify` for the arguments.
 
@@ -103,7 +104,7 @@ def verify(
     """
     logs = open_log_directory(paths)
     require_logs(logs.listing)
-    return logs.verify(deep=deep, info=info, workers=workers)
+    return logs.verify(deep=deep, info=info, workers=workers, kafka=kafka)
 
 
 def what_if(
@@ -409,6 +410,7 @@ class LogDirectory(Mapping[str, Partition]):
         deep: bool = True,
         info: bool = False,
         workers: int | None = None,
+        kafka: str | None = None,
     ) -> list[Finding]:
         """Check everything and return what is not as a healthy broker would leave it.
 
@@ -424,13 +426,16 @@ class LogDirectory(Mapping[str, Partition]):
                 open transaction, an incomplete last batch of a running broker.
             workers: threads that check CRCs and decode side by side; None: one per core, at most 8.
                 The findings, and their order, do not depend on it.
+            kafka: the version of the broker that findings speak of, such as "2.8"; None: the newest
+                that the directories show.
 
         Raises:
+            ConfigError: the version is unknown.
             LookupError: a topic or partition does not exist.
             ValueError: ``workers`` is below 1.
         """
         return chosen_findings(
-            self.listing, topics, partitions, deep=deep, info=info, workers=workers
+            self.listing, topics, partitions, deep=deep, info=info, workers=workers, kafka=kafka
         )
 
     def explain_cleaning(

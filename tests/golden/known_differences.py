@@ -48,10 +48,6 @@ KNOWN: Final = (
           "with the log start behind the log's end Kafka forgets which snapshots to rename "
           ".deleted, and removes them later as strays"),
     # the end of a log
-    Known((4, 2), "snapshot|recovery-point.*", "dmg-tail-old-batch-0$", "",
-          "a search for an offset looked at the last offset of each batch; in 4.2 only at that of "
-          "the last before one that begins too late, which here is the old batch: nothing is found "
-          "and the log ends at its last segment's base"),
     Known((0, 11), "recovery-point.*", r"d-(cut|empty|flip)-", r"\d+, not \d+",
           "a recovery point behind the end of a log that was cut stayed there"),
     Known((0, 10), "log", "d-garbage-tail-0$", "",
@@ -83,7 +79,10 @@ KNOWN: Final = (
 )  # fmt: skip
 
 
-KNOWN_OF_CLEANING: Final = ()
+KNOWN_OF_CLEANING: Final = (
+    Known((2, 3), "txnindex", "c-txn", ".* is too much",
+          "the index lost aborted transactions whose markers stay"),
+)  # fmt: skip
 
 UNCLEANABLE: Final = {
     (

@@ -6,7 +6,7 @@ directory meanwhile (records deleted by a client), so that the engine can be giv
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -76,13 +76,18 @@ class Pair:
         return dict(found or {})
 
 
-def copy_directory(pair: Pair, into: Path) -> Path:
+def copy_directory(pair: Pair, into: Path, refused: Collection[str] = ()) -> Path:
     """Copy the directory before with its file times, and return the path of the copy.
 
     Left out are a killed broker's lock, topics that stop a broker, those that a cleaner cleaned
     meanwhile, and a `meta.properties` from before there were cluster ids.
+
+    Args:
+        pair: says which directory.
+        into: where to put the copy.
+        refused: more topics to leave out.
     """
-    left_out = [".lock", *(f"{topic}-0" for topic in pair.refusals)]
+    left_out = [".lock", *(f"{topic}-0" for topic in (*pair.refusals, *refused))]
     if pair.retains:
         left_out += [f"{topic}-0" for topic in CLEANED]
     if pair.number < (2, 8):

@@ -41,6 +41,7 @@ CHANGES = [
     ("undoes_partial_swaps", "1.1.1", False, "2.0.1", True),
     ("splits_overflow", "1.1.1", False, "2.0.1", True),
     ("moves_first_epoch", "2.8.2", True, "3.0.2", False),
+    ("searches_last_offsets", "4.0.0", True, "4.1.0", False),
     ("allocates_told_size", "0.9.0.1", True, "0.10.0.1", False),
     ("empties_below_start", "2.2.0", False, "2.2.1", True),
     ("has_delete_horizons", "3.0.2", False, "3.1.2", True),

@@ -88,6 +88,8 @@ class BrokerRules(NamedTuple):
         indexes_last_offset: an index entry has the last offset of its batch, not the first (2.0).
         skips_bad_tail: a size below 14, or beyond the end of the file, ends a log as a torn batch
             does; later versions refuse a size below 14 (before 0.10.2).
+        searches_last_offsets: a search takes the first batch whose last offset reaches the wanted
+            one; since 4.1 it also looks where batches begin.
         allocates_told_size: the size of a message is allocated before it is compared with the
             file; garbage that tells a huge one ends the process (before 0.10).
         recovery_limits_size: recovery truncates at a batch larger than `max.message.bytes` (before
@@ -135,6 +137,7 @@ class BrokerRules(NamedTuple):
     undoes_partial_swaps: bool
     splits_overflow: bool
     moves_first_epoch: bool
+    searches_last_offsets: bool
     allocates_told_size: bool
     empties_below_start: bool
     has_delete_horizons: bool
@@ -182,6 +185,7 @@ class BrokerRules(NamedTuple):
             undoes_partial_swaps=at >= (2, 0),
             splits_overflow=at >= (2, 0),
             moves_first_epoch=at < (3, 0),
+            searches_last_offsets=at < (4, 1),
             allocates_told_size=at < (0, 10),
             empties_below_start=at >= (2, 2, 1),
             has_delete_horizons=at >= (3, 1),

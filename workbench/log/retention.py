@@ -64,7 +64,7 @@ def rules_for(config: LogConfig, broker: BrokerRules = MODELED_RULES) -> list[Ru
 
     Kafka: UnifiedLog.deleteOldSegments (4.2)
     """
-    always = [by_log_start] if broker.deletes_below_start else []
+    always: list[Rule] = [by_log_start] if broker.deletes_below_start else []
     return [*always, by_size, by_time] if config.delete else always
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.files import names
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
@@ -27,16 +28,19 @@ _NOT_READ: Final = "A controller does not read this snapshot: a newer one is the
 _UNCHECKED: Final = "A controller reads this file without checking it."
 
 
-def verify_metadata_log(partition: Partition, *, deep: bool) -> Iterator[Finding]:
+def verify_metadata_log(
+    partition: Partition, *, deep: bool, rules: BrokerRules = MODELED_RULES
+) -> Iterator[Finding]:
     """Yield what is wrong with `quorum-state` and the snapshots in a partition directory.
 
     Args:
         partition: the metadata log; other partitions have neither, and give no finding.
         deep: check CRCs and decode every record.
+        rules: how nodes of the version that is meant behave.
     """
     if partition.topic != METADATA_TOPIC:
         return
-    refused = [refusal.finding for refusal in judge_metadata_log(partition)]
+    refused = [refusal.finding for refusal in judge_metadata_log(partition, rules=rules)]
     yield from refused
     start = partition.segments[0].base_offset if partition.segments else 0
     newest = newest_snapshot(partition, start)

@@ -88,7 +88,7 @@ def verify_partition(
     findings: list[Finding] = []
     here = situation.of(TopicPartition(partition.topic, partition.partition))
     if partition.kind == "stray":  # renamed as it was, and never closed
-        here = PartitionSituation("unknown", 0)
+        here = PartitionSituation("unknown", 0, rules=here.rules)
     segments = partition.segments
     epochs = partition.leader_epochs
     starts = [entry.start_offset for entry in epochs.entries] if epochs is not None else []
@@ -130,7 +130,7 @@ def verify_partition(
         verify_transactions(
             logs, is_joined=is_joined and not gaps and not swap_ranges(partition)
         ),
-        verify_leftovers(partition),
+        verify_leftovers(partition, here.rules),
         _swapped(partition, here, deep=deep),
         verify_snapshots(
             partition, log_end, here.stop, has_records=has_records,
@@ -138,7 +138,7 @@ def verify_partition(
         ),
         verify_epochs(partition, epochs, logs, log_end, here),
         _metadata(partition, era),
-        verify_metadata_log(partition, deep=deep),
+        verify_metadata_log(partition, deep=deep, rules=here.rules),
     ):  # fmt: skip
         collect(step, findings)
     if not segments and partition.kind == "log" and not unread_logs and not _is_unread(partition):

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules, IndexCheck
 from workbench.file_system.mounts import absolute
 from workbench.files import names
 from workbench.files.names import FileKind, TopicPartition
@@ -33,16 +34,20 @@ class Situation:
             or "unknown" (only a partition or a file was opened, and no process holds the lock of
             the log directory).
         recovery_points: partition → offset where recovery begins; 0 for partitions that it lacks.
+        rules: how brokers of the version that is meant behave.
     """
 
     stop: Stop = "unknown"
     recovery_points: Mapping[TopicPartition, int] = field(default_factory=dict)
+    rules: BrokerRules = MODELED_RULES
 
     def of(self, partition: TopicPartition) -> "PartitionSituation":
         """Return how a broker would find one partition; it always recovers the metadata log."""
         if partition.topic == METADATA_TOPIC and self.stop != "running":
-            return PartitionSituation("unclean", 0, "Every start recovers this log: it")
-        return PartitionSituation(self.stop, self.recovery_points.get(partition, 0))
+            every = "Every start recovers this log: it"
+            return PartitionSituation("unclean", 0, every, rules=self.rules)
+        point = self.recovery_points.get(partition, 0)
+        return PartitionSituation(self.stop, point, rules=self.rules)
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,7 @@ class PartitionSituation:
     stop: Stop
     recovery_point: int
     recovers: str = "After the unclean shutdown, recovery"
+    rules: BrokerRules = MODELED_RULES
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,7 @@ class Place:
         situation: the partition's situation.
         swaps: kinds of the segment's files that exist as `.swap` and that a broker will rename.
         unread: kinds of the segment's files that exist but that inspection does not read.
+        is_implausible: whether its offset or time index fails the check of a version that has one.
     """
 
     path: str
@@ -81,6 +88,12 @@ class Place:
     situation: PartitionSituation
     swaps: frozenset[FileKind] = frozenset()
     unread: frozenset[FileKind] = frozenset()
+    is_implausible: bool = False
+
+    @property
+    def rules(self) -> BrokerRules:
+        """How brokers of the version that is meant behave."""
+        return self.situation.rules
 
     @property
     def is_last(self) -> bool:
@@ -100,8 +113,9 @@ class Place:
 
     @property
     def is_rebuilt(self) -> bool:
-        """Whether the next start rebuilds the segment's indexes: the same as `is_recovered`."""
-        return self.is_recovered
+        """Whether the next start rebuilds the segment's indexes."""
+        checks = self.rules.index_check is IndexCheck.REBUILDS
+        return self.is_recovered or (checks and self.is_implausible)
 
     def cut(self, what: str, offset: int | None) -> str:
         """Return what a broker does about a batch that breaks the format.
@@ -151,7 +165,14 @@ class Place:
         """
         if self.is_recovered:
             return f"{self.situation.recovers} rebuilds this index."
-        looks = "a broker does not check this index (before 2.3 it checks only the last entry)"
+        if self.is_implausible:
+            seen = "A broker finds an index of this segment implausible when it starts"
+            if self.is_rebuilt:
+                return f"{seen}: it reads the whole segment and rebuilds its indexes."
+            return f"{seen}, and does not start (IllegalArgumentException)."
+        looks = "a broker does not check this index"
+        if self.rules.index_check is not IndexCheck.SKIPPED:
+            looks = "a broker checks only the last entry of this index"
         if self.stop == "unclean":
             point = self.situation.recovery_point
             return f"Recovery begins after this segment, at offset {point}: {looks}; {what}."
@@ -170,19 +191,20 @@ def has_own_files(root: Root) -> bool:
     return any(file.name in names.ROOT_FILES for file in root.files)
 
 
-def situation_of(root: Root) -> Situation:
-    """Return how a broker would find a log directory."""
+def situation_of(root: Root, rules: BrokerRules = MODELED_RULES) -> Situation:
+    """Return how a broker of a version would find a log directory."""
     if not root.is_log_directory or not has_own_files(root):
         lock_beside = os.path.join(os.path.dirname(absolute(root.path)), names.LOCK)
         is_part = not root.is_log_directory
-        return Situation("running" if is_part and _is_locked(lock_beside) else "unknown")
+        stop: Stop = "running" if is_part and _is_locked(lock_beside) else "unknown"
+        return Situation(stop, rules=rules)
     points = if_readable(lambda: root.checkpoint(names.RECOVERY_POINTS))
     offsets = {} if points is None or points.problems else points.offsets
     if root.has_name(names.CLEAN_SHUTDOWN):
-        return Situation("clean", offsets)
+        return Situation("clean", offsets, rules)
     lock = root.file(names.LOCK)
     running = lock is not None and _is_locked(lock.path)
-    return Situation("running" if running else "unclean", offsets)
+    return Situation("running" if running else "unclean", offsets, rules)
 
 
 def _is_locked(path: str) -> bool:

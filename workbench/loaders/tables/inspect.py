@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from workbench.files import names
+from workbench.inspection.broker_version import meant_broker
 from workbench.inspection.findings import Finding, without_info
 from workbench.inspection.listing import Listing
 from workbench.inspection.partition import Partition
@@ -43,10 +44,12 @@ def chosen_findings(
     deep: bool,
     info: bool,
     workers: int | None = None,
+    kafka: str | None = None,
 ) -> list[Finding]:
     """Return the findings of `LogDirectory.verify`, which describes the arguments.
 
     Raises:
+        ConfigError: the version is unknown.
         LookupError: a topic or partition does not exist.
     """
     folders, chosen = None, set()
@@ -56,7 +59,8 @@ def chosen_findings(
         every = (p for root in listing.roots for p in root.partitions)
         folders = {p.path for p in every if (p.topic, p.partition) in chosen}
     threads = worker_count(workers)
-    steps = verify_partitions(listing, folders=folders, deep=deep, workers=threads)
+    rules = meant_broker(listing, kafka).rules
+    steps = verify_partitions(listing, folders=folders, deep=deep, workers=threads, rules=rules)
     found = [finding for _, findings in steps for finding in findings]
     if partitions is None:
         from workbench.coordinator.verify import verify_coordinators
@@ -204,6 +208,7 @@ class Inspect:
         config: Mapping[str, Any] | None = None,
         now: int | None = None,
         tries: bool = True,
+        kafka: str | None = None,
     ) -> pa.Table:
         """Return one row per partition: how clean it is, whether it is due (`schemas.CLEANING`).
 
@@ -216,7 +221,7 @@ class Inspect:
         from workbench.loaders.tables.cleaning_table import cleaning_rows
 
         chosen = choose_partitions(self._listing, topics, partitions)
-        rows = cleaning_rows(self._listing, chosen, config, now, tries=tries)
+        rows = cleaning_rows(self._listing, chosen, config, now, tries=tries, kafka=kafka)
         return table_of(schemas.CLEANING, rows)
 
     def keys(

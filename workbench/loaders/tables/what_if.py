@@ -14,6 +14,8 @@ import pyarrow as pa
 from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.schedule.log_to_clean import cleaning_order
+from workbench.config.definitions import MINUTE
+from workbench.coordinator.era import era_of
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.errors import WorkbenchError
 from workbench.file_system.mounts import absolute
@@ -238,7 +240,10 @@ def what_would_be(
     offsets: tuple[OffsetFate, ...] = ()
     if topics is None or GROUPS_TOPIC in topics:
         with suppress(OSError):  # then the fate of its log has the problem
-            offsets = fates_of_offsets(listing, now=moment, retention_ms=retention_ms)
+            era = None if kafka is None else era_of(kafka)
+            if kafka is not None:
+                retention_ms = dry.settings.broker.offsets_retention_minutes * MINUTE
+            offsets = fates_of_offsets(listing, now=moment, retention_ms=retention_ms, era=era)
     return WhatIf(dict(given), moment, tuple(fates), verdicts, dry.meant, offsets)
 
 

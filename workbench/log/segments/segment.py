@@ -114,6 +114,7 @@ class LogSegment:
         preallocate = 0 if file_exists else config.init_file_size
         log = FileRecords.open(fs, path("log"), exists=file_exists, preallocate_size=preallocate)
         log.skips_bad_tail = context.rules.skips_bad_tail
+        log.searches_last_offsets = context.rules.searches_last_offsets
         size = config.segment_index_bytes
         indexes = (
             WritableOffsetIndex(fs, path("index"), base_offset, size),

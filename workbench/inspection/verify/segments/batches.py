@@ -103,6 +103,11 @@ def _consequence(left_out: LeftOut, place: Place) -> str:
         return place.cut(_FAIL, left_out.end_offset)
     is_too_small = problem.code == problems.BAD_SIZE and problem.expected.startswith("at least")
     if is_too_small and place.is_last and place.stop == "clean":
+        if place.rules.skips_bad_tail:
+            return (
+                "After the clean shutdown, a broker that finds this batch after the last index "
+                f"entry takes the log to end before it; otherwise {_FAIL}."
+            )
         return (
             "After the clean shutdown, a broker searches for the log end offset from the last "
             "index entry, and does not start if this batch is after it (CorruptRecordException); "
@@ -163,8 +168,10 @@ def _tail_consequence(
     )
     refused = (
         "the broker does not start (CorruptRecordException while it searches for the log end "
-        "offset; 0.9 starts, but every fetch from here fails)"
+        "offset)"
     )
+    if place.rules.skips_bad_tail:
+        refused = "the broker starts, but every fetch from here fails"
     if place.stop == "clean":
         severity: Severity = "error" if is_torn or throws else "warning"
         return severity, f"After the clean shutdown, {refused if throws else ignored}."
