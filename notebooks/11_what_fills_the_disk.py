@@ -239,7 +239,7 @@ print("after a clean shutdown:", size_text(stopped["size"].sum()))
 #
 # ```python
 # week = wb.what_if(logs, {"retention.ms": 7 * DAY}, now=NOW)
-# print(str(week).splitlines()[0])
+# print(week.summary)
 # ```
 #
 # ```output

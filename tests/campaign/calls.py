@@ -146,7 +146,7 @@ _LOG_DIRECTORY = (
     _listing("LogDirectory.predict_startup", lambda logs: repr(logs.predict_startup().as_dict())),
     _listing(
         "LogDirectory.predict_startup no consumers",
-        lambda logs: list(logs.predict_startup(consumers=False, kraft=True, node_id=1)),
+        lambda logs: list(logs.predict_startup(consumers=False, kafka="4.2", node_id=1)),
     ),
     _listing("LogDirectory.to_duckdb", lambda logs: logs.to_duckdb().close()),
     Call(

@@ -19,7 +19,8 @@ def test_each_rule_is_told_with_its_verdict() -> None:
     outcome = run("explain", SHOP, "-p", "customers-0", *NOW)
     assert outcome.code == 0
     lines = outcome.out.splitlines()
-    assert lines[0].startswith("customers-0, compaction: the log is not cleaned: ")
+    assert lines[0].startswith("A broker of Kafka 4.3 is meant: in __cluster_metadata-0, node 1 ")
+    assert lines[1].startswith("customers-0, compaction: the log is not cleaned: ")
     (ratio,) = [line for line in lines if line.startswith("min.cleanable.dirty.ratio")]
     assert ratio.split()[1] == "blocks"
     assert "LogCleanerManager.grabFilthiestCompactedLog" in ratio
@@ -39,7 +40,8 @@ def test_settings_count_and_one_side_can_be_asked_for() -> None:
 
 def test_json_holds_every_row() -> None:
     (row,) = run("explain", SHOP, "-p", "payments-1", *NOW, "--json").json
-    assert set(row) == {"partition", "cleaning", "retention", "problem"}
+    assert set(row) == {"broker", "partition", "cleaning", "retention", "problem"}
+    assert row["broker"]["version"] == "4.3"
     assert row["cleaning"]["now"] == 1_767_225_600_000
     rules = [rule["rule"] for rule in row["cleaning"]["rules"]]
     assert rules[0] == "log.cleaner.enable"
@@ -58,9 +60,9 @@ def test_what_cannot_be_loaded_is_told_and_counts_as_a_failure() -> None:
 
 
 def test_the_clusters_own_log_is_left_out_unless_it_is_named() -> None:
-    assert "__cluster_metadata" not in run("explain", SAMPLES / "era-3.9.1", *NOW).out.replace(
-        "(__cluster_metadata)", ""
-    )
+    meant, *rest = run("explain", SAMPLES / "era-3.9.1", *NOW).out.splitlines()
+    assert meant.startswith("A broker of Kafka 3.9 is meant")
+    assert "__cluster_metadata" not in "\n".join(rest).replace("(__cluster_metadata)", "")
     outcome = run("explain", SAMPLES / "era-3.9.1", *NOW, "-t", "__cluster_metadata")
     assert outcome.code == 1
     assert "KRaft manages it" in outcome.out
@@ -77,7 +79,8 @@ def test_python_prints_an_explanation_as_the_command_does() -> None:
     logs = wb.open_log_directory(SHOP)
     printed = str(logs["orders-0"].explain_retention(now=1_733_011_200_000)).splitlines()
     shown = run("explain", SHOP, "-p", "orders-0", "--retention", "--now", "2024-12-01")
-    assert printed[1:-1] == shown.out.splitlines()[1 : len(printed) - 1]
+    assert printed[0] == shown.out.splitlines()[0]
+    assert printed[2:-1] == shown.out.splitlines()[2 : len(printed) - 1]
     assert any("(168 h)" in line for line in printed)
 
 

@@ -85,7 +85,10 @@ def test_a_formatted_directory_without_logs_is_checked(tmp_path: Path) -> None:
     assert run("ls", tmp_path).code == 0
     outcome = run("verify", tmp_path)
     assert outcome.code == 0
-    assert outcome.out == "nothing wrong\nchecked 0 partitions, 0 segments, 0 bytes\n"
+    assert outcome.out == (
+        "A broker of Kafka 3.7 is meant: meta.properties has a directory.id, as since 3.7.\n"
+        "nothing wrong\nchecked 0 partitions, 0 segments, 0 bytes\n"
+    )
 
 
 def test_small_files_are_checked_by_themselves() -> None:
@@ -99,7 +102,8 @@ def test_small_files_are_checked_by_themselves() -> None:
         path = SAMPLES / "shop-4.3.1" / name
         outcome = run("verify", path)
         assert outcome.code == 0, outcome
-        assert outcome.out == f"nothing wrong\nchecked {path}\n"
+        assert outcome.out.startswith("A broker of Kafka 4.3 is meant: ")
+        assert outcome.out.endswith(f".\nnothing wrong\nchecked {path}\n")
         assert run("describe", path).code == 0
 
 
@@ -119,7 +123,7 @@ def test_verify_says_what_it_checked(tmp_path: Path) -> None:
     some = run("verify", tmp_path, "-p", "healthy-0").out
     partition = wb.open_log_directory(tmp_path)["healthy-0"]
     assert "\nchecked 2 partitions, " in everything
-    assert some == (
-        f"nothing wrong\nchecked 1 partition, {len(partition.segments)} segments, "
+    assert some.endswith(
+        f".\nnothing wrong\nchecked 1 partition, {len(partition.segments)} segments, "
         f"{partition.size:,} bytes\n"
     )

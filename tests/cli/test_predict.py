@@ -67,7 +67,22 @@ def test_json_is_the_librarys_answer(golden: Golden) -> None:
     prediction = open_log_directory(path).predict_startup()
     assert outcome.json == json.loads(json.dumps(prediction.as_dict()))
     assert outcome.code == 1
-    assert list(outcome.json) == ["starts", "problem", "exception", "directories", "partitions"]
+    assert list(outcome.json) == [
+        "broker", "starts", "problem", "exception", "metadata", "directories", "partitions"
+    ]  # fmt: skip
+
+
+def test_the_broker_that_is_meant_is_named_first(golden: Golden) -> None:
+    path = golden("2.8.2-plain-kafka-python").directory("data")
+    outcome = run("predict", "--quick", path)
+    assert outcome.code == 0
+    assert outcome.out.startswith("A broker of Kafka 2.4 is meant: ")
+    later = run("predict", "--quick", "--kafka", "4.3", path)
+    assert later.code == 1
+    assert "the directory is of a broker with ZooKeeper" in later.out
+    assert "topics that vanish" in later.out
+    assert later.out.splitlines()[-1] == "the broker starts: 10 stray"
+    assert run("predict", "--kafka", "5.0", path).code == 3
 
 
 def test_settings_count_for_all_topics_or_for_one(data: Path) -> None:

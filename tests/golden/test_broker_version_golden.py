@@ -17,8 +17,8 @@ LATER = {("k0.10.0-mixed-wrapper", "later"): "1.1"}
 SHOWN = {
     ("4.2.0-raft", "clean"): ("4.2", "node 1 registered with metadata.version up to 29"),
     ("3.9.1-raft", "clean"): ("3.9", "metadata.version up to 21"),
-    ("4.2.0-groups", "before"): ("4.0", "__transaction_state-0 has records of type 0"),
-    ("4.2.0-plain-java", "data"): ("3.7", "directory.id"),
+    ("4.2.0-groups", "before"): ("4.2", "metadata.version in bootstrap.checkpoint is 29"),
+    ("4.2.0-plain-java", "data"): ("4.2", "metadata.version in bootstrap.checkpoint is 29"),
     ("2.8.2-replicas", "after/broker1"): ("2.8", "partition.metadata"),
     ("2.8.2-plain-java", "data"): ("2.4", "cluster.id"),
     ("k2.3-offsets", "after"): ("2.3", "type 2 with values of version 3"),

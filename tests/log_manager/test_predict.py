@@ -9,7 +9,7 @@ from tests.golden.cases import Case
 from tests.log_manager.managers import Managed, records
 from tests.trees import snapshot
 from workbench.errors import ConfigError, LogDirectoryError
-from workbench.files.names import CLEAN_SHUTDOWN
+from workbench.files.names import CLEAN_SHUTDOWN, META_PROPERTIES
 from workbench.files.partition_metadata import PartitionMetadata
 from workbench.foresight.startup.predict import predict_startup
 from workbench.log_directory import open_log_directory
@@ -68,7 +68,9 @@ def test_logs_that_stop_a_broker_do_so_with_its_exception(
         shutil.copytree(case.path / "fatal" / topic / "before", path)
         if kind == "damage-clean":
             (path / CLEAN_SHUTDOWN).touch()
-        prediction = predict_startup([path], kraft=False)
+        if not (path / META_PROPERTIES).exists():
+            (path / META_PROPERTIES).write_text("version=1\nnode.id=1\ncluster.id=golden\n")
+        prediction = predict_startup([path])
         assert prediction.starts == (fatal["rc"] == 0)
         assert prediction.exception in fatal["log"]
         row = prediction[f"{topic}-0"]
@@ -107,7 +109,7 @@ def _check_partition(prediction: Any, name: str, met: dict[str, Any]) -> None:
 def test_a_directory_closed_in_order_loads_as_it_is(tmp_path: Path) -> None:
     with Managed(tmp_path).manager as manager:
         manager.get_or_create_log("orders-0").append(records(3))
-    prediction = predict_startup([tmp_path], kraft=False)
+    prediction = predict_startup([tmp_path])
     assert prediction.starts
     assert [directory.verdict for directory in prediction.directories] == ["online"]
     row = prediction["orders-0"]
@@ -130,7 +132,7 @@ def test_a_torn_log_is_recovered_and_cut(tmp_path: Path) -> None:
     (tmp_path / CLEAN_SHUTDOWN).unlink()
     with (tmp_path / "orders-0" / f"{0:020d}.log").open("ab") as file:
         file.write(b"\0" * 100)
-    row = predict_startup([tmp_path], kraft=False)["orders-0"]
+    row = predict_startup([tmp_path])["orders-0"]
     assert (row.verdict, row.recovered_from, row.bytes_cut) == ("recovers", 0, 100)
     assert row.reason == "recovery reads from offset 0: 100 bytes are truncated"
     assert any("100 bytes truncated" in change for change in row.changes)
@@ -141,13 +143,13 @@ def test_one_directory_that_fails_does_not_stop_a_broker_with_two(tmp_path: Path
         with Managed(tmp_path / name, cluster_id="shop").manager as manager:
             manager.get_or_create_log(f"orders-{'ab'.index(name)}").append(records(1))
     (tmp_path / "a" / "orders-0" / "leader-epoch-checkpoint").write_text("garbage")
-    prediction = predict_startup([tmp_path / "a", tmp_path / "b"], kraft=False)
+    prediction = predict_startup([tmp_path / "a", tmp_path / "b"])
     assert prediction.starts
     assert [directory.verdict for directory in prediction.directories] == ["offline", "online"]
     assert prediction["orders-0"].verdict == "offline"
     assert prediction["orders-0"].exception == f"{_COMMON}.errors.KafkaStorageException"
     assert prediction["orders-1"].verdict == "loads"
-    assert not predict_startup([tmp_path / "a"], kraft=False).starts
+    assert not predict_startup([tmp_path / "a"]).starts
 
 
 def test_logs_marked_or_unknown_are_told_as_such(tmp_path: Path) -> None:
@@ -159,7 +161,7 @@ def test_logs_marked_or_unknown_are_told_as_such(tmp_path: Path) -> None:
     (tmp_path / "orders-0" / "partition.metadata").unlink()
     verdicts = {row.name.split("-")[0]: row.verdict for row in predict_startup([tmp_path])}
     assert verdicts == {"gone": "deleted", "aside": "stray", "orders": "stray"}
-    rows = predict_startup([tmp_path], kraft=False, consumers=False)
+    rows = predict_startup([tmp_path], kafka="2.8", consumers=False)
     assert {row.verdict for row in rows} == {"deleted", "stray", "loads"}
     assert all(row.consumers == () for row in rows)
 

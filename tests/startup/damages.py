@@ -103,7 +103,7 @@ def _remove(*patterns: str) -> Change:
 
 def _cut(name: str, count: int) -> Change:
     """Remove bytes from the end of a file."""
-    return lambda root: (root / name).write_bytes((root / name).read_bytes()[:-count]) and None
+    return lambda root: _made(root / name, (root / name).read_bytes()[:-count])
 
 
 def _append(name: str, data: bytes) -> Change:
@@ -139,7 +139,10 @@ def _copy(source: str, target: str) -> Change:
 
 
 def _rename(source: str, target: str) -> Change:
-    return lambda root: (root / source).rename(root / target) and None
+    def change(root: Path) -> None:
+        (root / source).rename(root / target)
+
+    return change
 
 
 def _all(*changes: Change) -> Change:
@@ -351,7 +354,7 @@ DAMAGES: Final[dict[str, Damage]] = {
     "disks-sound": _disks(_nothing),
     "disks-d2-not-named": _disks(_nothing, "d1"),
     "disks-d2-removed": _disks(_remove("d2")),
-    "disks-d2-emptied": _disks(_remove("d2/*", "d2/.kafka_cleanshutdown")),
+    "disks-d2-emptied": _disks(_remove("d2/*")),
     "disks-d2-no-properties": _disks(_remove("d2/meta.properties")),
     "disks-swapped": _disks(_nothing, "d2", "d1"),
     "disks-d1-not-named": _disks(_nothing, "d2"),

@@ -37,7 +37,7 @@ class CleanerView(KafkaWidget):
 
     Args:
         partition: the partition, or the path of its directory.
-        config, now: see `Partition.explain_cleaning`.
+        config, now, kafka: see `Partition.explain_cleaning`.
 
     Raises:
         ConfigError: a configuration's name or value is wrong.
@@ -54,22 +54,31 @@ class CleanerView(KafkaWidget):
     _cleaning: Any = traitlets.Dict().tag(sync=True)
 
     def __init__(
-        self, partition: Place, config: Config = None, *, now: int | None = None, **options: Any
+        self,
+        partition: Place,
+        config: Config = None,
+        *,
+        now: int | None = None,
+        kafka: str | None = None,
+        **options: Any,
     ) -> None:
         """Apply the cleaner's rules to the partition; see the class."""
         self.partition = find_partition(partition)
         super().__init__(**options)
-        self.show(config, now=now)
+        self.show(config, now=now, kafka=kafka)
 
-    def show(self, config: Config = None, *, now: int | None = None) -> None:
+    def show(
+        self, config: Config = None, *, now: int | None = None, kafka: str | None = None
+    ) -> None:
         """Apply the rules again: at another time, or under another configuration."""
-        moment, partition, self._config = time_or_now(now), self.partition, config
-        with open_dry(directories_of(partition), config, moment) as dry:
+        moment, partition = time_or_now(now), self.partition
+        self._config, self._kafka = config, kafka
+        with open_dry(directories_of(partition), config, moment, kafka) as dry:
             log = load_one(dry, partition)
             checkpoint = dry.cleaner_offsets.get(log.topic_partition)
             self.to_clean: LogToClean = log_to_clean(log, checkpoint, moment)
             threshold = log.config.min_cleanable_dirty_ratio
-        self.explanation: Explanation = partition.explain_cleaning(config, now=moment)
+        self.explanation: Explanation = partition.explain_cleaning(config, now=moment, kafka=kafka)
         self.states: list[SegmentState] = segment_states(partition, self.to_clean)
         self._picture = None
         self._cleaning = {
@@ -92,7 +101,7 @@ class CleanerView(KafkaWidget):
         key = next((key for key, each in logs.items() if each.path == self.partition.path), None)
         if key is not None and key in written.changed:
             self.partition = find_partition(logs[key])
-            self.show(self._config)
+            self.show(self._config, kafka=self._kafka)
 
     def inputs(self) -> list[str]:
         """Return the path of the partition's directory."""

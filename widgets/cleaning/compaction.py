@@ -41,7 +41,7 @@ class CompactionPlayer(Player):
 
     Args:
         partition: the partition, or the path of its directory.
-        config, now, passes, everything: see `Partition.plan_cleaning`.
+        config, now, passes, everything, kafka: see `Partition.plan_cleaning`.
         cleaner: the cleaner's memory and buffers; None takes the broker's configuration.
         detail: "records", "batches" or "segments": what each step is about; None chooses by the
             log's size.
@@ -67,6 +67,7 @@ class CompactionPlayer(Player):
         now: int | Sequence[int] | None = None,
         passes: int = 1,
         everything: bool = False,
+        kafka: str | None = None,
         cleaner: CleanerConfig | None = None,
         detail: Detail | None = None,
         show_values: bool = False,
@@ -78,7 +79,7 @@ class CompactionPlayer(Player):
         place = self.partition = find_partition(partition)
         super().__init__(_title=f"Clean {place.name}", **options)
         times = round_times(now, passes)
-        with open_dry(directories_of(place), config, times[0]) as dry:
+        with open_dry(directories_of(place), config, times[0], kafka) as dry:
             log = load_one(dry, place)
             self.rehearsal = rehearse_cleaning(
                 log,

@@ -13,7 +13,7 @@ from workbench.config.broker_config import BROKER_NAMES, BrokerConfig
 from workbench.config.broker_names import PLUGIN_PREFIXES
 from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.config.changed_defaults import INTRODUCED, defaults_before
-from workbench.config.definitions import TOPIC_NAMES
+from workbench.config.definitions import TOPIC_DEFINITIONS, TOPIC_NAMES
 from workbench.config.internal_topics import INTERNAL_TOPICS
 from workbench.config.kafka_versions import number_of
 from workbench.config.log_config import LogConfig
@@ -180,7 +180,7 @@ def refuse_later(rules: BrokerRules, given: Iterable[Mapping[str, Any]]) -> None
     """
     at, version = number_of(rules.version), rules.version
     for name, value in (item for values in given for item in values.items()):
-        own = name.removeprefix("log.") if name not in INTRODUCED else name
+        own = _OWN_NAMES.get(name, name)
         since = INTRODUCED.get(own)
         if since is not None and at < number_of(since)[: len(since.split("."))]:
             problem = f"Kafka {version} does not have it; {since} introduced it"
@@ -193,6 +193,12 @@ def refuse_later(rules: BrokerRules, given: Iterable[Mapping[str, Any]]) -> None
                     name,
                     f"{value} is not allowed in Kafka {version} (expected at least {least}){hint}",
                 )
+
+
+_OWN_NAMES: Final = {
+    synonym.name: one.name for one in TOPIC_DEFINITIONS for synonym in one.synonyms
+}
+"""A broker's name for a topic's configuration → the topic's."""
 
 
 def _is_known(name: str, value: Any) -> bool:

@@ -7,6 +7,7 @@ names are looked at; of contents only the newest segments of some partitions, ne
 Kafka: what each version began to write; MetadataVersion (4.3), RegisterBrokerRecord
 """
 
+import os
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -15,14 +16,18 @@ from typing import Final, NamedTuple
 
 from workbench.config.broker_rules import BrokerRules
 from workbench.config.internal_topics import METADATA_LOG, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from workbench.config.kafka_versions import LATEST, SERIES, series_of
+from workbench.config.kafka_versions import LATEST, MODELED, SERIES, series_of
+from workbench.errors import LogDirectoryError
+from workbench.file_system.mounts import absolute
 from workbench.files import names
 from workbench.files.clean_shutdown import CleanShutdown
 from workbench.files.quorum_state import QuorumState
-from workbench.inspection.listing import Listing, Root
+from workbench.inspection.listing import Listing, Root, list_log_directories
+from workbench.inspection.node_start.bootstrap import bootstrap_level
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
 from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
+from workbench.inspection.verify.situation import has_own_files
 from workbench.record.reading.reader import KEYS, VALUES
 
 OLDEST: Final = SERIES[0]
@@ -66,6 +71,9 @@ def meant_broker(
 ) -> MeantBroker:
     """Return the broker that is meant: of the given version, or the newest that is shown.
 
+    Logs without any file of a broker beside them are a copy of a part: they show how old the
+    broker can be, not which it is, so `MODELED` is meant.
+
     Args:
         listing: the opened log directories.
         kafka: a version, as in `config.kafka_versions.series_of`; None: what the listing shows.
@@ -77,7 +85,27 @@ def meant_broker(
     if kafka is not None:
         series_of(kafka)
         return MeantBroker(str(kafka), "it was asked for")
-    return shown_version(listing, cluster)
+    whole = _whole(listing)
+    shown = shown_version(whole, cluster)
+    if any(has_own_files(root) for root in whole.roots) or shown.version == LATEST:
+        return shown
+    reason = f"no file of a broker is beside the logs, of which the newest is of {shown.version}"
+    return MeantBroker(MODELED, f"{reason} or later ({shown.reason})")
+
+
+def _whole(listing: Listing) -> Listing:
+    """Return the log directories that hold what was opened, if that was a part of them."""
+    if all(root.is_log_directory for root in listing.roots):
+        return listing
+    paths = []
+    for root in listing.roots:  # a partition directory, or a file in one or in a log directory
+        path = absolute(root.path)
+        is_part = names.parse_directory_name(os.path.basename(path)) is not None
+        paths.append(os.path.dirname(path) if is_part and not root.is_log_directory else path)
+    try:
+        return list_log_directories(dict.fromkeys(paths))
+    except (LogDirectoryError, OSError):
+        return listing
 
 
 def shown_version(listing: Listing, cluster: StoredCluster | None = None) -> MeantBroker:
@@ -183,6 +211,13 @@ def _of_root(root: Root) -> Iterator[MeantBroker]:
             yield MeantBroker("3.7", "meta.properties has a directory.id, as since 3.7")
     if root.file(names.BOOTSTRAP_CHECKPOINT) is not None:
         yield MeantBroker("3.3", "bootstrap.checkpoint is there, as since 3.3")
+    level = bootstrap_level(root)
+    if level:
+        version = series_of_metadata_version(level)
+        yield MeantBroker(
+            version,
+            f"metadata.version in bootstrap.checkpoint is {level}, {_that_is(level, version)}",
+        )
     if root.file(names.LOG_START_OFFSETS) is not None:
         yield MeantBroker("0.11.0", f"{names.LOG_START_OFFSETS} is there, as since 0.11")
     marker = root.file(names.CLEAN_SHUTDOWN)

@@ -22,6 +22,11 @@ EVERY_BROKER: Final = ""
 
 _TOPIC, _BROKER = 2, 4  # resource types
 _NO_LEADER_CHANGE: Final = -2  # as leader of a PartitionChangeRecord
+_OF_REGISTERED: Final = frozenset({
+    "BrokerRegistrationChangeRecord", "FenceBrokerRecord", "UnfenceBrokerRecord",
+    "UnregisterBrokerRecord",
+})  # fmt: skip
+"""Records about a broker that must be registered. Kafka: ClusterDelta.replay (4.2)"""
 _RECOVERING: Final = 1  # as leaderRecoveryState
 
 Configs = dict[str, dict[str, str]]
@@ -91,6 +96,8 @@ class StoredCluster:
         supported: id of a node → the highest level of each feature that it last registered with.
         next_producer_id: the first producer id that no broker has got yet.
         log_directories: id of a broker → the ids of its log directories, since 3.7.
+        contradiction: the first record that does not fit those before it, which no node accepts;
+            empty if all fit.
         voters: ids and directory ids of the quorum's voters; None where the log does not have them,
             as in a quorum with static voters.
     """
@@ -103,6 +110,7 @@ class StoredCluster:
     supported: dict[int, dict[str, int]] = field(default_factory=dict)
     next_producer_id: int = 0
     log_directories: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    contradiction: str = ""
     voters: tuple[tuple[int, str], ...] | None = None
 
 
@@ -171,6 +179,7 @@ class _Image:
         self.cluster = StoredCluster()
         self.configs = self.cluster.configs
         self._names: dict[str, str] = {}  # id of a topic → its name
+        self._brokers: set[int] = set()
         self._open: list[tuple[str, Mapping[str, Any]]] | None = None  # of a transaction
 
     def take(self, values: Iterable[Any]) -> None:
@@ -202,6 +211,8 @@ class _Image:
         elif kind == "FeatureLevelRecord":
             self.cluster.features[data["name"]] = data["featureLevel"]
         elif kind == "RemoveTopicRecord":
+            if data["topicId"] not in self._names:
+                self._contradict(f"{kind} of topic id {data['topicId']}, unknown")
             name = self._names.pop(data["topicId"], "")
             for key in [key for key in self.cluster.partitions if key[0] == data["topicId"]]:
                 del self.cluster.partitions[key]
@@ -227,20 +238,30 @@ class _Image:
             cluster.supported[node] = {
                 each["name"]: each["maxSupportedVersion"] for each in data["features"]
             }
+        if kind == "RegisterBrokerRecord":
+            self._brokers.add(data["brokerId"])
+        elif kind in _OF_REGISTERED and data.get("brokerId", data.get("id")) not in self._brokers:
+            self._contradict(f"{kind} of node {data.get('brokerId', data.get('id'))}, unregistered")
         if kind in {"RegisterBrokerRecord", "BrokerRegistrationChangeRecord"}:
             directories = tuple(data.get("logDirs") or ())
             if directories:
                 cluster.log_directories[data["brokerId"]] = directories
         elif kind == "UnregisterBrokerRecord":
             cluster.log_directories.pop(data["brokerId"], None)
+            self._brokers.discard(data["brokerId"])
         elif kind == "kraft_voters":
             voters = data.get("voters", ())
             cluster.voters = tuple((v["voterId"], v["voterDirectoryId"]) for v in voters)
+
+    def _contradict(self, found: str) -> None:
+        self.cluster.contradiction = self.cluster.contradiction or found
 
     def _register(self, kind: str, data: Mapping[str, Any]) -> None:
         """Apply a record about one partition."""
         key = data["topicId"], data["partitionId"]
         partitions = self.cluster.partitions
+        if data["topicId"] not in self._names:
+            self._contradict(f"{kind} of topic id {data['topicId']}, unknown")
         if kind == "PartitionChangeRecord":
             if key in partitions:
                 partitions[key] = _changed(partitions[key], data)

@@ -102,7 +102,7 @@ def explain_cleaning(
         *rules.bounds(),
         rules.bytes(),
         rules.ratio(),
-        rules.max_lag(),
+        *([rules.max_lag()] if found.log.context.rules.has_max_lag else []),
         rules.order(others, policy),
     ]  # fmt: skip
 
@@ -116,11 +116,13 @@ def _cleaner(broker: BrokerConfig) -> RuleVerdict:
     is_on = broker.log_cleaner_enable
     count = broker.log_cleaner_threads
     reason = f"the broker's cleaner has {count} thread{'s' * (count > 1)}"
-    if not is_on:
+    if not is_on and "log.cleaner.enable" in broker.origins:
         reason = (
             "log.cleaner.enable = false: the broker has no cleaner "
             "(4.1 deprecates this setting; 5.0 always has a cleaner)"
         )
+    elif not is_on:
+        reason = "log.cleaner.enable = false, the default before 0.9: the broker has no cleaner"
     verdict: Word = "allows" if is_on else "blocks"
     value = str(is_on).lower()
     return RuleVerdict(
@@ -205,7 +207,8 @@ class _Rules:
             rows.append(
                 RuleVerdict(bound.name, verdict, value, threshold, reason, _OFFSETS, due=due)
             )
-        if all(bound.name != MIN_COMPACTION_LAG for bound in offsets.bounds):
+        has_lag = self._log.context.rules.has_min_lag
+        if has_lag and all(bound.name != MIN_COMPACTION_LAG for bound in offsets.bounds):
             reason = (
                 f"every dirty segment is at least min.compaction.lag.ms = {with_hours(lag)} old"
             )

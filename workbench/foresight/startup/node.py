@@ -8,6 +8,7 @@ Kafka: KafkaRaftServer.initializeLogDirs, KafkaMetadataLog.apply, KafkaRaftClien
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -17,7 +18,6 @@ from workbench.config.internal_topics import METADATA_LOG, METADATA_TOPIC
 from workbench.errors import WorkbenchError
 from workbench.files import names
 from workbench.files.names import TopicPartition, directory_name
-from workbench.files.quorum_state import QuorumState
 from workbench.files.text import format_uuid
 from workbench.foresight.startup.prediction import MetadataStart, PartitionStart
 from workbench.foresight.startup.start_rows import partition_start
@@ -27,7 +27,6 @@ from workbench.inspection.node_start.bootstrap import (
     METADATA_VERSION,
     bootstrap_level,
     judge_bootstrap,
-    judge_contents,
 )
 from workbench.inspection.node_start.identity import (
     judge_cluster_id,
@@ -37,19 +36,18 @@ from workbench.inspection.node_start.identity import (
     judge_together,
     node_id_of,
 )
+from workbench.inspection.node_start.judge import judge_metadata_log
 from workbench.inspection.node_start.known_topics import (
     NO_TOPIC_ID,
     KnownTopics,
     known_topics,
 )
-from workbench.inspection.node_start.membership import judge_membership
+from workbench.inspection.node_start.membership import judge_membership, judge_records
 from workbench.inspection.node_start.metadata_log import (
     LogRange,
-    judge_snapshots,
     newest_snapshot,
 )
-from workbench.inspection.node_start.quorum_state import judge_quorum_state
-from workbench.inspection.node_start.refusal import KAFKA, Refusal
+from workbench.inspection.node_start.refusal import KAFKA
 from workbench.inspection.partition import Partition
 from workbench.inspection.stored_configs import StoredCluster
 from workbench.inspection.unreadable import if_readable
@@ -60,10 +58,7 @@ from workbench.log_manager.opening import StrayTest, open_log
 from workbench.runtime.failures import LogDirFailures
 from workbench.runtime.steps import Step
 
-METADATA_TOPIC_ID: Final = UUID(int=1)
-
 _ILLEGAL_ARGUMENT: Final = "java.lang.IllegalArgumentException"
-_INCONSISTENT_ID: Final = "org.apache.kafka.common.errors.InconsistentTopicIdException"
 _PARTITION: Final = TopicPartition(METADATA_TOPIC, 0)
 _UNKNOWN: Final = (
     f"{METADATA_LOG} is in none of these directories: which topics the cluster has is not known "
@@ -132,6 +127,12 @@ class NodeStart:
         self.topics: KnownTopics | None = None
         self.metadata: MetadataStart | None = None
 
+    def directory_id(self, path: str) -> UUID | None:
+        """Return the id of a log directory; None if it has none."""
+        root = self._roots.get(path)
+        meta = None if root is None else if_readable(partial(getattr, root, "meta_properties"))
+        return None if meta is None else meta.directory_id
+
     def refusals(self) -> Iterator[Reason]:
         """Yield why the node does not start, in the order in which it looks; then set `topics`."""
         yield from self._identity()
@@ -189,9 +190,6 @@ class NodeStart:
         if log is None:
             yield self._metadata_dir, row.exception, f"{METADATA_LOG}: {row.reason}"
             return
-        if log.topic_id not in {None, METADATA_TOPIC_ID}:
-            problem = f"{METADATA_LOG}/{names.PARTITION_METADATA}: topic id of another topic"
-            yield self._metadata_dir, _INCONSISTENT_ID, problem
         epoch = log.leader_epochs.latest_epoch or 0
         range_ = LogRange(log.log_start_offset, log.log_end_offset, epoch, row.bytes_cut)
         snapshot = newest_snapshot(partition, range_.start)
@@ -201,24 +199,16 @@ class NodeStart:
             log=row, snapshot=name, known_until=known.until, topics=len(known.cluster.topic_ids),
             note=self._note(row.bytes_cut),
         )  # fmt: skip
-        for refusal in (
-            judge_snapshots(partition, range_.start),
-            None if snapshot is None else judge_contents(snapshot.entry),
-            self._judge_state(partition),
-        ):
-            if refusal is not None:
-                yield self._metadata_dir, refusal.exception, refusal.problem
+        for refusal in judge_metadata_log(partition, range_.start, self.rules):
+            self.topics = None  # the node does not get to know them
+            yield self._metadata_dir, refusal.exception, refusal.problem
         yield from self._unknown_level(known.cluster.features.get(METADATA_VERSION), METADATA_LOG)
-        refused = judge_membership(list(self._roots.values()), root, known)
-        if refused is not None:
-            yield self._metadata_dir, refused.exception, refused.problem
-
-    def _judge_state(self, partition: Partition) -> Refusal | None:
-        state = partition.file(names.QUORUM_STATE)
-        if state is None:
-            return None
-        contents = if_readable(lambda: QuorumState.read(state.path, strict=False))
-        return None if contents is None else judge_quorum_state(state.path, contents, self.rules)
+        for refused in (
+            judge_records(partition, known),
+            judge_membership(list(self._roots.values()), root, known),
+        ):
+            if refused is not None:
+                yield self._metadata_dir, refused.exception, refused.problem
 
     def _unknown_level(self, level: int | None, where: str) -> Iterator[Reason]:
         """Yield why a node does not start with a finalized level of `metadata.version`."""
@@ -314,6 +304,37 @@ def vanished_topics(rows: Iterable[PartitionStart], known: KnownTopics) -> tuple
     return tuple(sorted(found - known.cluster.topic_ids.keys()))
 
 
+def promote_copies(
+    rows: Sequence[PartitionStart], context: ManagerContext, node: NodeStart
+) -> tuple[PartitionStart, ...]:
+    """Return the rows, with copies that become the logs because the controller assigned them so.
+
+    A broker that stopped between the assignment and the end of the move finds such a copy.
+
+    Kafka: LogManager.recoverAbandonedFutureLogs (3.7)
+    """
+    known = node.topics
+    if known is None or not node.rules.has_directory_ids:
+        return tuple(rows)
+    changed: dict[str, PartitionStart] = {
+        os.path.join(row.directory, row.name): row for row in rows
+    }
+    for partition, copy in context.registry.future.items():
+        if copy.topic_id is None or not known.is_assigned_to(
+            copy.topic_id, partition.partition, node.directory_id(copy.parent_directory)
+        ):
+            continue
+        name = directory_name(*partition)
+        reason = f"the controller assigned this directory: the copy becomes the log {name}"
+        changed[copy.directory] = replace(changed[copy.directory], reason=reason)
+        current = context.registry.current.get(partition)
+        if current is not None and current.topic_id == copy.topic_id:
+            reason = f"the copy in {copy.parent_directory} takes its place"
+            row = replace(changed[current.directory], verdict="deleted", reason=reason)
+            changed[current.directory] = row
+    return tuple(changed.values())
+
+
 def created_partitions(context: ManagerContext, known: KnownTopics) -> tuple[str, ...]:
     """Return the partitions of a node that no log was loaded for: it makes an empty one.
 
@@ -324,5 +345,5 @@ def created_partitions(context: ManagerContext, known: KnownTopics) -> tuple[str
     if context.offline:
         return ()
     found = (TopicPartition(topic, number) for topic, number in known.replicas_here())
-    current = context.registry.current
-    return tuple(directory_name(*each) for each in sorted(found) if each not in current)
+    there = {*context.registry.current, *context.registry.future}
+    return tuple(directory_name(*each) for each in sorted(found) if each not in there)

@@ -33,6 +33,7 @@ from workbench.foresight.startup.kafka_errors import kafka_exception
 from workbench.foresight.startup.node import (
     NodeStart,
     created_partitions,
+    promote_copies,
     stray_test,
     vanished_topics,
 )
@@ -126,15 +127,17 @@ def predict_startup(
     try:
         prediction.check_node(node, is_alone=only is not None)
         is_stray = stray_test(node, topic_ids)
-        outcomes = load_logs(
-            context.live,
-            lambda folder: prediction.load(folder, is_stray),
-            context.failures,
-            threads=1,
-            progress=progress,
-            keep_going=True,
-            only=only,
-        )
+        outcomes: list[Outcome] = []
+        for directory in context.live:  # one by one: the steps belong to one partition at a time
+            outcomes += load_logs(
+                [directory],
+                lambda folder: prediction.load(folder, is_stray),
+                context.failures,
+                threads=1,
+                progress=progress,
+                keep_going=True,
+                only=only,
+            )
         prediction.check_other_checkpoints()
         return prediction.result(outcomes, node)
     finally:
@@ -146,6 +149,7 @@ def _listing(context: ManagerContext) -> Listing:
     readable = []
     for path in context.directories:
         with suppress(OSError):
+            context.fs.list(path)
             list_log_directories(path, whole=False)
             readable.append(path)
     return list_log_directories(readable, whole=False) if readable else Listing((), {})
@@ -290,12 +294,13 @@ class _Prediction:
             self._partition(outcome)
             for outcome in sorted(outcomes, key=lambda outcome: (outcome.directory, outcome.path))
         )
+        partitions = promote_copies(partitions, context, node)
         metadata = node.metadata
-        if metadata is not None and node.topics is not None:
+        if metadata is not None and node.topics is not None and not problem:
             metadata = replace(
                 metadata,
                 vanished=vanished_topics(partitions, node.topics),
-                created=() if problem else created_partitions(context, node.topics),
+                created=() if self._failed else created_partitions(context, node.topics),
             )
         return StartupPrediction(
             not problem, problem, exception, directories, partitions, self._meant, metadata

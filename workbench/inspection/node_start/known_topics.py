@@ -67,6 +67,14 @@ class KnownTopics:
             return f"the topic with its {named} has no partition {partition}"
         return f"its {named} is in no topic of the metadata log, which ends at {self.until}"
 
+    def is_assigned_to(self, topic_id: UUID, partition: int, directory_id: UUID | None) -> bool:
+        """Return whether the controller assigned this node's replica to a log directory."""
+        known = self.cluster.partitions.get((format_uuid(topic_id), partition))
+        if known is None or directory_id is None or self.node_id not in known.replicas:
+            return False
+        at = known.replicas.index(self.node_id)
+        return known.directories[at : at + 1] == (format_uuid(directory_id),)
+
     def replicas_here(self) -> Collection[tuple[str, int]]:
         """Return topic and number of the partitions that are assigned to this node."""
         by_id = {topic_id: name for name, topic_id in self.cluster.topic_ids.items()}

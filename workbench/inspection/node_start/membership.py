@@ -16,11 +16,29 @@ from workbench.files.text import format_uuid
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Root
 from workbench.inspection.node_start.known_topics import KnownTopics
-from workbench.inspection.node_start.refusal import RUNTIME, Refusal
+from workbench.inspection.node_start.refusal import ILLEGAL_STATE, RUNTIME, Refusal
+from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import if_readable
 
 _KIND: Final = "meta-properties-mismatch"
 _STOPS: Final = "The node waits for a controller that lets it in, and stops after a minute."
+
+
+def judge_records(partition: Partition, known: KnownTopics) -> Refusal | None:
+    """Return why a node cannot apply the records of its metadata log; None if it can.
+
+    That happens if a snapshot lacks its end, and the log goes on from there.
+
+    Kafka: ClusterDelta.replay, TopicsDelta.replay (4.2)
+    """
+    found = known.cluster.contradiction
+    if not found:
+        return None
+    finding = Finding(
+        "metadata-record", "error", partition.path, None, None, found,
+        "a record that fits those before it", "The controller does not start.",
+    )  # fmt: skip
+    return Refusal(finding, RUNTIME if "topic id" in found else ILLEGAL_STATE)
 
 
 def judge_membership(roots: Sequence[Root], metadata: Root, known: KnownTopics) -> Refusal | None:

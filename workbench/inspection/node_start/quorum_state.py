@@ -39,9 +39,12 @@ def judge_quorum_state(
 
 
 def _refusal(path: str, problem: Problem, exception: str) -> Refusal:
+    broker = "The controller does not start."
+    if exception == _UNCHECKED:
+        broker = "Since 3.8 the controller does not start; before, it removes the file."
     finding = Finding(
         "quorum-state-damaged", "error", path, problem.position, None, problem.found,
-        problem.expected, "The controller does not start.",
+        problem.expected, broker,
     )  # fmt: skip
     return Refusal(finding, exception)
 

@@ -4,12 +4,13 @@ Kafka: LogManager.loadLogs, MetaPropertiesEnsemble, CleanShutdownFileHandler (4.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from workbench.config.internal_topics import METADATA_LOG
 from workbench.files import names, text
 from workbench.files.clean_shutdown import CleanShutdown
-from workbench.inspection.findings import Finding
+from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.listing import Root
 from workbench.inspection.node_start.identity import (
     judge_ids,
@@ -18,7 +19,9 @@ from workbench.inspection.node_start.identity import (
     judge_together,
     node_id_of,
 )
-from workbench.inspection.node_start.known_topics import known_topics
+from workbench.inspection.node_start.judge import judge_metadata_log
+from workbench.inspection.node_start.known_topics import KnownTopics, known_topics
+from workbench.inspection.node_start.membership import judge_membership, judge_records
 from workbench.inspection.unreadable import findings_of_unread, if_readable, unreadable
 from workbench.inspection.verify.metadata_log import verify_bootstrap
 from workbench.inspection.verify.partition import Era
@@ -139,10 +142,22 @@ def verify_roots(roots: Sequence[Root]) -> Iterator[Finding]:
                     kind, "error", partition.path, None, None, found, "one directory", broker
                 )
             first.setdefault(partition.name, partition.path)
+    yield from _unformatted(directories)
     for refusal in judge_together(directories):
         yield refusal.finding
     yield from _topic_ids(directories)
     yield from _of_metadata(directories)
+
+
+def _unformatted(roots: Sequence[Root]) -> Iterator[Finding]:
+    """Yield the directories with nothing of a broker beside those of a KRaft broker."""
+    found = [if_readable(partial(getattr, root, "meta_properties")) for root in roots]
+    if not any(meta is not None and meta.version for meta in found):
+        return
+    for root in roots:
+        refusal = None if has_own_files(root) else judge_missing(root)
+        if refusal is not None:
+            yield refusal.finding
 
 
 def _topic_ids(roots: Sequence[Root]) -> Iterator[Finding]:
@@ -173,16 +188,34 @@ def _of_metadata(roots: Sequence[Root]) -> Iterator[Finding]:
         yield from verify_bootstrap(root)
     if not found:
         return
-    for root in found[1:]:
-        path = f"{root.path}/{METADATA_LOG}"
-        broker = "A broker that has both in log.dirs does not start."
-        wanted = f"one in {found[0].path} alone"
-        yield Finding("metadata-log-twice", "error", path, None, None, "another", wanted, broker)
+    for root in found:
+        if root is not roots[0]:
+            path = f"{root.path}/{METADATA_LOG}"
+            broker = (
+                "A broker that looks for it in the first of log.dirs does not start "
+                "(KafkaException): metadata.log.dir must name this directory."
+            )
+            wanted = f"one in {roots[0].path}, the first directory"
+            severity: Severity = "warning" if len(found) == 1 else "error"
+            kind = "metadata-log-place"
+            yield Finding(kind, severity, path, None, None, METADATA_LOG, wanted, broker)
     metadata = next(p for p in found[0].partitions if p.name == METADATA_LOG)
+    if any(judge_metadata_log(metadata)):
+        return  # no node gets to know its topics
     known = if_readable(lambda: known_topics(metadata, node_id_of(roots)))
+    if known is None:
+        return
+    for refusal in (judge_records(metadata, known), judge_membership(roots, found[0], known)):
+        if refusal is not None:
+            yield refusal.finding
+    yield from _stray(roots, known)
+
+
+def _stray(roots: Sequence[Root], known: KnownTopics) -> Iterator[Finding]:
+    """Yield the partitions that a node sets aside because it does not know them."""
     for partition in (p for root in roots for p in root.partitions if p.kind in {"log", "future"}):
         topic_id = None if partition.topic_id is None else text.parse_uuid(partition.topic_id)
-        if known is None or topic_id is None or partition.topic == METADATA_TOPIC:
+        if topic_id is None or partition.topic == METADATA_TOPIC:
             continue
         reason = known.stray_reason(topic_id, partition.partition)
         if reason is not None:

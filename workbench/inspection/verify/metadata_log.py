@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from workbench.config.broker_rules import MODELED_RULES, BrokerRules
 from workbench.files import names
-from workbench.files.quorum_state import QuorumState
 from workbench.inspection.entries import FileEntry
 from workbench.inspection.findings import Finding
 from workbench.inspection.listing import Root
-from workbench.inspection.node_start.bootstrap import judge_bootstrap, judge_contents
-from workbench.inspection.node_start.metadata_log import judge_snapshots, newest_snapshot
-from workbench.inspection.node_start.quorum_state import judge_quorum_state
+from workbench.inspection.node_start.bootstrap import judge_bootstrap
+from workbench.inspection.node_start.judge import judge_metadata_log
+from workbench.inspection.node_start.metadata_log import newest_snapshot
 from workbench.inspection.partition import Partition
 from workbench.inspection.unreadable import unreadable
 from workbench.inspection.verify.segments.batches import verify_log
@@ -28,26 +28,26 @@ _NOT_READ: Final = "A controller does not read this snapshot: a newer one is the
 _UNCHECKED: Final = "A controller reads this file without checking it."
 
 
-def verify_metadata_log(partition: Partition, *, deep: bool) -> Iterator[Finding]:
+def verify_metadata_log(
+    partition: Partition, *, deep: bool, rules: BrokerRules = MODELED_RULES
+) -> Iterator[Finding]:
     """Yield what is wrong with `quorum-state` and the snapshots in a partition directory.
 
     Args:
         partition: the metadata log; other partitions have neither, and give no finding.
         deep: check CRCs and decode every record.
+        rules: how nodes of the version that is meant behave.
     """
-    state = partition.file(names.QUORUM_STATE)
-    if state is not None:
-        refusal = judge_quorum_state(state.path, QuorumState.read(state.path, strict=False))
-        if refusal is not None:
-            yield refusal.finding
+    if partition.topic != METADATA_TOPIC:
+        return
+    refused = [refusal.finding for refusal in judge_metadata_log(partition, rules=rules)]
+    yield from refused
     start = partition.segments[0].base_offset if partition.segments else 0
     newest = newest_snapshot(partition, start)
     for entry in partition.metadata_snapshots:
-        yield from _verify_snapshot(entry, deep=deep, is_read=entry == (newest and newest.entry))
-    if partition.topic == METADATA_TOPIC and partition.segments:
-        refusal = judge_snapshots(partition, start)
-        if refusal is not None:
-            yield refusal.finding
+        if entry.path not in {finding.path for finding in refused}:
+            is_read = newest is not None and newest.entry == entry
+            yield from _verify_snapshot(entry, deep=deep, is_read=is_read)
 
 
 def verify_bootstrap(root: Root) -> Iterator[Finding]:
@@ -65,10 +65,6 @@ def verify_bootstrap(root: Root) -> Iterator[Finding]:
 
 def _verify_snapshot(entry: FileEntry, *, deep: bool, is_read: bool) -> Iterator[Finding]:
     """Yield what is wrong with the batches of a `.checkpoint` file."""
-    refusal = judge_contents(entry) if is_read else None
-    if refusal is not None:
-        yield refusal.finding
-        return
     for finding in _batches_of(entry, deep=deep):
         broker = _READ if is_read else _NOT_READ
         yield replace(finding, severity="error" if is_read else "warning", broker=broker)

@@ -143,7 +143,7 @@ def verify_partition(
         ),
         verify_epochs(partition, epochs, logs, log_end, here),
         _metadata(partition, era),
-        verify_metadata_log(partition, deep=deep),
+        verify_metadata_log(partition, deep=deep, rules=here.rules),
     ):  # fmt: skip
         collect(step, findings)
     if not segments and partition.kind == "log" and not unread_logs and not _is_unread(partition):

@@ -21,6 +21,7 @@ def cleaning_rows(
     now: int | None,
     *,
     tries: bool,
+    kafka: str | None = None,
 ) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of `schemas.CLEANING`; see `Inspect.cleaning`.
 
@@ -29,7 +30,7 @@ def cleaning_rows(
         LogDirectoryError: a single file was opened.
     """
     moment = time_or_now(now)
-    with open_dry(listing.log_directories, config, moment) as dry:
+    with open_dry(listing.log_directories, config, moment, kafka) as dry:
         served = [one for one in partitions if one.kind == "log" and one.only is None]
         names = {absolute(one.path) for one in served if one.is_alone}
         is_whole = all(root.is_log_directory for root in listing.roots)

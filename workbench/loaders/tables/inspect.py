@@ -208,6 +208,7 @@ class Inspect:
         config: Mapping[str, Any] | None = None,
         now: int | None = None,
         tries: bool = True,
+        kafka: str | None = None,
     ) -> pa.Table:
         """Return one row per partition: how clean it is, whether it is due (`schemas.CLEANING`).
 
@@ -220,7 +221,7 @@ class Inspect:
         from workbench.loaders.tables.cleaning_table import cleaning_rows
 
         chosen = choose_partitions(self._listing, topics, partitions)
-        rows = cleaning_rows(self._listing, chosen, config, now, tries=tries)
+        rows = cleaning_rows(self._listing, chosen, config, now, tries=tries, kafka=kafka)
         return table_of(schemas.CLEANING, rows)
 
     def keys(

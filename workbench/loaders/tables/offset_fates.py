@@ -77,7 +77,7 @@ def retention_ms_of(config: Mapping[str, Any]) -> int | None:
 
 
 def fates_of_offsets(
-    listing: Listing, *, now: int, retention_ms: int | None = None
+    listing: Listing, *, now: int, retention_ms: int | None = None, era: Era | None = None
 ) -> tuple[OffsetFate, ...]:
     """Return the fate of each committed offset that a broker would serve after a restart.
 
@@ -85,11 +85,12 @@ def fates_of_offsets(
         listing: the directories.
         now: ms; when the clean-up runs.
         retention_ms: `offsets.retention.minutes` in ms; None: the default of the version.
+        era: of the coordinator; None: of the one that wrote the records.
 
     Raises:
         OSError: a file cannot be read.
     """
-    coordinator = StoredGroups(listing, now=now, retention_ms=retention_ms)
+    coordinator = StoredGroups(listing, now=now, era=era, retention_ms=retention_ms)
     served = [each for each in coordinator.offsets() if _is_served(each, coordinator)]
     emptied = _emptied(served, coordinator)
     return tuple(_fate(each, coordinator, emptied) for each in served)

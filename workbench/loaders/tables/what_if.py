@@ -7,13 +7,15 @@ offsets expire by `offsets.retention.minutes`.
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
 from workbench.cleaner.cleaner import plan_cleaning
 from workbench.cleaner.config import CleanerConfig
 from workbench.cleaner.schedule.log_to_clean import cleaning_order
+from workbench.config.definitions import MINUTE
+from workbench.coordinator.era import era_of
 from workbench.coordinator.groups.group_load import GROUPS_TOPIC
 from workbench.errors import WorkbenchError
 from workbench.file_system.mounts import absolute
@@ -278,24 +280,42 @@ def what_would_be(
         for partition in listing.partitions.values()
         if partition.kind == "log" and (wanted is None or partition.topic in wanted)
     }
-    meant, fates, verdicts = _outcome(listing, config, moment, folders, kafka)
-    before = fates if not config else _outcome(listing, None, moment, folders, kafka)[1]
-    sizes = {fate.name: fate.size_after for fate in before}
-    fates = [replace(fate, size_as_configured=sizes.get(fate.name, fate.size)) for fate in fates]
+    outcome = _outcome(listing, config, moment, folders, kafka)
+    before = _outcome(listing, None, moment, folders, kafka) if config else outcome
+    sizes = {fate.name: fate.size_after for fate in before.fates}
+    fates = (
+        replace(fate, size_as_configured=sizes.get(fate.name, fate.size)) for fate in outcome.fates
+    )
     offsets: tuple[OffsetFate, ...] = ()
     if wanted is None or GROUPS_TOPIC in wanted:
+        era = None if kafka is None else era_of(kafka)
+        if kafka is not None:
+            retention_ms = outcome.offsets_retention_minutes * MINUTE
         with suppress(OSError):  # then the fate of its log has the problem
-            offsets = fates_of_offsets(listing, now=moment, retention_ms=retention_ms)
-    return WhatIf(dict(given), moment, tuple(fates), verdicts, meant, offsets)
+            offsets = fates_of_offsets(listing, now=moment, retention_ms=retention_ms, era=era)
+    return WhatIf(dict(given), moment, tuple(fates), outcome.verdicts, outcome.meant, offsets)
+
+
+class _Outcome(NamedTuple):
+    """What a broker does with some logs.
+
+    Attributes:
+        meant: the broker.
+        fates: of the logs, sorted.
+        verdicts: of retention, by partition.
+        offsets_retention_minutes: as it is configured.
+    """
+
+    meant: MeantBroker
+    fates: list[PartitionFate]
+    verdicts: dict[tuple[str, int], tuple[RuleVerdict, ...]]
+    offsets_retention_minutes: int
 
 
 def _outcome(
     listing: Listing, config: Config, now: int, folders: Collection[str], kafka: str | None
-) -> tuple[MeantBroker, list[PartitionFate], dict[tuple[str, int], tuple[RuleVerdict, ...]]]:
-    """Return the broker that is meant, the fates of the logs in some folders, sorted, and verdicts.
-
-    The verdicts are those of retention.
-    """
+) -> _Outcome:
+    """Let retention and cleaning work on the logs in some folders."""
     with open_dry(listing.log_directories, config, now, kafka) as dry:
         dry.load(lambda folder: folder.path in folders)
         fates = [_failed(dry, name, error) for name, error in dry.problems.items()]
@@ -312,7 +332,9 @@ def _outcome(
             replace(fate, is_config_known=dry.settings.knows(fate.topic, "cleanup.policy"))
             for fate in fates
         ]
-    return dry.meant, sorted(fates, key=lambda fate: (fate.topic, fate.partition)), verdicts
+        minutes = dry.settings.broker.offsets_retention_minutes
+    fates.sort(key=lambda fate: (fate.topic, fate.partition))
+    return _Outcome(dry.meant, fates, verdicts, minutes)
 
 
 def _failed(dry: DryLogs, name: TopicPartition, error: Exception) -> PartitionFate:
