@@ -48,7 +48,7 @@ _NAMES: Final = """
     leader.imbalance.check.interval.seconds listener.security.protocol.map listeners
     max.connection.creation.rate max.connections max.connections.per.ip
     max.connections.per.ip.overrides max.incremental.fetch.session.cache.slots
-    max.request.partition.size.limit metadata.log.dir
+    max.request.partition.size.limit
     metadata.log.max.record.bytes.between.snapshots metadata.log.max.snapshot.interval.ms
     metadata.log.segment.bytes metadata.log.segment.ms metadata.max.idle.interval.ms
     metadata.max.retention.bytes metadata.max.retention.ms metric.reporters metrics.num.samples

@@ -117,6 +117,8 @@ class BrokerRules(NamedTuple):
         keeps_above_high_watermark: segments above the high watermark are not deleted (0.11).
         topics_from: who knows the topics.
         strays: what is done with logs of unknown topics.
+        clears_quorum_state: a `quorum-state` that is no JSON object is removed, and version 1 is
+            unknown (before 3.8).
         has_directory_ids: `meta.properties` has a `directory.id` (3.7).
         epoch_in_clean_shutdown: the marker of a clean shutdown has the broker's epoch (3.7).
         least_segment_bytes: the least `segment.bytes` that a user can set.
@@ -153,6 +155,7 @@ class BrokerRules(NamedTuple):
     keeps_above_high_watermark: bool
     topics_from: TopicsFrom
     strays: StrayRule
+    clears_quorum_state: bool
     has_directory_ids: bool
     epoch_in_clean_shutdown: bool
     least_segment_bytes: int
@@ -200,6 +203,7 @@ class BrokerRules(NamedTuple):
             keeps_above_high_watermark=at >= (0, 11),
             topics_from=_topics_from(at),
             strays=_strays(at),
+            clears_quorum_state=at < (3, 8),
             has_directory_ids=at >= (3, 7),
             epoch_in_clean_shutdown=at >= (3, 7),
             least_segment_bytes=NEW_LEAST_SEGMENT if at >= (4, 0) else OLD_LEAST_SEGMENT,

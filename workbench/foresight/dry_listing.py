@@ -4,7 +4,7 @@ The configuration of topics comes from `__cluster_metadata` if that was opened; 
 given take precedence.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -19,6 +19,7 @@ from workbench.inspection.broker_version import MeantBroker, meant_broker
 from workbench.inspection.listing import Listing, list_log_directories
 from workbench.inspection.stored_configs import stored_cluster
 from workbench.runtime.clock import SystemClock
+from workbench.runtime.words import did_you_mean
 
 Config = Mapping[str, Any] | Settings | None
 """Names of brokers and topics to values, a topic's own as ``"orders:retention.ms"``."""
@@ -72,17 +73,31 @@ def meant_settings(
 
     Raises:
         ConfigError: a configuration's name or value is wrong, or the version is unknown.
+        LookupError: a configuration is of a topic that is not there.
         OSError: the metadata log cannot be read.
     """
     cluster = stored_cluster(listing)
     meant = meant_broker(listing, kafka, cluster)
+    topics = cluster.configs.topics
     if isinstance(config, Settings):
         settings = replace(config, rules=meant.rules)
     else:
         of_broker = cluster.configs.of_broker(_node_id(listing))
         known = {name: value for name, value in of_broker.items() if name in BROKER_NAMES}
         settings = Settings.of({**known, **(config or {})}, meant.rules)
-    return meant, settings.with_stored(cluster.configs.topics)
+    require_topics(settings.topics, {*topics, *(p.topic for p in listing.partitions.values())})
+    return meant, settings.with_stored(topics)
+
+
+def require_topics(named: Iterable[str], known: Collection[str]) -> None:
+    """Refuse topics that are not there, such as those that a configuration names.
+
+    Raises:
+        LookupError: a topic is not known; the message names the nearest.
+    """
+    for topic in named:
+        if topic not in known:
+            raise LookupError(f"unknown topic {topic}{did_you_mean(topic, sorted(known))}")
 
 
 def _node_id(listing: Listing) -> int | None:

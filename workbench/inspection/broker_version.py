@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 from workbench.config.broker_rules import BrokerRules
-from workbench.config.internal_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from workbench.config.internal_topics import METADATA_LOG, OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from workbench.config.kafka_versions import LATEST, MODELED, SERIES, series_of
 from workbench.errors import LogDirectoryError
 from workbench.file_system.mounts import absolute
@@ -25,7 +25,7 @@ from workbench.files.quorum_state import QuorumState
 from workbench.inspection.listing import Listing, Root, list_log_directories
 from workbench.inspection.partition import Partition
 from workbench.inspection.segment import Segment
-from workbench.inspection.stored_configs import METADATA_LOG, StoredCluster, read_stored_cluster
+from workbench.inspection.stored_configs import StoredCluster, read_stored_cluster
 from workbench.inspection.verify.situation import has_own_files
 from workbench.record.reading.reader import KEYS, VALUES
 
@@ -37,6 +37,7 @@ _METADATA_VERSIONS: Final = (
 )  # fmt: skip
 """First level of `metadata.version` of each series, descending. Kafka: MetadataVersion (4.3)"""
 
+_LEAST_OF_4: Final = 7
 _SOME_PARTITIONS: Final = 64
 _SOME_BYTES: Final = 1 << 20  # of a segment
 _SOME_BATCHES: Final = 4096
@@ -125,6 +126,19 @@ def shown_version(listing: Listing, cluster: StoredCluster | None = None) -> Mea
 def series_of_metadata_version(level: int) -> str:
     """Return the series that a level of `metadata.version` came with; the last for later ones."""
     return next((series for first, series in _METADATA_VERSIONS if level >= first), OLDEST)
+
+
+def metadata_versions_of(version: str) -> tuple[int, int | None]:
+    """Return the lowest and the highest level of `metadata.version` that a version knows.
+
+    The highest is None for the latest version: later levels are not known here.
+
+    Kafka: MetadataVersion.fromFeatureLevel (4.0 dropped what was before 3.3)
+    """
+    later = SERIES.index(series_of(version)) + 1
+    above = [first for first, series in _METADATA_VERSIONS if SERIES.index(series) >= later]
+    least = _LEAST_OF_4 if SERIES.index(series_of(version)) >= SERIES.index("4.0") else 1
+    return least, min(above) - 1 if above else None
 
 
 def _evidence(listing: Listing, cluster: StoredCluster | None) -> Iterator[MeantBroker]:

@@ -26,6 +26,7 @@ from workbench.runtime.clock import Clock
 from workbench.runtime.failures import LogDirFailures
 from workbench.runtime.metrics import LogMetrics
 from workbench.runtime.scheduler import Scheduler
+from workbench.runtime.several import several
 from workbench.runtime.steps import Observer, Step
 
 
@@ -98,7 +99,7 @@ class ManagerContext:
         broker = config if isinstance(config, BrokerConfig) else BrokerConfig.of(config or {})
         failures = LogDirFailures()
         directories: dict[str, ManagedDirectory] = {}
-        for path in (absolute(os.fspath(each)) for each in paths):
+        for path in (absolute(os.fspath(each)) for each in several(paths)):
             if real(path) in map(real, directories):
                 raise LogDirectoryError(path, "named more than once")
             directories[path] = ManagedDirectory(path, fs, failures, observer)

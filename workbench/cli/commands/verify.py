@@ -30,7 +30,7 @@ CODES: Final = {"info": 0, "warning": 1, "error": 2}
 _COLORS: Final = {"info": "blue", "warning": "yellow", "error": "red"}
 
 
-@click.command("verify", cls=Command, short_help="Check everything, and report what is damaged.")
+@click.command("verify", cls=Command)
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path())
 @click.option("--topic", "-t", "topics", multiple=True, metavar="NAME", help="Only this topic.")
 @click.option(

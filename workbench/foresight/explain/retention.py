@@ -9,7 +9,7 @@ Kafka: UnifiedLog.deleteOldSegments (4.2)
 from collections.abc import Iterator
 from typing import Final
 
-from workbench.foresight.explain.rule_verdict import RuleVerdict, time_or_never
+from workbench.foresight.explain.rule_verdict import RuleVerdict, odd_timestamp, time_or_never
 from workbench.log.retention import LogState, RetentionVerdict, all_verdicts, by_time
 from workbench.log.segments.segment import LogSegment
 
@@ -98,7 +98,7 @@ def _rows(
                 "deleted" if verdict.is_deleted else "kept",
                 verdict.value,
                 verdict.threshold,
-                verdict.reason,
+                verdict.reason + (odd_timestamp(segment) if rule == TIME else ""),
                 _KAFKA[rule],
                 base,
                 time_or_never(due) if rule == TIME and due > state.now else None,

@@ -408,14 +408,19 @@ class Inspect:
     def disk_usage(self, topics: Topics = None, partitions: Partitions = None) -> pa.Table:
         """Return the use of the bytes on the disk (`schemas.DISK_USAGE`), down to keys and values.
 
-        Reads every record. The bytes of all rows are the sizes of all files; of preallocated or
-        sparse files the disk holds less, the occupied bytes.
+        Reads every record. The bytes of all rows are the sizes of all files, those in `-delete`,
+        `-stray` and `-future` directories of the partitions included; of preallocated or sparse
+        files the disk holds less, the occupied bytes.
         """
         rows: list[tuple[Any, ...]] = []
-        for partition in self._chosen(topics, partitions):
-            rows += usage_of_partition(partition)
-        if topics is None and partitions is None:
-            for root in self._listing.roots:
+        is_whole = topics is None and partitions is None
+        chosen = self._chosen(topics, partitions)
+        logs = {(each.topic, each.partition) for each in chosen}
+        for root in self._listing.roots:
+            for partition in root.partitions:
+                if is_whole or (partition.topic, partition.partition) in logs:
+                    rows += usage_of_partition(partition)
+            if is_whole:
                 rows += usage_of_root(root)
         return table_of(schemas.DISK_USAGE, rows)
 

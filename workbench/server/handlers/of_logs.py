@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from workbench.files.names import TopicPartition
+from workbench.inspection.time_lookup import TimestampAndOffset
 from workbench.runtime.error_codes import ErrorCode
 from workbench.server.fetch_sessions import Where
 from workbench.server.handlers.error_responses import (
@@ -22,7 +23,6 @@ from workbench.server.logs.served_log import (
     NO_EPOCH,
     DamagedBatchError,
     StorageUnavailableError,
-    TimestampAndOffset,
     UnsupportedCompressionError,
 )
 from workbench.server.protocol import log_messages as messages

@@ -22,7 +22,7 @@ from workbench.loaders.scan.plan import choose_partitions
 from workbench.runtime.words import plural
 
 
-@click.command("compact", cls=Command, short_help="Compact logs, in a copy.")
+@click.command("compact", cls=Command)
 @click.argument("path", metavar="DIR", type=click.Path())
 @takes_target
 @click.option(

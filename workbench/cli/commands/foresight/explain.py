@@ -49,7 +49,7 @@ class Answer:
         }
 
 
-@click.command("explain", cls=Command, short_help="Explain why logs are compacted, or deleted.")
+@click.command("explain", cls=Command)
 @chooses_partitions
 @click.option("--cleaning", "only", flag_value="cleaning", help="Explain only compaction.")
 @click.option("--retention", "only", flag_value="retention", help="Explain only deletion.")

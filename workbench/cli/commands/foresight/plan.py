@@ -25,7 +25,7 @@ from workbench.loaders.tables.cleaning_plan import CleaningPlan
 from workbench.loaders.tables.explain_partition import plan_partition
 
 
-@click.command("plan", cls=Command, short_help="Show what compaction would drop, and why.")
+@click.command("plan", cls=Command)
 @chooses_partitions
 @takes_rounds
 @click.option("--why", "offsets", type=int, multiple=True, metavar="OFFSET",

@@ -21,7 +21,7 @@ from workbench.loaders.remote import mounted
 from workbench.runtime.words import plural
 
 
-@click.command("recover", cls=Command, short_help="Recover a log directory, into a copy.")
+@click.command("recover", cls=Command)
 @click.argument("path", metavar="DIR", type=click.Path())
 @takes_target
 @click.option(

@@ -24,7 +24,7 @@ from workbench.loaders.remote import mounted
 from workbench.runtime.words import plural
 
 
-@click.command("retention", cls=Command, short_help="Delete old segments, in a copy.")
+@click.command("retention", cls=Command)
 @click.argument("path", metavar="DIR", type=click.Path())
 @takes_target
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted; write nothing.")

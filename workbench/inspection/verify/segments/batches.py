@@ -160,7 +160,7 @@ def _tail_consequence(
     if place.is_recovered:
         return (
             "warning",
-            f"After the unclean shutdown, recovery truncates these bytes, at offset {next_offset}.",
+            f"{place.situation.recovers} truncates these bytes, at offset {next_offset}.",
         )
     ignored = (
         "a broker starts, ignores these bytes and writes the next batch after them, where no "
@@ -344,7 +344,7 @@ def _range_rules(place: Place) -> tuple[_RangeRule, ...]:
             "offset-overflow", "warning",
             lambda _, last: (last - base > _MAX_RELATIVE_OFFSET) & ~is_above(last),
             f"offsets up to {base + _MAX_RELATIVE_OFFSET}, which an index entry can hold",
-            "Since 2.1 a broker splits the segment when it loads the log.",
+            place.split(),
         ),
     )  # fmt: skip
 

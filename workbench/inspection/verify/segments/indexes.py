@@ -24,7 +24,7 @@ from workbench.inspection.findings import Finding, Severity
 from workbench.inspection.verify.segments.log_pass import LogPart, LogReading, first_offsets
 from workbench.inspection.verify.segments.trusted import TrustedBatches
 from workbench.inspection.verify.situation import Place
-from workbench.runtime.times import exact_time
+from workbench.runtime.times import time_text
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -264,10 +264,10 @@ class TimeIndexCheck:
         slot, time, before = self._wrong
         more = f" (and {self._wrong_count - 1} more)" if self._wrong_count > 1 else ""
         timestamp, offset = index[slot]
-        found = f"{exact_time(timestamp)} at offset {offset}{more}"
+        found = f"{time_text(timestamp)} at offset {offset}{more}"
         wanted = (
             f"the first batch with the largest timestamp so far; the batch of offset {offset} has "
-            f"{exact_time(time)}, earlier ones up to {exact_time(before)}"
+            f"{time_text(time)}, earlier ones up to {time_text(before)}"
         )
         yield _finding(
             "time-index-entry", "warning", path, found, wanted, place.index(_LATE),
@@ -331,7 +331,7 @@ def _behind_end(
     if isinstance(index, OffsetIndex):
         found = f"offset {index[slot].offset} at position {index[slot].position}{more}"
     else:
-        found = f"{exact_time(index[slot].timestamp)} at offset {index[slot].offset}{more}"
+        found = f"{time_text(index[slot].timestamp)} at offset {index[slot].offset}{more}"
     offset = int(index.offsets[slot])
     yield _finding(
         f"{prefix}-beyond-end", severity, path, found, "a position within the log", broker,
@@ -398,11 +398,11 @@ def _time_end(
     upgraded = not len(index) and not trusted.has_magic_2
     if largest < 0 or index.last_entry.timestamp >= largest or upgraded:
         return
-    last = exact_time(index.last_entry.timestamp) if len(index) else "no entry"
+    last = time_text(index.last_entry.timestamp) if len(index) else "no entry"
     broker = place.index(
         "it takes the last entry's timestamp as the segment's largest, without entries the file's "
         "modification time; lookups and retention by time are wrong"
     )
-    found, wanted = f"{last} at the end", f"{exact_time(largest)}, the segment's largest timestamp"
+    found, wanted = f"{last} at the end", f"{time_text(largest)}, the segment's largest timestamp"
     position = len(index) * 12
     yield _finding("time-index-short", "warning", path, found, wanted, broker, position=position)
