@@ -62,7 +62,7 @@ CHANGES = [
     ("strays", "2.8.2", StrayRule.KEPT, "3.0.2", StrayRule.DELETED),
     ("strays", "3.5.2", StrayRule.DELETED, "3.6.2", StrayRule.RENAMED_AFTER_START),
     ("strays", "3.6.2", StrayRule.RENAMED_AFTER_START, "3.7.1", StrayRule.RENAMED_AT_LOAD),
-    ("clears_quorum_state", "3.7.2", True, "3.8.1", False),
+    ("clears_quorum_state", "3.7.1", True, "3.8.0", False),
     ("has_directory_ids", "3.6.2", False, "3.7.1", True),
     ("epoch_in_clean_shutdown", "3.6.2", False, "3.7.1", True),
     ("least_segment_bytes", "3.9.1", 14, "4.0.0", 1 << 20),
